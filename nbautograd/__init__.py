@@ -1,0 +1,47 @@
+"""nbautograd: tensors and autograd that speak PyTorch's language, and pictures of both in a notebook.
+
+    import nbautograd as torch
+
+and in a notebook ``%load_ext nbautograd``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd import autograd, backend, cuda, nn, tracing
+from nbautograd.device import device
+from nbautograd.dtypes import (
+    bool_ as bool,
+    complex64,
+    complex128,
+    dtype,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    promote_types,
+    set_default_dtype,
+    uint8,
+)
+from nbautograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from nbautograd.ops.creation import *
+from nbautograd.ops.indexing import *
+from nbautograd.ops.linalg import *
+from nbautograd.ops.pointwise import *
+from nbautograd.ops.random import *
+from nbautograd.ops.reduction import *
+from nbautograd.ops.shape import *
+from nbautograd.printing import set_printoptions
+from nbautograd.size import Size
+from nbautograd.tensor import Tensor
+
+__version__ = "0.1.0"
+
+half, float, double = float16, float32, float64
+short, int, long = int16, int32, int64
+cfloat, cdouble = complex64, complex128

@@ -1,0 +1,217 @@
+"""``backward`` and ``grad``: what users call, in front of the engine."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from nbautograd import backend
+from nbautograd.autograd import engine
+from nbautograd.errors import AutogradError, ShapeError
+from nbautograd.node import LEAF, Node
+from nbautograd.tensor import Tensor, wrap
+
+__all__ = ["backward", "grad"]
+
+Tensors = Tensor | Sequence[Tensor]
+Gradients = Tensor | Sequence[Tensor | None] | None
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Gradients = None,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add the gradients of ``tensors`` to the ``.grad`` of the leaves that they were computed from.
+
+    With a non-scalar tensor, what is computed is the vector-Jacobian product with its entry of ``grad_tensors``.
+
+    :param tensors: what to differentiate.
+    :param grad_tensors: for each a tensor of the same shape, or None where it has one element only.
+    :param retain_graph: keep the saved tensors, so that the same graph can be used again; by default as create_graph.
+    :param create_graph: record the pass, so that its gradients can be differentiated.
+    :param grad_variables: the former name of ``grad_tensors``.
+    :param inputs: accumulate into these tensors only.
+    :raises RuntimeError: a tensor does not require grad, has several elements and no gradient, or its gradient has
+        another shape; the graph has been used up; a saved tensor was written to.
+
+    >>> import nbautograd as torch
+    >>> w = torch.tensor([1.], requires_grad=True)
+    >>> torch.autograd.backward(w * torch.tensor([2., 3.]), grad_tensors=torch.tensor([1., 10.]))
+    >>> w.grad
+    tensor([32.])
+    """
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise AutogradError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to backward(); use only `grad_tensors`.")
+        import warnings
+
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        grad_tensors = grad_variables
+    keep = create_graph if retain_graph is None else retain_graph
+    roots = _roots(_sequence(tensors), grad_tensors, "grad_tensors", "backward()")
+    into = None
+    if inputs is not None:
+        chosen = _sequence(inputs)
+        if not chosen:
+            raise AutogradError("`inputs` argument to `backward()` cannot be empty.")
+        into = set()
+        for index, tensor in enumerate(chosen):
+            edge = _edge(tensor, index)
+            into.add(edge)
+            if edge is not tensor:
+                edge.__dict__["_target"] = weakref.ref(tensor)
+    engine.execute(roots, keep, create_graph, into)
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Gradients = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]:
+    """The gradients of ``outputs`` with respect to ``inputs``, as a tuple; nothing is accumulated.
+
+    :param outputs: what to differentiate.
+    :param inputs: with respect to what.
+    :param grad_outputs: for each output a tensor of the same shape, or None where it has one element only.
+    :param retain_graph: keep the saved tensors, so that the same graph can be used again; by default as create_graph.
+    :param create_graph: record the pass, so that the gradients can be differentiated.
+    :param only_inputs: must be True.
+    :param allow_unused: give None for an input that no output depends on, instead of an error.
+    :param materialize_grads: give zeros for it.
+    :raises RuntimeError: an input was not used in the graph; and all that :func:`backward` raises.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor([3.], requires_grad=True)
+    >>> first = torch.autograd.grad(x ** 2, x, create_graph=True)
+    >>> torch.autograd.grad(first[0], x)
+    (tensor([2.]),)
+    """
+    if not only_inputs:
+        raise ValueError("only_inputs=False is not supported: grad() never accumulates; use backward() for that")
+    if is_grads_batched:
+        raise NotImplementedError("is_grads_batched=True is not supported: call grad() once per gradient instead")
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    keep = create_graph if retain_graph is None else retain_graph
+    roots = _roots(_sequence(outputs), grad_outputs, "grad_outputs", "grad()")
+    wanted = _sequence(inputs)
+    if not wanted:
+        raise ValueError("grad() requires non-empty inputs.")
+    edges = [_edge(tensor, index) for index, tensor in enumerate(wanted)]
+    found = engine.capture(roots, keep, create_graph, edges)
+    result: list[Any] = []
+    seen = {id(g) for _, g in roots}  # arrays that somebody else holds too: results share memory with nothing
+    for index, (tensor, edge) in enumerate(zip(wanted, edges, strict=True)):
+        g = found.get(edge)
+        if g is None and not allow_unused and not materialize_grads:
+            raise AutogradError(
+                f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
+                "Set allow_unused=True if this is the desired behavior."
+            )
+        if g is None and materialize_grads:
+            g = tensor.detach().new_zeros(tensor.shape)  # type: ignore[attr-defined]
+        if g is not None and not isinstance(g, Tensor):
+            shared = id(g) in seen or getattr(g, "base", None) is not None
+            seen.add(id(g))
+            g = wrap(g.copy() if shared else g)
+        result.append(g)
+    return tuple(result)
+
+
+def _sequence(tensors: Any) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _edge(tensor: Tensor, index: int) -> Any:
+    """The edge to a tensor that is differentiated by."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"inputs must be Tensors, but element {index} is {type(tensor).__name__}")
+    if tensor._fn is None:
+        raise AutogradError("One of the differentiated Tensors does not require grad" + f" (the one at index {index})")
+    return tensor if tensor._fn is LEAF else tensor._fn
+
+
+def _roots(tensors: list[Tensor], gradients: Gradients, argument: str, caller: str) -> list[tuple[Any, Any]]:
+    """The (edge, gradient) pairs that a pass begins with."""
+    given: list[Any] = [gradients] if gradients is None or isinstance(gradients, Tensor) else list(gradients)
+    if gradients is None:
+        given = [None] * len(tensors)
+    if len(given) != len(tensors):
+        raise AutogradError(f"got {len(tensors)} tensors and {len(given)} gradients")
+    roots = []
+    for index, (tensor, g) in enumerate(zip(tensors, given, strict=True)):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{caller} expects Tensors, but element {index} is {type(tensor).__name__}")
+        if tensor._fn is None:
+            raise AutogradError(
+                f"element {index} of tensors does not require grad and does not have a grad_fn: nothing that it was "
+                "computed from has requires_grad=True, or it was computed under no_grad(), or detached"
+            )
+        roots.append((tensor if tensor._fn is LEAF else tensor._fn, _gradient(tensor, g, index, argument)))
+    return roots
+
+
+def _gradient(tensor: Tensor, g: Any, index: int, argument: str) -> Any:
+    a = tensor._a
+    if g is None:
+        if tensor.numel() != 1:
+            raise AutogradError(
+                "grad can be implicitly created only for scalar outputs, and this one has shape "
+                f"{list(a.shape)}. Pass gradient=, a tensor of that shape: its vector-Jacobian product is what you get."
+            )
+        if a.dtype.kind != "f":
+            raise AutogradError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype!r}")
+        return backend.ones_like(a)
+    if not isinstance(g, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    if g._a.shape != a.shape:
+        raise ShapeError(
+            f"Mismatch in shape: {argument}[{index}] has a shape of {g.shape} and output[{index}] has a shape of "
+            f"{tensor.shape}."
+        )
+    if g.device != tensor.device:
+        raise AutogradError(f"{argument}[{index}] is on {g.device}, but output[{index}] is on {tensor.device}")
+    if (g._a.dtype.kind == "c") != (a.dtype.kind == "c"):
+        raise AutogradError(
+            f"For complex Tensors, both {argument} and output are required to have the same dtype. Mismatch in dtype: "
+            f"{argument}[{index}] has a dtype of {g.dtype!r} and output[{index}] has a dtype of {tensor.dtype!r}."
+        )
+    return g if g._fn is not None else (g._a if g._a.dtype == a.dtype else g._a.astype(a.dtype))
+
+
+def _backward(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:
+    """Add the gradients of this tensor to the ``.grad`` of the leaves that it was computed from.
+
+    :param gradient: a tensor of the same shape; None for a tensor of one element.
+    :param retain_graph: keep the saved tensors for another pass over the same graph.
+    :param create_graph: record the pass, so that its gradients can be differentiated.
+    :param inputs: accumulate into these tensors only.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor([1., 2.], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+_backward.__name__ = _backward.__qualname__ = "backward"
+Tensor.backward = _backward  # type: ignore[attr-defined]

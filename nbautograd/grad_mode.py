@@ -1,0 +1,145 @@
+"""Whether operations are recorded: ``no_grad``, ``enable_grad``, ``set_grad_enabled``.
+
+The switch is a context variable, so that threads and asyncio tasks do not see each other's.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, TypeVar, overload
+
+__all__ = ["enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_enabled: ContextVar[bool] = ContextVar("grad_enabled", default=True)
+is_grad_enabled = _enabled.get
+"""Whether operations are recorded now."""
+
+
+class _Mode:
+    """A context manager, re-enterable, and a decorator of functions and generator functions."""
+
+    mode: bool
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(_enabled.get())
+        _enabled.set(self.mode)
+
+    def __exit__(self, *exception: object) -> None:
+        _enabled.set(self._before.pop())
+
+    def clone(self) -> _Mode:
+        """A fresh one of the same mode, for each call of a decorated function."""
+        return type(self)()
+
+    def __call__(self, function: F) -> F:
+        if inspect.isgeneratorfunction(function):
+            return self._generator(function)
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return wrapper  # type: ignore[return-value]
+
+    def _generator(self, function: F) -> F:
+        """Each resumption of the generator runs in this mode; what runs between them does not."""
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            generator = function(*args, **kwargs)
+            send, value = generator.send, None
+            while True:
+                try:
+                    with self.clone():
+                        item = send(value)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    send, value = generator.send, (yield item)
+                except GeneratorExit:
+                    generator.close()
+                    raise
+                except BaseException as error:
+                    send, value = generator.throw, error
+
+        return wrapper  # type: ignore[return-value]
+
+
+class no_grad(_Mode):  # noqa: N801 - PyTorch's name
+    """Do not record operations: results have no ``grad_fn`` and do not require grad.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+
+    mode = False
+
+    @overload
+    def __new__(cls, function: F) -> F: ...
+    @overload
+    def __new__(cls, function: None = None) -> no_grad: ...
+    def __new__(cls, function: Any = None) -> Any:
+        """``@no_grad`` without parentheses decorates too."""
+        self = super().__new__(cls)
+        if function is None:
+            return self
+        self.__init__()  # type: ignore[misc]
+        return self(function)
+
+
+class enable_grad(_Mode):  # noqa: N801 - PyTorch's name
+    """Record operations again inside ``no_grad``.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     (x * 2).requires_grad
+    True
+    """
+
+    mode = True
+
+    def __new__(cls, function: Any = None) -> Any:
+        """``@enable_grad`` without parentheses decorates too."""
+        self = super().__new__(cls)
+        if function is None:
+            return self
+        self.__init__()  # type: ignore[misc]
+        return self(function)
+
+
+class set_grad_enabled(_Mode):  # noqa: N801 - PyTorch's name
+    """Set whether operations are recorded: at once as a function, until the block ends as a context manager.
+
+    >>> import nbautograd as torch
+    >>> with torch.set_grad_enabled(False):
+    ...     torch.is_grad_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+        self._before = [_enabled.get()]
+        _enabled.set(self.mode)
+
+    def __enter__(self) -> None:
+        _enabled.set(self.mode)
+
+    def clone(self) -> _Mode:
+        return set_grad_enabled(self.mode)
+
+    def __call__(self, function: F) -> F:
+        _enabled.set(self._before.pop())  # as a decorator it acts inside calls only
+        return super().__call__(function)

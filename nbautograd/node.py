@@ -1,0 +1,288 @@
+"""The nodes of the graph: what a tensor's ``grad_fn`` is, and what a backward pass walks over.
+
+An operation that is recorded makes one ``Node``. Its edges, to where its gradients go, are kept in the form that the
+engine wants: None (no gradient goes there), a Node, a ``Port`` (one of several outputs of a node), or a leaf tensor
+itself. What users see are PyTorch's ``next_functions``, in which a leaf appears as an ``AccumulateGrad``.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from nbautograd import storage
+from nbautograd.errors import GraphFreedError, InplaceError
+from nbautograd.storage import tick
+
+__all__ = ["FREED", "LEAF", "MANY", "AccumulateGrad", "Node", "Port", "RemovableHandle", "Slots", "public_edge"]
+
+
+class _Mark:
+    """A value that is only ever compared by identity."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+LEAF = _Mark("LEAF")
+"""What a leaf that requires grad has where other tensors have the node that made them."""
+FREED = _Mark("FREED")
+"""What a node has where its saved tensors were, once a backward pass has used them up."""
+MANY = _Mark("MANY")
+"""What a node with more than two edges answers as its first gradient; the second is then the list of all."""
+
+
+class Hooks:
+    """The hooks of one node, each kind in the order of registration."""
+
+    __slots__ = ("post", "pre", "retain", "tensor")
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, Callable[..., Any]] = {}  # of the output: Tensor.register_hook
+        self.retain: weakref.ref[Any] | None = None  # the output that keeps its gradient: Tensor.retain_grad
+        self.pre: dict[int, Callable[..., Any]] = {}
+        self.post: dict[int, Callable[..., Any]] = {}  # after the node; of a leaf: after its accumulation
+
+
+class RemovableHandle:
+    """What registering a hook returns: ``remove()`` takes the hook away; a ``with`` block does so at its end."""
+
+    __slots__ = ("_hooks", "id")
+
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        self.id = tick()
+        self._hooks = hooks
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+class Node:
+    """One recorded operation: where its gradients go, what its formulas need, and when it ran.
+
+    Subclasses are made from the operations' declarations (see ``declare.py``). Each has a slot per saved value and
+    ``vjp(g, keep)``, which turns the gradient of the output into those of the first and the second input, over arrays;
+    ``vjp_graph`` does the same over tensors and so records itself.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "f0", "f1", "fit", "seq")
+
+    hooks: Hooks | None = None
+    trace: Any = None
+    arity = 1
+    inputs: tuple[str, ...] = ()  # names of the differentiable inputs, by edge
+    formulas: dict[str, str] = {}  # noqa: RUF012 - how the gradient of each is computed from g
+    symbol = ""
+    saved: tuple[str, ...] = ()  # names of the slots that hold saved tensors
+    f0: Any
+    f1: Any
+    fit: Any  # None, or for each input the (shape, dtype) to which its gradient is brought back
+    seq: int
+
+    def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
+        """The gradients of the inputs from that of the output, as arrays."""
+        raise NotImplementedError
+
+    def vjp_graph(self, g: Any, keep: bool) -> tuple[Any, Any]:
+        """The same over tensors, recorded."""
+        raise NotImplementedError
+
+    def edges(self) -> tuple[Any, ...]:
+        """The edges in the engine's form."""
+        return (self.f0, self.f1)[: self.arity]
+
+    def outputs(self) -> int:
+        """How many outputs the operation had."""
+        return 1
+
+    def name(self) -> str:
+        """The node's name.
+
+        >>> import nbautograd as torch
+        >>> (torch.tensor(2.0, requires_grad=True) * 3).grad_fn.name()
+        'MulBackward0'
+        """
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """For each differentiable input, the node its gradient goes to and which of its outputs the input was."""
+        return tuple(map(public_edge, self.edges()))
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for whoever wants to note something here."""
+        notes: dict[Any, Any] = self.__dict__.setdefault("_metadata", {})
+        return notes
+
+    @property
+    def requires_grad(self) -> bool:
+        """True: a node exists only where a gradient is required."""
+        return True
+
+    def __call__(self, *gradients: Any) -> Any:
+        """The gradients of the inputs for these gradients of the outputs, computed now; nothing is accumulated."""
+        from nbautograd.autograd import engine
+
+        return engine.apply(self, gradients)
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; it may return new ``grad_inputs``."""
+        return RemovableHandle(self.own_hooks().post, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before the node runs; it may return new ``grad_outputs``."""
+        return RemovableHandle(self.own_hooks().pre, hook)
+
+    def own_hooks(self) -> Hooks:
+        """The node's hooks, made when the first is registered."""
+        if self.hooks is None:
+            self.hooks = Hooks()
+        return self.hooks
+
+    @property
+    def _register_hook_dict(self) -> dict[int, Any]:
+        return {} if self.hooks is None else self.hooks.post
+
+    def saved_values(self) -> dict[str, Any]:
+        """The saved arrays by name.
+
+        :raises GraphFreedError: a backward pass has used them up.
+        """
+        values = {name: getattr(self, name) for name in self.saved}
+        if any(value is FREED for value in values.values()):
+            self.raise_freed()
+        return {name: value for name, value in values.items() if value is not None}
+
+    def raise_freed(self) -> NoReturn:
+        """Say that the saved tensors are gone, and what to do."""
+        raise GraphFreedError(
+            f"Trying to backward through the graph a second time: {self.name()}{self.place()} gave up its saved tensors "
+            "when backward() or autograd.grad() last ran through it. Specify retain_graph=True in that first call to "
+            "keep them, or compute the result anew."
+        )
+
+    def place(self) -> str:
+        """`` (made at file:line)`` when tracing has noted it, otherwise nothing."""
+        return "" if self.trace is None else f" (made at {self.trace.filename}:{self.trace.lineno})"
+
+    def check_saved(self) -> None:
+        """Make sure that no saved tensor was written to since this node saved it.
+
+        :raises InplaceError: one was.
+        """
+        for name in self.saved:
+            value = getattr(self, name)
+            if value is not None and value is not FREED and storage.changed_since(value, self.seq):
+                self.raise_changed(name, value)
+
+    def raise_changed(self, name: str, value: Any) -> NoReturn:
+        """Say which saved tensor was written to."""
+        was, now = storage.version_at(value, self.seq), storage.version_of(value)
+        where = {"s_result": "its result"}.get(name, f"its input {name!r}")
+        raise InplaceError(
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"{self.name()}{self.place()} saved {where}, a {value.dtype} tensor of shape {list(value.shape)}, which is "
+            f"at version {now}; expected version {was} instead. Use an operation that makes a new tensor there "
+            "(x = x + 1 instead of x += 1), or write to a clone()."
+        )
+
+
+Node.__module__ = "nbautograd.autograd.graph"
+
+
+class Slots:
+    """Gradients of some outputs of one node, by output; adding two merges them."""
+
+    __slots__ = ("by_index",)
+
+    def __init__(self, by_index: dict[int, Any]) -> None:
+        self.by_index = by_index
+
+    def __add__(self, other: Slots) -> Slots:
+        merged = dict(self.by_index)
+        for index, gradient in other.by_index.items():
+            merged[index] = merged[index] + gradient if index in merged else gradient
+        return Slots(merged)
+
+    def take(self, count: int) -> list[Any]:
+        """The gradients of outputs 0 to count - 1, None where nothing arrived."""
+        return [self.by_index.get(index) for index in range(count)]
+
+
+class Port(Node):
+    """Output ``index`` of a node with several outputs: gathers its gradient and puts it into that node's Slots."""
+
+    __slots__ = ("index",)
+    index: int
+
+    def __init__(self, node: Node, index: int) -> None:
+        self.f0, self.f1, self.fit, self.index, self.seq = node, None, None, index, tick()
+
+    def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
+        return Slots({self.index: g}), None
+
+    vjp_graph = vjp
+
+
+class AccumulateGrad(Node):
+    """Where an edge ends at a leaf: what arrives is added to ``variable.grad``.
+
+    The engine's edge is the leaf itself; this is what ``next_functions`` shows for it. It is made on demand and the
+    same one as long as somebody holds it. It holds its leaf, not the other way round.
+    """
+
+    __slots__ = ("variable",)
+    arity = 0
+    symbol = "+="
+    variable: Any
+
+    @property
+    def hooks(self) -> Hooks | None:  # type: ignore[override]
+        """The hooks of the accumulation, which live as long as the leaf does."""
+        hooks: Hooks | None = self.variable.__dict__.get("_hooks")
+        return hooks
+
+    def own_hooks(self) -> Hooks:
+        """The hooks of the leaf."""
+        hooks: Hooks = self.variable.own_hooks()
+        return hooks
+
+
+AccumulateGrad.__module__ = "builtins"
+
+
+def accumulator(leaf: Any) -> AccumulateGrad:
+    """The AccumulateGrad of a leaf."""
+    known = leaf.__dict__.get("_accumulator")
+    node: AccumulateGrad | None = None if known is None else known()
+    if node is None:
+        node = object.__new__(AccumulateGrad)
+        node.variable, node.seq, node.f0, node.f1, node.fit = leaf, 0, None, None, None
+        leaf.__dict__["_accumulator"] = weakref.ref(node)
+    return node
+
+
+def public_edge(edge: Any) -> tuple[Any, int]:
+    """An edge as ``next_functions`` shows it."""
+    if edge is None:
+        return None, 0
+    if not isinstance(edge, Node):
+        return accumulator(edge), 0
+    if edge.__class__ is Port:
+        return edge.f0, edge.index
+    return edge, 0

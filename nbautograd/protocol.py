@@ -1,0 +1,192 @@
+"""The seam between the library and whatever watches it: shapes of objects, and records of events.
+
+A picture of a graph needs only what :class:`GraphNode` and :class:`Leaf` name, and PyTorch's own nodes have that too.
+A picture of a backward pass needs only the event records below, which the engine hands to every callback that
+:func:`observe` registers. Nothing here knows who is watching; nothing that watches needs to know more than this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import weakref
+
+__all__ = [
+    "Accumulated",
+    "Captured",
+    "EdgeSent",
+    "Event",
+    "GraphNode",
+    "HookCalled",
+    "Leaf",
+    "NodeFinished",
+    "NodeStarted",
+    "Operand",
+    "PassFinished",
+    "PassStarted",
+    "Trace",
+    "observe",
+    "observers",
+]
+
+
+@runtime_checkable
+class GraphNode(Protocol):
+    """One step of a recorded computation, seen from its result: where gradients come in and where they go on."""
+
+    @property
+    def next_functions(self) -> tuple[tuple[GraphNode | None, int], ...]:
+        """For each differentiable input, the node that made it and which of that node's outputs it was."""
+
+    def name(self) -> str:
+        """The node's name, such as ``MulBackward0``."""
+
+
+@runtime_checkable
+class Leaf(Protocol):
+    """Where an edge ends: the node that adds what arrives to ``variable.grad``."""
+
+    @property
+    def variable(self) -> Any:
+        """The leaf tensor."""
+
+
+class Operand(NamedTuple):
+    """One argument of a traced operation."""
+
+    name: str
+    """The parameter's name, such as ``other``."""
+    slot: int | None
+    """Its place in ``next_functions``; None when no gradient goes there."""
+    value: Any
+    """A Python number, or the array when it is small enough to be kept, or None."""
+    shape: tuple[int, ...] | None
+    """None for a Python number."""
+    dtype: str | None
+    """Such as ``float32``; None for a Python number."""
+    tensor: weakref.ref[Any] | None
+    """The tensor that was passed, as long as it lives."""
+
+
+class Trace(NamedTuple):
+    """What tracing remembers of one operation, as ``node.trace`` (absent or None when tracing was off)."""
+
+    filename: str
+    """Of the code that called the operation; a notebook gives each cell its own."""
+    lineno: int
+    output: weakref.ref[Any]
+    """The tensor that the operation made, as long as it lives."""
+    value: Any
+    """The array that it made when it is small enough to be kept, or None."""
+    shape: tuple[int, ...]
+    dtype: str
+    operands: tuple[Operand, ...]
+
+
+# Events, in the order in which a pass sends them. Gradients are live arrays (tensors when the pass creates a graph):
+# whoever keeps one copies it.
+
+
+class PassStarted(NamedTuple):
+    """A backward pass begins at ``roots``, each a node and which of its outputs, with these gradients."""
+
+    roots: tuple[tuple[GraphNode, int], ...]
+    gradients: tuple[Any, ...]
+    retain_graph: bool
+    create_graph: bool
+
+
+class NodeStarted(NamedTuple):
+    """All gradients for ``node`` have arrived (None for an output that nothing used) and its formula runs now."""
+
+    node: GraphNode
+    gradients: tuple[Any, ...]
+
+
+class EdgeSent(NamedTuple):
+    """``node`` sent ``gradient`` along edge ``index`` to output ``to_index`` of ``to``, where the sum is now ``total``.
+
+    This is the sum over paths inside one pass, in a buffer; ``.grad`` has not changed yet.
+    """
+
+    node: GraphNode
+    index: int
+    to: GraphNode
+    to_index: int
+    gradient: Any
+    total: Any
+
+
+class HookCalled(NamedTuple):
+    """A hook of ``node`` ran (kind: ``tensor``, ``pre``, ``post`` or ``accumulate``) and may have replaced a gradient."""
+
+    node: GraphNode
+    kind: str
+    before: Any
+    after: Any
+
+
+class Accumulated(NamedTuple):
+    """A leaf's ``.grad`` was ``before`` (None at first) and is now ``after`` = before + incoming."""
+
+    node: Leaf
+    before: Any
+    incoming: Any
+    after: Any
+
+
+class Captured(NamedTuple):
+    """``autograd.grad`` took ``gradient`` for one of its inputs; nothing was accumulated."""
+
+    node: GraphNode
+    index: int
+    gradient: Any
+
+
+class NodeFinished(NamedTuple):
+    """``node`` is done; ``freed`` tells whether it has just dropped its saved tensors."""
+
+    node: GraphNode
+    freed: bool
+
+
+class PassFinished(NamedTuple):
+    """The pass is over; ``error`` is the exception that ended it early, or None."""
+
+    error: BaseException | None
+
+
+Event = (
+    PassStarted | NodeStarted | EdgeSent | HookCalled | Accumulated | Captured | NodeFinished | PassFinished
+)  #: any of the records above
+
+observers: ContextVar[tuple[Callable[[Event], object], ...]] = ContextVar("observers", default=())
+
+
+@contextmanager
+def observe(callback: Callable[[Event], object]) -> Iterator[None]:
+    """Send the events of every backward pass inside the ``with`` block to ``callback``, in order.
+
+    >>> import nbautograd as nb
+    >>> x = nb.tensor(3.0, requires_grad=True)
+    >>> with observe(lambda event: print(type(event).__name__)):
+    ...     (x * x).backward()
+    PassStarted
+    NodeStarted
+    EdgeSent
+    EdgeSent
+    NodeFinished
+    NodeStarted
+    Accumulated
+    NodeFinished
+    PassFinished
+    """
+    token = observers.set((*observers.get(), callback))
+    try:
+        yield
+    finally:
+        observers.reset(token)

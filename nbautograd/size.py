@@ -1,0 +1,115 @@
+"""The shape of a tensor, and the arguments that give one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, SupportsIndex, overload
+
+__all__ = ["Size"]
+
+
+class Size(tuple[int, ...]):
+    """A shape: a tuple of ints that prints as PyTorch's does.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 3).shape
+    torch.Size([2, 3])
+    >>> torch.Size([2, 3]).numel()
+    6
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    def numel(self) -> int:
+        """How many elements a tensor of this shape has."""
+        return math.prod(self)
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, key: slice) -> Size: ...
+    def __getitem__(self, key: SupportsIndex | slice) -> int | Size:
+        item = tuple.__getitem__(self, key)
+        return Size(item) if isinstance(item, tuple) else item
+
+    def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]
+        return Size(tuple.__add__(self, other))
+
+    def __reduce__(self) -> tuple[type[Size], tuple[tuple[int, ...]]]:
+        return Size, (tuple(self),)
+
+
+def as_int(value: Any, what: str) -> int:
+    """An integer argument; 0-d integer tensors count.
+
+    :raises TypeError: ``value`` is no integer (a bool or a float is none).
+    """
+    if value.__class__ is int:
+        return value  # type: ignore[no-any-return]
+    if not isinstance(value, (bool, float)):
+        try:
+            return int(value.__index__())
+        except (AttributeError, TypeError):
+            pass
+    raise TypeError(f"{what} must be int, not {type(value).__name__}")
+
+
+def sizes(arguments: Iterable[Any], what: str = "size") -> tuple[int, ...]:
+    """The ints given either one by one or as one sequence: ``view(2, 3)`` and ``view((2, 3))`` are the same.
+
+    >>> sizes((2, 3)), sizes(([2, 3],)), sizes(())
+    ((2, 3), (2, 3), ())
+    """
+    items = tuple(arguments)
+    if len(items) == 1 and isinstance(items[0], (tuple, list)):
+        items = tuple(items[0])
+    return tuple(as_int(n, what) for n in items)
+
+
+def new_shape(arguments: Iterable[Any], what: str) -> tuple[int, ...]:
+    """The shape of a tensor to be made.
+
+    :raises RuntimeError: a size is negative.
+    """
+    shape = sizes(arguments, f"{what}(): argument 'size'")
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)} in {what}()")
+    return shape
+
+
+def dimension(dim: Any, ndim: int) -> int:
+    """``dim`` counted from the front; a 0-d tensor counts as 1-d.
+
+    :raises IndexError: out of range.
+
+    >>> dimension(-1, 3)
+    2
+    """
+    d = as_int(dim, "dim")
+    n = ndim or 1
+    if not -n <= d < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
+    return d % n
+
+
+def dimensions(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The dimensions that a reduction names, from the front; None and () name all.
+
+    :raises IndexError: one is out of range.
+    :raises RuntimeError: one is named twice.
+    """
+    if dim is None:
+        return tuple(range(ndim))
+    if isinstance(dim, (tuple, list)):
+        if not dim:
+            return tuple(range(ndim))
+        found = tuple(dimension(d, ndim) for d in dim)
+        for d in found:
+            if found.count(d) > 1:
+                raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+        return found if ndim else ()
+    return (dimension(dim, ndim),) if ndim else (dimension(dim, 0),)[:0]

@@ -1,0 +1,487 @@
+"""The tensor: an array, and where it came from.
+
+The two fields that every operation writes, ``_a`` and ``_fn``, are slots; everything rarer lives in the instance's
+dictionary with its default on the class, so that a tensor that never needs it never pays for it.
+
+``_a`` is an array, or a NumPy scalar where a 0-d tensor on the CPU has not been shared or written to yet (arithmetic
+on scalars takes half the time). ``_fn`` is None, ``LEAF`` (a leaf that requires grad), or the ``Node`` or ``Port``
+that made the tensor. Most methods are attached by the operations' declarations in ``ops/``.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from nbautograd import backend, dtypes, printing, storage
+from nbautograd.device import as_device, device
+from nbautograd.errors import AutogradError
+from nbautograd.node import LEAF, Hooks, Port, RemovableHandle
+from nbautograd.size import Size, dimension
+
+__all__ = ["Tensor", "array_of", "wrap"]
+
+new = object.__new__
+
+
+class _Fields:
+    __slots__ = ("_a", "_fn")
+    _a: Any
+    _fn: Any
+
+
+class Tensor(_Fields):
+    """An n-dimensional array that can record what is computed from it.
+
+    ``Tensor(2, 3)`` is an uninitialised float tensor of that shape and ``Tensor([1, 2])`` a float tensor of those
+    values; use :func:`nbautograd.tensor` instead, which keeps the type of its data.
+
+    >>> import nbautograd as torch
+    >>> torch.Tensor([1, 2])
+    tensor([1., 2.])
+    """
+
+    __slots__ = ("__dict__", "__weakref__")
+    __array_priority__ = 1000  # NumPy's operators leave ``array * tensor`` to us
+
+    seq = 0  # in the engine's eyes a leaf is older than every node
+    _view: Any = None  # where the tensor is a view of another's memory: see inplace.py
+    _grad: Tensor | None = None
+    _hooks: Hooks | None = None
+
+    def __init__(self, *data: Any, device: device | str | None = None) -> None:
+        place = backend.module(as_device(device))
+        kind = dtypes.get_default_dtype().numpy
+        if len(data) == 1 and not isinstance(data[0], (int, Size)):
+            values = data[0]
+            if isinstance(values, Tensor):
+                self._a, self._fn = values.detach()._a, None
+                return
+            self._a, self._fn = place.asarray(np.array(values, kind)), None
+        else:
+            shape = data[0] if len(data) == 1 and isinstance(data[0], tuple) else data or (0,)
+            self._a, self._fn = place.empty(shape, kind), None
+
+    # -- what it is ---------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The shape, as a :class:`Size`."""
+        return Size(self._a.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The element type."""
+        return dtypes.of(self._a.dtype)
+
+    @property
+    def device(self) -> device:
+        """Where the tensor lives."""
+        return backend.device_of(self._a)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return int(self._a.ndim)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return int(self._a.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return int(self._a.nbytes)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the tensor lives on a CUDA device."""
+        return self.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the tensor lives on the CPU."""
+        return self.device.type == "cpu"
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the length of one dimension."""
+        return self.shape if dim is None else self._a.shape[dimension(dim, self._a.ndim)]
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return int(self._a.ndim)
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return math.prod(self._a.shape)
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return self.itemsize
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating one."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is a complex one."""
+        return self.dtype.is_complex
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Elements from one index to the next, per dimension or of one."""
+        strides = tuple(s // self._a.itemsize for s in self._a.strides)
+        return strides if dim is None else strides[dimension(dim, self._a.ndim)]
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in memory in row-major order without gaps."""
+        return bool(self._a.flags.c_contiguous)
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return int(self.shared_array().__array_interface__["data"][0])
+
+    @property
+    def _version(self) -> int:
+        """How many in-place writes the tensor's memory has seen."""
+        return storage.version_of(self._a)
+
+    # -- its memory ---------------------------------------------------------------------------------------------------
+
+    def shared_array(self) -> Any:
+        """The array itself, fit to be shared or written to (never a scalar)."""
+        a = self._a
+        if isinstance(a, np.generic):
+            a = self._a = storage.alias(a)
+        return a
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory as a tensor without history; writes through it go unnoticed by autograd."""
+        return wrap(storage.unshared(self.shared_array()))
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        self._a = value.shared_array()
+
+    def detach(self) -> Tensor:
+        """The same memory as a tensor without history; in-place writes to either are noticed by autograd.
+
+        >>> import nbautograd as torch
+        >>> w = torch.tensor([1.], requires_grad=True)
+        >>> d = w.detach()
+        >>> d[0] = 999
+        >>> w
+        tensor([999.], requires_grad=True)
+        """
+        return wrap(self.shared_array().view())
+
+    def detach_(self) -> Tensor:
+        """Cut this very tensor off from its history."""
+        if self._view is not None:
+            raise AutogradError("Can't detach views in-place. Use detach() instead")
+        self._fn = None
+        return self
+
+    # -- its place in the graph ---------------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on this tensor are recorded."""
+        return self._fn is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise TypeError(f"requires_grad must be a bool, not {type(value).__name__}")
+        if self._fn is None:
+            if value:
+                if self._a.dtype.kind not in "fc":
+                    raise AutogradError(
+                        "only Tensors of floating point and complex dtype can require gradients, "
+                        f"and this one is of dtype {self.dtype!r}"
+                    )
+                self._fn = LEAF
+        elif self._fn is LEAF:
+            if not value:
+                self._fn = None
+        elif not value:
+            raise AutogradError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "subgraph that doesn't require differentiation use its detach()."
+            )
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set ``requires_grad`` in place.
+
+        :raises RuntimeError: the dtype is neither floating nor complex, or the tensor was computed.
+
+        >>> import nbautograd as torch
+        >>> torch.ones(2).requires_grad_()
+        tensor([1., 1.], requires_grad=True)
+        """
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that made the tensor; None for a leaf."""
+        fn = self._fn
+        if fn is None or fn is LEAF:
+            return None
+        return fn.f0 if fn.__class__ is Port else fn
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of ``grad_fn`` the tensor is."""
+        return self._fn.index if self._fn.__class__ is Port else 0
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the tensor was made by the user or does not require grad: nothing recorded made it."""
+        return self._fn is None or self._fn is LEAF
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What backward passes have accumulated here: None before the first, then a tensor of the same shape."""
+        if self._grad is None and not self.is_leaf and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its gradient flowed through "
+                "here during backward() but is not kept. To keep it, call .retain_grad() on the tensor before backward(); "
+                "if this was meant to be a leaf, make sure that the leaf and not something computed from it is accessed.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            if value is self:
+                raise AutogradError("can't assign Variable as its own grad")
+            for what, ours, theirs in (
+                ("data of a different size", self.shape, value.shape),
+                ("data of a different type", self.dtype, value.dtype),
+                ("data located on a different device", self.device, value.device),
+            ):
+                if ours != theirs:
+                    raise AutogradError(f"assigned grad has {what}: the tensor has {ours}, the grad has {theirs}")
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether a computed tensor keeps its gradient in ``.grad``."""
+        return not self.is_leaf and self._fn.hooks is not None and self._fn.hooks.retain is not None
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this computed tensor in ``.grad`` from the next backward pass on; no-op for leaves.
+
+        :raises RuntimeError: the tensor does not require grad.
+
+        >>> import nbautograd as torch
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> y = x * x
+        >>> y.retain_grad()
+        >>> (3 * y).backward()
+        >>> y.grad
+        tensor(3.)
+        """
+        if self._fn is None:
+            raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._fn is not LEAF:
+            self._fn.own_hooks().retain = weakref.ref(self)
+
+    def own_hooks(self) -> Hooks:
+        """The hooks of this leaf."""
+        if self._hooks is None:
+            self._hooks = Hooks()
+        return self._hooks
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call ``hook(grad)`` when the gradient of this tensor is complete; what it returns replaces the gradient.
+
+        :raises RuntimeError: the tensor does not require grad.
+
+        >>> import nbautograd as torch
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad * 10)
+        >>> (3 * x).backward()
+        >>> x.grad
+        tensor(30.)
+        """
+        if self._fn is None:
+            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        owner = self if self._fn is LEAF else self._fn
+        return RemovableHandle(owner.own_hooks().tensor, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call ``hook(tensor)`` after a gradient has been added to the ``.grad`` of this leaf.
+
+        :raises RuntimeError: the tensor is no leaf that requires grad.
+        """
+        if self._fn is not LEAF:
+            raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return RemovableHandle(self.own_hooks().post, hook)
+
+    # -- as Python values ---------------------------------------------------------------------------------------------
+
+    def item(self) -> Any:
+        """The only element as a Python number.
+
+        :raises RuntimeError: there is not exactly one element.
+        """
+        if self.numel() != 1:
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+        return self._a.item()
+
+    def tolist(self) -> Any:
+        """The elements as Python numbers in nested lists."""
+        return self._a.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The elements as a NumPy array that shares the tensor's memory.
+
+        :param force: detach and copy to the CPU first.
+        :raises RuntimeError: the tensor requires grad.
+        :raises TypeError: it is not on the CPU.
+        """
+        if self._fn is not None and not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        a = self.shared_array()
+        if not isinstance(a, np.ndarray) and not force:
+            raise TypeError(
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+                "memory first."
+            )
+        return backend.fetch(a)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+        return wrap(array)
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            count = "no values" if self.numel() == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
+        return bool(self._a.item())
+
+    __nonzero__ = __bool__
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    __long__ = __int__
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self._a.dtype.kind not in "iub" or self.numel() != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._a.item())
+
+    def __len__(self) -> int:
+        if self._a.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return int(self._a.shape[0])
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self._a.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))  # type: ignore[attr-defined]
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (Tensor, int, float, complex)):
+            return bool((self == element).any().item())  # type: ignore[attr-defined]
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
+    def __format__(self, spec: str) -> str:
+        if self._a.ndim == 0 and spec:
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    def __repr__(self) -> str:
+        fn = self.grad_fn
+        return printing.format_tensor(
+            self._a,
+            dtype=self.dtype,
+            default_dtype=dtypes.get_default_dtype(),
+            device=str(self.device),
+            requires_grad=self._fn is LEAF,
+            grad_fn=None if fn is None else fn.name(),
+            fetch=backend.fetch,
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
+                "Use .detach() or .clone() instead."
+            )
+        if id(self) not in memo:
+            copied = wrap(self._a.copy(), self._fn)
+            copied.__class__ = self.__class__
+            memo[id(self)] = copied
+            if self._grad is not None:
+                copied._grad = self._grad.__deepcopy__(memo)
+        found: Tensor = memo[id(self)]
+        return found
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if not self.is_leaf:
+            raise RuntimeError("only leaf tensors can be pickled; use .detach() first")
+        return _rebuild, (backend.fetch(self._a), str(self.device), self._fn is LEAF)
+
+
+Tensor.__module__ = "nbautograd"
+
+
+
+
+def _rebuild(values: np.ndarray[Any, Any], place: str, requires_grad: bool) -> Tensor:
+    array = backend.module(as_device(place)).asarray(values)
+    return wrap(array, LEAF if requires_grad else None)
+
+
+def wrap(array: Any, fn: Any = None) -> Tensor:
+    """A tensor of an array and where it came from; an edge that is a leaf gives that leaf itself."""
+    if fn.__class__ is not None.__class__ and isinstance(fn, Tensor):
+        return fn
+    t = new(Tensor)
+    t._a = array
+    t._fn = fn
+    return t
+
+
+def array_of(value: Any) -> Any:
+    """The array of a tensor; anything else as it is."""
+    return value._a if isinstance(value, Tensor) else value
+
+
