@@ -636,7 +636,7 @@ def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: boo
             if what in op.lists:
                 lines.append(f"    {what} = [wrap(a, f) for a, f in zip({what}, n.all_edges)]")
             elif what == "result" and op.many:
-                lines.append("    result = [wrap(a, n.output(i)) for i, a in enumerate(result)]")
+                lines.append("    result = [wrap(a) for a in result]")  # of several outputs, formulas use indices only
             else:
                 source = "n" if what == "result" else edge.get(what, "None")
                 lines.append(f"    if {what} is not None: {what} = wrap_saved({what}, {source})")

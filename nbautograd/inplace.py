@@ -58,6 +58,10 @@ class CopySlices(Node):
     symbol = "[…]="
     look: Callable[[Any], Any]
 
+    def name(self) -> str:
+        """PyTorch's full name for it."""
+        return "torch::autograd::CopySlices"
+
     def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
         region = self.look(g).copy() if self.f1 is not None else None
         if self.f0 is None:
@@ -121,13 +125,29 @@ def store(t: Tensor, result: Tensor) -> Tensor:
             f"output with shape {list(t._a.shape)} doesn't match the broadcast shape {list(result._a.shape)}"
         )
     check_cast(result._a.dtype, t._a.dtype)
-    target = t.shared_array()
+    before, target = t._a, t.shared_array()
+    node = result._fn
+    recorded = is_grad_enabled() and (node is not None or t._fn is not None)
+    if recorded and isinstance(node, Node):
+        _keep_saved(node, (before, target), result._a, target)
     with backend.quiet():
         target[...] = result._a
     storage.record_write(target)
-    if is_grad_enabled() and (result._fn is not None or t._fn is not None):
-        rebase(t, result._fn)
+    if recorded:
+        if isinstance(node, Node) and node.seq:
+            node.seq = storage.tick()  # the result that it saved is what has just been written
+        rebase(t, node)
     return t
+
+
+def _keep_saved(node: Node, old: tuple[Any, ...], result: Any, target: Any) -> None:
+    """Before ``target`` is overwritten: copy what the node saved of it, and let a saved result be the target itself."""
+    for name in node.saved:
+        value = getattr(node, name)
+        if any(value is a for a in old):
+            setattr(node, name, value.copy())
+        elif value is result and result.dtype == target.dtype:
+            setattr(node, name, target)
 
 
 def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:

@@ -263,6 +263,11 @@ class AccumulateGrad(Node):
         return hooks
 
 
+    def name(self) -> str:
+        """PyTorch's full name for it."""
+        return "torch::autograd::AccumulateGrad"
+
+
 AccumulateGrad.__module__ = "builtins"
 
 

@@ -435,7 +435,7 @@ class Tensor(_Fields):
             default_dtype=dtypes.get_default_dtype(),
             device=str(self.device),
             requires_grad=self._fn is LEAF,
-            grad_fn=None if fn is None else fn.name(),
+            grad_fn=None if fn is None else type(fn).__name__,
             fetch=backend.fetch,
         )
 

@@ -166,9 +166,7 @@ def conv_transpose2d(
     if min(size) <= 0:
         raise ShapeError(f"conv_transpose2d(): the output would have the empty size {size}")
     shape = (x._a.shape[0], weight._a.shape[1] * groups, *size)
-    result = conv.conv_input(x, weight, shape, step, around, spread, groups)
-    if bias is not None:
-        result = result + bias.reshape(1, -1, 1, 1)
+    result = conv.conv_input(x, weight, bias, shape, step, around, spread, groups)
     return result if batched else result.squeeze(0)
 
 
@@ -304,9 +302,8 @@ def mse_loss(
     """
     reduction = _legacy(size_average, reduce, reduction)
     input, target = _loss("mse_loss", input, target, reduction)
-    if input._a.dtype.kind == target._a.dtype.kind == "f" and input._a.dtype == target._a.dtype and reduction == "mean":
-        if input._a.shape == target._a.shape:
-            return _mse_mean(input, target)
+    if input._a.dtype.kind == "f" and input._a.dtype == target._a.dtype and input._a.shape == target._a.shape:
+        return _mse(input, target, reduction)
     squares = (input - target).square()
     return squares if reduction == "none" else squares.mean() if reduction == "mean" else squares.sum()
 
@@ -315,13 +312,16 @@ def mse_loss(
     node="MseLossBackward0",
     symbol="mse",
     method=False,
-    input="(input - target) * (2 * g / count(input.shape))",
-    target="(target - input) * (2 * g / count(input.shape))",
+    input="2 * (input - target) * (g / count(input.shape) if reduction == 'mean' else g)",
+    target="2 * (target - input) * (g / count(input.shape) if reduction == 'mean' else g)",
 )
-def _mse_mean(input: Tensor, target: Tensor) -> Tensor:
-    """The mean of the squared differences of two tensors alike."""
+def _mse(input: Tensor, target: Tensor, reduction: str) -> Tensor:
+    """The squared differences of two tensors alike, reduced."""
     difference = input - target
-    return (difference * difference).sum() / difference.dtype.type(difference.size)
+    squares = difference * difference
+    if reduction == "none":
+        return squares
+    return squares.sum() / squares.dtype.type(squares.size) if reduction == "mean" else squares.sum()
 
 
 def count(shape: tuple[int, ...]) -> int:

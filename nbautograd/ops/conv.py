@@ -32,9 +32,9 @@ def _padded(x: Any, padding: Pair) -> Any:
     node="ConvolutionBackward0",
     symbol="∗",
     method=False,
-    input="conv_input(g, weight, input.shape, stride, padding, dilation, groups)",
+    input="conv_input(g, weight, None, input.shape, stride, padding, dilation, groups)",
     weight="conv_weight(input, g, weight.shape, stride, padding, dilation, groups)",
-    bias="sum(g, (0, 2, 3))",
+    bias="sum_over(g, (0, 2, 3))",
 )
 def convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Pair, padding: Pair, dilation: Pair, groups: int
@@ -51,14 +51,15 @@ def convolution(
 
 
 @op(
-    node="ConvolutionBackwardBackward0",
+    node="ConvolutionBackward0",
     symbol="∗ᵀ",
     method=False,
     input="convolution(g, weight, None, stride, padding, dilation, groups)",
     weight="conv_weight(g, input, weight.shape, stride, padding, dilation, groups)",
+    bias="sum_over(g, (0, 2, 3))",
 )
 def conv_input(
-    input: Tensor, weight: Tensor, shape: Any, stride: Pair, padding: Pair, dilation: Pair, groups: int
+    input: Tensor, weight: Tensor, bias: Tensor | None, shape: Any, stride: Pair, padding: Pair, dilation: Pair, groups: int
 ) -> Tensor:
     """The transpose of ``convolution`` in its input: (n, o, oh, ow) gives ``shape``, which is (n, c, h, w)."""
     n, c, h, w = shape
@@ -71,14 +72,15 @@ def conv_input(
         for j in range(kw):
             top, left = i * dilation[0], j * dilation[1]
             found[:, :, top : top + stride[0] * oh : stride[0], left : left + stride[1] * ow : stride[1]] += columns[:, :, i, j]
-    return found[:, :, padding[0] : padding[0] + h, padding[1] : padding[1] + w]
+    found = found[:, :, padding[0] : padding[0] + h, padding[1] : padding[1] + w]
+    return found if bias is None else found + bias.reshape((1, c, 1, 1))
 
 
 @op(
     node="ConvolutionBackwardBackward0",
     symbol="∗",
     method=False,
-    input="conv_input(output, g, input.shape, stride, padding, dilation, groups)",
+    input="conv_input(output, g, None, input.shape, stride, padding, dilation, groups)",
     output="convolution(input, g, None, stride, padding, dilation, groups)",
 )
 def conv_weight(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from nbautograd import backend, dtypes
-from nbautograd.declare import composite, op
+from nbautograd.declare import OPS, composite, op
 from nbautograd.errors import ShapeError
 from nbautograd.inplace import check_writable, rebase, store
 from nbautograd.ops.creation import copy, tensor
 from nbautograd.ops.shape import select, slice_, unsqueeze, view
 from nbautograd.size import dimension
 from nbautograd.storage import record_write
-from nbautograd.tensor import Tensor, wrap
+from nbautograd.tensor import Tensor, array_of, wrap
 
 Number = int | float | complex | bool
 
@@ -162,13 +163,14 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
 @op(node="IndexBackward0", symbol="index", method=False, input="index_back(g, input.shape, key)")
 def index(input: Tensor, key: Any) -> Tensor:
     """The elements chosen by arrays of indices or a mask, copied."""
-    return input[key]
+    return input[tuple(array_of(item) for item in key)]
 
 
 @op(node="IndexBackwardBackward0", symbol="index", method=False, input="index(g, key)")
 def index_back(input: Tensor, shape: Any, key: Any) -> Tensor:
     """Zeros of ``shape`` to which ``input`` is added where ``index`` looked: its gradient."""
     found = np.zeros_like(input, shape=shape)
+    key = tuple(array_of(item) for item in key)
     masks = all(getattr(item, "dtype", None) == bool for item in key)
     if masks:
         found[key] = input  # a mask names no element twice
@@ -468,7 +470,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     return found
 
 
-@composite()
+@op(node="MaskedSelectBackward0", symbol="mask", input="masked_back(g, input.shape, mask)")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the bool tensor ``mask`` is true, in one dimension.
 
@@ -476,13 +478,27 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
     tensor([1, 3])
     """
-    if mask._a.dtype.kind != "b":
-        raise RuntimeError("masked_select: expected BoolTensor for mask")
-    shape = np.broadcast_shapes(input._a.shape, mask._a.shape)
-    return index(input.expand(*shape), (mask.expand(*shape)._a,))
+    if mask.dtype.kind != "b":
+        raise RuntimeError(f"masked_select: expected BoolTensor for mask, got dtype {dtypes.of(mask.dtype).name}")
+    shape = np.broadcast_shapes(input.shape, mask.shape)
+    return np.broadcast_to(input, shape)[np.broadcast_to(mask, shape)]
 
 
-@composite()
+@op(node="MaskedSelectBackwardBackward0", symbol="mask", method=False, input="masked_select(expand(g, *joint(shape, mask.shape)), mask)")
+def masked_back(input: Tensor, shape: Any, mask: Tensor) -> Tensor:
+    """Zeros of ``shape`` with ``input`` where the mask chose: the gradient of ``masked_select``."""
+    full = joint(shape, mask.shape)
+    found = np.zeros_like(input, shape=full)
+    found[np.broadcast_to(mask, full)] = input
+    return OPS["sum_to"].body(found, shape)
+
+
+def joint(shape: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that both broadcast to."""
+    return tuple(np.broadcast_shapes(tuple(shape), tuple(other)))
+
+
+@op(node="TakeBackward0", symbol="take", input="index_back(g, flat(input.shape), (index,)).reshape(input.shape)")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Elements by their place in the flattened tensor, in the shape of ``index``.
 
@@ -490,9 +506,13 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     >>> torch.take(torch.tensor([[4, 3], [5, 6]]), torch.tensor([0, 3]))
     tensor([4, 6])
     """
-    flat = input.reshape(-1)
-    found: Tensor = flat[index]
-    return found
+    _check_bounds((index,), flat(input.shape))
+    return input.reshape((-1,))[index]
+
+
+def flat(shape: tuple[int, ...]) -> tuple[int]:
+    """The shape with all dimensions merged."""
+    return (math.prod(shape),)
 
 
 @composite()

@@ -24,7 +24,7 @@ def reduced_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
     return tuple(1 if d in gone else n for d, n in enumerate(shape))
 
 
-@op(node="SumToSizeBackward0", symbol="Σ", kind=PLAIN, input="broadcast_to(g, input.shape)")
+@op(node="SumToSizeBackward0", symbol="Σ", kind=PLAIN, input="expand(g, *input.shape)")
 def sum_to(input: Tensor, shape: Any) -> Tensor:
     """The sum over the dimensions along which ``shape`` was broadcast: undoes broadcasting, for gradients."""
     if input.shape == shape:
@@ -53,7 +53,7 @@ def cast_back(input: Tensor, dtype: Any) -> Tensor:
     return input.astype(dtype)
 
 
-@op(node="ExpandBackward0", symbol="spread", kind=PLAIN, method=False, input="sum(g, dim, keepdim).reshape(input.shape)")
+@op(node="ExpandBackward0", symbol="spread", kind=PLAIN, method=False, input="sum_over(g, dim, keepdim).reshape(input.shape)")
 def spread(input: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Undo a sum over ``dim``: repeat along the summed dimensions, without copying where the array allows it."""
     if input.ndim == 0 and input.__class__ is not np.ndarray and isinstance(input, np.generic):

@@ -10,6 +10,7 @@ import numpy as np
 from nbautograd import dtypes
 from nbautograd.declare import composite, op
 from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.ops.shape import unsafe_view
 from nbautograd.tensor import Tensor
 
 Number = int | float | complex | bool
@@ -191,7 +192,7 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
     if k != k2:
         raise ShapeError(f"matmul(): shapes {list(a._a.shape)} and {list(b._a.shape)} cannot be multiplied ({k} != {k2})")
     if not batch_b:  # many rows by one matrix: a single product
-        result = mm(left.reshape(-1, k), right).reshape(*batch_a, n, p)
+        result = unsafe_view(mm(left.reshape(-1, k), right), (*batch_a, n, p))
     else:
         try:
             batch = np.broadcast_shapes(tuple(batch_a), tuple(batch_b))
@@ -200,7 +201,7 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
                 f"matmul(): the batch dimensions of {list(a._a.shape)} and {list(b._a.shape)} do not broadcast"
             ) from None
         result = bmm(left.expand(*batch, n, k).reshape(-1, n, k), right.expand(*batch, k, p).reshape(-1, k, p))
-        result = result.reshape(*batch, n, p)
+        result = unsafe_view(result, (*batch, n, p))
     if a._a.ndim == 1:
         result = result.squeeze(-2)
     return result.squeeze(-1) if b._a.ndim == 1 else result
@@ -315,7 +316,8 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     if gone:
         result = result.sum(gone)
         letters = "".join(letter for letter in letters if letter in output)
-    result = result.permute(*(letters.index(letter) for letter in output))
+    if letters != output:
+        result = result.permute(*(letters.index(letter) for letter in output))
     if any(result._a.shape[i] != sizes[letter] for i, letter in enumerate(output)):
         result = result.expand(*(sizes[letter] for letter in output))
     return result

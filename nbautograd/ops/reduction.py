@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd import dtypes
-from nbautograd.declare import composite, op
+from nbautograd.declare import OPS, composite, op
 from nbautograd.errors import DtypeError
 from nbautograd.ops.kernels import reduced_shape
 from nbautograd.size import dimension, dimensions
@@ -226,7 +226,7 @@ deviation = _deviation
 
 def divisor(n: int, correction: float) -> float:
     """What the sum of squares is divided by; nan where there are too few elements."""
-    return max(n - correction, 0) or math.nan
+    return n - correction if n > correction else math.nan
 
 
 def ratio(g: Any, result: Any) -> Any:
@@ -395,12 +395,40 @@ def values_indices(kind: str, values: Tensor, indices: Tensor) -> _ValuesIndices
     return type(kind, (_ValuesIndices,), {"_kind": kind, "__slots__": ()})((values, indices))
 
 
-def _extreme_over(kind: str, input: Tensor, dim: int, keepdim: bool) -> _ValuesIndices:
-    index = (argmax if kind == "max" else argmin)(input, dim, True)
-    values = input.gather(dim, index)
-    if not keepdim and input._a.ndim:
-        values, index = values.squeeze(dim), index.squeeze(dim)
-    return values_indices(kind, values, index)
+def _over(a: Any, name: str, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    """The extreme elements along a dimension and where they are."""
+    _no_elements(name, a)
+    if not a.ndim:
+        return a.copy(), np.int64(0)
+    d = dimension(dim, a.ndim)
+    where = (a.argmax if name == "max" else a.argmin)(d)
+    kept = where.reshape(reduced_shape(a.shape, d))
+    values = np.take_along_axis(a, kept, d)
+    return (values, kept) if keepdim else (values.reshape(where.shape), where)
+
+
+@op(node="MaxBackward0", symbol="max", many=True, method=False, input="put_back(g[0], result[1], input.shape, dim, keepdim)")
+def max_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
+    """The largest elements along a dimension and where they are."""
+    return _over(input, "max", dim, keepdim)
+
+
+@op(node="MinBackward0", symbol="min", many=True, method=False, input="put_back(g[0], result[1], input.shape, dim, keepdim)")
+def min_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
+    """The smallest elements along a dimension and where they are."""
+    return _over(input, "min", dim, keepdim)
+
+
+def put_back(g: Any, index: Any, shape: tuple[int, ...], dim: int, keepdim: bool) -> Any:
+    """Zeros of ``shape`` with ``g`` where the extreme elements were."""
+    if not shape:
+        return g
+    from nbautograd.ops.indexing import gather_back
+
+    kept = reduced_shape(tuple(shape), dim)
+    spread_g, spread_index = g.reshape(kept), index.reshape(kept)
+    back = gather_back if isinstance(g, Tensor) else OPS["gather_back"].body
+    return back(spread_g, shape, dim, spread_index)
 
 
 @composite()
@@ -415,7 +443,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
         from nbautograd.ops.pointwise import maximum
 
         return maximum(input, dim)
-    return max_all(input) if dim is None else _extreme_over("max", input, dim, keepdim)
+    return max_all(input) if dim is None else values_indices("max", *max_over(input, dim, keepdim))
 
 
 @composite()
@@ -430,7 +458,7 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
         from nbautograd.ops.pointwise import minimum
 
         return minimum(input, dim)
-    return min_all(input) if dim is None else _extreme_over("min", input, dim, keepdim)
+    return min_all(input) if dim is None else values_indices("min", *min_over(input, dim, keepdim))
 
 
 def shared_extreme(x: Any, g: Any, result: Any, dim: Any) -> Any:

@@ -74,6 +74,12 @@ def reshape_copy(input: Tensor, shape: Any) -> Tensor:
     return input.reshape(shape).copy() if input.size else input.reshape(shape)
 
 
+@op(node="UnsafeViewBackward0", symbol="view", method=False, input="g.reshape(input.shape)")
+def unsafe_view(input: Tensor, shape: Any) -> Tensor:
+    """A fresh result in another shape; nobody else sees its memory."""
+    return input.reshape(shape)
+
+
 @composite()
 def reshape(input: Tensor, *shape: Any) -> Tensor:
     """The elements in another shape: a view where the memory allows it, otherwise a copy.

@@ -1,0 +1,431 @@
+"""Where each node of a graph goes, and along what line each edge runs: a layered layout in plain Python.
+
+1. Layers: a node's layer is its longest distance to a root, so that every edge runs towards the roots.
+2. A long edge passes every layer between its ends at a *bend*. All long edges from one node share their bends, so a
+   weight used a thousand times is drawn as one trunk with branches, and the work stays in proportion to the drawing.
+3. Order within a layer: barycentre sweeps, keeping the order with the fewest crossings.
+4. Breadth: weighted isotonic regression pulls each node towards its neighbours and keeps the order and the gaps.
+5. Depth: layers are as deep as their deepest node, and gaps as wide as the labels in them.
+
+Everything is computed with *depth* along the edges and *breadth* across them; the direction decides which is x.
+Deterministic: the same graph and sizes give the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nbautograd.viz.model import GraphModel
+
+__all__ = ["Box", "Layout", "Point", "layout"]
+
+Point = tuple[float, float]
+Size = tuple[float, float]
+
+BREADTH_GAP = 20.0  # between two boxes of one layer
+BEND_GAP = 14.0  # beside a line that passes
+DEPTH_GAP = 34.0  # between two layers, at least
+LABEL_ROOM = 22.0  # beyond a label's own length
+LONGEST_LABEL = 190.0
+PORT_GAP = 14.0  # between the ends of two lines at one node
+LARGE = 3000  # nodes and bends from which on fewer sweeps are made
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A node's place: the top left corner and the size."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def center(self) -> Point:
+        """The middle."""
+        return self.x + self.width / 2, self.y + self.height / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Places of all nodes, lines of all edges from source to destination, and the size of the whole."""
+
+    width: float
+    height: float
+    boxes: dict[str, Box]
+    routes: dict[str, tuple[Point, ...]]
+    labels: dict[str, Point]
+    """Where the middle of the text on an edge goes."""
+    layers: dict[str, int]
+    direction: str
+
+
+def layout(
+    model: GraphModel,
+    sizes: Mapping[str, Size],
+    *,
+    direction: str = "LR",
+    labels: Mapping[str, Size] | None = None,
+    margin: float = 16.0,
+) -> Layout:
+    """Lay out a graph whose nodes have these sizes (width, height).
+
+    :param direction: ``LR``, from leaves on the left to roots on the right, or ``TB``, from top to bottom.
+    :param labels: sizes of the texts on edges, by edge id; room is left for them.
+    """
+    if direction not in ("LR", "TB"):
+        raise ValueError(f"direction must be 'LR' or 'TB', not {direction!r}")
+    across = direction == "LR"
+    turned = [sizes[n.id] if across else (sizes[n.id][1], sizes[n.id][0]) for n in model.nodes]
+    number = {n.id: i for i, n in enumerate(model.nodes)}
+    edges = [(number[e.src], number[e.dst]) for e in model.edges]
+    wide = [(labels or {}).get(e.id, (0.0, 0.0)) for e in model.edges]
+    light = [n.kind == "constant" for n in model.nodes]
+    drawing = _Drawing(turned, edges, [w if across else (w[1], w[0]) for w in wide], light)
+    drawing.run()
+
+    def turn(depth: float, breadth: float) -> Point:
+        x, y = (depth, breadth) if across else (breadth, depth)
+        return round(x + margin, 1), round(y + margin, 1)
+
+    boxes = {}
+    for node, depth, breadth in zip(model.nodes, drawing.depth, drawing.breadth, strict=False):
+        w, h = sizes[node.id]
+        x, y = turn(depth, breadth)
+        boxes[node.id] = Box(round(x - w / 2, 1), round(y - h / 2, 1), w, h)
+    routes = {e.id: tuple(turn(*p) for p in r) for e, r in zip(model.edges, drawing.routes(), strict=True)}
+    total = turn(drawing.length, drawing.span)
+    spots = _label_spots(routes, labels or {}, boxes, across)
+    layers = {n.id: drawing.layer[i] for i, n in enumerate(model.nodes)}
+    return Layout(total[0] + margin, total[1] + margin, boxes, routes, spots, layers, direction)
+
+
+class _Drawing:
+    """The graph as lists indexed by node; bends are nodes with higher numbers."""
+
+    def __init__(
+        self, sizes: Sequence[Size], edges: Sequence[tuple[int, int]], labels: Sequence[Size], light: Sequence[bool]
+    ) -> None:
+        self.count = len(sizes)
+        self.sizes, self.edges, self.labels, self.light = sizes, edges, labels, light
+        self.thickness = [size[1] for size in sizes]  # breadth of each node
+
+    def run(self) -> None:
+        """All five steps."""
+        self.assign_layers()
+        self.insert_bends()
+        self.order()
+        self.spread()
+        self.stack()
+
+    # -- 1. layers ----------------------------------------------------------------------------------------------------
+
+    def assign_layers(self) -> None:
+        """``layer``: the longest distance to a sink, counted from the other end."""
+        sources: list[list[int]] = [[] for _ in range(self.count)]
+        waiting = [0] * self.count
+        for src, dst in self.edges:
+            sources[dst].append(src)
+            waiting[src] += 1
+        distance = [0] * self.count
+        ready = [v for v in range(self.count) if not waiting[v]]
+        for v in ready:
+            for u in sources[v]:
+                distance[u] = max(distance[u], distance[v] + 1)
+                waiting[u] -= 1
+                if not waiting[u]:
+                    ready.append(u)
+        if len(ready) != self.count:
+            raise ValueError("the graph has a cycle")
+        last = max(distance, default=0)
+        self.layer = [last - d for d in distance]
+
+    # -- 2. bends -----------------------------------------------------------------------------------------------------
+
+    def insert_bends(self) -> None:
+        """Break long edges at every layer; ``trunk[v]`` is v followed by the bends that its long edges share."""
+        self.before: list[list[int]] = [[] for _ in range(self.count)]
+        self.after: list[list[int]] = [[] for _ in range(self.count)]
+        self.trunk: dict[int, list[int]] = {}
+        for src, dst in self.edges:
+            trunk = self.trunk.setdefault(src, [src])
+            while len(trunk) < self.layer[dst] - self.layer[src]:
+                self.layer.append(self.layer[src] + len(trunk))
+                self.thickness.append(2.0)
+                self.before.append([])
+                self.after.append([])
+                self.join(trunk[-1], len(self.layer) - 1)
+                trunk.append(len(self.layer) - 1)
+            self.join(trunk[self.layer[dst] - self.layer[src] - 1], dst)
+        self.total = len(self.layer)
+
+    def join(self, u: int, v: int) -> None:
+        """Make u and v, which lie in successive layers, neighbours."""
+        self.after[u].append(v)
+        self.before[v].append(u)
+
+    # -- 3. order -----------------------------------------------------------------------------------------------------
+
+    def order(self) -> None:
+        """``rows``: the nodes of each layer in order."""
+        self.rows: list[list[int]] = [[] for _ in range(max(self.layer, default=-1) + 1)]
+        self.first_order()
+        place = self.place = [0] * self.total
+        for row in self.rows:
+            for i, v in enumerate(row):
+                place[v] = i
+        best, fewest = [row[:] for row in self.rows], self.crossings()
+        for sweep in range(10 if self.total < LARGE else 4):
+            if not fewest:
+                break
+            self.sweep(towards_roots=sweep % 2 == 1)
+            crossings = self.crossings()
+            if crossings < fewest:
+                best, fewest = [row[:] for row in self.rows], crossings
+        self.rows = best
+
+    def first_order(self) -> None:
+        """As a walk from the roots meets the nodes, inputs in the order of their slots."""
+        seen = bytearray(self.total)
+        for root in range(self.total):
+            stack = [] if self.after[root] else [root]
+            while stack:
+                v = stack.pop()
+                if not seen[v]:
+                    seen[v] = 1
+                    self.rows[self.layer[v]].append(v)
+                    stack.extend(reversed(self.before[v]))
+
+    def sweep(self, towards_roots: bool) -> None:
+        """Sort each layer by the mean place of the neighbours in the layer before."""
+        place, beside = self.place, self.before if towards_roots else self.after
+        for row in self.rows if towards_roots else reversed(self.rows):
+            mean = {v: sum(place[u] for u in beside[v]) / len(beside[v]) if beside[v] else place[v] for v in row}
+            row.sort(key=mean.__getitem__)
+            for i, v in enumerate(row):
+                place[v] = i
+
+    def crossings(self) -> int:
+        """How many pairs of lines cross, counted with a Fenwick tree per gap between two layers."""
+        place, total = self.place, 0
+        for row, following in zip(self.rows, self.rows[1:], strict=False):
+            tree, seen = [0] * (len(following) + 1), 0
+            for u in row:
+                ends = sorted(place[v] for v in self.after[u])
+                for end in ends:  # lines drawn before that end further on are crossed
+                    i, not_beyond = end + 1, 0
+                    while i:
+                        not_beyond += tree[i]
+                        i &= i - 1
+                    total += seen - not_beyond
+                for end in ends:
+                    i = end + 1
+                    while i <= len(following):
+                        tree[i] += 1
+                        i += i & -i
+                seen += len(ends)
+        return total
+
+    # -- 4. breadth ---------------------------------------------------------------------------------------------------
+
+    def spread(self) -> None:
+        """``breadth``: the middle of each node across the layers."""
+        self.breadth = [0.0] * self.total
+        gaps = [self.stack_row(row) for row in self.rows]
+        pull = self.pulls()
+        rounds = 18 if self.total < LARGE else 10
+        for step in range(rounds):
+            both = step >= rounds // 2
+            for r in range(len(self.rows)) if step % 2 else reversed(range(len(self.rows))):
+                self.settle(self.rows[r], gaps[r], pull, both, towards_roots=bool(step % 2))
+        edges = [(self.breadth[v] - self.thickness[v] / 2, self.breadth[v] + self.thickness[v] / 2) for v in range(self.total)]
+        top = min((low for low, _ in edges), default=0.0)
+        self.breadth = [b - top for b in self.breadth]
+        self.span = max((high for _, high in edges), default=0.0) - top
+
+    def stack_row(self, row: list[int]) -> list[float]:
+        """Put a layer's nodes side by side around 0; returns the least distances between their middles."""
+        gaps, at = [], 0.0
+        for i, v in enumerate(row):
+            if i:
+                u = row[i - 1]
+                gap = BREADTH_GAP if u < self.count and v < self.count else BEND_GAP
+                gaps.append((self.thickness[u] + self.thickness[v]) / 2 + gap)
+                at += gaps[-1]
+            self.breadth[v] = at
+        for v in row:
+            self.breadth[v] -= at / 2
+        return gaps
+
+    def pulls(self) -> tuple[list[list[tuple[int, float]]], list[list[tuple[int, float]]]]:
+        """Neighbours and how strongly they pull: trunks are straight first, then the spine; leaves step aside."""
+        source = [not self.before[v] for v in range(self.total)]
+
+        def weight(u: int, v: int) -> float:
+            if source[u]:
+                return 0.25
+            return 8.0 if u >= self.count and v >= self.count else 3.0 if u < self.count and v < self.count else 1.0
+
+        before = [[(u, weight(u, v)) for u in self.before[v]] for v in range(self.total)]
+        after = [[(u, weight(v, u)) for u in self.after[v]] for v in range(self.total)]
+        return before, after
+
+    def settle(
+        self,
+        row: list[int],
+        gaps: list[float],
+        pull: tuple[list[list[tuple[int, float]]], list[list[tuple[int, float]]]],
+        both: bool,
+        towards_roots: bool,
+    ) -> None:
+        """Move a layer's nodes to where their neighbours pull them, as far as order and gaps allow."""
+        breadth, (before, after) = self.breadth, pull
+        wanted, weights = [], []
+        for v in row:
+            force = mass = 0.0
+            if both or towards_roots:
+                for u, weight in before[v]:
+                    force += weight * breadth[u]
+                    mass += weight
+            if both or not towards_roots:
+                for u, weight in after[v]:
+                    force += weight * breadth[u]
+                    mass += weight
+            wanted.append(force / mass if mass else breadth[v])
+            weights.append(mass or 0.05)
+        for v, b in zip(row, isotonic(wanted, weights, gaps), strict=True):
+            breadth[v] = b
+
+    # -- 5. depth -----------------------------------------------------------------------------------------------------
+
+    def stack(self) -> None:
+        """``depth``: the middle of each node along the edges; ``starts`` and ``ends`` of the layers."""
+        deep = [max((self.sizes[v][0] for v in row if v < self.count), default=2.0) for row in self.rows]
+        room = [DEPTH_GAP] * (len(self.rows) + 1)
+        for (_, dst), (long, _) in zip(self.edges, self.labels, strict=True):
+            if long:
+                room[self.layer[dst]] = max(room[self.layer[dst]], min(long, LONGEST_LABEL) + LABEL_ROOM)
+        for r, row in enumerate(self.rows[1:], 1):  # steep lines need room to bend
+            steep = max((abs(self.breadth[u] - self.breadth[v]) for v in row for u in self.before[v]), default=0.0)
+            room[r] = max(room[r], min(DEPTH_GAP + steep / 7, 90.0))
+        self.starts, self.ends, at = [], [], 0.0
+        for r, size in enumerate(deep):
+            at += room[r] if r else 0.0
+            self.starts.append(at)
+            at += size
+            self.ends.append(at)
+        self.length = at
+        self.depth = [(self.starts[r] + self.ends[r]) / 2 for r in self.layer]
+        for v in range(self.count):
+            if self.light[v] and self.after[v]:  # a constant stands right before what uses it
+                self.depth[v] = self.ends[self.layer[v]] - self.sizes[v][0] / 2
+
+    # -- lines --------------------------------------------------------------------------------------------------------
+
+    def routes(self) -> list[list[Point]]:
+        """For each edge the points (depth, breadth) that its line goes through: straight within layers, curved between."""
+        enters, leaves = self.ports()
+        lines = []
+        for k, (src, dst) in enumerate(self.edges):
+            first, last = self.layer[src], self.layer[dst]
+            line = [(self.depth[src] + self.sizes[src][0] / 2, leaves[k]), (self.ends[first], leaves[k])]
+            for bend in self.trunk[src][1 : last - first]:
+                r = self.layer[bend]
+                line += [(self.starts[r], self.breadth[bend]), (self.ends[r], self.breadth[bend])]
+            line += [(self.starts[last], enters[k]), (self.depth[dst] - self.sizes[dst][0] / 2, enters[k])]
+            lines.append(line)
+        return lines
+
+    def ports(self) -> tuple[list[float], list[float]]:
+        """Where each edge enters its destination and leaves its source, ordered so that lines do not cross there."""
+        enters, leaves = [0.0] * len(self.edges), [0.0] * len(self.edges)
+        arriving: dict[int, list[tuple[float, int]]] = {}
+        departing: dict[int, dict[tuple[int, int], list[int]]] = {}
+        for k, (src, dst) in enumerate(self.edges):
+            steps = self.layer[dst] - self.layer[src]
+            neighbour = self.trunk[src][steps - 1] if steps > 1 else src
+            arriving.setdefault(dst, []).append((self.breadth[neighbour], k))
+            # Long edges leave together, along their trunk.
+            way = (self.trunk[src][1], -1) if steps > 1 else (dst, k)
+            departing.setdefault(src, {}).setdefault(way, []).append(k)
+        for v, ends in arriving.items():
+            for (_, k), port in zip(sorted(ends), self.spaced(v, len(ends)), strict=True):
+                enters[k] = port
+        for v, ways in departing.items():
+            targets = sorted(ways, key=lambda way: (self.breadth[way[0]], way[1]))
+            for way, port in zip(targets, self.spaced(v, len(targets)), strict=True):
+                for k in ways[way]:
+                    leaves[k] = port
+        return enters, leaves
+
+    def spaced(self, v: int, count: int) -> list[float]:
+        """``count`` places along a side of v."""
+        step = min(PORT_GAP, max(self.thickness[v] - 16, 0) / max(count - 1, 1))
+        return [self.breadth[v] + (i - (count - 1) / 2) * step for i in range(count)]
+
+
+def isotonic(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
+    """The places closest to the wanted ones (weighted least squares) that keep the order and these gaps.
+
+    >>> isotonic([0.0, 0.0], [1.0, 1.0], [2.0])
+    [-1.0, 1.0]
+    """
+    offsets = [0.0]
+    for gap in gaps:
+        offsets.append(offsets[-1] + gap)
+    blocks: list[tuple[float, float, int]] = []  # sum of weight * place, sum of weight, how many
+    for want, weight, offset in zip(wanted, weights, offsets, strict=False):
+        force, mass, count = weight * (want - offset), weight, 1
+        while blocks and blocks[-1][0] * mass >= force * blocks[-1][1]:
+            force, mass, count = force + blocks[-1][0], mass + blocks[-1][1], count + blocks[-1][2]
+            blocks.pop()
+        blocks.append((force, mass, count))
+    places = [force / mass for force, mass, count in blocks for _ in range(count)]
+    return [place + offset for place, offset in zip(places, offsets, strict=False)]
+
+
+# -- labels ---------------------------------------------------------------------------------------------------------------
+
+_TRIES = (0.5, 0.38, 0.62, 0.28, 0.72)
+
+
+def curve_point(line: Sequence[Point], t: float, across: bool) -> Point:
+    """A point of the last curved piece of a line."""
+    (x0, y0), (x1, y1) = line[-3], line[-2]
+    if across:
+        (x0, y0), (x1, y1) = (y0, x0), (y1, x1)
+    near, far = (1 - t) ** 3 + 3 * t * (1 - t) ** 2, t**3 + 3 * t**2 * (1 - t)
+    middle = (y0 + y1) / 2
+    along = y0 * (1 - t) ** 3 + 3 * middle * t * (1 - t) + y1 * t**3
+    point = near * x0 + far * x1, along
+    return (point[1], point[0]) if across else point
+
+
+def _label_spots(
+    routes: Mapping[str, tuple[Point, ...]], labels: Mapping[str, Size], boxes: Mapping[str, Box], across: bool
+) -> dict[str, Point]:
+    """A place beside each labelled line: the first of a few at which it covers no box and no other label."""
+    taken = [(b.x, b.y, b.x + b.width, b.y + b.height) for b in boxes.values()] if len(labels) <= 300 else []
+    spots = {}
+    for key, (w, h) in labels.items():
+        best, least = (0.0, 0.0), float("inf")
+        for t in _TRIES if taken else _TRIES[:1]:
+            x, y = curve_point(routes[key], t, across)
+            for side in (-1, 1):
+                spot = (x, y + side * (h / 2 + 3)) if across else (x + side * (w / 2 + 5), y)
+                area = (spot[0] - w / 2, spot[1] - h / 2, spot[0] + w / 2, spot[1] + h / 2)
+                cost = sum(_overlap(area, other) for other in taken)
+                if cost < least - 1e-9:
+                    best, least = spot, cost
+            if not least:
+                break
+        spots[key] = round(best[0], 1), round(best[1], 1)
+        if taken:
+            taken.append((best[0] - w / 2, best[1] - h / 2, best[0] + w / 2, best[1] + h / 2))
+    return spots
+
+
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
+    across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    return across * down if across > 0 and down > 0 else 0.0

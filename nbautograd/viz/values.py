@@ -1,0 +1,191 @@
+"""Any number, array or tensor as a short text for a picture.
+
+Small ones are written as PyTorch prints them (``5.``, ``[1., 2.]``), large ones as a summary. Arrays are read by duck
+typing, so NumPy's, CuPy's, PyTorch's and nbautograd's all do; nothing is ever kept: the text is all that remains.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd.viz.escape import clean
+
+__all__ = ["dtype_text", "host", "inline", "is_finite", "nbytes", "shape_text", "text"]
+
+MANY = 6  # numbers that are written out
+ROWS = 4
+SAMPLE = 100_000  # elements that a summary looks at
+
+
+def text(value: Any, many: int = MANY) -> str:
+    """The value on one line, or a matrix on a line per row.
+
+    >>> text(np.float32([5.0]))
+    '5.'
+    >>> text(np.float32([[1, 2], [3, 4.5]]))
+    '[[1.0000, 2.0000],\\n [3.0000, 4.5000]]'
+    >>> text(np.zeros((64, 32)))
+    'mean 0. · norm 0.'
+    """
+    return _safely(value, lambda: _text(value, many, rows=True))
+
+
+def inline(value: Any, many: int = MANY) -> str:
+    """The value on one line.
+
+    >>> inline(np.float32([[12, 12], [12, 12]]))
+    '[[12., 12.], [12., 12.]]'
+    """
+    return _safely(value, lambda: _text(value, many, rows=False))
+
+
+def shape_text(value: Any) -> str:
+    """``(2, 3)``, or nothing for a Python number."""
+    shape = getattr(value, "shape", None)
+    return "" if shape is None else _safely(value, lambda: str(tuple(int(n) for n in shape)))
+
+
+def dtype_text(dtype: Any) -> str:
+    """A short name of a dtype.
+
+    >>> dtype_text("float32"), dtype_text("torch.int64"), dtype_text(np.dtype(bool))
+    ('f32', 'i64', 'bool')
+    """
+    name = clean(dtype, 60).rpartition(".")[2]
+    for long, short in (("bfloat", "bf"), ("float", "f"), ("complex", "c"), ("uint", "u"), ("int", "i")):
+        if name.startswith(long) and name[len(long) :].isdigit():
+            return short + name[len(long) :]
+    return name
+
+
+def is_finite(value: Any) -> bool:
+    """Whether there is no NaN and no infinity in it; True also for what cannot be read."""
+    try:
+        array = host(value)
+        return array.dtype.kind not in "fc" or bool(np.isfinite(array).all())
+    except Exception:
+        return True
+
+
+def nbytes(value: Any) -> int:
+    """How much memory it takes; 0 for what has no elements of its own."""
+    try:
+        return int(getattr(value, "nbytes", 0) or 0)
+    except Exception:
+        return 0
+
+
+def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
+    """The value as a NumPy array; every so many-th element when there are more than ``sample``."""
+    detach = getattr(value, "detach", None)
+    if callable(detach):
+        value = detach()
+    if sample is not None and _size(value) > sample:
+        value = value.reshape(-1)[:: _size(value) // sample + 1]
+    for step in ("resolve_conj", "resolve_neg", "cpu", "get"):
+        method = getattr(value, step, None)
+        if callable(method) and not isinstance(value, dict):
+            value = method()
+    numpy = getattr(value, "numpy", None)
+    if callable(numpy):
+        try:
+            value = numpy()
+        except TypeError:  # a dtype that NumPy does not have, such as bfloat16
+            value = value.float().numpy()
+    return np.asarray(value)
+
+
+def _size(value: Any) -> int:
+    return math.prod(getattr(value, "shape", ()))
+
+
+def _safely(value: Any, write: Callable[[], str]) -> str:
+    """A picture is drawn even of objects that cannot be read."""
+    try:
+        return clean(write())
+    except Exception as error:
+        return f"<unavailable: {type(error).__name__}>"
+
+
+def _text(value: Any, many: int, rows: bool) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, (bool, int, str)):
+        return str(value) if not isinstance(value, int) or value.bit_length() < 64 else "a large integer"
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    if isinstance(value, complex):
+        return f"{value:.4g}"
+    if not hasattr(value, "shape"):
+        return str(value)
+    size = _size(value)
+    if size == 0:
+        return "[]"
+    if size > many or len(value.shape) > 2 or (len(value.shape) == 2 and value.shape[0] > ROWS):
+        return _summary(value)
+    array = host(value)
+    if array.dtype.kind not in "biufc":
+        return str(array)
+    written = _written(array.reshape(-1))
+    if array.ndim == 0 or array.shape == (1,):
+        return written[0].strip()
+    if array.ndim == 1:
+        return f"[{', '.join(written)}]"
+    columns = array.shape[1]
+    lines = [", ".join(written[i : i + columns]) for i in range(0, size, columns)]
+    return "[[" + (("],\n [" if rows else "], [").join(lines)) + "]]"
+
+
+def _summary(value: Any) -> str:
+    array = host(value, SAMPLE)
+    kind = array.dtype.kind
+    if kind == "b":
+        return f"{array.mean():.0%} True"
+    if kind in "iu":
+        return f"{array.min()} … {array.max()}"
+    if kind not in "fc":
+        return str(array.dtype)
+    finite = array[np.isfinite(array)]
+    bad = [f"{count} {what}" for what, count in (("NaN", np.isnan(array).sum()), ("Inf", np.isinf(array).sum())) if count]
+    if not finite.size:
+        return " · ".join(bad)
+    wide = finite.astype(np.complex128 if kind == "c" else np.float64)
+    mean = f"mean {_brief(wide.mean())}"
+    if bad:
+        return " · ".join([*bad, mean])
+    norm = np.sqrt((np.abs(wide) ** 2).sum() * (_size(value) / wide.size))
+    return f"{mean} · norm {_brief(norm)}"
+
+
+def _brief(number: Any) -> str:
+    number = number.item()
+    if isinstance(number, complex):
+        return f"{number:.2g}"
+    if number == int(number) and abs(number) < 1e6:
+        return f"{number:.0f}."
+    return f"{number:.3g}"
+
+
+def _written(flat: np.ndarray[Any, Any]) -> list[str]:
+    """Each number as PyTorch writes it beside the others: one format for all, padded to one width."""
+    if flat.dtype.kind == "c":
+        real, imaginary = _written(flat.real), _written(flat.imag)
+        return [f"{r}{i if i.lstrip().startswith('-') else '+' + i.lstrip()}j" for r, i in zip(real, imaginary, strict=True)]
+    if flat.dtype.kind != "f":
+        plain = [str(v) for v in flat.tolist()]
+        longest = max(map(len, plain))
+        return [v.rjust(longest) for v in plain]
+    numbers: list[float] = flat.tolist()
+    sizes = [abs(v) for v in numbers if math.isfinite(v) and v != 0]
+    whole = all(v == math.ceil(v) for v in sizes)
+    largest, smallest = max(sizes, default=1.0), min(sizes, default=1.0)
+    scientific = largest / smallest > 1000 or largest > 1e8 or (not whole and smallest < 1e-4)
+    form = ".4e" if scientific else ".0f" if whole else ".4f"
+    dot = "." if whole and not scientific else ""
+    shown = [f"{v:{form}}" + (dot if math.isfinite(v) else "") for v in numbers]
+    longest = max((len(s) for s, v in zip(shown, numbers, strict=True) if math.isfinite(v) and v != 0), default=1)
+    return [s.rjust(longest) for s in shown]
