@@ -45,3 +45,17 @@ __version__ = "0.1.0"
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """``%load_ext nbautograd``: pictures of graphs and of backward passes in this notebook."""
+    from nbautograd.viz import magics
+
+    magics.load(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """``%unload_ext nbautograd``: everything as it was before."""
+    from nbautograd.viz import magics
+
+    magics.unload(ipython)

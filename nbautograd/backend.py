@@ -147,6 +147,11 @@ def fetch(array: Any) -> np.ndarray[Any, Any]:
     return of(array).fetch(array)
 
 
+def add_at(array: Any, key: Any, values: Any) -> None:
+    """``array[key] += values``, adding up where the key names an element more than once."""
+    module(device_of(array)).add.at(array, key, values)
+
+
 def ones_like(array: Any) -> Any:
     """Ones of the same shape, dtype and device; a scalar for a scalar."""
     if isinstance(array, np.generic):

@@ -1,8 +1,10 @@
 """PyTorch's CPU random numbers, number for number: the Mersenne Twister and what is made of its 32-bit words.
 
-The streams were worked out from PyTorch's outputs (see ``tests/test_generator.py``, which compares them): uniform
-numbers take the low 24 (float32) or 53 (float64) bits of a word or of two; normal ones come from the Box-Muller
-transform, for fewer than 16 elements in pairs in double precision, otherwise in blocks of 16.
+The streams were worked out from PyTorch's outputs, and ``tests/test_generator.py`` compares them: uniform numbers take
+the low 24 (float32, float16) or 53 (float64) bits of one word or of two; normal ones come from the Box-Muller
+transform, for fewer than 16 elements in pairs in double precision, otherwise in blocks of 16. Where PyTorch's machine
+code multiplies and adds with one rounding, so does :func:`_fma`; where it approximates a logarithm, a sine or a cosine
+in single precision, so do :func:`_log` and :func:`_sine_cosine`.
 """
 
 from __future__ import annotations
@@ -17,10 +19,12 @@ import numpy as np
 __all__ = ["Generator", "default_generator"]
 
 Array = np.ndarray[Any, Any]
+DType = np.dtype[Any]
 DEFAULT_SEED = 67280421310721  # what a generator has before anybody seeds it
+BLOCK = 16  # from this many elements on, normal numbers are made in blocks of as many
 
-# The layout of PyTorch's state: seed, words left before the next twist, two flags and the index of the next word,
-# the 624 words in 64 bits each, and the normal number that is kept for the next draw.
+# The layout of PyTorch's state: seed, words left before the next twist, whether it is seeded, the index of the next
+# word, the 624 words in 64 bits each, and the normal numbers that are kept for the next draw.
 _STATE = np.dtype(
     [
         ("seed", "<u8"),
@@ -40,7 +44,10 @@ _STATE = np.dtype(
 
 
 class Generator:
-    """A source of random numbers.
+    """A source of random numbers: the stream that PyTorch's CPU generator has for the same seed.
+
+    The drawing methods take a shape and a NumPy dtype and return NumPy arrays. Integer-valued distributions are cast
+    to any dtype; those of real numbers want a floating one.
 
     >>> import nbautograd as torch
     >>> g = torch.Generator().manual_seed(42)
@@ -52,7 +59,7 @@ class Generator:
         if str(device) != "cpu":
             raise RuntimeError(f"Generator(): only device='cpu' is supported, got {device!r}")
         self.device = device
-        self._seed = DEFAULT_SEED
+        self._seed: int | None = DEFAULT_SEED  # None: asked of the operating system at first use
         self._twister: Any = None  # made when first needed: importing numpy.random takes time
         self._kept: float | None = None  # the second normal number of a pair
 
@@ -61,98 +68,141 @@ class Generator:
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of ``seed``, an integer of at most 64 bits; negative ones count from the top.
 
-        :raises RuntimeError: it does not fit.
+        :raises ValueError: it does not fit.
         """
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
-            raise RuntimeError(f"Overflow when unpacking long: a seed must be in [-2**63, 2**64), got {seed}")
+            raise ValueError(f"Overflow when unpacking long long: a seed must be in [-2**63, 2**64), got {seed}")
         self._seed = seed % 2**64
         self._twister = self._kept = None
         return self
 
     def seed(self) -> int:
-        """Seed with a number from the operating system, and return it."""
-        self.manual_seed(int.from_bytes(os.urandom(8), "little") >> 11)
-        return self._seed
+        """Seed with 64 bits from the operating system, and return them as a number."""
+        return self.manual_seed(int.from_bytes(os.urandom(8), "little")).initial_seed()
 
     def initial_seed(self) -> int:
         """The number that the stream was started with."""
-        return self._seed
+        return self.seed() if self._seed is None else self._seed
 
     def get_state(self) -> Array:
-        """The state as bytes, in PyTorch's layout."""
-        key, position = self._mt().get_state(legacy=False)["state"].values()
+        """The state as 5056 bytes (uint8), in PyTorch's layout."""
         state = np.zeros((), _STATE)
-        state["seed"], state["seeded"], state["words"] = self._seed, 1, key
-        state["left"], state["next"] = (1, 0) if position == 624 else (624 - position + 1, position)
+        state["seed"], state["seeded"] = self.initial_seed(), 1
+        untouched = self._twister is None  # then the words still wait for their first twist, and next is 0
+        state["words"], position = self._mt().get_state(legacy=False)["state"].values()
+        state["left"], state["next"] = (1, 0) if untouched else (625 - position, position)
         if self._kept is not None:
             state["normal_is_valid"], state["normal_y"] = 1, self._kept
+        if untouched:
+            self._twister = None
         return np.frombuffer(state.tobytes(), np.uint8).copy()
 
     def set_state(self, state: Any) -> Generator:
         """Go on from a state that ``get_state`` (or PyTorch's) returned.
 
-        :raises RuntimeError: it is no such state.
+        :param state: 5056 elements of dtype uint8.
+        :raises TypeError: another dtype.
+        :raises RuntimeError: another size, or bytes that are no state.
         """
-        raw = np.asarray(getattr(state, "_a", state))
-        if raw.dtype != np.uint8 or raw.size != _STATE.itemsize:
-            raise RuntimeError(f"RNG state is wrong size: expected {_STATE.itemsize} bytes of dtype uint8, got {raw.size} of {raw.dtype}")
+        raw = np.asarray(state)
+        if raw.dtype != np.uint8:
+            raise TypeError(f"RNG state must be a torch.ByteTensor, got elements of dtype {raw.dtype}")
+        if raw.size != _STATE.itemsize:
+            raise RuntimeError(f"RNG state is wrong size: expected {_STATE.itemsize} bytes, got {raw.size}")
         found = np.frombuffer(raw.tobytes(), _STATE)[0]
         left = int(found["left"])
-        twister = self._fresh(0)
-        position = 624 if left == 1 and int(found["next"]) == 0 else 624 - left + 1
-        words = found["words"].astype(np.uint32)
-        twister.set_state({"bit_generator": "MT19937", "state": {"key": words, "pos": position}})
-        self._seed, self._twister = int(found["seed"]), twister
+        if not (found["seeded"] == 1 and 1 <= left <= 624 and found["next"] <= 624):
+            raise RuntimeError("Invalid mt19937 state: these bytes do not come from get_state()")
+        self.manual_seed(int(found["seed"]))
+        if found["next"] > 0:
+            words = found["words"].astype(np.uint32)
+            twister = {"bit_generator": "MT19937", "state": {"key": words, "pos": 625 - left}}
+            self._mt().set_state(twister)
         self._kept = float(found["normal_y"]) if found["normal_is_valid"] else None
         return self
 
-    def _fresh(self, seed: int) -> Any:
-        from numpy.random import RandomState
-
-        return RandomState(seed & 0xFFFFFFFF)
-
     def _mt(self) -> Any:
         if self._twister is None:
-            self._twister = self._fresh(self._seed)
+            from numpy.random import RandomState
+
+            self._twister = RandomState(self.initial_seed() & 0xFFFFFFFF)
         return self._twister
 
     # -- words --------------------------------------------------------------------------------------------------------
 
     def words(self, n: int) -> Array:
-        """The next n 32-bit words, as uint64."""
+        """The next n 32-bit words, as uint32."""
+        if n == 0:  # leaves the state alone
+            return np.empty(0, np.uint32)
         drawn: Array = self._mt().randint(0, 2**32, n, np.uint32)
-        return drawn.astype(np.uint64)
+        return drawn
 
     def long_words(self, n: int) -> Array:
-        """The next n 64-bit words, each of two draws, the first being the high one."""
-        pairs = self.words(2 * n)
+        """The next n 64-bit words (uint64), each of two draws, the first being the high one."""
+        pairs = self.words(2 * n).astype(np.uint64)
         return (pairs[0::2] << np.uint64(32)) | pairs[1::2]
 
-    # -- distributions ------------------------------------------------------------------------------------------------
+    # -- uniform ------------------------------------------------------------------------------------------------------
 
-    def _unit(self, n: int, dtype: np.dtype[Any]) -> Array:
-        """n uniform numbers in [0, 1)."""
-        if dtype == np.float64:
-            return (self.long_words(n) & np.uint64(2**53 - 1)).astype(np.float64) * 2.0**-53
-        return ((self.words(n) & np.uint64(2**24 - 1)).astype(np.float32) * np.float32(2.0**-24)).astype(dtype)
+    def _unit(self, n: int) -> Array:
+        """Uniform numbers in [0, 1) of 24 bits, as float32."""
+        return (self.words(n) & np.uint32(2**24 - 1)).astype(np.float32) * np.float32(2.0**-24)
 
-    def rand(self, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    def _unit_double(self, n: int) -> Array:
+        """Uniform numbers in [0, 1) of 53 bits, as float64."""
+        return (self.long_words(n) & np.uint64(2**53 - 1)).astype(np.float64) * 2.0**-53
+
+    def _unit_as(self, n: int, dtype: DType) -> Array:
+        """Uniform numbers in [0, 1), float64 for that dtype and float32 for the narrower ones."""
+        return self._unit_double(n) if dtype == np.float64 else self._unit(n)
+
+    def rand(self, shape: Sequence[int], dtype: DType) -> Array:
         """Uniform numbers in [0, 1)."""
-        return self._unit(math.prod(shape), np.dtype(dtype)).reshape(tuple(shape))
+        return self.uniform(shape, dtype, 0.0, 1.0)
 
-    def uniform(self, shape: Sequence[int], dtype: np.dtype[Any], low: float, high: float) -> Array:
+    def uniform(self, shape: Sequence[int], dtype: DType, low: float, high: float) -> Array:
         """Uniform numbers in [low, high)."""
-        # PyTorch's machine code multiplies and adds with one rounding; a wider type does the same.
-        wide = np.longdouble if np.dtype(dtype) == np.float64 else np.float64
-        unit = self.rand(shape, np.promote_types(dtype, np.float32)).astype(wide)
-        return (unit * (wide(high) - wide(low)) + wide(low)).astype(dtype)
+        unit = self._unit_as(math.prod(shape), np.dtype(dtype))
+        if (low, high) != (0, 1):
+            start, end = unit.dtype.type(low), unit.dtype.type(high)
+            unit = _fma(unit, end - start, start)
+        values = _shaped(unit, shape, dtype)
+        values[values == values.dtype.type(high)] = low  # rounded up to the end
+        return values
 
     def randint(self, shape: Sequence[int], low: int, high: int) -> Array:
-        """Integers in [low, high), as int64."""
+        """Integers in [low, high), as int64; the range may be as wide as 2**64."""
         n, span = math.prod(shape), high - low
-        drawn = self.words(n) if span < 2**32 else self.long_words(n)
-        return ((drawn % np.uint64(span)).astype(np.int64) + low).reshape(tuple(shape))
+        drawn = self.words(n).astype(np.uint64) if span < 2**28 else self.long_words(n)
+        if span < 2**64:
+            drawn %= np.uint64(span)
+            drawn += np.uint64(low % 2**64)  # modulo 2**64, as in two's complement
+        return drawn.view(np.int64).reshape(tuple(shape))
+
+    def random(self, shape: Sequence[int], dtype: DType, low: int | None = None, high: int | None = None) -> Array:
+        """Integers in [low, high), cast to the dtype.
+
+        Without ``high``, up to the largest number of an integer dtype, or up to the largest power of two below which a
+        floating dtype holds every integer. Without ``low`` too, from 0.
+
+        :raises RuntimeError: the range is empty, or the dtype cannot hold it.
+        """
+        kind = np.dtype(dtype)
+        largest = _largest(kind)
+        first, end = low or 0, largest + 1 if high is None else high
+        if first >= end:
+            raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={first} >= to={end}")
+        if kind.kind in "bui":
+            smallest = np.iinfo(kind).min if kind.kind == "i" else 0
+            for name, value in (("from", first), ("to - 1", end - 1)):
+                if not smallest <= value <= largest:
+                    raise RuntimeError(f"{name} is out of bounds for {kind}: random_ got from={first}, to={end}")
+        if low is None and high is None:  # one word, or two where the type is wider, even if the range is wide
+            n = math.prod(shape)
+            drawn = self.long_words(n) if kind.itemsize == 8 else self.words(n).astype(np.uint64)
+            return _shaped(drawn % np.uint64(end), shape, kind)
+        return self.randint(shape, first, end).astype(kind)
 
     def randperm(self, n: int) -> Array:
         """The integers below n in random order, as int64."""
@@ -163,76 +213,231 @@ class Generator:
             order[i], order[j] = order[j], order[i]
         return np.array(order, np.int64)
 
-    def normal(self, shape: Sequence[int], dtype: np.dtype[Any], mean: float, std: float) -> Array:
-        """Normal numbers. (float16 in more than 16 elements is not PyTorch's stream.)"""
-        n, kind = math.prod(shape), np.dtype(dtype)
-        if n < 16:
-            values = np.array([self._one_normal() * std + mean for _ in range(n)], np.float64).astype(kind)
-        else:
-            values = self._normal_blocks(n, kind, mean, std)
-        return values.reshape(tuple(shape))
+    # -- normal -------------------------------------------------------------------------------------------------------
 
-    def randn(self, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    def randn(self, shape: Sequence[int], dtype: DType) -> Array:
         """Normal numbers with mean 0 and standard deviation 1."""
         return self.normal(shape, dtype, 0.0, 1.0)
 
-    def _one_normal(self) -> float:
-        if self._kept is not None:
-            value, self._kept = self._kept, None
-            return value
-        u1, u2 = self._unit(2, np.dtype(np.float64)).tolist()
-        radius, angle = math.sqrt(-2 * math.log1p(-u2)), 2 * math.pi * u1
-        self._kept = radius * math.sin(angle)
-        return radius * math.cos(angle)
-
-    def _normal_blocks(self, n: int, dtype: np.dtype[Any], mean: float, std: float) -> Array:
-        values = self._unit(n, dtype)
-        whole = n - n % 16
-        values[:whole] = _box_muller(values[:whole])
-        if n % 16:  # the last 16 are drawn again, whole
-            values[-16:] = _box_muller(self._unit(16, dtype))
-        return values * dtype.type(std) + dtype.type(mean)
-
-    def bernoulli(self, p: Any, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
-        """1 with probability p (a number, or an array that broadcasts to the shape), otherwise 0."""
-        chances = np.broadcast_to(np.asarray(p), tuple(shape))
-        if isinstance(p, np.ndarray) and p.dtype != np.float64:
-            drawn = self.rand(shape, np.dtype(np.float32))
+    def normal(self, shape: Sequence[int], dtype: DType, mean: float, std: float) -> Array:
+        """Normal numbers; 16 or more of them are drawn in blocks."""
+        n = math.prod(shape)
+        if n < BLOCK:
+            values = _fma(self.normal_pairs(n), std, mean)
         else:
-            drawn = self.rand(shape, np.dtype(np.float64))
-        return (drawn < chances).astype(dtype)
+            values = self._normal_blocks(n, np.dtype(dtype))
+            values = _fma(values, values.dtype.type(std), values.dtype.type(mean))
+        return _shaped(values, shape, dtype)
+
+    def normal_pairs(self, n: int) -> Array:
+        """Standard normal numbers as float64, made in pairs; the second of an unfinished pair waits for next time."""
+        waiting = [] if self._kept is None else [self._kept]
+        fresh = max(n - len(waiting) + 1, 0) // 2
+        angle, radius = self._unit_double(2 * fresh).reshape(fresh, 2).T
+        angle, radius = 2 * math.pi * angle, np.sqrt(-2 * np.log1p(-radius))
+        pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
+        values = np.concatenate([np.array(waiting), pairs.ravel()])
+        self._kept = float(values[n]) if len(values) > n else None
+        return values[:n]
+
+    def _normal_blocks(self, n: int, dtype: DType) -> Array:
+        """Standard normal numbers, at least 16; float64 for that dtype and float32 for the narrower ones."""
+        rest = n % BLOCK
+        # Of an unfinished block the uniform numbers are drawn and thrown away, but not in half precision.
+        values = self._unit_as(n - rest if dtype == np.float16 else n, dtype)
+        values = np.append(_box_muller(values[: n - rest]), values[:rest])
+        if rest:  # the last 16 are drawn again, whole
+            values[-BLOCK:] = _box_muller(self._unit_as(BLOCK, dtype))
+        return values
+
+    def log_normal(self, shape: Sequence[int], dtype: DType, mean: float, std: float) -> Array:
+        """Numbers whose logarithm is normal.
+
+        :raises RuntimeError: std is not positive.
+        """
+        _check(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
+        return _shaped(np.exp(_fma(self.normal_pairs(math.prod(shape)), std, mean)), shape, dtype)
+
+    # -- others -------------------------------------------------------------------------------------------------------
+
+    def bernoulli(self, p: Any, shape: Sequence[int], dtype: DType) -> Array:
+        """1 with probability p (a number, or an array that broadcasts to the shape), otherwise 0."""
+        double = not isinstance(p, np.ndarray) or p.dtype == np.float64
+        n = math.prod(shape)
+        drawn = (self._unit_double(n) if double else self._unit(n)).reshape(tuple(shape))
+        below: Array = drawn < p
+        return below.astype(dtype)
+
+    def exponential(self, shape: Sequence[int], dtype: DType, rate: float = 1.0) -> Array:
+        """Waiting times of events that come ``rate`` times per unit.
+
+        :raises RuntimeError: rate is not positive.
+        """
+        _check(rate > 0, f"exponential_ expects lambda > 0.0, but found lambda={rate}")
+        return _shaped(-1 / rate * np.log1p(-self._unit_double(math.prod(shape))), shape, dtype)
+
+    def geometric(self, shape: Sequence[int], dtype: DType, p: float) -> Array:
+        """The number of trials, each a success with probability p, up to the first success.
+
+        :raises RuntimeError: p is not between 0 and 1.
+        """
+        _check(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
+        with np.errstate(divide="ignore"):
+            trials = np.ceil(np.log(self._unit_double(math.prod(shape))) / math.log1p(-p))
+        return _shaped(trials, shape, dtype)
+
+    def cauchy(self, shape: Sequence[int], dtype: DType, median: float = 0.0, sigma: float = 1.0) -> Array:
+        """Numbers of the Cauchy distribution, half of which lie within ``sigma`` of the median.
+
+        :raises RuntimeError: sigma is not positive.
+        """
+        _check(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+        tangent = np.tan(math.pi * (self._unit_double(math.prod(shape)) - 0.5))
+        return _shaped(_fma(tangent, sigma, median), shape, dtype)
+
+    def multinomial(self, weights: Array, count: int, replacement: bool = False) -> Array:
+        """``count`` indices into the last dimension of ``weights``, drawn with those weights.
+
+        :param weights: one or two dimensions; floating; they need not sum to 1.
+        :returns: int64, shape (count,) or (rows, count).
+        :raises RuntimeError: weights of another shape or dtype, negative, not finite or all zero; a count below 1, or,
+            without replacement, above the number of weights.
+        """
+        size = weights.shape[-1] if weights.ndim else 0
+        _check(1 <= weights.ndim <= 2, f"prob_dist must be 1 or 2 dim, got {weights.ndim} dimensions")
+        kind = weights.dtype
+        _check(kind.kind == "f", f"multinomial only supports floating-point dtypes for input, got: {kind}")
+        _check(count > 0, f"cannot sample n_sample <= 0 samples, got {count}")
+        _check(
+            replacement or count <= size,
+            f"cannot sample n_sample > prob_dist.size(-1) samples without replacement, got {count} > {size}",
+        )
+        valid = bool(np.all(np.isfinite(weights) & (weights >= 0)))
+        _check(valid, "probability tensor contains either `inf`, `nan` or element < 0")
+        _check(bool(np.all(weights.sum(-1) > 0)), "invalid multinomial distribution (sum of probabilities <= 0)")
+        if count == 1 or not replacement:  # the index whose exponential clock rings first
+            rates = weights / self.exponential(weights.shape, weights.dtype)
+            return np.argsort(-rates, axis=-1, kind="stable")[..., :count].astype(np.int64)
+        total = np.cumsum(weights, axis=-1, dtype=weights.dtype)
+        total /= total[..., -1:]
+        total[..., -1] = 1
+        drawn = self._unit_double(math.prod(weights.shape[:-1]) * count).reshape(-1, count)
+        rows = [np.searchsorted(row, points) for row, points in zip(total.reshape(-1, size), drawn, strict=True)]
+        return np.array(rows, np.int64).reshape((*weights.shape[:-1], count))
+
+
+def _check(holds: bool, message: str) -> None:
+    if not holds:
+        raise RuntimeError(message)
+
+
+def _shaped(values: Array, shape: Sequence[int], dtype: DType) -> Array:
+    with np.errstate(over="ignore"):
+        if dtype == np.float16:  # rounded twice, as by PyTorch
+            values = values.astype(np.float32, copy=False)
+        return values.astype(dtype, copy=False).reshape(tuple(shape))
+
+
+def _largest(dtype: DType) -> int:
+    """The end of the range of integers that ``random_`` draws by default."""
+    if dtype.kind == "f":
+        return 1 << int(np.finfo(dtype).nmant) + 1
+    return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
+
+
+# -- arithmetic, rounded as PyTorch's machine code rounds it -----------------------------------------------------------
+
+
+def _fma(a: Array, b: Any, c: Any) -> Array:
+    """The sum a * b + c, rounded once; ``a`` is float32 or float64, ``b`` and ``c`` of its type or Python numbers."""
+    if a.dtype == np.float32:
+        wide: Array = a.astype(np.float64) * np.asarray(b, np.float64) + np.asarray(c, np.float64)
+        return wide.astype(np.float32)  # the product, of 48 bits at most, was exact
+    product = a * b
+    total = product + c
+    part = total - product
+    lost = (product - (total - part)) + (c - part)  # what rounding took from the sum (D. E. Knuth)
+    result: Array = total + (lost + _product_error(a, b, product))
+    return result
+
+
+def _product_error(a: Array, b: Any, product: Array) -> Any:
+    """What rounding took from ``product`` of a and b: exactly a * b - product (T. J. Dekker, 1971)."""
+    a_high, a_low = _halves(a)
+    b_high, b_low = _halves(np.float64(b))
+    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _halves(a: Any) -> tuple[Any, Any]:
+    """Two numbers of 26 bits each whose sum is the float64 ``a``."""
+    scaled = a * (2.0**27 + 1)
+    high = scaled - (scaled - a)
+    return high, a - high
 
 
 def _box_muller(uniform: Array) -> Array:
     """Blocks of 16 uniform numbers turned into normal ones: the first 8 of each give radii, the last 8 angles."""
-    kind = np.float64 if uniform.dtype == np.float64 else np.float32
-    blocks = uniform.reshape(-1, 2, 8).astype(kind)
-    radius = np.sqrt(kind(-2) * np.log(kind(1) - blocks[:, 0]))
+    kind = uniform.dtype.type
+    blocks = uniform.reshape(-1, 2, BLOCK // 2)
     angle = kind(2 * math.pi) * blocks[:, 1]
-    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1).reshape(-1).astype(uniform.dtype)
+    if kind is np.float64:
+        radius, sine, cosine = np.sqrt(-2 * np.log(1 - blocks[:, 0])), np.sin(angle), np.cos(angle)
+    else:
+        radius = np.sqrt(kind(-2) * _log(kind(1) - blocks[:, 0]))
+        sine, cosine = _sine_cosine(angle)
+    return np.stack([radius * cosine, radius * sine], 1).ravel()
 
 
-class _Default(Generator):
-    """A generator that is seeded by the operating system when it is first used, unless somebody seeds it before."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._seeded = False
-
-    def manual_seed(self, seed: int) -> Generator:
-        self._seeded = True
-        return super().manual_seed(seed)
-
-    def initial_seed(self) -> int:
-        if not self._seeded:
-            self.seed()
-        return super().initial_seed()
-
-    def _mt(self) -> Any:
-        if not self._seeded:
-            self.seed()
-        return super()._mt()
+# Single precision, by the polynomials of S. L. Moshier's Cephes library (logf, sinf and cosf, 1992).
+_LOG = [7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1]
+_LOG += [-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1]
+_LOG_2 = (0.693359375, -2.12194440e-4)  # in two parts, the first of few bits
+_COSINE = [2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2]
+_SINE = [-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1]
+_QUARTER_PI = (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)  # in three parts
 
 
-default_generator = _Default()
-"""The source of all random numbers for which no other is given."""
+def _polynomial(coefficients: list[float], x: Array) -> Array:
+    """The polynomial with these coefficients, the highest power first, by Horner's rule."""
+    value = np.full_like(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        value = _fma(value, x, np.float32(coefficient))
+    return value
+
+
+def _log(x: Array) -> Array:
+    """Natural logarithm of positive float32 numbers."""
+    mantissa, exponent = np.frexp(x)
+    below = mantissa < np.float32(math.sqrt(0.5))
+    power = (exponent - below).astype(np.float32)  # x = 2**power * (1 + rest)
+    rest = np.where(below, mantissa - np.float32(1) + mantissa, mantissa - np.float32(1))
+    square = rest * rest
+    series = _polynomial(_LOG, rest) * rest
+    series = _fma(series, square, power * np.float32(_LOG_2[1]))
+    series = _fma(square, np.float32(-0.5), series)
+    return _fma(power, np.float32(_LOG_2[0]), rest + series)
+
+
+def _sine_cosine(angle: Array) -> tuple[Array, Array]:
+    """Sine and cosine of float32 angles from 0 on, in radians."""
+    octant = (angle * np.float32(4 / math.pi)).astype(np.int32) + 1 & ~1
+    rest = angle
+    for part in _QUARTER_PI:
+        rest = _fma(octant.astype(np.float32), np.float32(-part), rest)
+    square = rest * rest
+    series = _polynomial(_COSINE, square) * square
+    cosine = _fma(series, square, np.float32(-0.5) * square) + np.float32(1)
+    sine = _fma(_polynomial(_SINE, square) * square, rest, rest)
+    swapped = octant & 2 != 0
+    sine, cosine = np.where(swapped, cosine, sine), np.where(swapped, sine, cosine)
+    return np.where(octant & 4 != 0, -sine, sine), np.where(octant + 2 & 4 != 0, -cosine, cosine)
+
+
+def _seeded_at_first_use() -> Generator:
+    generator = Generator()
+    generator._seed = None
+    return generator
+
+
+default_generator = _seeded_at_first_use()
+"""The source of all random numbers for which no other is given; the operating system seeds it unless somebody does."""

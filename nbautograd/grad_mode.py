@@ -15,8 +15,8 @@ __all__ = ["enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_enabled: ContextVar[bool] = ContextVar("grad_enabled", default=True)
-is_grad_enabled = _enabled.get
+grad_enabled: ContextVar[bool] = ContextVar("grad_enabled", default=True)
+is_grad_enabled = grad_enabled.get
 """Whether operations are recorded now."""
 
 
@@ -29,11 +29,11 @@ class _Mode:
         self._before: list[bool] = []
 
     def __enter__(self) -> None:
-        self._before.append(_enabled.get())
-        _enabled.set(self.mode)
+        self._before.append(grad_enabled.get())
+        grad_enabled.set(self.mode)
 
     def __exit__(self, *exception: object) -> None:
-        _enabled.set(self._before.pop())
+        grad_enabled.set(self._before.pop())
 
     def clone(self) -> _Mode:
         """A fresh one of the same mode, for each call of a decorated function."""
@@ -131,15 +131,15 @@ class set_grad_enabled(_Mode):  # noqa: N801 - PyTorch's name
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
-        self._before = [_enabled.get()]
-        _enabled.set(self.mode)
+        self._before = [grad_enabled.get()]
+        grad_enabled.set(self.mode)
 
     def __enter__(self) -> None:
-        _enabled.set(self.mode)
+        grad_enabled.set(self.mode)
 
     def clone(self) -> _Mode:
         return set_grad_enabled(self.mode)
 
     def __call__(self, function: F) -> F:
-        _enabled.set(self._before.pop())  # as a decorator it acts inside calls only
+        grad_enabled.set(self._before.pop())  # as a decorator it acts inside calls only
         return super().__call__(function)

@@ -16,7 +16,7 @@ import numpy as np
 
 from nbautograd import dtypes
 
-__all__ = ["format_tensor", "set_printoptions"]
+__all__ = ["Options", "format_tensor", "get_printoptions", "set_printoptions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,11 @@ def set_printoptions(
     _options = replace(base, sci_mode=sci_mode, **changes)
 
 
+def get_printoptions() -> Options:
+    """How tensors are printed now."""
+    return _options
+
+
 def format_tensor(
     data: Any,
     *,
@@ -106,7 +111,7 @@ def format_tensor(
         usual = dtype is default_dtype
     else:
         summarised = math.prod(shape) > options.threshold
-        if summarised and not options.edgeitems:
+        if not options.edgeitems:
             notes.append(f"size={shape}")
         shown = fetch(_edges(data, options.edgeitems) if summarised else data)
         text = _Layout(np.asarray(shown), shape, summarised, options).text(len(name) + 1)
@@ -133,17 +138,12 @@ def _annotated(text: str, notes: list[str], indent: int, linewidth: int) -> str:
 
 
 def _edges(data: Any, count: int) -> Any:
-    """The first and last ``count`` entries of every dimension that has more than twice as many."""
-    for dim in range(data.ndim):
-        n = data.shape[dim]
-        if n > 2 * count:
-            keep = np.r_[0:count, n - count : n]
-            data = data.take(keep, dim) if isinstance(data, np.ndarray) else _take(data, keep, dim)
-    return data
+    """The first and last ``count`` entries of every dimension that has more than twice as many.
 
-
-def _take(data: Any, keep: Any, dim: int) -> Any:
-    return np.take(data, np.asarray(keep, like=data), dim)
+    One indexing operation with lists, which copies no more than it returns and which CuPy takes as well as NumPy.
+    """
+    kept = [np.r_[:count, n - count : n] if n > 2 * count else np.arange(n) for n in data.shape]
+    return data[tuple(index.tolist() for index in np.ix_(*kept))]
 
 
 class _Numbers:
@@ -164,7 +164,8 @@ class _Numbers:
             sizes = np.abs(counted)
             largest, smallest = sizes.max(), sizes.min()
             with np.errstate(over="ignore"):
-                self.scientific = bool(largest / smallest > 1000 or largest > 1e8 or not self.whole and smallest < 1e-4)
+                uneven = largest / smallest > 1000
+            self.scientific = bool(uneven or largest > 1e8 or (smallest < 1e-4 and not self.whole))
             if options.sci_mode is not None:
                 self.scientific = options.sci_mode
             self.width = max(len(self._plain(v)) for v in counted.tolist())
@@ -186,7 +187,9 @@ class _Numbers:
 class _Layout:
     """The nested brackets around the elements."""
 
-    def __init__(self, values: np.ndarray[Any, Any], shape: tuple[int, ...], summarised: bool, options: Options) -> None:
+    def __init__(
+        self, values: np.ndarray[Any, Any], shape: tuple[int, ...], summarised: bool, options: Options
+    ) -> None:
         self.values, self.shape, self.summarised, self.options = values, shape, summarised, options
         self.imaginary: _Numbers | None = None
         if values.dtype.kind == "c":

@@ -75,8 +75,14 @@ def new_shape(arguments: Iterable[Any], what: str) -> tuple[int, ...]:
 
     :raises RuntimeError: a size is negative.
     """
-    shape = sizes(arguments, f"{what}(): argument 'size'")
-    if any(n < 0 for n in shape):
+    shape = tuple(arguments)
+    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+        shape = tuple(shape[0])
+    for n in shape:
+        if n.__class__ is not int:
+            shape = sizes(shape, f"{what}(): argument 'size'")
+            break
+    if shape and min(shape) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)} in {what}()")
     return shape
 

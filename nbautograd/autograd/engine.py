@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd import backend, protocol, storage
-from nbautograd.grad_mode import enable_grad, no_grad
+from nbautograd.grad_mode import grad_enabled
 from nbautograd.node import MANY, AccumulateGrad, Node, Port, Slots, accumulator, public_edge
 from nbautograd.storage import clock
 from nbautograd.tensor import Tensor, array_of, wrap
@@ -29,6 +29,23 @@ __all__ = ["apply", "capture", "execute"]
 _accumulation = threading.RLock()  # backward passes of several threads may reach the same leaf
 
 
+class _Mode:
+    """The mode in which a pass runs: recorded or not, and without NumPy's floating-point warnings."""
+
+    __slots__ = ("create", "grad", "quiet")
+
+    def __init__(self, create: bool) -> None:
+        self.create = create
+
+    def __enter__(self) -> None:
+        self.grad = grad_enabled.set(self.create)
+        self.quiet = backend.set_quiet(backend.SILENT)
+
+    def __exit__(self, *exception: object) -> None:
+        backend.unset_quiet(self.quiet)
+        grad_enabled.reset(self.grad)
+
+
 def execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: set[Any] | None = None) -> None:
     """Run backward from ``roots``, pairs of an edge and its gradient (an array), and accumulate into the leaves.
 
@@ -36,7 +53,7 @@ def execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: set[An
     :param create: record the pass itself; gradients are then tensors.
     :param into: accumulate into these edges only; None for all leaves.
     """
-    with enable_grad() if create else no_grad(), backend.quiet():
+    with _Mode(create):
         roots = [(edge, _as_tensor(g) if create else array_of(g)) for edge, g in roots]
         if into is None and not protocol.observers.get():
             pending = _run(roots, keep, create)
@@ -49,7 +66,7 @@ def execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: set[An
 
 def capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, inputs: list[Any]) -> dict[Any, Any]:
     """Run backward and return the gradients at the edges ``inputs``, accumulating nothing."""
-    with enable_grad() if create else no_grad(), backend.quiet():
+    with _Mode(create):
         roots = [(edge, _as_tensor(g) if create else array_of(g)) for edge, g in roots]
         return _run_observed(roots, keep, create, set(inputs), accumulate=False)
 
@@ -58,7 +75,7 @@ def apply(node: Node, gradients: tuple[Any, ...]) -> Any:
     """The gradients of a node's inputs for the given ones of its outputs (tensors or None), as tensors."""
     arrays = [array_of(g) for g in gradients]
     g = arrays[0] if node.outputs() == 1 else Slots({i: a for i, a in enumerate(arrays) if a is not None})
-    with no_grad(), backend.quiet():
+    with _Mode(False):
         found = [None if d is None else wrap(d) for d in _gradients(node, g, True, False)]
     return found[0] if len(found) == 1 else tuple(found)
 

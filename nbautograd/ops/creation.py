@@ -227,16 +227,19 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
         pin_memory: bool = False,
         **named: Any,
     ) -> Tensor:
-        if "size" in named:
-            size = (named.pop("size"),)
         if named:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
-        _check(name, dtype, layout, pin_memory)
+            if "size" in named:
+                size = (named.pop("size"),)
+            for key in named:
+                raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+        if dtype is not None or layout is not None or pin_memory:
+            _check(name, dtype, layout, pin_memory)
         shape = new_shape(size, name)
         if out is not None:
             return _fill_out(name, out, shape, fill, dtype)
         kind = (dtype or dtypes.get_default_dtype()).numpy
-        return finish(fill(backend.module(as_device(device)), shape, kind), requires_grad)
+        xp = np if device is None else backend.module(as_device(device))
+        return finish(fill(xp, shape, kind), requires_grad)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc

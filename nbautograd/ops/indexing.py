@@ -175,7 +175,7 @@ def index_back(input: Tensor, shape: Any, key: Any) -> Tensor:
     if masks:
         found[key] = input  # a mask names no element twice
     else:
-        np.add.at(found, key, input)
+        backend.add_at(found, key, input)
     return found
 
 
@@ -313,7 +313,7 @@ def gather_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
     found = np.zeros_like(input, shape=shape)
     if not shape:
         return input.sum()
-    np.add.at(found, along(index, dimension(dim, len(shape))), input)
+    backend.add_at(found, along(index, dimension(dim, len(shape))), input)
     return found
 
 
@@ -380,7 +380,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     if src.dtype != input.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     found = input.copy()
-    np.add.at(found, along(index, d), _at(src, index))
+    backend.add_at(found, along(index, d), _at(src, index))
     return found
 
 
@@ -449,7 +449,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def index_select_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
     """Zeros of ``shape`` to which slices are added at ``index``: the gradient of ``index_select``."""
     found = np.zeros_like(input, shape=shape)
-    np.add.at(found, (slice(None),) * dimension(dim, len(shape)) + (index.reshape((-1,)),), input)
+    backend.add_at(found, (slice(None),) * dimension(dim, len(shape)) + (index.reshape((-1,)),), input)
     return found
 
 

@@ -726,6 +726,9 @@ def flip(input: Tensor, *dims: int) -> Tensor:
     return np.flip(input, tuple(dimension(d, input.ndim) for d in dims)).copy()
 
 
+Tensor.__reversed__ = lambda self: flip(self, 0) if self._a.ndim else self  # type: ignore[attr-defined]
+
+
 @op(node="RepeatBackward0", symbol="repeat", input="unrepeat(g, input.shape, repeats)")
 def repeat(input: Tensor, *repeats: int) -> Tensor:
     """The tensor repeated along each dimension, copied.

@@ -29,7 +29,7 @@ DEPTH_GAP = 34.0  # between two layers, at least
 LABEL_ROOM = 22.0  # beyond a label's own length
 LONGEST_LABEL = 190.0
 PORT_GAP = 14.0  # between the ends of two lines at one node
-LARGE = 3000  # nodes and bends from which on fewer sweeps are made
+LARGE, HUGE = 1500, 15_000  # nodes and bends from which on fewer rounds are made
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,10 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Places of all nodes, lines of all edges from source to destination, and the size of the whole."""
+    """Places of all nodes, lines of all edges from source to destination, and the size of the whole.
+
+    In a large drawing the shared part of long edges is drawn once: it is in ``trunks``, and ``routes`` has the branches.
+    """
 
     width: float
     height: float
@@ -59,6 +62,7 @@ class Layout:
     """Where the middle of the text on an edge goes."""
     layers: dict[str, int]
     direction: str
+    trunks: tuple[tuple[Point, ...], ...] = ()
 
 
 def layout(
@@ -95,10 +99,11 @@ def layout(
         x, y = turn(depth, breadth)
         boxes[node.id] = Box(round(x - w / 2, 1), round(y - h / 2, 1), w, h)
     routes = {e.id: tuple(turn(*p) for p in r) for e, r in zip(model.edges, drawing.routes(), strict=True)}
+    trunks = tuple(tuple(turn(*p) for p in line) for line in drawing.trunk_lines())
     total = turn(drawing.length, drawing.span)
     spots = _label_spots(routes, labels or {}, boxes, across)
     layers = {n.id: drawing.layer[i] for i, n in enumerate(model.nodes)}
-    return Layout(total[0] + margin, total[1] + margin, boxes, routes, spots, layers, direction)
+    return Layout(total[0] + margin, total[1] + margin, boxes, routes, spots, layers, direction, trunks)
 
 
 class _Drawing:
@@ -118,6 +123,10 @@ class _Drawing:
         self.order()
         self.spread()
         self.stack()
+
+    def effort(self, small: int, large: int, huge: int) -> int:
+        """How many rounds to make, by the size of the drawing with its bends."""
+        return small if self.total < LARGE else large if self.total < HUGE else huge if self.total < 4 * HUGE else 1
 
     # -- 1. layers ----------------------------------------------------------------------------------------------------
 
@@ -176,7 +185,7 @@ class _Drawing:
             for i, v in enumerate(row):
                 place[v] = i
         best, fewest = [row[:] for row in self.rows], self.crossings()
-        for sweep in range(10 if self.total < LARGE else 4):
+        for sweep in range(self.effort(10, 4, 2)):
             if not fewest:
                 break
             self.sweep(towards_roots=sweep % 2 == 1)
@@ -234,7 +243,7 @@ class _Drawing:
         self.breadth = [0.0] * self.total
         gaps = [self.stack_row(row) for row in self.rows]
         pull = self.pulls()
-        rounds = 18 if self.total < LARGE else 10
+        rounds = self.effort(20, 10, 6)
         for step in range(rounds):
             both = step >= rounds // 2
             for r in range(len(self.rows)) if step % 2 else reversed(range(len(self.rows))):
@@ -326,15 +335,42 @@ class _Drawing:
     def routes(self) -> list[list[Point]]:
         """For each edge the points (depth, breadth) that its line goes through: straight within layers, curved between."""
         enters, leaves = self.ports()
-        lines = []
+        lines, shared = [], self.shared
         for k, (src, dst) in enumerate(self.edges):
             first, last = self.layer[src], self.layer[dst]
-            line = [(self.depth[src] + self.sizes[src][0] / 2, leaves[k]), (self.ends[first], leaves[k])]
-            for bend in self.trunk[src][1 : last - first]:
-                r = self.layer[bend]
-                line += [(self.starts[r], self.breadth[bend]), (self.ends[r], self.breadth[bend])]
+            bends = self.trunk[src][1 : last - first]
+            if shared and bends:  # only the branch: the trunk is drawn once for all
+                line = [(self.ends[last - 1], self.breadth[bends[-1]])] * 2
+            else:
+                line = [(self.depth[src] + self.sizes[src][0] / 2, leaves[k]), (self.ends[first], leaves[k])]
+                line += self.along(bends)
             line += [(self.starts[last], enters[k]), (self.depth[dst] - self.sizes[dst][0] / 2, enters[k])]
             lines.append(line)
+        return lines
+
+    @property
+    def shared(self) -> bool:
+        """Whether long edges are drawn as trunks and branches, because drawing each whole would be too much."""
+        return sum(self.layer[dst] - self.layer[src] for src, dst in self.edges) > 4 * len(self.edges) + 2000
+
+    def along(self, bends: list[int]) -> list[Point]:
+        """The points of a line through these bends."""
+        points = []
+        for bend in bends:
+            r = self.layer[bend]
+            points += [(self.starts[r], self.breadth[bend]), (self.ends[r], self.breadth[bend])]
+        return points
+
+    def trunk_lines(self) -> list[list[Point]]:
+        """The shared part of long edges, where they are drawn as trunks and branches."""
+        if not self.shared:
+            return []
+        lines = []
+        for src, trunk in self.trunk.items():
+            if len(trunk) > 1:
+                start = self.depth[src] + self.sizes[src][0] / 2
+                middle = [(start, self.breadth[src]), (self.ends[self.layer[src]], self.breadth[src])]
+                lines.append(middle + self.along(trunk[1:]))
         return lines
 
     def ports(self) -> tuple[list[float], list[float]]:

@@ -1,0 +1,350 @@
+"""A graph, its layout and at most one moment of a backward pass as SVG text.
+
+The picture stands alone: presentation attributes give it the light colours on an opaque card, so that it looks the same
+in an ``<img>``, on GitHub and in print. Classes let the player's style sheet give it the colours of the page. Only a
+handful of element kinds occur, every text goes through :func:`~nbautograd.viz.escape.escape`, and the same graph gives
+the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from nbautograd.viz.escape import escape, width
+from nbautograd.viz.layout import Box, Layout, Point, layout
+from nbautograd.viz.model import GraphModel, Node
+from nbautograd.viz.theme import LIGHT, MONO, SANS
+
+__all__ = ["LeafState", "Moment", "draw", "label_size", "measure", "path"]
+
+ROW = 22.0  # height of a leaf's rows
+LINE = 16.0  # height of a line of a value
+PAD = 11.0
+WIDEST = 230.0
+
+
+@dataclass(frozen=True, slots=True)
+class LeafState:
+    """What a leaf's two rows say."""
+
+    arriving: str = "–"
+    count: str = ""
+    grad: str = "None"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One moment of a backward pass: what is active, what has happened, and the texts that have changed."""
+
+    active: frozenset[str] = frozenset()
+    done: frozenset[str] = frozenset()
+    bad: frozenset[str] = frozenset()
+    freed: frozenset[str] = frozenset()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    leaves: Mapping[str, LeafState] = field(default_factory=dict)
+
+
+# -- sizes ----------------------------------------------------------------------------------------------------------------
+
+
+def measure(model: GraphModel, states: Mapping[str, Sequence[LeafState]] | None = None) -> dict[str, tuple[float, float]]:
+    """The size of each node's box, wide enough for every state that a leaf will be in."""
+    return {node.id: _size(node, (states or {}).get(node.id, ())) for node in model.nodes}
+
+
+def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
+    if node.kind == "constant" and not node.shape and not node.value:
+        return _even(width(node.name, 12, mono=True) + 8), 20.0
+    if node.kind == "op":
+        wide = max(width(node.name, 9.5), width(node.symbol, 16), width(_cut(node.value, 24), 11, mono=True))
+        return _even(max(wide + 24, 60)), 46.0 + 15 * bool(node.value)
+    head = width(_cut(node.name, 28), 14) + width(_about(node), 10) + 14
+    value = width(_cut_lines(node.value), 12, mono=True)
+    rows = max((_rows_width(s) for s in (LeafState(grad=node.grad), *states)), default=0.0) if node.kind == "leaf" else 0.0
+    lines = _cut_lines(node.value).count("\n") + 1 if node.value else 0
+    height = 30 + LINE * lines + (6 if lines else 0) + (2 * ROW if node.kind == "leaf" else 0)
+    least = 116.0 if node.kind == "leaf" else 84.0
+    return _even(min(max(head, value, rows, least - 2 * PAD) + 2 * PAD, WIDEST + 2 * PAD)), height
+
+
+def _rows_width(state: LeafState) -> float:
+    arriving = width("⇠ " + _cut(state.arriving, 26), 11.5, mono=True) + width(state.count, 10) + 14
+    return max(arriving, width(".grad " + _cut(state.grad, 28), 11.5, mono=True))
+
+
+def label_size(text: str) -> tuple[float, float]:
+    """The size of a text on an edge."""
+    return width(_cut(text, 28), 11.5, mono=True) + 4, 14.0
+
+
+def _even(number: float) -> float:
+    return float(2 * round(number / 2))
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _cut_lines(text: str) -> str:
+    return "\n".join(_cut(line, 30) for line in text.split("\n")[:4])
+
+
+def _about(node: Node) -> str:
+    return " ".join(part for part in (node.dtype, _cut(node.shape, 18)) if part)
+
+
+# -- drawing --------------------------------------------------------------------------------------------------------------
+
+
+def draw(
+    model: GraphModel,
+    places: Layout | None = None,
+    moment: Moment | None = None,
+    *,
+    direction: str = "LR",
+    title: str = "",
+    description: str = "",
+) -> str:
+    """The SVG text of a graph.
+
+    :param places: a layout of this graph; made if not given.
+    :param moment: the moment of a backward pass to show; none gives the graph as it was built.
+    :param description: the graph in words, for screen readers.
+    """
+    places = places or layout(model, measure(model), direction=direction)
+    return _Picture(model, places, moment or Moment(), title or f"Autograd graph: {model.label}", description).text()
+
+
+def path(line: Sequence[Point], direction: str = "LR") -> str:
+    """The ``d`` of a line: straight within a layer, curved between two."""
+    parts = [f"M{_n(line[0][0])} {_n(line[0][1])}"]
+    for i, ((x0, y0), (x1, y1)) in enumerate(zip(line, line[1:], strict=False)):
+        if (x0, y0) == (x1, y1):
+            continue
+        if i % 2 == 0 or x0 == x1 or y0 == y1:
+            parts.append(f"L{_n(x1)} {_n(y1)}")
+        elif direction == "LR":
+            middle = (x0 + x1) / 2
+            parts.append(f"C{_n(middle)} {_n(y0)} {_n(middle)} {_n(y1)} {_n(x1)} {_n(y1)}")
+        else:
+            middle = (y0 + y1) / 2
+            parts.append(f"C{_n(x0)} {_n(middle)} {_n(x1)} {_n(middle)} {_n(x1)} {_n(y1)}")
+    return "".join(parts)
+
+
+def _n(number: float) -> str:
+    """A number without needless digits."""
+    return f"{number:.1f}".removesuffix(".0")
+
+
+class _Picture:
+    """Writes one SVG, element by element."""
+
+    def __init__(self, model: GraphModel, places: Layout, moment: Moment, title: str, description: str) -> None:
+        self.model, self.places, self.moment = model, places, moment
+        self.title, self.description = title, description
+        content = repr((model.nodes, model.edges, places, title))
+        self.prefix = "nb" + hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:10]
+        self.out: list[str] = []
+
+    def text(self) -> str:
+        """The whole."""
+        w, h = _n(self.places.width), _n(self.places.height)
+        p = self.prefix
+        self.out = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="nb-svg" viewBox="0 0 {w} {h}" width="{w}" height="{h}" '
+            f'role="img" aria-labelledby="{p}-title {p}-desc" font-family="{escape(SANS)}" font-size="12">',
+            f'<title id="{p}-title">{escape(self.title)}</title>',
+            f'<desc id="{p}-desc">{escape(self.description or self.model.label, 20_000)}</desc>',
+            "<defs>",
+            self.marker("wire", LIGHT["wire"], 7),
+            self.marker("done", LIGHT["done"], 8),
+            self.marker("active", LIGHT["grad"], 9),
+            "</defs>",
+            f'<rect class="nb-card" x="0.5" y="0.5" width="{_n(self.places.width - 1)}" '
+            f'height="{_n(self.places.height - 1)}" rx="8" fill="{LIGHT["bg"]}" stroke="{LIGHT["line"]}"/>',
+        ]
+        for line in self.places.trunks:
+            d = path(line, self.places.direction)
+            self.out.append(f'<path class="nb-edge nb-trunk" d="{d}" fill="none" stroke="{LIGHT["line"]}" stroke-width="2"/>')
+        self.edges()
+        for node in self.model.nodes:
+            self.node(node)
+        self.labels()
+        self.out.append("</svg>")
+        return "\n".join(self.out) + "\n"
+
+    def marker(self, name: str, colour: str, size: int) -> str:
+        return (
+            f'<marker id="{self.prefix}-{name}" viewBox="0 0 8 8" refX="7.2" refY="4" markerWidth="{size}" '
+            f'markerHeight="{size}" markerUnits="userSpaceOnUse" orient="auto">'
+            f'<path class="nb-head nb-head-{name}" d="M0 0.6L8 4L0 7.4z" fill="{colour}"/></marker>'
+        )
+
+    def edges(self) -> None:
+        """Each line once in the direction of the computation, and once, if a gradient went there, against it."""
+        flows = []
+        moving = self.moment.active | self.moment.done
+        for edge in self.model.edges:
+            line = self.places.routes[edge.id]
+            used = edge.id in moving
+            constant = edge.kind == "constant"
+            dash = ' stroke-dasharray="3 3"' if constant else ""
+            end = "" if used else f' marker-end="url(#{self.prefix}-wire)"'
+            self.out.append(
+                f'<path class="nb-edge{" nb-constant" * constant}{" nb-used" * used}" data-edge="{edge.id}" '
+                f'd="{path(line, self.places.direction)}" fill="none" stroke="{LIGHT["wire"]}" stroke-width="1.3"{dash}{end}/>'
+            )
+            if not constant:
+                flows.append(self.flow(edge.id, line))
+        self.out += flows
+
+    def flow(self, key: str, line: Sequence[Point]) -> str:
+        """The line of a gradient, drawn from the user of a value to its maker."""
+        active, done = key in self.moment.active, key in self.moment.done
+        colour = LIGHT["bad"] if key in self.moment.bad else LIGHT["grad"] if active else LIGHT["done"]
+        state = " nb-active" * active + " nb-done" * (done and not active) + " nb-bad" * (key in self.moment.bad)
+        hidden = "" if active or done else ' visibility="hidden"'
+        kind = "active" if active else "done"
+        return (
+            f'<path class="nb-flow{state}" data-flow="{key}" d="{_reversed(line, self.places.direction)}" fill="none" '
+            f'stroke="{colour}" stroke-width="{"3" if active else "2.2"}" '
+            f'marker-end="url(#{self.prefix}-{kind})"{hidden}/>'
+        )
+
+    def labels(self) -> None:
+        """The gradients on the edges, with a rim in the colour of the card so that lines do not cross them."""
+        for edge in self.model.edges:
+            spot = self.places.labels.get(edge.id)
+            if spot is None:
+                continue
+            active, shown = edge.id in self.moment.active, self.moment.labels.get(edge.id, "")
+            bad = edge.id in self.moment.bad
+            colour = LIGHT["bad"] if bad else LIGHT["grad"]
+            weight = ' font-weight="700"' if active else ""
+            state = " nb-active" * active + " nb-bad" * bad
+            self.out.append(
+                f'<text class="nb-label{state}" data-label="{edge.id}" x="{_n(spot[0])}" y="{_n(spot[1] + 4)}" '
+                f'text-anchor="middle" font-family="{escape(MONO)}" font-size="11.5" fill="{colour}"{weight} '
+                f'stroke="{LIGHT["bg"]}" stroke-width="4" stroke-linejoin="round" paint-order="stroke">'
+                f"{escape(_cut(shown, 28))}</text>"
+            )
+
+    # -- nodes ------------------------------------------------------------------------------------------------------------
+
+    def node(self, node: Node) -> None:
+        """A box or a pill."""
+        box, moment = self.places.boxes[node.id], self.moment
+        states = {"active": moment.active, "done": moment.done, "bad": moment.bad, "freed": moment.freed}
+        state = "".join(f" nb-{name}" for name, ids in states.items() if node.id in ids)
+        self.out.append(f'<g class="nb-node nb-{node.kind}{state}" data-node="{node.id}">')
+        self.out.append(f"<title>{escape(_tip(node))}</title>")
+        if node.kind == "op":
+            self.pill(node, box)
+        elif node.kind == "constant" and not node.shape and not node.value:
+            x, y = box.center
+            self.put(x, y + 4, node.name, "nb-value", LIGHT["muted"], 12, mono=True, anchor="middle")
+        else:
+            self.box(node, box)
+        self.out.append("</g>")
+
+    def pill(self, node: Node, box: Box) -> None:
+        active, bad = node.id in self.moment.active, node.id in self.moment.bad
+        done = node.id in self.moment.done
+        stroke = "bad" if bad else "grad" if active else "done" if done else "wire"
+        fill, ink = ("bad-bg", "bad") if bad else ("grad-bg", "grad") if active else ("op-bg", "op")
+        self.out.append(
+            f'<rect class="nb-shape" x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(box.width)}" height="{_n(box.height)}" '
+            f'rx="{_n(min(23.0, box.height / 2))}" fill="{LIGHT[fill]}" stroke="{LIGHT[stroke]}" '
+            f'stroke-width="{"2.4" if active else "1.5"}"/>'
+        )
+        x, y = box.center[0], box.y
+        self.put(x, y + 21, node.symbol, "nb-symbol", LIGHT[ink], 16, anchor="middle")
+        self.put(x, y + 36, node.name, "nb-sub", LIGHT[ink if active or bad else "muted"], 9.5, anchor="middle")
+        if node.value:
+            self.put(x, y + 51, _cut(node.value, 24), "nb-value", LIGHT["fg"], 11, mono=True, anchor="middle")
+
+    def box(self, node: Node, box: Box) -> None:
+        paint = {"leaf": ("leaf-bg", "leaf", "leaf"), "output": ("out-bg", "out", "out")}
+        fill, stroke, ink = paint.get(node.kind, ("bg", "wire", "fg"))
+        if node.kind == "constant":
+            fill, stroke, ink = "op-bg", "line", "muted"
+        active = node.id in self.moment.active
+        if active:
+            stroke = "grad"
+        self.out.append(
+            f'<rect class="nb-shape" x="{_n(box.x)}" y="{_n(box.y)}" width="{_n(box.width)}" height="{_n(box.height)}" '
+            f'rx="8" fill="{LIGHT[fill]}" stroke="{LIGHT[stroke]}" stroke-width="{"2.4" if active else "1.5"}"'
+            + (' stroke-dasharray="4 3"' if node.kind == "constant" else "")
+            + "/>"
+        )
+        strong = node.kind in ("leaf", "output")
+        size = 14 if strong else 13
+        colour = LIGHT[ink] if node.named else LIGHT["muted"]
+        self.put(box.x + PAD, box.y + 20, _cut(node.name, 28), "nb-name", colour, size, bold=node.named, italic=not node.named)
+        self.put(box.x + box.width - PAD, box.y + 20, _about(node), "nb-about", LIGHT["muted"], 10, anchor="end")
+        at = box.y + 37
+        for line in _cut_lines(node.value).split("\n") if node.value else ():
+            self.put(box.x + PAD, at, line, "nb-value", LIGHT["fg"], 12, mono=True)
+            at += LINE
+        if node.kind == "leaf":
+            self.leaf_rows(node, box)
+
+    def leaf_rows(self, node: Node, box: Box) -> None:
+        """What is arriving in this pass, and what ``.grad`` holds: two sums, two rows."""
+        state = self.moment.leaves.get(node.id, LeafState(count=f"0 of {node.arrivals}", grad=node.grad))
+        top = box.y + box.height - 2 * ROW
+        waiting = state.arriving == "–"
+        ink = LIGHT["muted"] if waiting else LIGHT["grad"]
+        fill = LIGHT["leaf-bg"] if waiting else LIGHT["grad-bg"]
+        left, right, inner = _n(box.x + 0.75), box.x + box.width, _n(box.width - 1.5)
+        self.out.append(
+            f'<rect class="nb-arriving{"" if waiting else " nb-some"}" data-slot="{node.id}:row" x="{left}" y="{_n(top)}" '
+            f'width="{inner}" height="{_n(ROW)}" fill="{fill}"/>'
+        )
+        for y in (top, top + ROW):
+            self.out.append(
+                f'<line class="nb-rule" x1="{left}" y1="{_n(y)}" x2="{_n(right - 0.75)}" y2="{_n(y)}" stroke="{LIGHT["line"]}"/>'
+            )
+        cut, slot, y = _cut(state.arriving, 26), f"{node.id}:arriving", top + 15
+        self.put(box.x + PAD, y, f"⇠ {cut}", "nb-in", ink, 11.5, mono=True, slot=slot)
+        self.put(right - PAD, y, state.count, "nb-in", ink, 10, anchor="end", slot=f"{node.id}:count")
+        grad = f".grad {_cut(state.grad, 28)}"
+        colour = LIGHT["muted"] if state.grad == "None" else LIGHT["fg"]
+        self.put(box.x + PAD, y + ROW, grad, "nb-grad", colour, 11.5, mono=True, slot=f"{node.id}:grad")
+
+    def put(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        cls: str,
+        colour: str,
+        size: float,
+        *,
+        mono: bool = False,
+        anchor: str = "",
+        bold: bool = False,
+        italic: bool = False,
+        slot: str = "",
+    ) -> None:
+        """One line of text."""
+        if not text and not slot:
+            return
+        attributes = f' data-slot="{slot}"' * bool(slot) + f' text-anchor="{anchor}"' * bool(anchor)
+        attributes += f' font-family="{escape(MONO)}"' * mono + ' font-weight="700"' * bold + ' font-style="italic"' * italic
+        self.out.append(
+            f'<text class="{cls}" x="{_n(x)}" y="{_n(y)}" font-size="{size:g}" fill="{colour}"{attributes}>{escape(text)}</text>'
+        )
+
+
+def _tip(node: Node) -> str:
+    """What a node says when the pointer rests on it."""
+    lines = [node.expression or node.name, node.name if node.expression else "", node.value, _about(node)]
+    return "\n".join(line for line in (*lines, node.where, node.source, *node.notes) if line)
+
+
+def _reversed(line: Sequence[Point], direction: str) -> str:
+    return path(tuple(reversed(line)), direction)
