@@ -7,7 +7,7 @@ and in a notebook ``%load_ext nbautograd``.
 
 from __future__ import annotations
 
-from typing import Any
+
 
 from nbautograd import autograd, backend, cuda, nn, tracing
 from nbautograd.device import device
@@ -28,6 +28,7 @@ from nbautograd.dtypes import (
     set_default_dtype,
     uint8,
 )
+from nbautograd.generator import Generator, default_generator
 from nbautograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from nbautograd.ops.creation import *
 from nbautograd.ops.indexing import *
@@ -47,14 +48,14 @@ short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
 
-def load_ipython_extension(ipython: Any) -> None:
+def load_ipython_extension(ipython: object) -> None:
     """``%load_ext nbautograd``: pictures of graphs and of backward passes in this notebook."""
     from nbautograd.viz import magics
 
     magics.load(ipython)
 
 
-def unload_ipython_extension(ipython: Any) -> None:
+def unload_ipython_extension(ipython: object) -> None:
     """``%unload_ext nbautograd``: everything as it was before."""
     from nbautograd.viz import magics
 

@@ -165,11 +165,9 @@ def result_dtype(operands: list[tuple[dtype, int]]) -> dtype:
         if result is None:
             result = group
         elif group.rank > result.rank:
-            # A number brings only its category: a float meeting integers is a default float,
-            # a complex number meeting a float64 tensor is a complex128.
-            result = result.to_complex() if weight == 0 and group.is_complex and result.is_floating_point else (
-                promote_types(result, group)
-            )
+            # A complex 0-d tensor or number brings its category and leaves the precision.
+            floats = group.is_complex and result.is_floating_point
+            result = result.to_complex() if floats else promote_types(result, group)
     if result is None:
         raise DtypeError("result_type() needs at least one tensor or number")
     return result

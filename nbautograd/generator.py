@@ -231,24 +231,25 @@ class Generator:
 
     def normal_pairs(self, n: int) -> Array:
         """Standard normal numbers as float64, made in pairs; the second of an unfinished pair waits for next time."""
-        waiting = [] if self._kept is None else [self._kept]
-        fresh = max(n - len(waiting) + 1, 0) // 2
-        angle, radius = self._unit_double(2 * fresh).reshape(fresh, 2).T
-        angle, radius = 2 * math.pi * angle, np.sqrt(-2 * np.log1p(-radius))
-        pairs = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1)
-        values = np.concatenate([np.array(waiting), pairs.ravel()])
-        self._kept = float(values[n]) if len(values) > n else None
-        return values[:n]
+        values = [] if self._kept is None else [self._kept]
+        fresh = max(n - len(values) + 1, 0) // 2
+        for u1, u2 in self._unit_double(2 * fresh).reshape(fresh, 2).tolist():
+            # The math module has the C library's functions, as PyTorch; NumPy's own may differ in the last bit.
+            radius, angle = math.sqrt(-2 * math.log1p(-u2)), 2 * math.pi * u1
+            values += (radius * math.cos(angle), radius * math.sin(angle))
+        self._kept = values[n] if len(values) > n else None
+        return np.array(values[:n], np.float64)
 
     def _normal_blocks(self, n: int, dtype: DType) -> Array:
         """Standard normal numbers, at least 16; float64 for that dtype and float32 for the narrower ones."""
         rest = n % BLOCK
-        # Of an unfinished block the uniform numbers are drawn and thrown away, but not in half precision.
-        values = self._unit_as(n - rest if dtype == np.float16 else n, dtype)
-        values = np.append(_box_muller(values[: n - rest]), values[:rest])
-        if rest:  # the last 16 are drawn again, whole
-            values[-BLOCK:] = _box_muller(self._unit_as(BLOCK, dtype))
-        return values
+        if not rest:
+            return _box_muller(self._unit_as(n, dtype))
+        # The last 16 are drawn again, whole. What was drawn for the rest is lost, and not drawn in half precision.
+        whole = n - rest
+        first = self._unit_as(whole if dtype == np.float16 else n, dtype)[:whole]
+        values = _box_muller(np.append(first, self._unit_as(BLOCK, dtype)))
+        return np.append(values[: n - BLOCK], values[whole:])
 
     def log_normal(self, shape: Sequence[int], dtype: DType, mean: float, std: float) -> Array:
         """Numbers whose logarithm is normal.
@@ -351,8 +352,9 @@ def _largest(dtype: DType) -> int:
 def _fma(a: Array, b: Any, c: Any) -> Array:
     """The sum a * b + c, rounded once; ``a`` is float32 or float64, ``b`` and ``c`` of its type or Python numbers."""
     if a.dtype == np.float32:
-        wide: Array = a.astype(np.float64) * np.asarray(b, np.float64) + np.asarray(c, np.float64)
-        return wide.astype(np.float32)  # the product, of 48 bits at most, was exact
+        wide: Array = np.multiply(a, b, dtype=np.float64)  # 48 bits at most: exact
+        wide += c
+        return wide.astype(np.float32)
     product = a * b
     total = product + c
     part = total - product

@@ -273,12 +273,14 @@ class Tensor(_Fields):
             if value is self:
                 raise AutogradError("can't assign Variable as its own grad")
             for what, ours, theirs in (
-                ("data of a different size", self.shape, value.shape),
-                ("data of a different type", self.dtype, value.dtype),
-                ("data located on a different device", self.device, value.device),
+                ("of size", list(self.shape), list(value.shape)),
+                ("with dtype", self.dtype, value.dtype),
+                ("on device", self.device, value.device),
             ):
                 if ours != theirs:
-                    raise AutogradError(f"assigned grad has {what}: the tensor has {ours}, the grad has {theirs}")
+                    raise AutogradError(
+                        f"attempting to assign a gradient {what} '{theirs}' to a tensor {what} '{ours}': they must be the same"
+                    )
         self._grad = value
 
     @grad.deleter
@@ -388,16 +390,21 @@ class Tensor(_Fields):
 
     __nonzero__ = __bool__
 
+    def _number(self) -> Any:
+        if self.numel() != 1:
+            raise ValueError(f"only one element tensors can be converted to Python scalars, and this one has {self.numel()}")
+        return self._a.item()
+
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number())
 
     __long__ = __int__
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._number())
 
     def __index__(self) -> int:
         if self._a.dtype.kind not in "iub" or self.numel() != 1:

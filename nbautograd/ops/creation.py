@@ -17,6 +17,29 @@ from nbautograd.node import LEAF
 from nbautograd.size import as_int, new_shape
 from nbautograd.tensor import Tensor, wrap
 
+__all__ = [
+    "arange",
+    "as_tensor",
+    "asarray",
+    "empty",
+    "empty_like",
+    "empty_strided",
+    "eye",
+    "from_numpy",
+    "full",
+    "full_like",
+    "layout",
+    "linspace",
+    "logspace",
+    "ones",
+    "ones_like",
+    "strided",
+    "tensor",
+    "zeros",
+    "zeros_like",
+]
+
+
 Number = int | float | complex | bool
 Device = device | str | int | None
 

@@ -17,6 +17,18 @@ from nbautograd.size import dimension
 from nbautograd.storage import record_write
 from nbautograd.tensor import Tensor, array_of, wrap
 
+__all__ = [
+    "gather",
+    "index_select",
+    "masked_fill",
+    "masked_select",
+    "nonzero",
+    "scatter",
+    "scatter_add",
+    "take",
+    "take_along_dim",
+]
+
 Number = int | float | complex | bool
 
 

@@ -13,6 +13,20 @@ from nbautograd.errors import DtypeError, ShapeError
 from nbautograd.ops.shape import unsafe_view
 from nbautograd.tensor import Tensor
 
+__all__ = [
+    "addmm",
+    "bmm",
+    "dot",
+    "einsum",
+    "ger",
+    "inner",
+    "matmul",
+    "mm",
+    "mv",
+    "outer",
+    "tensordot",
+]
+
 Number = int | float | complex | bool
 
 

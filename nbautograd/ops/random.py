@@ -19,6 +19,23 @@ from nbautograd.size import new_shape
 from nbautograd.storage import record_write
 from nbautograd.tensor import Tensor, wrap
 
+__all__ = [
+    "bernoulli",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "normal",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+    "seed",
+    "set_rng_state",
+]
+
 Device = device | str | int | None
 Number = int | float
 

@@ -14,6 +14,25 @@ from nbautograd.ops.kernels import reduced_shape
 from nbautograd.size import dimension, dimensions
 from nbautograd.tensor import Tensor
 
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "logsumexp",
+    "max",
+    "mean",
+    "min",
+    "norm",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
+
 Dims = int | tuple[int, ...] | list[int] | None
 
 

@@ -15,6 +15,40 @@ from nbautograd.errors import ShapeError
 from nbautograd.size import as_int, dimension, sizes
 from nbautograd.tensor import Tensor, wrap
 
+__all__ = [
+    "broadcast_to",
+    "cat",
+    "chunk",
+    "clone",
+    "concat",
+    "concatenate",
+    "diagonal",
+    "flatten",
+    "flip",
+    "hstack",
+    "moveaxis",
+    "movedim",
+    "narrow",
+    "permute",
+    "ravel",
+    "real",
+    "reshape",
+    "row_stack",
+    "select",
+    "split",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "tile",
+    "transpose",
+    "unbind",
+    "unflatten",
+    "unsqueeze",
+    "vstack",
+]
+
 # -- views ---------------------------------------------------------------------------------------------------------------
 
 

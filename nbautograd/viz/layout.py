@@ -14,7 +14,7 @@ Deterministic: the same graph and sizes give the same numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nbautograd.viz.model import GraphModel
 
@@ -51,7 +51,8 @@ class Box:
 class Layout:
     """Places of all nodes, lines of all edges from source to destination, and the size of the whole.
 
-    In a large drawing the shared part of long edges is drawn once: it is in ``trunks``, and ``routes`` has the branches.
+    What several long edges share is one of the ``trunks``; ``branches`` has the rest of each such edge, and ``routes``
+    each edge whole. (In a huge drawing the route of such an edge is its branch only.)
     """
 
     width: float
@@ -63,6 +64,7 @@ class Layout:
     layers: dict[str, int]
     direction: str
     trunks: tuple[tuple[Point, ...], ...] = ()
+    branches: dict[str, tuple[Point, ...]] = field(default_factory=dict)
 
 
 def layout(
@@ -100,10 +102,12 @@ def layout(
         boxes[node.id] = Box(round(x - w / 2, 1), round(y - h / 2, 1), w, h)
     routes = {e.id: tuple(turn(*p) for p in r) for e, r in zip(model.edges, drawing.routes(), strict=True)}
     trunks = tuple(tuple(turn(*p) for p in line) for line in drawing.trunk_lines())
+    branches = {e.id: routes[e.id][-3:] for i, e in enumerate(model.edges) if drawing.branches_off(i)}
+    branches = {key: (line[0], *line) for key, line in branches.items()}
     total = turn(drawing.length, drawing.span)
     spots = _label_spots(routes, labels or {}, boxes, across)
     layers = {n.id: drawing.layer[i] for i, n in enumerate(model.nodes)}
-    return Layout(total[0] + margin, total[1] + margin, boxes, routes, spots, layers, direction, trunks)
+    return Layout(total[0] + margin, total[1] + margin, boxes, routes, spots, layers, direction, trunks, branches)
 
 
 class _Drawing:
@@ -157,8 +161,10 @@ class _Drawing:
         self.before: list[list[int]] = [[] for _ in range(self.count)]
         self.after: list[list[int]] = [[] for _ in range(self.count)]
         self.trunk: dict[int, list[int]] = {}
+        self.travellers = [0] * self.count  # how many long edges leave each node
         for src, dst in self.edges:
             trunk = self.trunk.setdefault(src, [src])
+            self.travellers[src] += self.layer[dst] - self.layer[src] > 1
             while len(trunk) < self.layer[dst] - self.layer[src]:
                 self.layer.append(self.layer[src] + len(trunk))
                 self.thickness.append(2.0)
@@ -248,6 +254,7 @@ class _Drawing:
             both = step >= rounds // 2
             for r in range(len(self.rows)) if step % 2 else reversed(range(len(self.rows))):
                 self.settle(self.rows[r], gaps[r], pull, both, towards_roots=bool(step % 2))
+        self.straighten(gaps)
         edges = [(self.breadth[v] - self.thickness[v] / 2, self.breadth[v] + self.thickness[v] / 2) for v in range(self.total)]
         top = min((low for low, _ in edges), default=0.0)
         self.breadth = [b - top for b in self.breadth]
@@ -306,6 +313,48 @@ class _Drawing:
         for v, b in zip(row, isotonic(wanted, weights, gaps), strict=True):
             breadth[v] = b
 
+    def straighten(self, gaps: list[list[float]]) -> None:
+        """Give each chain of neighbours one breadth, where the nodes beside it leave room for that."""
+        chains = self.chains()
+        lower, upper = [-float("inf")] * self.total, [float("inf")] * self.total  # which node is beside, and how far
+        before, after = [-1] * self.total, [-1] * self.total
+        for row, between in zip(self.rows, gaps, strict=True):
+            for u, v, gap in zip(row, row[1:], between, strict=False):
+                after[u], before[v], upper[u], lower[v] = v, u, gap, gap
+        for _ in range(3):
+            for chain in chains:
+                low = max((self.breadth[before[v]] + lower[v] for v in chain if before[v] >= 0), default=-float("inf"))
+                high = min((self.breadth[after[v]] - upper[v] for v in chain if after[v] >= 0), default=float("inf"))
+                if low <= high + 1e-6:
+                    mean = sum(self.breadth[v] for v in chain) / len(chain)
+                    place = min(max(mean, low), high)
+                    for v in chain:
+                        self.breadth[v] = place
+
+    def chains(self) -> list[list[int]]:
+        """Paths that should be straight: trunks, and from each node on to the one that has it as its main input."""
+        follows: dict[int, int] = {}
+        taken = set()
+        for row in self.rows:
+            for v in row:
+                bend = v >= self.count
+                inputs = [u for u in self.before[v] if u not in taken and (u >= self.count) == bend and (bend or self.before[u])]
+                if not bend and not inputs and len(self.before[v]) == 1 and len(self.after[self.before[v][0]]) == 1:
+                    inputs = [u for u in self.before[v] if u not in taken]
+                if len(inputs) > 1 and len(inputs) == len(self.before[v]) and not bend:
+                    continue  # a node with several equal inputs stands between them
+                if inputs:
+                    follows[inputs[0]] = v
+                    taken.add(inputs[0])
+        starts = follows.keys() - set(follows.values())
+        chains = []
+        for v in sorted(starts):
+            chain = [v]
+            while chain[-1] in follows:
+                chain.append(follows[chain[-1]])
+            chains.append(chain)
+        return chains
+
     # -- 5. depth -----------------------------------------------------------------------------------------------------
 
     def stack(self) -> None:
@@ -335,7 +384,7 @@ class _Drawing:
     def routes(self) -> list[list[Point]]:
         """For each edge the points (depth, breadth) that its line goes through: straight within layers, curved between."""
         enters, leaves = self.ports()
-        lines, shared = [], self.shared
+        lines, shared = [], self.huge
         for k, (src, dst) in enumerate(self.edges):
             first, last = self.layer[src], self.layer[dst]
             bends = self.trunk[src][1 : last - first]
@@ -349,8 +398,8 @@ class _Drawing:
         return lines
 
     @property
-    def shared(self) -> bool:
-        """Whether long edges are drawn as trunks and branches, because drawing each whole would be too much."""
+    def huge(self) -> bool:
+        """Whether drawing each long edge whole would be too much."""
         return sum(self.layer[dst] - self.layer[src] for src, dst in self.edges) > 4 * len(self.edges) + 2000
 
     def along(self, bends: list[int]) -> list[Point]:
@@ -361,21 +410,24 @@ class _Drawing:
             points += [(self.starts[r], self.breadth[bend]), (self.ends[r], self.breadth[bend])]
         return points
 
+    def branches_off(self, k: int) -> bool:
+        """Whether edge k shares its way with others."""
+        src, dst = self.edges[k]
+        return self.layer[dst] - self.layer[src] > 1 and self.travellers[src] > 1
+
     def trunk_lines(self) -> list[list[Point]]:
-        """The shared part of long edges, where they are drawn as trunks and branches."""
-        if not self.shared:
-            return []
+        """The lines that several long edges share."""
         lines = []
         for src, trunk in self.trunk.items():
-            if len(trunk) > 1:
-                start = self.depth[src] + self.sizes[src][0] / 2
-                middle = [(start, self.breadth[src]), (self.ends[self.layer[src]], self.breadth[src])]
-                lines.append(middle + self.along(trunk[1:]))
+            if self.travellers[src] > 1:
+                start, out = self.depth[src] + self.sizes[src][0] / 2, self.trunk_port.get(src, self.breadth[src])
+                lines.append([(start, out), (self.ends[self.layer[src]], out), *self.along(trunk[1:])])
         return lines
 
     def ports(self) -> tuple[list[float], list[float]]:
         """Where each edge enters its destination and leaves its source, ordered so that lines do not cross there."""
         enters, leaves = [0.0] * len(self.edges), [0.0] * len(self.edges)
+        self.trunk_port: dict[int, float] = {}
         arriving: dict[int, list[tuple[float, int]]] = {}
         departing: dict[int, dict[tuple[int, int], list[int]]] = {}
         for k, (src, dst) in enumerate(self.edges):
@@ -391,6 +443,8 @@ class _Drawing:
         for v, ways in departing.items():
             targets = sorted(ways, key=lambda way: (self.breadth[way[0]], way[1]))
             for way, port in zip(targets, self.spaced(v, len(targets)), strict=True):
+                if way[1] < 0:
+                    self.trunk_port[v] = port
                 for k in ways[way]:
                     leaves[k] = port
         return enters, leaves

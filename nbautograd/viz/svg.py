@@ -168,7 +168,7 @@ class _Picture:
         ]
         for line in self.places.trunks:
             d = path(line, self.places.direction)
-            self.out.append(f'<path class="nb-edge nb-trunk" d="{d}" fill="none" stroke="{LIGHT["line"]}" stroke-width="2"/>')
+            self.out.append(f'<path class="nb-edge nb-trunk" d="{d}" fill="none" stroke="{LIGHT["wire"]}" stroke-width="1.3"/>')
         self.edges()
         for node in self.model.nodes:
             self.node(node)
@@ -189,13 +189,14 @@ class _Picture:
         moving = self.moment.active | self.moment.done
         for edge in self.model.edges:
             line = self.places.routes[edge.id]
+            own = self.places.branches.get(edge.id, line)
             used = edge.id in moving
             constant = edge.kind == "constant"
             dash = ' stroke-dasharray="3 3"' if constant else ""
             end = "" if used else f' marker-end="url(#{self.prefix}-wire)"'
             self.out.append(
                 f'<path class="nb-edge{" nb-constant" * constant}{" nb-used" * used}" data-edge="{edge.id}" '
-                f'd="{path(line, self.places.direction)}" fill="none" stroke="{LIGHT["wire"]}" stroke-width="1.3"{dash}{end}/>'
+                f'd="{path(own, self.places.direction)}" fill="none" stroke="{LIGHT["wire"]}" stroke-width="1.3"{dash}{end}/>'
             )
             if not constant:
                 flows.append(self.flow(edge.id, line))
@@ -285,7 +286,7 @@ class _Picture:
         colour = LIGHT[ink] if node.named else LIGHT["muted"]
         self.put(box.x + PAD, box.y + 20, _cut(node.name, 28), "nb-name", colour, size, bold=node.named, italic=not node.named)
         self.put(box.x + box.width - PAD, box.y + 20, _about(node), "nb-about", LIGHT["muted"], 10, anchor="end")
-        at = box.y + 37
+        at = box.y + 40
         for line in _cut_lines(node.value).split("\n") if node.value else ():
             self.put(box.x + PAD, at, line, "nb-value", LIGHT["fg"], 12, mono=True)
             at += LINE

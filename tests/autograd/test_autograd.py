@@ -1,0 +1,528 @@
+"""The tape and the engine: accumulation, graphs, modes, functions, hooks; most of it run beside PyTorch."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from nbautograd import protocol
+from nbautograd.protocol import observe
+
+try:
+    import torch
+except ImportError:
+    torch = None
+LIBRARIES = [nb] if torch is None else [nb, torch]
+both = pytest.mark.parametrize("T", LIBRARIES, ids=lambda T: T.__name__)
+
+
+def seed_graph(T):
+    w = T.tensor([1.0], requires_grad=True)
+    x = T.tensor([2.0], requires_grad=True)
+    a = T.add(w, x)
+    b = T.add(w, 1)
+    return w, x, a, b, T.mul(a, b)
+
+
+@both
+def test_the_graph_can_be_walked(T):
+    w, x, a, _, y = seed_graph(T)
+    add, other = (edge[0] for edge in y.grad_fn.next_functions)
+    assert add is a.grad_fn and add.name() == other.name() == "AddBackward0"
+    assert [type(edge[0]).__name__ for edge in add.next_functions] == ["AccumulateGrad", "AccumulateGrad"]
+    assert add.next_functions[0][0].variable is w and add.next_functions[1][0].variable is x
+    assert add.next_functions[0][0] is other.next_functions[0][0]
+    assert other.next_functions[1] == (None, 0)
+    assert add.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+    y.grad_fn.metadata["note"] = 1
+    assert y.grad_fn.metadata == {"note": 1}
+    assert y.grad_fn.next_functions[0][1] == 0
+
+
+@both
+def test_accumulation_over_passes(T):
+    seen = []
+    w, x = (T.tensor([v], requires_grad=True) for v in (1.0, 2.0))
+    for _ in range(4):
+        ((w + x) * (w + 1)).backward()
+        seen.append(w.grad.item())
+    assert seen == [5, 10, 15, 20]
+    held = w.grad
+    (w * 1).backward()
+    assert w.grad is held and held.item() == 21  # added in place
+    w.grad = None
+    (w * 2).backward()
+    assert w.grad.item() == 2 and held.item() == 21
+
+
+def test_grad_shares_memory_with_nothing():
+    T = nb
+    x, y = (T.ones(3, requires_grad=True) for _ in range(2))
+    v = T.ones(3)
+    (x + y).backward(v)
+    x.grad.add_(1)
+    assert y.grad.tolist() == [1, 1, 1] and v.tolist() == [1, 1, 1]
+    a, b = T.autograd.grad(x + y, [x, y], v)
+    a.add_(1)
+    assert b.tolist() == [1, 1, 1] and v.tolist() == [1, 1, 1]
+
+
+@both
+def test_retain_grad_and_the_grads_of_non_leaves(T):
+    w, _, a, b, y = seed_graph(T)
+    a.retain_grad()
+    y.backward()
+    assert a.grad.item() == 2 and a.retains_grad and w.grad.item() == 5
+    with pytest.warns(UserWarning, match="not a leaf Tensor"):
+        assert b.grad is None
+
+
+@both
+def test_inputs_restrict_accumulation(T):
+    w, x, a, _, y = seed_graph(T)
+    y.backward(inputs=[x], retain_graph=True)
+    assert w.grad is None and x.grad.item() == 2
+    y.backward(inputs=[a])
+    assert a.grad.item() == 2 and w.grad is None
+
+
+@both
+def test_gradients_of_a_computed_tensor_by_grad(T):
+    _, _, a, b, y = seed_graph(T)
+    assert [g.item() for g in T.autograd.grad(y, [a, b])] == [2, 3]
+
+
+@both
+def test_unused_inputs(T):
+    x, y = (T.ones(1, requires_grad=True) for _ in range(2))
+    assert T.autograd.grad(x * 2, [x, y], allow_unused=True)[1] is None
+    assert T.autograd.grad(x * 2, [x, y], materialize_grads=True)[1].item() == 0
+
+
+@both
+def test_several_roots_and_the_same_root_twice(T):
+    x = T.tensor([3.0], requires_grad=True)
+    y = x * x
+    T.autograd.backward([y, y, x], [T.tensor([1.0]), T.tensor([10.0]), T.tensor([100.0])])
+    assert x.grad.item() == 166
+
+
+@both
+def test_derivatives_of_every_order(T):
+    x = T.tensor(0.7, dtype=T.float64, requires_grad=True)
+    g, found = (x.tanh() * x**3).exp(), []
+    for _ in range(5):
+        (g,) = T.autograd.grad(g, x, create_graph=True)
+        found.append(g.item())
+    expected = [1.905427146, 12.3297697, 73.7436127, 470.9286, 2987.99]
+    if torch is not None:
+        x = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+        g, expected = (x.tanh() * x**3).exp(), []
+        for _ in range(5):
+            (g,) = torch.autograd.grad(g, x, create_graph=True)
+            expected.append(g.item())
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_create_graph_of_backward_keeps_a_differentiable_grad():
+    x = nb.tensor(3.0, requires_grad=True)
+    (x**3).backward(create_graph=True)
+    assert x.grad.item() == 27 and x.grad.requires_grad
+    x.grad.backward()
+
+
+def test_branches_joined_late():
+    def total(x):
+        y, branches = x, []
+        for i in range(20):
+            branches.append(y * i)
+            y = y + x * 0.1
+        joined = branches[0]
+        for branch in reversed(branches):
+            joined = joined + branch * y
+        return joined
+
+    assert nb.autograd.gradcheck(total, (nb.tensor(2.0, dtype=nb.float64, requires_grad=True),))
+
+
+@both
+def test_grad_modes(T):
+    x = T.ones(1, requires_grad=True)
+    with T.no_grad():
+        assert not (x * 2).requires_grad
+        with T.enable_grad():
+            assert (x * 2).requires_grad
+        with T.set_grad_enabled(True):
+            assert (x * 2).requires_grad
+        x += 1  # allowed here
+    assert (x * 2).requires_grad and x.item() == 2
+
+    @T.no_grad()
+    def quiet(v):
+        return v * 2
+
+    @T.no_grad
+    def quiet_too(v):
+        return v * 2
+
+    @T.no_grad()
+    def generate():
+        yield T.is_grad_enabled()
+        yield T.is_grad_enabled()
+
+    assert not quiet(x).requires_grad and not quiet_too(x).requires_grad
+    for inside in generate():
+        assert not inside and T.is_grad_enabled()
+    T.set_grad_enabled(False)
+    assert not T.is_grad_enabled()
+    T.set_grad_enabled(True)
+    with pytest.raises(KeyError), T.no_grad():
+        raise KeyError
+    assert T.is_grad_enabled()
+
+
+def test_grad_mode_belongs_to_its_thread():
+    found = []
+    with nb.no_grad():
+        thread = threading.Thread(target=lambda: found.append(nb.is_grad_enabled()))
+        thread.start()
+        thread.join()
+    assert found == [True]
+
+
+@both
+def test_detach_and_data_share_memory(T):
+    w = T.tensor([1.0], requires_grad=True)
+    w.detach().data[0] = 999
+    assert w.item() == 999
+    x = T.ones(1, requires_grad=True)
+    y = 2 * x
+    x.data *= 100
+    y.backward()
+    assert x.item() == 100 and x.grad.item() == 2 and x.is_leaf
+    z = T.tensor(5.0, requires_grad=True)
+    z.detach().add_(1)
+    assert z.item() == 6
+
+
+@both
+def test_versions(T):
+    x = T.zeros(3)
+    view = x[1:]
+    view.add_(1)
+    x[0] = 5
+    x.detach().mul_(2)
+    assert x._version == view._version == 3
+    x.data.add_(1)
+    assert x._version == 3 and x.tolist() == [11, 3, 3]
+
+
+@both
+def test_hooks_of_tensors(T):
+    x = T.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    calls = []
+    x.register_hook(lambda g: calls.append(("x", g.tolist())))
+    handle = y.register_hook(lambda g: g * 10)
+    y.register_hook(lambda g: calls.append(("y", g.tolist())))
+    x.register_post_accumulate_grad_hook(lambda t: calls.append(("grad", t.grad.tolist())))
+    y.sum().backward()
+    assert calls == [("y", [10, 10]), ("x", [20, 20]), ("grad", [20, 20])]
+    handle.remove()
+    handle.remove()
+    x.grad = None
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    with pytest.raises(RuntimeError):
+        z = x * 1
+        z.register_hook(lambda g: g.sum())
+        z.sum().backward()
+
+
+@both
+def test_hooks_of_nodes(T):
+    x = T.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    seen = []
+    y.grad_fn.register_prehook(lambda outs: seen.append(outs[0].tolist()) or (outs[0] * 2,))
+    y.grad_fn.register_hook(lambda ins, outs: seen.append((ins[0].tolist(), outs[0].tolist())))
+    y.sum().backward()
+    assert seen == [[1, 1], ([6, 6], [2, 2])] and x.grad.tolist() == [6, 6]
+
+
+class Exp(nb.autograd.Function):
+    @staticmethod
+    def forward(ctx, i):
+        result = i.exp()
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (result,) = ctx.saved_tensors
+        return grad_output * result
+
+
+class TwoOutputs(nb.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor, y):
+        ctx.factor = factor
+        ctx.save_for_backward(x, y)
+        assert not nb.is_grad_enabled()
+        return x * factor, x * y
+
+    @staticmethod
+    def backward(ctx, g1, g2):
+        x, y = ctx.saved_tensors
+        assert ctx.needs_input_grad == (True, False, True)
+        return g1 * ctx.factor + g2 * y, None, g2 * x
+
+
+def test_functions_differentiate_to_every_order():
+    x = nb.tensor([0.3, 1.2], dtype=nb.float64, requires_grad=True)
+    assert nb.autograd.gradcheck(Exp.apply, (x,)) and nb.autograd.gradgradcheck(Exp.apply, (x,))
+    y = nb.tensor([2.0, -1.0], dtype=nb.float64, requires_grad=True)
+    assert nb.autograd.gradcheck(lambda a, b: TwoOutputs.apply(a, 3.0, b), (x, y))
+    assert nb.autograd.gradgradcheck(lambda a, b: TwoOutputs.apply(a, 3.0, b), (x, y))
+    first, second = TwoOutputs.apply(x, 3.0, y)
+    assert first.grad_fn is second.grad_fn and (first.output_nr, second.output_nr) == (0, 1)
+    assert type(first.grad_fn).__name__ == "TwoOutputsBackward"
+    first.sum().backward()  # the gradient of the unused output is zeros
+    assert x.grad.tolist() == [3, 3] and y.grad.tolist() == [0, 0]
+
+
+def test_functions_with_setup_context_and_marks():
+    class Split(nb.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x.clone(), x > 0
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.mark_non_differentiable(output[1])
+            ctx.set_materialize_grads(False)
+
+        @staticmethod
+        def backward(ctx, g, unused):
+            assert unused is None
+            return g * 7
+
+    x = nb.tensor([1.0, -1.0], requires_grad=True)
+    out, sign = Split.apply(x)
+    assert out.requires_grad and not sign.requires_grad
+    out.sum().backward()
+    assert x.grad.tolist() == [7, 7]
+
+    class Double(nb.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    y = nb.ones(2, requires_grad=True)
+    z = y * 1
+    same = Double.apply(z)
+    assert same is z and type(z.grad_fn).__name__ == "DoubleBackward"
+    z.sum().backward()
+    assert y.grad.tolist() == [2, 2]
+
+
+def test_once_differentiable():
+    class Square(nb.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        @nb.autograd.function.once_differentiable
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * 2 * x
+
+    x = nb.tensor(3.0, requires_grad=True)
+    g = nb.tensor(1.0, requires_grad=True)
+    (first,) = nb.autograd.grad(Square.apply(x), x, g, create_graph=True)
+    assert first.item() == 6
+    with pytest.raises(RuntimeError, match="marked with @once_differentiable"):
+        first.backward()
+
+
+def test_functions_cannot_be_instantiated():
+    with pytest.raises(RuntimeError, match="Exp should not be instantiated"):
+        Exp()
+
+
+def test_gradcheck_finds_wrong_gradients():
+    class Wrong(nb.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2.01
+
+    x = nb.tensor([1.0, 2.0], dtype=nb.float64, requires_grad=True)
+    with pytest.raises(nb.autograd.gradcheck.__globals__["GradcheckError"], match=r"(?s)numerical:.*2\..*analytical:.*2\.01"):
+        nb.autograd.gradcheck(Wrong.apply, (x,))
+    assert nb.autograd.gradcheck(Wrong.apply, (x,), raise_exception=False) is False
+    with pytest.warns(UserWarning, match="not a double precision"):
+        nb.autograd.gradcheck(nb.exp, (nb.tensor([1.0], requires_grad=True),), raise_exception=False)
+
+
+def test_events_tell_the_whole_pass():
+    w, _, _, _, y = seed_graph(nb)
+    events = []
+    with observe(events.append):
+        y.backward()
+    assert [type(e).__name__ for e in events] == [
+        "PassStarted",
+        *["NodeStarted", "EdgeSent", "EdgeSent", "NodeFinished"],
+        *["NodeStarted", "EdgeSent", "NodeFinished"],
+        *["NodeStarted", "EdgeSent", "EdgeSent", "NodeFinished"],
+        *["NodeStarted", "Accumulated", "NodeFinished"] * 2,
+        "PassFinished",
+    ]
+    to_w = [e for e in events if isinstance(e, protocol.EdgeSent) and getattr(e.to, "variable", None) is w]
+    assert [(e.gradient.item(), e.total.item()) for e in to_w] == [(3, 3), (2, 5)]
+    (accumulated,) = [e for e in events if isinstance(e, protocol.Accumulated) and e.node.variable is w]
+    assert accumulated.before is None and accumulated.incoming.item() == accumulated.after.item() == 5
+
+
+def test_an_error_ends_the_events():
+    w, *_, y = seed_graph(nb)
+    y.backward()
+    events = []
+    with observe(events.append), pytest.raises(RuntimeError):
+        y.backward()
+    assert isinstance(events[-1], protocol.PassFinished) and isinstance(events[-1].error, RuntimeError)
+    assert w.grad.item() == 5
+
+
+@both
+def test_backward_from_several_threads_loses_nothing(T):
+    x = T.zeros(50_000, requires_grad=True)
+
+    def work():
+        for _ in range(20):
+            (x * 1).sum().backward()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if T is nb:
+        assert x.grad.min().item() == x.grad.max().item() == 80
+
+
+def test_a_backward_inside_a_backward():
+    class Inner(nb.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            with nb.enable_grad():
+                inner = x.detach().requires_grad_()
+                (inner**2).backward()
+            return g * inner.grad
+
+    x = nb.tensor(3.0, requires_grad=True)
+    Inner.apply(x).backward()
+    assert x.grad.item() == 6
+
+
+@both
+def test_views_follow_their_base(T):
+    x = T.ones(2, 2, requires_grad=True)
+    y = x * 2
+    row, column = y[0], y[:, 1]
+    row.mul_(3)
+    assert type(y.grad_fn).__name__ == "CopySlices" and column.tolist() == [6, 2]
+    column.sum().backward()
+    assert x.grad.tolist() == [[0, 6], [0, 2]]
+
+
+@both
+def test_out_and_resizing(T):
+    o = T.tensor([1])
+    z = T.zeros((3, 3), out=o)
+    assert z is o and o.dtype is T.int64 and tuple(o.shape) == (3, 3)
+    p = T.empty(2)
+    assert T.add(T.ones(2), 1, out=p) is p and p.tolist() == [2, 2]
+    with pytest.warns(UserWarning, match="was resized since it had shape"):
+        T.add(T.ones(3), 1, out=p)
+    assert p.tolist() == [2, 2, 2]
+
+
+@both
+def test_promotion(T):
+    kinds = [T.bool, T.uint8, T.int8, T.int16, T.int32, T.int64, T.float32, T.float64, T.complex64, T.complex128]
+    names = []
+    for a in kinds:
+        for b in kinds:
+            names.append(str((T.ones(2, dtype=a) * T.ones(2, dtype=b)).dtype))
+            names.append(str((T.ones(2, dtype=a) * T.ones((), dtype=b)).dtype))
+        for number in (True, 2, 2.5, 1j):
+            names.append(str((T.ones(2, dtype=a) * number).dtype))
+            names.append(str((T.ones((), dtype=a) * number).dtype))
+        names.append(str((T.ones(2, dtype=a) / 2).dtype) if a is not T.bool else "")
+        names.append(str(T.ones(2, dtype=a).sum().dtype))
+        names.append(str(T.exp(T.ones(2, dtype=a)).dtype))
+    results.setdefault(T.__name__, names)
+    assert len(set(map(tuple, results.values()))) == 1
+
+
+results: dict[str, list[str]] = {}
+
+
+def test_pickle_and_deepcopy():
+    import copy
+    import pickle
+
+    x = nb.tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    y = copy.deepcopy(x)
+    assert y.requires_grad and y.grad.tolist() == [2, 4] and y is not x
+    z = pickle.loads(pickle.dumps(x))
+    assert z.requires_grad and z.tolist() == [1, 2]
+    assert pickle.loads(pickle.dumps(nb.float32)) is nb.float32
+    assert pickle.loads(pickle.dumps(x.shape)) == (2,)
+
+
+def test_tracing_notes_line_operands_and_output():
+    from nbautograd import tracing
+
+    w, x = nb.tensor([1.0], requires_grad=True), nb.tensor([2.0])
+    with tracing.traced():
+        y = w * x + 3
+    trace = y.grad_fn.trace
+    assert trace.filename == __file__ and trace.output() is y and trace.value.tolist() == [5]
+    assert [(o.name, o.slot) for o in trace.operands[:2]] == [("input", 0), ("other", 1)]
+    assert trace.operands[1].value == 3
+    mul = y.grad_fn.next_functions[0][0].trace
+    assert mul.operands[1].tensor() is x and mul.operands[1].shape == (1,)
+    assert (w * x).grad_fn.trace is None
+
+
+def test_cuda_says_what_is_missing():
+    if nb.cuda.is_available():
+        pytest.skip("CUDA can be used here")
+    with pytest.raises((RuntimeError, AssertionError), match="pip install|CUDA cannot be used"):
+        nb.ones(2, device="cuda")
+    with pytest.raises(RuntimeError):
+        nb.ones(2).cuda()
+    assert nb.cuda.device_count() == 0 and nb.cuda.why_not()

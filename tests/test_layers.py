@@ -1,0 +1,177 @@
+"""The package's layers: who may import whom, what an import brings in, and that every formula's names mean something."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dis
+import io
+import subprocess
+import sys
+import tokenize
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import nbautograd
+from nbautograd.declare import COMPOSITES, OPS
+
+PACKAGE = Path(nbautograd.__file__).parent
+LOWEST = "errors protocol size device dtypes generator grad_mode printing storage backend"
+LAYERS = [
+    *({f"nbautograd.{name}" for name in layer.split()} for layer in (LOWEST, "node", "tensor", "tracing inplace", "declare")),
+    {"nbautograd.ops.kernels"},
+    {"nbautograd.ops"},
+    {"nbautograd.autograd"},
+    {"nbautograd.nn", "nbautograd.cuda"},
+    {"nbautograd"},
+]
+VIZ = "nbautograd.viz"
+SEEN_BY_VIZ = {"nbautograd.protocol", "nbautograd.errors"}
+SEEN_BY_NOTEBOOK = SEEN_BY_VIZ | {"nbautograd.tracing", "nbautograd.tensor"}  # the magics and the display hook
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+SOURCES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
+
+
+def is_viz(name: str) -> bool:
+    return name == VIZ or name.startswith(VIZ + ".")
+
+
+def imported(node: ast.AST, importer: str) -> list[str]:
+    """The modules of the package that an import statement names, the deepest that exists of each."""
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:  # relative to the package that the importer is, or is in
+            parts = importer.split(".")
+            package = parts if SOURCES[importer].name == "__init__.py" else parts[:-1]
+            base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [base])])
+        names = [f"{base}.{alias.name}" if f"{base}.{alias.name}" in SOURCES else base for alias in node.names]
+    else:
+        return []
+    return [name for name in names if name.split(".")[0] == "nbautograd"]
+
+
+def statements(tree: ast.AST, inside_functions: bool) -> Iterator[ast.AST]:
+    """All nodes; those that only a type checker sees are left out, and those inside functions where asked."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            continue
+        if not inside_functions and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        yield node
+        yield from statements(node, inside_functions)
+
+
+def imports(name: str, inside_functions: bool = False) -> set[str]:
+    return {target for node in statements(TREES[name], inside_functions) for target in imported(node, name)}
+
+
+def layer(name: str) -> int:
+    """The layer of a module: its own, or that of the nearest package around it."""
+    while True:
+        for index, names in enumerate(LAYERS):
+            if name in names and (name != "nbautograd" or index == len(LAYERS) - 1):
+                return index
+        name, _, _ = name.rpartition(".")
+        assert name, "a module outside the package"
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if not is_viz(name)])
+def test_a_module_imports_from_its_own_layer_or_below(name: str) -> None:
+    known = name == "nbautograd" or layer(name) < len(LAYERS) - 1
+    assert known, f"{name} has no layer: give it one in LAYERS"
+    assert [f"{name} imports {target}" for target in sorted(imports(name)) if layer(target) > layer(name)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if is_viz(name)])
+def test_pictures_see_the_protocol_only(name: str) -> None:
+    allowed = SEEN_BY_NOTEBOOK if name.rpartition(".")[2] in ("magics", "display") else SEEN_BY_VIZ
+    found = imports(name, inside_functions=True)
+    assert sorted(target for target in found if not is_viz(target) and target not in allowed) == []
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if not is_viz(name)])
+def test_nothing_but_the_extension_hook_names_the_pictures(name: str) -> None:
+    inside = name == "nbautograd"  # load_ipython_extension imports them when it is called
+    assert {target for target in imports(name, inside_functions=not inside) if is_viz(target)} == set()
+    if not inside:
+        texts = [n.value for n in ast.walk(TREES[name]) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        assert [text for text in texts if text.startswith((VIZ, ".viz"))] == []
+
+
+def test_no_cycles() -> None:
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join([*path[path.index(name) :], name])
+        if name not in done:
+            for target in sorted(imports(name)):
+                visit(target, (*path, name))
+            done.add(name)
+
+    for name in SOURCES:
+        visit(name, ())
+
+
+def test_only_the_backend_names_cupy() -> None:
+    def names_it(path: Path) -> bool:
+        tokens = tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
+        return any(token.type == tokenize.NAME and token.string.lower() in ("cupy", "cupyx") for token in tokens)
+
+    assert {name for name, path in SOURCES.items() if names_it(path)} == {"nbautograd.backend"}
+
+
+def test_what_an_import_brings_in() -> None:
+    code = """
+import sys
+import numpy
+before = set(sys.modules)
+import nbautograd
+heavy = {"IPython", "anywidget", "ipywidgets", "traitlets", "graphviz", "cupy", "torch", "numpy.random", "nbautograd.viz"}
+print(*sorted(heavy & (set(sys.modules) - before)))
+"""
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=PACKAGE.parent)
+    assert found.stdout.split() == []
+
+
+# -- the operations as compiled ------------------------------------------------------------------------------------------
+
+
+def global_names(code: types.CodeType) -> set[str]:
+    """The global names that code reads, that of nested functions and comprehensions included."""
+    names = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return names.union(*(global_names(c) for c in code.co_consts if isinstance(c, types.CodeType)))
+
+
+GENERATED = {"zip"}  # what generated code itself uses; a formula that says sum, abs or max must mean the operation
+
+
+@pytest.mark.parametrize("name", sorted(OPS))
+def test_every_name_in_a_formula_is_known(name: str) -> None:
+    declaration = OPS[name]
+    function = declaration.compile()
+    missing = {n for n in global_names(function.__code__) if n not in function.__globals__ and not hasattr(builtins, n)}
+    assert missing == set()
+    if not declaration.formulas:
+        return
+    functions = {id(other.function): key for key, other in OPS.items()} | {id(f): key for key, f in COMPOSITES.items()}
+    for is_complex in (False, True):
+        node = declaration.node(is_complex)
+        for method in ("vjp", "vjp_graph"):
+            code, scope = getattr(node, method).__code__, getattr(node, method).__globals__
+            used = global_names(code)
+            unknown = {n for n in used if n not in scope and n not in GENERATED}
+            assert unknown == set(), f"{method} of {name} uses {unknown}"
+            if method == "vjp":  # over arrays, where a function over tensors is out of place
+                assert {n for n in used if id(scope.get(n)) in functions} == set(), f"{name}, over arrays"

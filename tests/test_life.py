@@ -1,0 +1,241 @@
+"""How long things live: deep graphs, memory that goes when nobody needs it any more, and none that stays."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from nbautograd import storage
+
+ROOT = Path(nb.__file__).parent.parent
+
+
+@pytest.fixture
+def no_gc() -> Iterator[None]:
+    """Reference counts alone must do: the collector is off."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def run(code: str) -> str:
+    """Run code in an interpreter of its own, where a crash is a failure and not the end of the tests."""
+    result = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert result.returncode == 0, f"exit status {result.returncode}\n{result.stdout}\n{result.stderr}"
+    return result.stdout
+
+
+@pytest.mark.parametrize("free", ["del y", "y.detach_()", "del y, x"])
+def test_a_million_operations(free: str) -> None:
+    code = f"""
+import sys, gc
+import nbautograd as nb
+assert sys.getrecursionlimit() == 1000
+x = nb.tensor(1.0, requires_grad=True)
+c = nb.tensor(0.5)
+y = x
+for _ in range(1_000_000):
+    y = y + c
+y.backward()
+assert x.grad.item() == 1.0
+{free}
+print("freed", gc.collect() < 1000)
+"""
+    assert run(code) == "freed True\n"
+
+
+def test_a_million_operations_that_save() -> None:
+    """Products save tensors; the graph is freed with what they saved, without a backward pass."""
+    code = """
+import nbautograd as nb
+x = nb.tensor(1.0, requires_grad=True)
+y = x
+for _ in range(300_000):
+    y = y * x
+del y
+y = x
+for _ in range(300_000):
+    y = y * x
+y.backward(retain_graph=True)
+y.backward()
+print(x.grad.item())
+"""
+    assert run(code) == "600002.0\n"
+
+
+def test_walking_a_deep_graph_and_freeing_it() -> None:
+    code = """
+import nbautograd as nb
+x = nb.tensor(1.0, requires_grad=True)
+y = x
+for _ in range(100_000):
+    y = y + 1
+node, seen = y.grad_fn, []
+while node is not None:
+    seen.append(node)
+    node = node.next_functions[0][0] if node.next_functions else None
+print(len(seen))
+del y, node
+seen.clear()
+"""
+    assert run(code) == "100001\n"
+
+
+def test_deep_create_graph() -> None:
+    code = """
+import nbautograd as nb
+x = nb.tensor(1.0, requires_grad=True)
+y = x
+for _ in range(20_000):
+    y = y * 1.0
+(g,) = nb.autograd.grad(y * x, x, create_graph=True)
+g.backward()
+print(g.item(), x.grad.item())
+del y, g
+"""
+    assert run(code) == "2.0 2.0\n"
+
+
+def test_fan_in() -> None:
+    n = 100_000
+    x = nb.tensor([1.0, 2.0], requires_grad=True)
+    total = nb.zeros(2)
+    for _ in range(n):
+        total = total + x
+    total.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [n, n])
+    x.grad = None
+    nb.stack([x] * n).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [n, n])
+
+
+@pytest.mark.usefixtures("no_gc")
+def test_intermediates_die_when_they_are_let_go() -> None:
+    x = nb.ones(3, requires_grad=True)
+    middle = x + 1
+    tensor, array = weakref.ref(middle), weakref.ref(middle._a)
+    out = middle + 2  # a sum saves nothing
+    del middle
+    assert tensor() is None
+    assert array() is None
+    out.sum().backward()
+
+
+@pytest.mark.usefixtures("no_gc")
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_graph_dies_with_its_root(create_graph: bool) -> None:
+    x = nb.ones(3, requires_grad=True)
+    middle = x.exp()
+    out = (middle * middle).sum()
+    nodes = [weakref.ref(middle.grad_fn), weakref.ref(out.grad_fn), weakref.ref(middle._a)]
+    if create_graph:
+        (g,) = nb.autograd.grad(out, x, create_graph=True)
+        nodes.append(weakref.ref(g.grad_fn))
+        del g
+    del middle, out
+    assert [node() for node in nodes] == [None] * len(nodes)
+
+
+@pytest.mark.usefixtures("no_gc")
+def test_views_hooks_and_retained_gradients_make_no_cycle() -> None:
+    x = nb.ones(2, 3, requires_grad=True)
+    y = x * 2
+    view = y[0]
+    view.mul_(3)
+    y.retain_grad()
+    y.register_hook(lambda g: g * 1)
+    y.grad_fn.register_hook(lambda inputs, outputs: None)
+    refs = [weakref.ref(y), weakref.ref(view), weakref.ref(y.grad_fn)]
+    y.sum().backward()
+    del y, view
+    assert [ref() for ref in refs] == [None] * 3
+
+
+@pytest.mark.usefixtures("no_gc")
+def test_saved_tensors_go_at_the_end_of_backward_while_the_root_lives() -> None:
+    x = nb.ones(1000, requires_grad=True)
+    middle = x.exp()
+    saved = weakref.ref(middle._a)
+    out = (middle * middle).sum()
+    del middle
+    assert saved() is not None
+    out.backward(retain_graph=True)
+    assert saved() is not None
+    out.backward()
+    assert saved() is None
+
+
+@pytest.mark.usefixtures("no_gc")
+def test_a_failed_backward_holds_nothing() -> None:
+    x = nb.ones(3, requires_grad=True)
+    y = x.exp()
+    ref = weakref.ref(y.grad_fn)
+
+    def fail(gradient: nb.Tensor) -> None:
+        raise KeyError("on purpose")
+
+    handle = y.register_hook(fail)
+    with pytest.raises(KeyError):
+        y.sum().backward()
+    handle.remove()
+    del y
+    gc.collect()  # the traceback of the exception is in a cycle with its frame
+    assert ref() is None
+
+
+def train(steps: int, w: nb.Tensor, b: nb.Tensor) -> None:
+    data = nb.arange(6.0).reshape(3, 2)
+    for _ in range(steps):
+        loss = ((nb.relu(data @ w + b)[:, 0] - 1) ** 2).mean()
+        loss.backward()
+        with nb.no_grad():
+            for parameter in (w, b):
+                parameter -= 0.01 * parameter.grad
+                parameter.grad = None
+
+
+@pytest.mark.usefixtures("no_gc")
+def test_training_leaks_nothing() -> None:
+    w, b = nb.full((2, 2), 0.1, requires_grad=True), nb.tensor(0.1, requires_grad=True)
+    train(100, w, b)
+    before = len(gc.get_objects())
+    train(1000, w, b)
+    assert len(gc.get_objects()) - before < 50
+    gc.collect()
+    histories = len(storage._histories)
+    train(1000, w, b)
+    assert len(storage._histories) == histories
+
+
+@pytest.mark.usefixtures("no_gc")
+def test_histories_of_dead_memory_go() -> None:
+    before = len(storage._histories)
+    for _ in range(1000):
+        x = nb.zeros(3)
+        x.add_(1)
+        x[1] = 2
+        x[:2].mul_(3)
+        y = nb.tensor(1.0)
+        y.add_(1)
+        y.detach().mul_(2)
+        y.data.add_(1)
+        (x.data + y).add_(1)
+    del x, y
+    assert len(storage._histories) == before
+
+
+def test_a_history_stays_short() -> None:
+    x = nb.zeros(1)
+    for _ in range(10_000):
+        x.add_(1)
+    assert x._version == 10_000
+    assert len(storage._history(x._a).times) < 1000
