@@ -52,10 +52,10 @@ def like_torch(name: str, module: str) -> Library:
     if name == "PyTorch":
         torch.set_num_threads(1)
 
-    def chained(value: Any) -> Program:
+    def chained(start: Any, a: Any, b: Any) -> Program:
         def program() -> tuple[float, Any]:
-            x = torch.tensor(value, requires_grad=True)
-            y = chain(x, torch.full_like(x, 0.999).detach(), torch.full_like(x, 0.001).detach())
+            x = torch.tensor(start, requires_grad=True)
+            y = chain(x, torch.tensor(a), torch.tensor(b))
             y.backward()
             return y, x.grad
 
@@ -69,7 +69,8 @@ def like_torch(name: str, module: str) -> Library:
         out.backward()
         return out, x.grad
 
-    return Library(name, torch.__version__, {"0-d": chained(1.0), "1-element": chained([1.0]), "2x2": seed})
+    programs = {"0-d": chained(1.0, 0.999, 0.001), "1-element": chained([1.0], [0.999], [0.001]), "2x2": seed}
+    return Library(name, torch.__version__, programs)
 
 
 def hips() -> Library:

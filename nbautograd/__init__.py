@@ -7,8 +7,6 @@ and in a notebook ``%load_ext nbautograd``.
 
 from __future__ import annotations
 
-
-
 from nbautograd import autograd, backend, cuda, nn, tracing
 from nbautograd.device import device
 from nbautograd.dtypes import (

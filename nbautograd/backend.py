@@ -162,13 +162,13 @@ def ones_like(array: Any) -> Any:
 # NumPy warns of overflow, division by zero and invalid values; PyTorch is silent, and so are we. NumPy's own
 # ``errstate`` costs more than a small operation does, so operations use the context variable beneath it.
 try:
-    from numpy._core.umath import _extobj_contextvar, _make_extobj  # type: ignore[attr-defined]
+    from numpy._core.umath import _extobj_contextvar, _make_extobj
 
     SILENT = _make_extobj(all="ignore")
     set_quiet = _extobj_contextvar.set
     unset_quiet = _extobj_contextvar.reset
 except ImportError:  # another NumPy: the public, slower way
-    SILENT = None
+    SILENT = None  # type: ignore[assignment]
 
     def set_quiet(_: Any) -> Any:
         """Begin a stretch without floating-point warnings; returns what ends it."""

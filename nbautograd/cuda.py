@@ -8,7 +8,7 @@ __all__ = ["device_count", "is_available", "manual_seed", "manual_seed_all", "wh
 
 
 def why_not() -> str | None:
-    """None when CUDA can be used, otherwise the reason why it cannot, with the command that installs what is missing."""
+    """None when CUDA can be used, otherwise why it cannot, with the command that installs what is missing."""
     return backend.cuda.why_not()
 
 

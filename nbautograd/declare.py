@@ -88,7 +88,7 @@ class Declaration:
         self._codes: dict[bool, types.CodeType] = {}
         self._nodes: dict[bool, type[Node]] = {}
 
-    # -- the function ---------------------------------------------------------------------------------------------------
+    # -- the function ------------------------------------------------------------------------------------------------
 
     def compile(self) -> Callable[..., Any]:
         """Put the compiled code into the function and its operator twin; return the function."""
@@ -100,7 +100,10 @@ class Declaration:
             if function is not None:
                 function.__globals__.update(names, refuse=refuse)
                 function.__defaults__ = self.body.__defaults__
-                function.__kwdefaults__ = {**(self.body.__kwdefaults__ or {}), **({"out": None} if self.has_out else {})}
+                function.__kwdefaults__ = {
+                    **(self.body.__kwdefaults__ or {}),
+                    **({"out": None} if self.has_out else {}),
+                }
                 if self.rest is not None:
                     function.__kwdefaults__[self.rest] = None
         self.use_code(tracing.is_on())
@@ -121,7 +124,7 @@ class Declaration:
             names.update(Backward=self.node(False), ComplexBackward=self.node(True))
         return names
 
-    # -- the node -------------------------------------------------------------------------------------------------------
+    # -- the node ----------------------------------------------------------------------------------------------------
 
     def node(self, is_complex: bool) -> type[Node]:
         """The node class, whose formulas conjugate where they say so if ``is_complex``."""
@@ -190,9 +193,11 @@ def op(
         if operators:
             twin = declaration.operator = _stub(declaration)
             for special in operators.split():
-                target = getattr(Tensor, public + "_") if special.startswith("__i") and special != "__invert__" else twin
+                target = (
+                    getattr(Tensor, public + "_") if special.startswith("__i") and special != "__invert__" else twin
+                )
                 setattr(Tensor, special, target)
-        return function  # type: ignore[return-value]
+        return function  # type: ignore[no-any-return]
 
     return declare
 
@@ -223,7 +228,7 @@ def alias(**names: Callable[..., Any]) -> None:
             setattr(Tensor, name + "_", written)
 
 
-# -- stubs ---------------------------------------------------------------------------------------------------------------
+# -- stubs -----------------------------------------------------------------------------------------------------------
 
 
 def _first_call(*args: Any, **kwargs: Any) -> Any:
@@ -262,7 +267,7 @@ def _inplace(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor
     return method
 
 
-# -- the generated function ----------------------------------------------------------------------------------------------
+# -- the generated function ------------------------------------------------------------------------------------------
 
 
 class _Writer:
@@ -366,7 +371,7 @@ class _Writer:
         if len(names) > 2:
             lines = [line for name in names for line in self.load_or(name, name)]
             return [*lines, "try: " + slow, f"except TypeError: return refuse(OP, ({', '.join(names)},))"]
-        first, a0 = names[0], arrays[0]
+        first = names[0]
         lines = ["fit = None; Node = Backward" if op.formulas else "fit = None", "try:"]
         lines += [f"    {line}" for line in self.load(first)]
         lines += ["    c = a0.__class__"]
@@ -539,7 +544,7 @@ def _compiled(source: str, filename: str, name: str, scope: dict[str, Any]) -> t
     return code
 
 
-# -- the generated node --------------------------------------------------------------------------------------------------
+# -- the generated node ----------------------------------------------------------------------------------------------
 
 
 def _slot(what: str) -> str:
@@ -669,12 +674,14 @@ def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
     return scope
 
 
-def _wrap_saved(saved: Any, edge: Any) -> Tensor:
+def _wrap_saved(saved: Any, edge: Any) -> Any:
     """A saved value as the tensor that it was; a number saved in the place of a tensor stays a number."""
-    return saved if isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic) else wrap(saved, edge)
+    return (
+        saved if isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic) else wrap(saved, edge)
+    )
 
 
-# -- what generated code calls -------------------------------------------------------------------------------------------
+# -- what generated code calls ---------------------------------------------------------------------------------------
 
 _constants: dict[Any, Any] = {}
 
@@ -815,7 +822,9 @@ def _refuse(op: Declaration, values: tuple[Any, ...]) -> NoReturn:
     """Say which argument is no tensor; if all are, let the error that brought us here go on."""
     for name, value in zip(op.tensors, values, strict=True):
         items = value if name in op.lists and isinstance(value, (tuple, list)) else [value]
-        accepted = (Tensor, int, float, complex, np.ndarray) if name in op.numbers or op.kind == POINTWISE else (Tensor,)
+        accepted = (
+            (Tensor, int, float, complex, np.ndarray) if name in op.numbers or op.kind == POINTWISE else (Tensor,)
+        )
         if value is None and name in op.optional:
             continue
         for item in items:
@@ -829,13 +838,13 @@ def _refuse(op: Declaration, values: tuple[Any, ...]) -> NoReturn:
         raise TypeError(
             f"{op.name}(): argument '{op.tensors[0]}' (position 1) must be Tensor, not {type(values[0]).__name__}"
         ) from None
-    raise  # noqa: PLE0704 - called in an except clause only
+    raise
 
 
 def _decline(op: Declaration, values: tuple[Any, ...]) -> Any:
     """For operators: let Python try the other operand's method, and say so itself if there is none."""
     if all(isinstance(value, (Tensor, int, float, complex, np.ndarray)) for value in values):
-        raise  # noqa: PLE0704 - called in an except clause only
+        raise
     return NotImplemented
 
 
@@ -865,6 +874,7 @@ _RUNTIME = {
     "tick": tick,
     "unset_quiet": backend.unset_quiet,
 }
+
 
 def _switch_tracing(on: bool) -> None:
     for declaration in OPS.values():

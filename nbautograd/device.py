@@ -24,12 +24,14 @@ class device:  # noqa: N801 - PyTorch's name
     """
 
     __slots__ = ("index", "type")
-
     def __init__(self, type: str | int | device, index: int | None = None) -> None:
         if isinstance(type, device):
-            type, index = type.type, type.index if index is None else index
+            self.type: str = type.type
+            self.index: int | None = type.index if index is None else index
+            return
         if isinstance(type, int):
-            type, index = "cuda", type
+            index = type
+            type = "cuda"
         match = _PATTERN.match(type) if isinstance(type, str) else None
         if match is None:
             raise RuntimeError(f"Invalid device string: {type!r}; expected one like 'cpu', 'cuda' or 'cuda:0'")

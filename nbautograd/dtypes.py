@@ -88,7 +88,9 @@ def of(numpy_dtype: np.dtype[Any]) -> dtype:
     found = _BY_NUMPY.get(numpy_dtype) or _BY_NUMPY.get(numpy_dtype.newbyteorder("="))
     if found is None:
         supported = ", ".join(d.name for d in ALL)
-        raise TypeError(f"can't convert np.ndarray of type numpy.{numpy_dtype}. The only supported types are: {supported}.")
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{numpy_dtype}. The only supported types are: {supported}."
+        )
     return found
 
 

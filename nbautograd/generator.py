@@ -63,7 +63,7 @@ class Generator:
         self._twister: Any = None  # made when first needed: importing numpy.random takes time
         self._kept: float | None = None  # the second normal number of a pair
 
-    # -- seeds and states ---------------------------------------------------------------------------------------------
+    # -- seeds and states --------------------------------------------------------------------------------------------
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of ``seed``, an integer of at most 64 bits; negative ones count from the top.
@@ -129,7 +129,7 @@ class Generator:
             self._twister = RandomState(self.initial_seed() & 0xFFFFFFFF)
         return self._twister
 
-    # -- words --------------------------------------------------------------------------------------------------------
+    # -- words -------------------------------------------------------------------------------------------------------
 
     def words(self, n: int) -> Array:
         """The next n 32-bit words, as uint32."""
@@ -143,7 +143,7 @@ class Generator:
         pairs = self.words(2 * n).astype(np.uint64)
         return (pairs[0::2] << np.uint64(32)) | pairs[1::2]
 
-    # -- uniform ------------------------------------------------------------------------------------------------------
+    # -- uniform -----------------------------------------------------------------------------------------------------
 
     def _unit(self, n: int) -> Array:
         """Uniform numbers in [0, 1) of 24 bits, as float32."""
@@ -213,7 +213,7 @@ class Generator:
             order[i], order[j] = order[j], order[i]
         return np.array(order, np.int64)
 
-    # -- normal -------------------------------------------------------------------------------------------------------
+    # -- normal ------------------------------------------------------------------------------------------------------
 
     def randn(self, shape: Sequence[int], dtype: DType) -> Array:
         """Normal numbers with mean 0 and standard deviation 1."""
@@ -259,7 +259,7 @@ class Generator:
         _check(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
         return _shaped(np.exp(_fma(self.normal_pairs(math.prod(shape)), std, mean)), shape, dtype)
 
-    # -- others -------------------------------------------------------------------------------------------------------
+    # -- others ------------------------------------------------------------------------------------------------------
 
     def bernoulli(self, p: Any, shape: Sequence[int], dtype: DType) -> Array:
         """1 with probability p (a number, or an array that broadcasts to the shape), otherwise 0."""
@@ -346,7 +346,7 @@ def _largest(dtype: DType) -> int:
     return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
 
 
-# -- arithmetic, rounded as PyTorch's machine code rounds it -----------------------------------------------------------
+# -- arithmetic, rounded as PyTorch's machine code rounds it ---------------------------------------------------------
 
 
 def _fma(a: Array, b: Any, c: Any) -> Array:

@@ -87,7 +87,7 @@ class no_grad(_Mode):  # noqa: N801 - PyTorch's name
     mode = False
 
     @overload
-    def __new__(cls, function: F) -> F: ...
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
     @overload
     def __new__(cls, function: None = None) -> no_grad: ...
     def __new__(cls, function: Any = None) -> Any:
@@ -138,8 +138,10 @@ class set_grad_enabled(_Mode):  # noqa: N801 - PyTorch's name
         grad_enabled.set(self.mode)
 
     def clone(self) -> _Mode:
+        """A fresh one, which sets the mode at once and again when entered."""
         return set_grad_enabled(self.mode)
 
     def __call__(self, function: F) -> F:
+        """Decorate: as a decorator it acts inside calls only."""
         grad_enabled.set(self._before.pop())  # as a decorator it acts inside calls only
         return super().__call__(function)

@@ -74,7 +74,7 @@ class CopySlices(Node):
         region = self.look(g)
         if self.f0 is None:
             return None, region
-        g = g.clone()  # type: ignore[attr-defined]
+        g = g.clone()
         self.look(g).zero_()
         return g, region
 
@@ -108,7 +108,7 @@ def check_writable(t: Tensor, what: str) -> None:
 
 
 def update(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
-    """``t.name(...)`` for an in-place method: compute the result, then write it into ``t``; an error changes nothing."""
+    """``t.name(...)`` for an in-place method: compute, then write into ``t``; an error changes nothing."""
     if not isinstance(t, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(t).__name__}")
     check_writable(t, name)
@@ -202,8 +202,10 @@ def _warn_resized(out: Tensor, result: Tensor) -> None:
     import warnings
 
     warnings.warn(
-        f"An output with one or more elements was resized since it had shape {list(out._a.shape)}, which does not match "
-        f"the required output shape {list(result._a.shape)}. Resize it to zero elements first (t.resize_(0)) to reuse it.",
+        "An output with one or more elements was resized since it had shape "
+        f"{list(out._a.shape)}, which does not match "
+        f"the required output shape {list(result._a.shape)}. Resize it to zero elements first "
+        "(t.resize_(0)) to reuse it.",
         UserWarning,
         stacklevel=4,
     )

@@ -171,7 +171,8 @@ class Node:
     def raise_freed(self) -> NoReturn:
         """Say that the saved tensors are gone, and what to do."""
         raise GraphFreedError(
-            f"Trying to backward through the graph a second time: {self.name()}{self.place()} gave up its saved tensors "
+            f"Trying to backward through the graph a second time: {self.name()}{self.place()} gave up "
+            "its saved tensors "
             "when backward() or autograd.grad() last ran through it. Specify retain_graph=True in that first call to "
             "keep them, or compute the result anew."
         )
@@ -234,6 +235,7 @@ class Port(Node):
         self.f0, self.f1, self.fit, self.index, self.seq = node, None, None, index, tick()
 
     def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
+        """The gradient, marked with the output that it belongs to."""
         return Slots({self.index: g}), None
 
     vjp_graph = vjp
@@ -261,7 +263,6 @@ class AccumulateGrad(Node):
         """The hooks of the leaf."""
         hooks: Hooks = self.variable.own_hooks()
         return hooks
-
 
     def name(self) -> str:
         """PyTorch's full name for it."""

@@ -114,7 +114,7 @@ class EdgeSent(NamedTuple):
     """
 
     node: GraphNode
-    index: int
+    index: int  # type: ignore[assignment]  # hides tuple's method
     to: GraphNode
     to_index: int
     gradient: Any
@@ -122,7 +122,7 @@ class EdgeSent(NamedTuple):
 
 
 class HookCalled(NamedTuple):
-    """A hook of ``node`` ran (kind: ``tensor``, ``pre``, ``post`` or ``accumulate``) and may have replaced a gradient."""
+    """A hook of ``node`` ran (kind: ``tensor``, ``pre`` or ``post``) and may have replaced a gradient."""
 
     node: GraphNode
     kind: str
@@ -143,7 +143,7 @@ class Captured(NamedTuple):
     """``autograd.grad`` took ``gradient`` for one of its inputs; nothing was accumulated."""
 
     node: GraphNode
-    index: int
+    index: int  # type: ignore[assignment]  # hides tuple's method
     gradient: Any
 
 

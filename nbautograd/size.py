@@ -49,7 +49,7 @@ def as_int(value: Any, what: str) -> int:
     :raises TypeError: ``value`` is no integer (a bool or a float is none).
     """
     if value.__class__ is int:
-        return value  # type: ignore[no-any-return]
+        return value
     if not isinstance(value, (bool, float)):
         try:
             return int(value.__index__())

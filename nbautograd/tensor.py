@@ -14,7 +14,7 @@ import math
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -54,6 +54,24 @@ class Tensor(_Fields):
     _grad: Tensor | None = None
     _hooks: Hooks | None = None
 
+    if TYPE_CHECKING:
+        # The methods that the operations' declarations attach, for type checkers.
+        def __getattr__(self, name: str) -> Any: ...
+        def _operator(self, other: Any) -> Tensor: ...
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _operator
+        __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = _operator
+        __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rshift__ = _operator
+        __lt__ = __le__ = __gt__ = __ge__ = _operator
+
+        def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
+        def __neg__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __getitem__(self, key: Any) -> Tensor: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+
     def __init__(self, *data: Any, device: device | str | None = None) -> None:
         place = backend.module(as_device(device))
         kind = dtypes.get_default_dtype().numpy
@@ -67,7 +85,7 @@ class Tensor(_Fields):
             shape = data[0] if len(data) == 1 and isinstance(data[0], tuple) else data or (0,)
             self._a, self._fn = place.empty(shape, kind), None
 
-    # -- what it is ---------------------------------------------------------------------------------------------------
+    # -- what it is --------------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> Size:
@@ -155,7 +173,7 @@ class Tensor(_Fields):
         """How many in-place writes the tensor's memory has seen."""
         return storage.version_of(self._a)
 
-    # -- its memory ---------------------------------------------------------------------------------------------------
+    # -- its memory --------------------------------------------------------------------------------------------------
 
     def shared_array(self) -> Any:
         """The array itself, fit to be shared or written to (never a scalar)."""
@@ -194,7 +212,7 @@ class Tensor(_Fields):
         self._fn = None
         return self
 
-    # -- its place in the graph ---------------------------------------------------------------------------------------
+    # -- its place in the graph --------------------------------------------------------------------------------------
 
     @property
     def requires_grad(self) -> bool:
@@ -218,7 +236,8 @@ class Tensor(_Fields):
                 self._fn = None
         elif not value:
             raise AutogradError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a "
                 "subgraph that doesn't require differentiation use its detach()."
             )
 
@@ -257,9 +276,12 @@ class Tensor(_Fields):
         """What backward passes have accumulated here: None before the first, then a tensor of the same shape."""
         if self._grad is None and not self.is_leaf and not self.retains_grad:
             warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its gradient flowed through "
-                "here during backward() but is not kept. To keep it, call .retain_grad() on the tensor before backward(); "
-                "if this was meant to be a leaf, make sure that the leaf and not something computed from it is accessed.",
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                "gradient flowed through "
+                "here during backward() but is not kept. To keep it, call .retain_grad() on the tensor "
+                "before backward(); "
+                "if this was meant to be a leaf, make sure that the leaf and not something computed from "
+                "it is accessed.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -269,7 +291,9 @@ class Tensor(_Fields):
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             if not isinstance(value, Tensor):
-                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+                )
             if value is self:
                 raise AutogradError("can't assign Variable as its own grad")
             for what, ours, theirs in (
@@ -279,7 +303,8 @@ class Tensor(_Fields):
             ):
                 if ours != theirs:
                     raise AutogradError(
-                        f"attempting to assign a gradient {what} '{theirs}' to a tensor {what} '{ours}': they must be the same"
+                        f"attempting to assign a gradient {what} '{theirs}' to a tensor {what} '{ours}': they "
+                        "must be the same"
                     )
         self._grad = value
 
@@ -342,7 +367,7 @@ class Tensor(_Fields):
             raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         return RemovableHandle(self.own_hooks().post, hook)
 
-    # -- as Python values ---------------------------------------------------------------------------------------------
+    # -- as Python values --------------------------------------------------------------------------------------------
 
     def item(self) -> Any:
         """The only element as a Python number.
@@ -365,9 +390,7 @@ class Tensor(_Fields):
         :raises TypeError: it is not on the CPU.
         """
         if self._fn is not None and not force:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         a = self.shared_array()
         if not isinstance(a, np.ndarray) and not force:
             raise TypeError(
@@ -392,7 +415,9 @@ class Tensor(_Fields):
 
     def _number(self) -> Any:
         if self.numel() != 1:
-            raise ValueError(f"only one element tensors can be converted to Python scalars, and this one has {self.numel()}")
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars, and this one has {self.numel()}"
+            )
         return self._a.item()
 
     def __float__(self) -> float:
@@ -419,11 +444,11 @@ class Tensor(_Fields):
     def __iter__(self) -> Iterator[Tensor]:
         if self._a.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))  # type: ignore[attr-defined]
+        return iter(self.unbind(0))
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Tensor, int, float, complex)):
-            return bool((self == element).any().item())  # type: ignore[attr-defined]
+            return bool((self == element).any().item())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __hash__(self) -> int:
@@ -449,7 +474,8 @@ class Tensor(_Fields):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if not self.is_leaf:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment. "
                 "Use .detach() or .clone() instead."
             )
         if id(self) not in memo:
@@ -470,8 +496,6 @@ class Tensor(_Fields):
 Tensor.__module__ = "nbautograd"
 
 
-
-
 def _rebuild(values: np.ndarray[Any, Any], place: str, requires_grad: bool) -> Tensor:
     array = backend.module(as_device(place)).asarray(values)
     return wrap(array, LEAF if requires_grad else None)
@@ -490,5 +514,3 @@ def wrap(array: Any, fn: Any = None) -> Tensor:
 def array_of(value: Any) -> Any:
     """The array of a tensor; anything else as it is."""
     return value._a if isinstance(value, Tensor) else value
-
-

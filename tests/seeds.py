@@ -1,8 +1,9 @@
 """The tutorial documents that the library is specified by, read as code cells with the outputs that they show.
 
-They are text exports of notebooks: a cell begins at ``In [n]:``, its output follows after a blank line, and prose comes
-between. Where code ends and output begins is not marked, so a paragraph counts as code while it parses together with
-what came before and does not look like something printed.
+They are text exports of notebooks, each of another kind: code after ``In [n]:``, in fenced Markdown blocks, or bare
+between paragraphs of prose. Where code ends, where its output begins and where prose goes on is not marked. What helps
+is that the exports keep blank lines: a cell is read paragraph by paragraph, and a paragraph is indented (then it goes
+on with what came before), or Chinese or Markdown (prose), or made of values alone (output), or else code.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import linecache
 import os
 import re
 import sys
@@ -25,10 +27,10 @@ from IPython.lib.pretty import pretty
 FOLDER = Path(os.environ.get("NBAUTOGRAD_SEEDS", Path(__file__).parents[2] / "shared" / "seeds"))
 CELLS = {"000": 14, "001": 6, "002": 29, "003": 4, "004": 35}  # code cells per document, counted by hand
 
-PRINTED = re.compile(
-    r"(tensor\(|\(tensor|\(\(<|<|True\b|False\b|None\b|torch\.Size|-?\d|'|\[|[\w.:]+ ?:? ?tensor\(|is_leaf|gradient|grad_fn:|"
-    r"mean:|probability|梯度检查|\w*Error:|\w+\.is_leaf=|X1? )"
-)
+PROSE = re.compile(r"#|!\[|\||- |```|.*[\u4e00-\u9fff]")
+CODE = re.compile(r"#|@|(class|def|for|while|with|if|import|from|assert|print)\b|[\w.]+\(|[\w, .]+ ?=[^=]")
+VALUE = re.compile(r"tensor\(|\w+:|X\d? ")
+CHINESE_OUTPUT = "梯度检查:"  # the only cell that prints Chinese first
 
 
 @dataclass
@@ -39,6 +41,11 @@ class Cell:
     number: int
     code: str
     shown: str
+
+    @property
+    def filename(self) -> str:
+        """What tracebacks and warnings call the cell."""
+        return f"<cell {self.document}/{self.number}>"
 
 
 def documents() -> dict[str, list[Cell]]:
@@ -54,87 +61,80 @@ def documents() -> dict[str, list[Cell]]:
 
 def _exported(text: str) -> list[tuple[str, str]]:
     """Cells of ``In [n]:`` exports."""
-    blocks = re.split(r"In \[\d+\]:\n", text)[1:]
-    return [_split(block) for block in blocks]
+    pairs = []
+    for block in re.split(r"^In \[\d+\]:\n", text, flags=re.MULTILINE)[1:]:
+        paragraphs = _paragraphs(block)
+        end = next((i for i in range(1, len(paragraphs)) if not _goes_on(paragraphs[i])), len(paragraphs))
+        pairs.append(("\n\n".join(paragraphs[:end]), _output(paragraphs[end:])))
+    return pairs
 
 
-def _split(block: str) -> tuple[str, str]:
-    paragraphs = re.split(r"\n[ \t]*\n", block.strip("\n"))
-    code = paragraphs[0]
-    rest = 1
-    for i, paragraph in enumerate(paragraphs[1:], 1):
-        lead = paragraph.lstrip("\n")
-        opens = re.match(r"(class|def|for|while|with|if|@)\b", lead) is not None
-        if not _parses(code) or opens or _is_code(code, lead):
-            code += "\n\n" + paragraph
-            rest = i + 1
-        else:
-            break
-    return code, "\n\n".join(paragraphs[rest:])
+def _paragraphs(text: str) -> list[str]:
+    return re.split(r"\n(?:[ \t]*\n)+", text.strip("\n"))
+
+
+def _goes_on(paragraph: str) -> bool:
+    """Whether a paragraph inside a cell is code, given that the one before is."""
+    if paragraph[0].isspace():
+        return True
+    return CODE.match(paragraph) is not None and VALUE.match(paragraph) is None and _parses(paragraph)
 
 
 def _parses(code: str) -> bool:
     try:
-        ast.parse(_plain(code))
+        ast.parse(code)
     except SyntaxError:
         return False
     return True
 
 
-def _is_code(before: str, paragraph: str) -> bool:
-    if PRINTED.match(paragraph) or not _parses(before + "\n\n" + paragraph):
-        return False
-    bare = re.sub(r"#.*", "", paragraph)
-    return bare.isascii() and bool(re.search(r"[=(]|^\s*#|import", paragraph)) or paragraph.lstrip().startswith("#")
+def _output(paragraphs: list[str]) -> str:
+    """The paragraphs up to the first one of prose."""
+    if paragraphs and paragraphs[0].startswith(CHINESE_OUTPUT):
+        return "\n\n".join([paragraphs[0], _output(paragraphs[1:])])
+    end = next((i for i, paragraph in enumerate(paragraphs) if PROSE.match(paragraph)), len(paragraphs))
+    return "\n\n".join(paragraphs[:end])
 
 
 def _fenced(text: str) -> list[tuple[str, str]]:
-    """Cells of Markdown with ```python blocks and indented outputs."""
+    """Cells of Markdown with fenced Python blocks, and outputs indented by four blanks."""
     pieces = re.split(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    return [(code, re.sub(r"^    ", "", shown, flags=re.MULTILINE)) for code, shown in zip(pieces[1::2], pieces[2::2], strict=True)]
+    shown = [[line[4:] for line in after.splitlines() if line.startswith("    ")] for after in pieces[2::2]]
+    return [(code, "\n".join(lines)) for code, lines in zip(pieces[1::2], shown, strict=True)]
 
 
 def _bare(text: str) -> list[tuple[str, str]]:
-    """Runs of lines that are code, in prose; no outputs."""
-    cells, run = [], []
-    for line in [*text.splitlines(), "end of document."]:
-        if re.match(r"(import |print\(|[a-z]\w* ?=|[\w.]+\(.*\)|# )", line) and _parses(line):
-            run.append(line)
-        elif run:
-            if any(not r.startswith("#") for r in run):
-                cells.append(("\n".join(run), ""))
-            run = []
-    return cells
-
-
-def _plain(code: str) -> str:
-    """The code without lines for IPython."""
-    return re.sub(r"^%.*$", "", code, flags=re.MULTILINE)
+    """Runs of code lines in prose, without outputs."""
+    runs: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if re.match(r"import |print\(|[a-z]\w* ?=|[\w.]+\(.*\)|# ", line) and _parses(line):
+            runs[-1].append(line)
+        elif runs[-1]:
+            runs.append([])
+    return [("\n".join(run), "") for run in runs if any(not line.startswith("#") for line in run)]
 
 
 @contextlib.contextmanager
 def standing_in(library: ModuleType) -> Iterator[None]:
-    """``import torch`` gives ``library`` inside the block."""
-    names = ["torch"] + [name for name in sys.modules if name.startswith("torch.")]
-    kept = {name: sys.modules.pop(name) for name in names if name in sys.modules}
-    inside = library.__name__
+    """``import torch``, and of what is below it, gives ``library`` inside the block."""
+    name = library.__name__
+    modules = {module: sys.modules[module] for module in list(sys.modules)}
+    real = {key: module for key, module in modules.items() if key == "torch" or key.startswith("torch.")}
+    ours = {"torch" + key[len(name) :]: module for key, module in modules.items() if f"{key}.".startswith(f"{name}.")}
+    for key in real:
+        del sys.modules[key]
+    sys.modules.update(ours)
     try:
-        if inside == "torch":
-            sys.modules.update(kept)
-        else:
-            for name, module in list(sys.modules.items()):
-                if name == inside or name.startswith(inside + "."):
-                    sys.modules["torch" + name[len(inside) :]] = module
         yield
     finally:
-        for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
-            del sys.modules[name]
-        sys.modules.update(kept)
+        for key in ours:
+            sys.modules.pop(key, None)
+        sys.modules.update(real)
 
 
 @dataclass
 class Outcome:
-    """What running a cell printed, and the warnings it gave."""
+    """What running a cell printed, and the warnings that it gave."""
 
     text: str
     warnings: list[warnings.WarningMessage]
@@ -143,41 +143,50 @@ class Outcome:
 def run(cells: list[Cell], library: Any, seed: int) -> list[Outcome]:
     """The outcomes of a document's cells, run one after another in one namespace as IPython does."""
     scope: dict[str, Any] = {"__name__": "__main__"}
-    outcomes = []
     with standing_in(library):
         library.manual_seed(seed)
-        for cell in cells:
-            out = io.StringIO()
-            with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(out):
-                warnings.simplefilter("always")
-                try:
-                    _execute(cell, scope)
-                except Exception as error:
-                    print(f"{type(error).__name__}: {error}")
-            outcomes.append(Outcome(out.getvalue(), caught))
-    return outcomes
+        return [_run(cell, scope) for cell in cells]
+
+
+def _run(cell: Cell, scope: dict[str, Any]) -> Outcome:
+    out = io.StringIO()
+    with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(out):
+        warnings.simplefilter("always")
+        try:
+            _execute(cell, scope)
+        except Exception as error:  # a notebook shows it and goes on with the next cell
+            print(f"{type(error).__name__}: {error}")
+    return Outcome(out.getvalue(), caught)
 
 
 def _execute(cell: Cell, scope: dict[str, Any]) -> None:
-    name = f"<cell {cell.document}/{cell.number}>"
-    tree = ast.parse(_plain(cell.code), name)
+    code = re.sub(r"^%.*$", "", cell.code, flags=re.MULTILINE)
+    linecache.cache[cell.filename] = (len(code), None, code.splitlines(keepends=True), cell.filename)
+    tree = ast.parse(code, cell.filename)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, name, "exec"), scope)
+    exec(compile(tree, cell.filename, "exec"), scope)
     if last is not None:
-        value = eval(compile(ast.Expression(last.value), name, "eval"), scope)
+        value = eval(compile(ast.Expression(last.value), cell.filename, "eval"), scope)
         if value is not None:
             print(pretty(value))
 
 
 def masked(text: str) -> str:
-    """The text without what differs from run to run: addresses, ids and the version."""
+    """The text without what differs from run to run, and without white space that the exports have lost."""
     text = re.sub(r"0x[0-9a-fA-F]+", "0x", text)
-    text = re.sub(r"\b\d{10,}\b", "ID", text)
+    text = _numbered(text)
     text = re.sub(r"^'\d+\.\d+\.\d+.*'$", "'VERSION'", text, flags=re.MULTILINE)
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+    lines = (line.rstrip() for line in text.strip().splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def _numbered(text: str) -> str:
+    """The text with its ids, which are long numbers, replaced by their order of appearance."""
+    ids: dict[str, str] = {}
+    return re.sub(r"\b\d{10,}\b", lambda found: ids.setdefault(found[0], f"ID{len(ids)}"), text)
 
 
 def form(text: str) -> str:
-    """The text with every number replaced and the white space evened out: what random values leave alike."""
+    """The masked text with every number replaced and white space evened out: what random values leave alike."""
     text = re.sub(r"[-+]?\d+\.?\d*(e[-+]\d+)?", "N", masked(text))
-    return re.sub(r"\s+", " ", text)
+    return re.sub(r"\s+", " ", text).replace("[ ", "[")

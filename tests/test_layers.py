@@ -1,4 +1,4 @@
-"""The package's layers: who may import whom, what an import brings in, and that every formula's names mean something."""
+"""The package's layers: who may import whom, what an import brings in, and what the names in formulas mean."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from nbautograd.declare import COMPOSITES, OPS
 PACKAGE = Path(nbautograd.__file__).parent
 LOWEST = "errors protocol size device dtypes generator grad_mode printing storage backend"
 LAYERS = [
-    *({f"nbautograd.{name}" for name in layer.split()} for layer in (LOWEST, "node", "tensor", "tracing inplace", "declare")),
+    *(
+        {f"nbautograd.{name}" for name in layer.split()}
+        for layer in (LOWEST, "node", "tensor", "tracing inplace", "declare")
+    ),
     {"nbautograd.ops.kernels"},
     {"nbautograd.ops"},
     {"nbautograd.autograd"},
@@ -138,14 +141,15 @@ import sys
 import numpy
 before = set(sys.modules)
 import nbautograd
-heavy = {"IPython", "anywidget", "ipywidgets", "traitlets", "graphviz", "cupy", "torch", "numpy.random", "nbautograd.viz"}
+heavy = {"IPython", "anywidget", "ipywidgets", "traitlets", "graphviz", "cupy", "torch"}
+heavy |= {"numpy.random", "nbautograd.viz"}
 print(*sorted(heavy & (set(sys.modules) - before)))
 """
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=PACKAGE.parent)
     assert found.stdout.split() == []
 
 
-# -- the operations as compiled ------------------------------------------------------------------------------------------
+# -- the operations as compiled ----------------------------------------------------------------------------------------
 
 
 def global_names(code: types.CodeType) -> set[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from nbautograd import backend
 from nbautograd.autograd import engine
 from nbautograd.errors import AutogradError, ShapeError
-from nbautograd.node import LEAF, Node
+from nbautograd.node import LEAF
 from nbautograd.tensor import Tensor, wrap
 
 __all__ = ["backward", "grad"]
@@ -47,7 +47,10 @@ def backward(
     """
     if grad_variables is not None:
         if grad_tensors is not None:
-            raise AutogradError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to backward(); use only `grad_tensors`.")
+            raise AutogradError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to backward(); "
+                "use only `grad_tensors`."
+            )
         import warnings
 
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
@@ -102,7 +105,9 @@ def grad(
     if is_grads_batched:
         raise NotImplementedError("is_grads_batched=True is not supported: call grad() once per gradient instead")
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     keep = create_graph if retain_graph is None else retain_graph
     roots = _roots(_sequence(outputs), grad_outputs, "grad_outputs", "grad()")
     wanted = _sequence(inputs)
@@ -120,7 +125,7 @@ def grad(
                 "Set allow_unused=True if this is the desired behavior."
             )
         if g is None and materialize_grads:
-            g = tensor.detach().new_zeros(tensor.shape)  # type: ignore[attr-defined]
+            g = tensor.detach().new_zeros(tensor.shape)
         if g is not None and not isinstance(g, Tensor):
             shared = id(g) in seen or getattr(g, "base", None) is not None
             seen.add(id(g))

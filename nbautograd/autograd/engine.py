@@ -108,9 +108,9 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool) -> dict[Any, An
         # An only successor is handed its gradient directly, without going through the heap: the heir.
         heir = None
         if node.hooks is not None or d is MANY:
-            for edge, d in zip(node.edges(), _after(node, d, d1, g), strict=True):
-                if edge is not None and d is not None:
-                    _send(edge, d, pending, ready)
+            for to, part in zip(node.edges(), _after(node, d, d1, g), strict=True):
+                if to is not None and part is not None:
+                    _send(to, part, pending, ready)
         else:
             edge = node.f0
             while True:  # send d along f0, then d1 along f1
@@ -154,7 +154,7 @@ def _gradients(node: Node, g: Any, keep: bool, create: bool) -> list[Any]:
     return list(d1) if d is MANY else [d, d1][: node.arity]
 
 
-# -- leaves --------------------------------------------------------------------------------------------------------------
+# -- leaves ----------------------------------------------------------------------------------------------------------
 
 
 def _owned_count() -> int:
@@ -191,7 +191,7 @@ def _accumulate(leaf: Tensor, d: Any, create: bool) -> None:
     if leaf._grad is None:
         leaf._grad = d.clone() if create else wrap(d.copy())
     elif create or leaf._grad._fn is not None:
-        leaf._grad = leaf._grad + (d if create else wrap(d))  # type: ignore[operator]
+        leaf._grad = leaf._grad + (d if create else wrap(d))
     else:
         held = leaf._grad
         if isinstance(held._a, np.generic):
@@ -207,7 +207,7 @@ def _call_post_accumulate(leaf: Tensor) -> None:
         hook(leaf)
 
 
-# -- hooks ---------------------------------------------------------------------------------------------------------------
+# -- hooks -----------------------------------------------------------------------------------------------------------
 
 
 def _replaced(hook: Any, g: Any, new: Any, what: str) -> Any:
@@ -240,7 +240,10 @@ def _before(node: Node, g: Any) -> Any:
         answer = hook(tuple(None if v is None else _as_tensor(v) for v in given))
         if answer is not None:
             values = list(answer) if isinstance(answer, (tuple, list)) else [answer]
-            values = [old if old is None else _replaced(hook, old, new, "prehook") for old, new in zip(given, values, strict=True)]
+            values = [
+                old if old is None else _replaced(hook, old, new, "prehook")
+                for old, new in zip(given, values, strict=True)
+            ]
             new = Slots({i: v for i, v in enumerate(values) if v is not None}) if many else values[0]
             for observer in observers:
                 observer(protocol.HookCalled(node, "pre", g, new))
@@ -256,7 +259,7 @@ def _accumulate_retained(tensor: Tensor, g: Any) -> None:
     if tensor._grad is None:
         tensor._grad = g.clone() if isinstance(g, Tensor) else wrap(g.copy())
     else:
-        tensor._grad = tensor._grad + _as_tensor(g)  # type: ignore[operator]
+        tensor._grad = tensor._grad + _as_tensor(g)
 
 
 def _after(node: Node, d: Any, d1: Any, g: Any) -> list[Any]:
@@ -274,14 +277,19 @@ def _after(node: Node, d: Any, d1: Any, g: Any) -> list[Any]:
         if answer is not None:
             values = list(answer) if isinstance(answer, (tuple, list)) else [answer]
             if len(values) != len(found):
-                raise RuntimeError(f"hook {hook!r} has returned an incorrect number of values: {len(values)} for {len(found)}")
-            found = [old if old is None else _replaced(hook, old, new, "hook") for old, new in zip(found, values, strict=True)]
+                raise RuntimeError(
+                    f"hook {hook!r} has returned an incorrect number of values: {len(values)} for {len(found)}"
+                )
+            found = [
+                old if old is None else _replaced(hook, old, new, "hook")
+                for old, new in zip(found, values, strict=True)
+            ]
             for observer in protocol.observers.get():
                 observer(protocol.HookCalled(node, "post", None, None))
     return found
 
 
-# -- the loop with everything --------------------------------------------------------------------------------------------
+# -- the loop with everything ----------------------------------------------------------------------------------------
 
 
 def _reachable(roots: Iterable[Any]) -> tuple[dict[Any, int], list[Any]]:
@@ -368,14 +376,14 @@ def _run_observed(
                     if edge.seq < clock.last_write:
                         edge.check_saved()
                     d, d1 = edge.vjp_graph(g, keep) if create else edge.vjp(g, keep)
-                    for index, (to, d) in enumerate(zip(edge.edges(), _after(edge, d, d1, g), strict=True)):
-                        if to is not None and d is not None and (needed is None or to in needed):
-                            total = arrive(to, d)
+                    for index, (to, part) in enumerate(zip(edge.edges(), _after(edge, d, d1, g), strict=True)):
+                        if to is not None and part is not None and (needed is None or to in needed):
+                            total = arrive(to, part)
                             if shown:
                                 node, slot = public_edge(to)
                                 if to.__class__ is Port or isinstance(total, Slots):
-                                    total = d
-                                tell(protocol.EdgeSent(edge, index, node, slot, d, total))
+                                    total = part
+                                tell(protocol.EdgeSent(edge, index, node, slot, part, total))
                 if shown:
                     tell(protocol.NodeFinished(edge, bool(edge.saved) and not keep))
             for to in edge.edges():

@@ -60,9 +60,11 @@ class BackwardCFunction(Node, FunctionCtx):
     all_edges: tuple[Any, ...]
 
     def edges(self) -> tuple[Any, ...]:
+        """The edges in the engine's form."""
         return self.all_edges
 
     def outputs(self) -> int:
+        """How many outputs ``forward`` returned."""
         return self._count
 
     @property
@@ -74,12 +76,12 @@ class BackwardCFunction(Node, FunctionCtx):
         """
         if self._kept is FREED:
             self.raise_freed()
-        found = []
+        found: list[Any] = []
         for tensor, output, time in self._kept:
             if tensor is None:
                 found.append(None)
                 continue
-            array = tensor._a if isinstance(tensor, Tensor) else tensor
+            array: Any = tensor._a if isinstance(tensor, Tensor) else tensor
             if storage.changed_since(array, time):
                 self.raise_changed(f"saved tensor {len(found)}", array)
             found.append(tensor if output is None else wrap(array, self if self._count == 1 else Port(self, output)))
@@ -89,27 +91,32 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def saved_values(self) -> dict[str, Any]:
         """The saved arrays, numbered."""
-        return {str(i): None if t is None else t._a for i, t in enumerate(self.saved_tensors)}
+        return {str(i): t._a for i, t in enumerate(self.saved_tensors) if t is not None}
 
     def check_saved(self) -> None:
         """Nothing: ``saved_tensors`` checks when it is read."""
 
     def keep(self, outputs: list[Any]) -> None:
         """Note the saved tensors: outputs as arrays, or else they and this node would keep each other alive."""
-        kept = []
+        kept: list[Any] = []
         for tensor in self._to_save:
             if tensor is not None and not isinstance(tensor, Tensor):
-                raise TypeError(f"save_for_backward can only save variables, but argument {len(kept)} is of type {type(tensor).__name__}")
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {len(kept)} is of type "
+                    f"{type(tensor).__name__}"
+                )
             index = next((i for i, out in enumerate(outputs) if out is tensor and tensor is not None), None)
-            kept.append((tensor if index is None else tensor._a, index, storage.tick()))
+            kept.append((tensor if index is None or tensor is None else tensor._a, index, storage.tick()))
         self._kept, self._to_save = kept, ()
 
     def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
+        """The gradients that ``backward`` returns, over arrays."""
         given = g.take(self._count) if isinstance(g, Slots) else [g]
         tensors = [None if d is None else wrap(d) for d in given]
         return MANY, [None if d is None else d._a for d in self._call_backward(tensors, keep)]
 
     def vjp_graph(self, g: Any, keep: bool) -> tuple[Any, Any]:
+        """The gradients that ``backward`` returns, recorded."""
         return MANY, self._call_backward(g.take(self._count) if isinstance(g, Slots) else [g], keep)
 
     def _call_backward(self, gradients: list[Any], keep: bool) -> list[Any]:
@@ -147,7 +154,10 @@ class BackwardCFunction(Node, FunctionCtx):
                     "corresponding forward input was not a Variable"
                 )
             if not isinstance(value, Tensor):
-                raise TypeError(f"function {name} returned {type(value).__name__} at position {position + 1}, expected a Tensor or None")
+                raise TypeError(
+                    f"function {name} returned {type(value).__name__} at position {position + 1}, expected a "
+                    "Tensor or None"
+                )
             edge = self.all_edges[slot]
             if edge is not None:
                 found[slot] = self._fitted(value, position, *self.fit[slot])
@@ -156,13 +166,14 @@ class BackwardCFunction(Node, FunctionCtx):
     def _fitted(self, g: Tensor, position: int, shape: tuple[int, ...], dtype: Any) -> Tensor:
         if g._a.shape != shape:
             try:
-                g = g.sum_to(shape)  # type: ignore[attr-defined]
+                g = g.sum_to(shape)
             except RuntimeError:
                 raise AutogradError(
-                    f"Function {self.name()} returned an invalid gradient at index {position} - got {list(g.shape)} but "
+                    f"Function {self.name()} returned an invalid gradient at index {position} - got "
+                    f"{list(g.shape)} but "
                     f"expected shape compatible with {list(shape)}"
                 ) from None
-        return g if g._a.dtype == dtype else g.cast(dtype)  # type: ignore[attr-defined, no-any-return]
+        return g if g._a.dtype == dtype else g.cast(dtype)
 
 
 BackwardCFunction.__module__ = "nbautograd.autograd.function"
@@ -173,7 +184,9 @@ class _FunctionMeta(type):
 
     def __init__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> None:
         super().__init__(name, bases, members)
-        node = type(f"{name}Backward", (BackwardCFunction,), {"__slots__": (), "_function": cls, "__doc__": cls.__doc__})
+        node = type(
+            f"{name}Backward", (BackwardCFunction,), {"__slots__": (), "_function": cls, "__doc__": cls.__doc__}
+        )
         node.__module__ = "nbautograd.autograd.function"
         cls._node_class = node
 
@@ -209,8 +222,10 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(
-            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are static, so you should "
-            f"invoke them on the class itself: {type(self).__name__}.apply(...). What __init__ would have been given can "
+            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are "
+            "static, so you should "
+            f"invoke them on the class itself: {type(self).__name__}.apply(...). What __init__ would "
+            "have been given can "
             "be passed to forward() as an argument."
         )
 
@@ -228,14 +243,15 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Compute the gradients of the inputs; to be overridden."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom autograd.Function "
+            "to use it with backward mode AD."
         )
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run ``forward`` on ``args`` and record it as one node, if any tensor among them requires grad."""
         tensors = [a for a in args if isinstance(a, Tensor)]
-        node = new(cls._node_class)
+        node: Any = new(cls._node_class)
         node.f0 = node.f1 = None
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a._fn is not None for a in args)
         recorded = is_grad_enabled() and any(node.needs_input_grad)

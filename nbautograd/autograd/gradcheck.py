@@ -152,20 +152,23 @@ class _Check:
             x = inputs[i]
             if x._a.dtype not in (np.float64, np.complex128):
                 warnings.warn(
-                    f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will "
-                    f"likely fail if all the inputs are not of double precision floating point or complex (it is {x.dtype!r}).",
+                    f"Input #{i} requires gradient and is not a double precision floating point or complex. "
+                    "This check will "
+                    "likely fail if all the inputs are not of double precision floating point or complex (it "
+                    f"is {x.dtype!r}).",
                     UserWarning,
                     stacklevel=4,
                 )
             if any(stride == 0 and size > 1 for stride, size in zip(x._a.strides, x._a.shape, strict=True)):
                 raise RuntimeError(
-                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
+                    f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                    "non-overlapping "
                     "to be able to compute the numerical gradients correctly. You should call .contiguous on the input."
                 )
         self.outputs = _outputs(func(*inputs))
 
     def analytical(self, out: Tensor) -> list[Array]:
-        """The Jacobian of an output with respect to each checked input, one backward pass per row; (inputs, outputs)."""
+        """The Jacobian of an output with respect to each checked input, by a pass per row; (inputs, outputs)."""
         columns: list[list[Array]] = [[] for _ in self.checked]
         directions = [1.0] if out._a.dtype.kind == "f" else [1.0, 1.0j]
         for element in range(out.numel()):
@@ -173,13 +176,20 @@ class _Check:
                 g = np.zeros(out.numel(), out._a.dtype)
                 g[element] = unit
                 cotangent = wrap(backend.module(out.device).asarray(g.reshape(out._a.shape)))
-                found = grad(out, [self.inputs[i] for i in self.checked], cotangent, retain_graph=True, allow_unused=True)
+                found = grad(
+                    out, [self.inputs[i] for i in self.checked], cotangent, retain_graph=True, allow_unused=True
+                )
                 for column, i, d in zip(columns, self.checked, found, strict=True):
                     x = self.inputs[i]
                     if d is not None and d._a.shape != x._a.shape:
-                        raise GradcheckError(f"the gradient of input {i} has shape {list(d.shape)}, the input {list(x.shape)}")
+                        raise GradcheckError(
+                            f"the gradient of input {i} has shape {list(d.shape)}, the input {list(x.shape)}"
+                        )
                     column.append(_reals(np.zeros(x._a.shape, x._a.dtype) if d is None else backend.fetch(d._a)))
-        return [np.stack(column, 1) if column else np.zeros((self.inputs[i].numel(), 0)) for column, i in zip(columns, self.checked, strict=True)]
+        return [
+            np.stack(column, 1) if column else np.zeros((self.inputs[i].numel(), 0))
+            for column, i in zip(columns, self.checked, strict=True)
+        ]
 
     def numerical(self, position: int) -> list[Array]:
         """The Jacobian of each output with respect to one input, by central differences; (inputs, outputs)."""
@@ -222,11 +232,14 @@ class _Check:
             error = np.abs(a - n)
             worst = np.unravel_index(int(np.argmax(np.nan_to_num(error, nan=np.inf))), error.shape)
         dtype = self.inputs[i]._a.dtype
-        hint = "" if dtype.itemsize >= 8 and dtype != np.complex64 else (
-            f"\nThe input is {self.inputs[i].dtype!r}: finite differences need float64 (use .double())."
+        hint = (
+            ""
+            if dtype.itemsize >= 8 and dtype != np.complex64
+            else (f"\nThe input is {self.inputs[i].dtype!r}: finite differences need float64 (use .double()).")
         )
         return (
-            f"Jacobian mismatch for output {o} with respect to input {i}, one row per element of the input and one column "
+            f"Jacobian mismatch for output {o} with respect to input {i}, one row per element of the "
+            "input and one column "
             f"per element of the output,\nnumerical:{_shown(n)}\nanalytical:{_shown(a)}\n"
             f"The largest difference is {error[worst]:.6g}, at row {worst[0]}, column {worst[1]}: numerical "
             f"{n[worst]:.6g}, analytical {a[worst]:.6g} (atol={self.atol}, rtol={self.rtol}).{hint}"
@@ -238,15 +251,23 @@ class _Check:
             first, second = self.analytical(out)[:1], self.analytical(out)[:1]
             for a, b in zip(first, second, strict=True):
                 if a.size and np.max(np.abs(a - b)) > tolerance:
-                    raise GradcheckError("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, although analytical gradient matches numerical gradient.")
+                    raise GradcheckError(
+                        "Backward is not reentrant, i.e., running backward with same input and grad_output "
+                        "multiple times gives different values, although analytical gradient matches numerical "
+                        "gradient."
+                    )
 
     def dtypes(self) -> None:
         """Gradients have the dtypes of their inputs."""
         for out in self.outputs:
-            found = grad(out, [self.inputs[i] for i in self.checked], wrap(out._a * 0 + 1), retain_graph=True, allow_unused=True)
+            found = grad(
+                out, [self.inputs[i] for i in self.checked], wrap(out._a * 0 + 1), retain_graph=True, allow_unused=True
+            )
             for i, d in zip(self.checked, found, strict=True):
                 if d is not None and d.dtype is not self.inputs[i].dtype:
-                    raise GradcheckError(f"the gradient of input {i} has dtype {d.dtype!r}, the input {self.inputs[i].dtype!r}")
+                    raise GradcheckError(
+                        f"the gradient of input {i} has dtype {d.dtype!r}, the input {self.inputs[i].dtype!r}"
+                    )
 
     def undefined(self) -> None:
         """A gradient of zeros gives zeros."""
@@ -258,7 +279,9 @@ class _Check:
         found = grad(outputs, [self.inputs[i] for i in self.checked], zeros, allow_unused=True)
         for i, d in zip(self.checked, found, strict=True):
             if d is not None and bool((d._a != 0).any()):
-                raise GradcheckError(f"Backward not multiplied by grad_output: for zeros, the gradient of input {i} is not zero")
+                raise GradcheckError(
+                    f"Backward not multiplied by grad_output: for zeros, the gradient of input {i} is not zero"
+                )
 
 
 def _reals(array: Array) -> Array:

@@ -48,7 +48,9 @@ def _check_conv(name: str, input: Tensor, weight: Tensor, bias: Tensor | None, c
             f"Expected 3D (unbatched) or 4D (batched) input to {name}, but got input of size: {list(input.shape)}"
         )
     if groups <= 0 or weight._a.shape[0] % groups:
-        raise RuntimeError(f"{name}(): groups={groups} must be positive and divide weight.shape[0]={weight._a.shape[0]}")
+        raise RuntimeError(
+            f"{name}(): groups={groups} must be positive and divide weight.shape[0]={weight._a.shape[0]}"
+        )
     if input._a.shape[-3] != channels:
         raise ShapeError(
             f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have "
@@ -95,7 +97,8 @@ def conv2d(
         size, reach = input._a.shape[axis - 2] + 2 * around[axis], spread[axis] * (kernel[axis] - 1) + 1
         if reach > size:
             raise ShapeError(
-                f"Calculated padded input size per channel: ({size}). Kernel size: ({reach}). Kernel size can't be greater "
+                f"Calculated padded input size per channel: ({size}). Kernel size: ({reach}). Kernel size "
+                "can't be greater "
                 "than actual input size"
             )
     batched = input._a.ndim == 4
@@ -113,7 +116,8 @@ def _named_padding(name: str, input: Tensor, kernel: Any, stride: Any, dilation:
     totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     if any(total % 2 for total in totals):
         warnings.warn(
-            "Using padding='same' with even kernel lengths and odd dilation requires a zero-padded copy of the input be "
+            "Using padding='same' with even kernel lengths and odd dilation requires a zero-padded "
+            "copy of the input be "
             "created",
             UserWarning,
             stacklevel=3,
@@ -155,7 +159,9 @@ def conv_transpose2d(
     step, spread = _pair(stride, "stride", 1), _pair(dilation, "dilation", 1)
     around, extra = _pair(padding, "padding", 0), _pair(output_padding, "output_padding", 0)
     if any(e >= max(s, d) for e, s, d in zip(extra, step, spread, strict=True)):
-        raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got output_padding {extra}")
+        raise RuntimeError(
+            f"output padding must be smaller than either stride or dilation, but got output_padding {extra}"
+        )
     batched = input._a.ndim == 4
     x = input if batched else input.unsqueeze(0)
     kernel = weight._a.shape[2:]
@@ -189,13 +195,14 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return product if bias is None else product + bias
 
 
-# -- activations ---------------------------------------------------------------------------------------------------------
+# -- activations -----------------------------------------------------------------------------------------------------
 
 
 def _dim(name: str, dim: int | None, ndim: int) -> int:
     if dim is None:
         warnings.warn(
-            f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+            f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
+            "dim=X as an argument.",
             UserWarning,
             stacklevel=3,
         )
@@ -214,7 +221,9 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return _softmax(x, _dim("softmax", dim, x._a.ndim))
 
 
-def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None
+) -> Tensor:
     """The logarithm of :func:`softmax`, computed without it.
 
     >>> import nbautograd as torch
@@ -264,11 +273,11 @@ def total(g: Any, dim: int) -> Any:
     return g.sum(dim, keepdim=True) if isinstance(g, Tensor) else _total(g, dim)
 
 
-Tensor.softmax = softmax  # type: ignore[attr-defined]
-Tensor.log_softmax = log_softmax  # type: ignore[attr-defined]
+Tensor.softmax = softmax
+Tensor.log_softmax = log_softmax
 
 
-# -- losses --------------------------------------------------------------------------------------------------------------
+# -- losses ----------------------------------------------------------------------------------------------------------
 
 
 def _loss(name: str, input: Tensor, target: Tensor, reduction: str) -> tuple[Tensor, Tensor]:
@@ -280,7 +289,8 @@ def _loss(name: str, input: Tensor, target: Tensor, reduction: str) -> tuple[Ten
         raise ValueError(f"{reduction} is not a valid value for reduction: expected 'mean', 'sum' or 'none'")
     if input._a.shape != target._a.shape:
         warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}). This will likely "
             "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             UserWarning,
             stacklevel=3,
@@ -355,6 +365,8 @@ def _legacy(size_average: bool | None, reduce: bool | None, reduction: str) -> s
         return reduction
     found = "none" if reduce is False else "sum" if size_average is False else "mean"
     warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.", UserWarning, stacklevel=3
+        f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.",
+        UserWarning,
+        stacklevel=3,
     )
     return found

@@ -40,7 +40,7 @@ def convolution(
     input: Tensor, weight: Tensor, bias: Tensor | None, stride: Pair, padding: Pair, dilation: Pair, groups: int
 ) -> Tensor:
     """(n, c, h, w) with weights (o, c / groups, kh, kw) gives (n, o, oh, ow)."""
-    n, c = input.shape[:2]
+    n = input.shape[0]
     o, cg, kh, kw = weight.shape
     windows = _windows(_padded(input, padding), (kh, kw), stride, dilation)
     oh, ow = windows.shape[4:]
@@ -59,7 +59,14 @@ def convolution(
     bias="sum_over(g, (0, 2, 3))",
 )
 def conv_input(
-    input: Tensor, weight: Tensor, bias: Tensor | None, shape: Any, stride: Pair, padding: Pair, dilation: Pair, groups: int
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    shape: Any,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
+    groups: int,
 ) -> Tensor:
     """The transpose of ``convolution`` in its input: (n, o, oh, ow) gives ``shape``, which is (n, c, h, w)."""
     n, c, h, w = shape
@@ -71,7 +78,9 @@ def conv_input(
     for i in range(kh):
         for j in range(kw):
             top, left = i * dilation[0], j * dilation[1]
-            found[:, :, top : top + stride[0] * oh : stride[0], left : left + stride[1] * ow : stride[1]] += columns[:, :, i, j]
+            found[:, :, top : top + stride[0] * oh : stride[0], left : left + stride[1] * ow : stride[1]] += columns[
+                :, :, i, j
+            ]
     found = found[:, :, padding[0] : padding[0] + h, padding[1] : padding[1] + w]
     return found if bias is None else found + bias.reshape((1, c, 1, 1))
 
@@ -86,7 +95,7 @@ def conv_input(
 def conv_weight(
     input: Tensor, output: Tensor, shape: Any, stride: Pair, padding: Pair, dilation: Pair, groups: int
 ) -> Tensor:
-    """The gradient of ``convolution`` with respect to its weight of the given ``shape``; ``output`` is that of its result."""
+    """The gradient of ``convolution`` with respect to its weight; ``output`` is that of its result."""
     n = input.shape[0]
     o, cg, kh, kw = shape
     windows = _windows(_padded(input, padding), (kh, kw), stride, dilation)

@@ -77,7 +77,7 @@ def finish(array: Any, requires_grad: bool = False) -> Tensor:
     return wrap(array, LEAF)
 
 
-# -- from data -----------------------------------------------------------------------------------------------------------
+# -- from data -------------------------------------------------------------------------------------------------------
 
 
 def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
@@ -126,7 +126,9 @@ def _check_nested(data: Any) -> None:
         length = next(len(item) for item in level if _is_sequence(item))
         for item in level:
             if not _is_sequence(item):
-                raise TypeError(f"not a sequence: an element at dim {dim} is {type(item).__name__} where others are sequences")
+                raise TypeError(
+                    f"not a sequence: an element at dim {dim} is {type(item).__name__} where others are sequences"
+                )
             if len(item) != length:
                 raise ValueError(f"expected sequence of length {length} at dim {dim} (got {len(item)})")
         level = [inner for item in level for inner in item]
@@ -137,8 +139,11 @@ def _check_nested(data: Any) -> None:
 
 
 def _is_sequence(item: Any) -> bool:
-    return isinstance(item, (list, tuple, range)) or isinstance(item, np.ndarray) and item.ndim > 0 or (
-        isinstance(item, Tensor) and item._a.ndim > 0
+    return (
+        isinstance(item, (list, tuple, range))
+        or isinstance(item, np.ndarray)
+        and item.ndim > 0
+        or (isinstance(item, Tensor) and item._a.ndim > 0)
     )
 
 
@@ -197,19 +202,34 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = Non
     _check("as_tensor", dtype)
     if isinstance(data, Tensor):
         return data.to(device=data.device if device is None else device, dtype=data.dtype if dtype is None else dtype)
-    if isinstance(data, np.ndarray) and (dtype is None or dtype.numpy == data.dtype) and as_device(device).type == "cpu":
+    if (
+        isinstance(data, np.ndarray)
+        and (dtype is None or dtype.numpy == data.dtype)
+        and as_device(device).type == "cpu"
+    ):
         return from_numpy(data)
     return tensor(data, dtype=dtype, device=device)
 
 
-def asarray(data: Any, *, dtype: dtypes.dtype | None = None, device: Device = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(
+    data: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: Device = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """A tensor of ``data``, sharing its memory unless ``copy`` is true.
 
     >>> import nbautograd as torch
     >>> torch.asarray([1., 2.])
     tensor([1., 2.])
     """
-    found = tensor(data, dtype=dtype, device=device) if copy and not isinstance(data, Tensor) else as_tensor(data, dtype, device)
+    found = (
+        tensor(data, dtype=dtype, device=device)
+        if copy and not isinstance(data, Tensor)
+        else as_tensor(data, dtype, device)
+    )
     if copy and isinstance(data, Tensor):
         found = found.clone()
     return found.detach().requires_grad_() if requires_grad else found
@@ -236,7 +256,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     return wrap(ndarray.view(np.ndarray))
 
 
-# -- filled --------------------------------------------------------------------------------------------------------------
+# -- filled ----------------------------------------------------------------------------------------------------------
 
 
 def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: str) -> Callable[..., Tensor]:
@@ -419,7 +439,13 @@ for _name, _make in {"zeros": zeros, "ones": ones, "empty": empty, "full": full,
 
 
 def empty_strided(
-    size: Any, stride: Any, *, dtype: dtypes.dtype | None = None, layout: Any = None, device: Device = None, requires_grad: bool = False
+    size: Any,
+    stride: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """An uninitialised tensor whose elements lie in memory at the given strides, counted in elements.
 
@@ -472,7 +498,7 @@ def eye(
     return finish(fill(backend.module(as_device(device)), shape, kind), requires_grad)
 
 
-# -- ranges --------------------------------------------------------------------------------------------------------------
+# -- ranges ----------------------------------------------------------------------------------------------------------
 
 
 def _number(value: Any) -> Any:
@@ -509,7 +535,9 @@ def arange(
         raise RuntimeError("step must be nonzero")
     if (last - first) * by < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    kind = dtype or (dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in (first, last, by)) else dtypes.get_default_dtype())
+    kind = dtype or (
+        dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in (first, last, by)) else dtypes.get_default_dtype()
+    )
     length = math.ceil((last - first) / by)
     wide = np.int64 if kind.rank <= 1 and not isinstance(by, float) and not isinstance(first, float) else np.float64
     xp = backend.module(as_device(device))
@@ -529,7 +557,7 @@ def _steps(steps: Any) -> int:
 
 
 def _even(first: float, last: float, n: int, kind: np.dtype[Any], xp: Any) -> Any:
-    """n evenly spaced values, counted from the nearer end, in the arithmetic of ``kind``."""
+    """N evenly spaced values, counted from the nearer end, in the arithmetic of ``kind``."""
     if n == 1:
         return xp.full((1,), first, kind)
     arithmetic = kind if kind.kind in "fc" else np.dtype(np.float64)
@@ -592,7 +620,7 @@ def logspace(
     return _ranged("logspace", (float(base) ** exponents).astype(kind), out, requires_grad)
 
 
-# -- writing a value -----------------------------------------------------------------------------------------------------
+# -- writing a value -------------------------------------------------------------------------------------------------
 
 
 @op(node="FillBackward0", symbol="fill", input="zeros_of(g)", value="g.sum()", inplace_method=True, method=False)
@@ -617,10 +645,15 @@ def zero(input: Tensor) -> Tensor:
     return np.zeros_like(input)
 
 
-@op(node="CopyBackwards", symbol="copy", input="zeros_of(g)", src="cast_back(sum_to(g, src.shape), src.dtype)", inplace_method=True, method=False)
+@op(
+    node="CopyBackwards",
+    symbol="copy",
+    input="zeros_of(g)",
+    src="cast_back(sum_to(g, src.shape), src.dtype)",
+    inplace_method=True,
+    method=False,
+)
 def copy(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """The values of ``src`` broadcast to the shape of ``input`` and cast to its dtype."""
     value = src.real if src.dtype.kind == "c" and input.dtype.kind != "c" else src
     return np.broadcast_to(value, input.shape).astype(input.dtype)
-
-

@@ -32,7 +32,10 @@ __all__ = [
 Number = int | float | complex | bool
 
 
-# -- reading -------------------------------------------------------------------------------------------------------------
+_NO_DTYPE = np.dtype(object)  # stands for what has no dtype
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
 
 
 def _items(x: Tensor, key: Any) -> list[Any]:
@@ -159,7 +162,8 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
             for i, n in enumerate(item.shape):
                 if n != shape[dim + i]:
                     raise IndexError(
-                        f"The shape of the mask {list(item.shape)} at index {i} does not match the shape of the indexed "
+                        f"The shape of the mask {list(item.shape)} at index {i} does not match the shape of the "
+                        "indexed "
                         f"tensor {list(shape)} at index {dim + i}"
                     )
             dim += item.ndim
@@ -183,7 +187,7 @@ def index_back(input: Tensor, shape: Any, key: Any) -> Tensor:
     """Zeros of ``shape`` to which ``input`` is added where ``index`` looked: its gradient."""
     found = np.zeros_like(input, shape=shape)
     key = tuple(array_of(item) for item in key)
-    masks = all(getattr(item, "dtype", None) == bool for item in key)
+    masks = all(getattr(item, "dtype", _NO_DTYPE).kind == "b" for item in key)
     if masks:
         found[key] = input  # a mask names no element twice
     else:
@@ -191,10 +195,10 @@ def index_back(input: Tensor, shape: Any, key: Any) -> Tensor:
     return found
 
 
-Tensor.__getitem__ = _get  # type: ignore[attr-defined]
+Tensor.__getitem__ = _get
 
 
-# -- writing -------------------------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------------------------
 
 
 def _set(x: Tensor, key: Any, value: Any) -> None:
@@ -225,7 +229,8 @@ def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:
     padded = (1,) * (len(shape) - len(have)) + have
     if len(have) > len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True)):
         raise ShapeError(
-            f"shape mismatch: value tensor of shape {list(value._a.shape)} cannot be broadcast to indexing result of shape "
+            f"shape mismatch: value tensor of shape {list(value._a.shape)} cannot be broadcast to "
+            "indexing result of shape "
             f"{list(shape)}"
         )
     return value if have == value._a.shape else view(value, have)
@@ -245,7 +250,8 @@ def index_put(input: Tensor, values: Tensor, key: Any) -> Tensor:
         found[key] = values
     except ValueError:
         raise ShapeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
+            "indexing result of shape "
             f"{list(input[key].shape)}"
         ) from None
     return found
@@ -259,17 +265,17 @@ def zero_at(input: Tensor, key: Any) -> Tensor:
     return found
 
 
-Tensor.__setitem__ = _set  # type: ignore[attr-defined]
+Tensor.__setitem__ = _set
 
 
 def _delete(x: Tensor, key: Any) -> None:
     raise TypeError("Tensor does not support deleting items")
 
 
-Tensor.__delitem__ = _delete  # type: ignore[attr-defined]
+Tensor.__delitem__ = _delete
 
 
-# -- along one dimension -------------------------------------------------------------------------------------------------
+# -- along one dimension ---------------------------------------------------------------------------------------------
 
 
 def along(index: Any, dim: int) -> tuple[Any, ...]:
@@ -291,11 +297,15 @@ def _check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, 
     if index.size == 0:
         return d
     if max(index.ndim, 1) != max(a.ndim, 1):
-        raise RuntimeError(f"Index tensor must have the same number of dimensions as input tensor: {index.ndim} and {a.ndim}")
+        raise RuntimeError(
+            f"Index tensor must have the same number of dimensions as input tensor: {index.ndim} and {a.ndim}"
+        )
     for i, n in enumerate(index.shape):
         if i != d and n > a.shape[i] or src_shape is not None and n > src_shape[i]:
             limits = f"tensor {list(a.shape)}" + ("" if src_shape is None else f" and src {list(src_shape)}")
-            raise RuntimeError(f"{name}(): Expected index {list(index.shape)} to be smaller than {limits} apart from dimension {d}")
+            raise RuntimeError(
+                f"{name}(): Expected index {list(index.shape)} to be smaller than {limits} apart from dimension {d}"
+            )
     if a.ndim and (index.min() < 0 or index.max() >= a.shape[d]):
         bad = int(index.min() if index.min() < 0 else index.max())
         raise RuntimeError(f"{name}(): index {bad} is out of bounds for dimension {d} with size {a.shape[d]}")
@@ -380,7 +390,13 @@ def crop_like(input: Tensor, shape: Any) -> Tensor:
     return input[tuple(slice(n) for n in shape)].copy()
 
 
-@op(node="ScatterAddBackward0", symbol="scatter +", inplace_method=True, input="g", src="pad_like(gather(g, dim, index), src.shape)")
+@op(
+    node="ScatterAddBackward0",
+    symbol="scatter +",
+    inplace_method=True,
+    input="g",
+    src="pad_like(gather(g, dim, index), src.shape)",
+)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """``out[index[i][j]][j] += src[i][j]`` for ``dim=0``, and the like for other dimensions, in a copy.
 
@@ -397,7 +413,9 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 
 @composite(inplace_method=True)
-def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
+def scatter(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> Tensor:
     """``out[index[i][j]][j] = src[i][j]`` for ``dim=0``, and the like for other dimensions, in a copy.
 
     :param src: a tensor at least as large as ``index``, or a number (also as ``value``).
@@ -450,7 +468,9 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if index.dtype.kind not in "iu":
-        raise RuntimeError(f"index_select(): Expected dtype int32 or int64 for index, got {dtypes.of(index.dtype).name}")
+        raise RuntimeError(
+            f"index_select(): Expected dtype int32 or int64 for index, got {dtypes.of(index.dtype).name}"
+        )
     d = dimension(dim, input.ndim)
     if index.size and (index.min() < 0 or index.max() >= input.shape[d]):
         raise IndexError(f"index out of range in self: expected 0 to {input.shape[d] - 1} along dimension {d}")
@@ -465,7 +485,13 @@ def index_select_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Ten
     return found
 
 
-@op(node="MaskedFillBackward0", symbol="mask", inplace_method=True, input="masked_fill(g, mask, 0)", value="where(mask, g, zeros_of(g)).sum()")
+@op(
+    node="MaskedFillBackward0",
+    symbol="mask",
+    inplace_method=True,
+    input="masked_fill(g, mask, 0)",
+    value="where(mask, g, zeros_of(g)).sum()",
+)
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """``value`` where the bool tensor ``mask``, broadcast, is true; ``input`` elsewhere.
 
@@ -476,7 +502,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     tensor([-1.,  2.])
     """
     if mask.dtype.kind != "b":
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.of(mask.dtype).name}")
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {dtypes.of(mask.dtype).name}"
+        )
     found = np.broadcast_to(input, np.broadcast_shapes(input.shape, mask.shape)).copy()
     found[np.broadcast_to(mask, found.shape)] = value
     return found
@@ -496,7 +524,12 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return np.broadcast_to(input, shape)[np.broadcast_to(mask, shape)]
 
 
-@op(node="MaskedSelectBackwardBackward0", symbol="mask", method=False, input="masked_select(expand(g, *joint(shape, mask.shape)), mask)")
+@op(
+    node="MaskedSelectBackwardBackward0",
+    symbol="mask",
+    method=False,
+    input="masked_select(expand(g, *joint(shape, mask.shape)), mask)",
+)
 def masked_back(input: Tensor, shape: Any, mask: Tensor) -> Tensor:
     """Zeros of ``shape`` with ``input`` where the mask chose: the gradient of ``masked_select``."""
     full = joint(shape, mask.shape)

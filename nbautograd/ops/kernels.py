@@ -53,7 +53,13 @@ def cast_back(input: Tensor, dtype: Any) -> Tensor:
     return input.astype(dtype)
 
 
-@op(node="ExpandBackward0", symbol="spread", kind=PLAIN, method=False, input="sum_over(g, dim, keepdim).reshape(input.shape)")
+@op(
+    node="ExpandBackward0",
+    symbol="spread",
+    kind=PLAIN,
+    method=False,
+    input="sum_over(g, dim, keepdim).reshape(input.shape)",
+)
 def spread(input: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
     """Undo a sum over ``dim``: repeat along the summed dimensions, without copying where the array allows it."""
     if input.ndim == 0 and input.__class__ is not np.ndarray and isinstance(input, np.generic):
@@ -61,7 +67,7 @@ def spread(input: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) ->
     kept = input if keepdim else input.reshape(reduced_shape(shape, dim))
     if kept.__class__ is np.ndarray:
         strides = tuple(s if n == m else 0 for s, n, m in zip(kept.strides, kept.shape, shape, strict=True))
-        return np.ndarray(shape, kept.dtype, kept, 0, strides) if kept.flags.c_contiguous else np.broadcast_to(kept, shape)
+        return (
+            np.ndarray(shape, kept.dtype, kept, 0, strides) if kept.flags.c_contiguous else np.broadcast_to(kept, shape)
+        )
     return np.broadcast_to(kept, shape)
-
-

@@ -84,7 +84,10 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     if input.ndim != 2 or vec.ndim != 1:
         raise ShapeError(f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}")
     if input.shape[1] != vec.shape[0]:
-        raise ShapeError(f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), vec ({vec.shape[0]})")
+        raise ShapeError(
+            f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), "
+            f"vec ({vec.shape[0]})"
+        )
     _same_dtype("mv", input, vec)
     return product(input, vec)
 
@@ -104,7 +107,8 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     if input.shape != tensor.shape:
         n, m = input.shape[0], tensor.shape[0]
         raise ShapeError(
-            f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, but got "
+            f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number "
+            "of elements, but got "
             f"{n} and {m} elements respectively"
         )
     _same_dtype("dot", input, tensor)
@@ -130,7 +134,8 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
         raise ShapeError(f"batch1 and batch2 must be 3D tensors, got {input.ndim}D and {mat2.ndim}D")
     if input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
         raise ShapeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{input.shape[0]}, {input.shape[2]}] but got: "
+            f"Expected size for first two dimensions of batch2 tensor to be: [{input.shape[0]}, "
+            f"{input.shape[2]}] but got: "
             f"[{mat2.shape[0]}, {mat2.shape[1]}]."
         )
     _same_dtype("bmm", input, mat2)
@@ -204,7 +209,9 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
     right = b.unsqueeze(1) if b._a.ndim == 1 else b
     (*batch_a, n, k), (*batch_b, k2, p) = left._a.shape, right._a.shape
     if k != k2:
-        raise ShapeError(f"matmul(): shapes {list(a._a.shape)} and {list(b._a.shape)} cannot be multiplied ({k} != {k2})")
+        raise ShapeError(
+            f"matmul(): shapes {list(a._a.shape)} and {list(b._a.shape)} cannot be multiplied ({k} != {k2})"
+        )
     if not batch_b:  # many rows by one matrix: a single product
         result = unsafe_view(mm(left.reshape(-1, k), right), (*batch_a, n, p))
     else:
@@ -271,7 +278,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Sums of products over several dimensions of each: the last ``dims`` of ``a`` and the first of ``b``, or two lists.
+    """Sums of products over several dimensions: the last ``dims`` of ``a`` and the first of ``b``, or two lists.
 
     >>> import nbautograd as torch
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
@@ -283,7 +290,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     left, right = ([d % k for d in one] for one, k in zip(dims, (n, m), strict=True))
     for i, j in zip(left, right, strict=True):
         if a._a.shape[i] != b._a.shape[j]:
-            raise ShapeError(f"contracted dimensions need to match, but first has size {a._a.shape[i]} in dim {i} and second has size {b._a.shape[j]} in dim {j}")
+            raise ShapeError(
+                f"contracted dimensions need to match, but first has size {a._a.shape[i]} in dim {i} and "
+                f"second has size {b._a.shape[j]} in dim {j}"
+            )
     keep_a, keep_b = [d for d in range(n) if d not in left], [d for d in range(m) if d not in right]
     shape_a, shape_b = [a._a.shape[d] for d in keep_a], [b._a.shape[d] for d in keep_b]
     k = int(np.prod([a._a.shape[d] for d in left], dtype=np.int64))
@@ -293,7 +303,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return result
 
 
-# -- einsum --------------------------------------------------------------------------------------------------------------
+# -- einsum ----------------------------------------------------------------------------------------------------------
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
@@ -310,7 +320,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     """
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
-    inputs, output, labels = _parse(equation, operands)
+    inputs, output = _parse(equation, operands)
     parts = [_only_letters(x, letters) for x, letters in zip(operands, inputs, strict=True)]
     sizes: dict[str, int] = {}
     for x, letters in parts:
@@ -318,7 +328,8 @@ def einsum(equation: str, *operands: Any) -> Tensor:
             if sizes.setdefault(letter, n) != n:
                 if 1 not in (n, sizes[letter]):
                     raise ShapeError(
-                        f"einsum(): operands do not broadcast with remapped shapes [original->remapped]: subscript {letter} "
+                        "einsum(): operands do not broadcast with remapped shapes [original->remapped]: "
+                        f"subscript {letter} "
                         f"has size {n} which does not broadcast with previously seen size {sizes[letter]}"
                     )
                 sizes[letter] = max(n, sizes[letter])
@@ -337,7 +348,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     return result
 
 
-def _parse(equation: str, operands: Sequence[Any]) -> tuple[list[str], str, set[str]]:
+def _parse(equation: str, operands: Sequence[Any]) -> tuple[list[str], str]:
     """The letters of each operand and of the result, the ellipsis replaced by letters of its own."""
     for i, x in enumerate(operands):
         if not isinstance(x, Tensor):
@@ -346,12 +357,18 @@ def _parse(equation: str, operands: Sequence[Any]) -> tuple[list[str], str, set[
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(operands) or not operands:
-        raise RuntimeError(f"einsum(): {'fewer' if len(operands) < len(terms) else 'more'} operands were provided than specified in the equation: {len(operands)} for {equation!r}")
+        raise RuntimeError(
+            f"einsum(): {'fewer' if len(operands) < len(terms) else 'more'} operands were provided "
+            f"than specified in the equation: {len(operands)} for {equation!r}"
+        )
     widths = []
     for i, (term, x) in enumerate(zip(terms, operands, strict=True)):
         letters = term.replace("...", "", 1)
         if not all(c.isascii() and c.isalpha() for c in letters):
-            raise RuntimeError(f"einsum(): invalid subscript given at operand {i} in the equation string {equation!r}, subscripts must be in [a-zA-Z]")
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at operand {i} in the equation string {equation!r}, "
+                "subscripts must be in [a-zA-Z]"
+            )
         width = x._a.ndim - len(letters)
         if width < 0 or width and "..." not in term:
             raise RuntimeError(
@@ -370,12 +387,16 @@ def _parse(equation: str, operands: Sequence[Any]) -> tuple[list[str], str, set[
             if output.count(letter) > 1 or not any(letter in term for term in inputs):
                 raise RuntimeError(
                     f"einsum(): output subscript {letter} "
-                    + ("appears more than once in the output" if output.count(letter) > 1 else "does not appear in the equation for any input operand")
+                    + (
+                        "appears more than once in the output"
+                        if output.count(letter) > 1
+                        else "does not appear in the equation for any input operand"
+                    )
                 )
     else:
         joined = left.replace("...", "").replace(",", "")
         output = dots + "".join(sorted(letter for letter in used if joined.count(letter) == 1))
-    return inputs, output, used
+    return inputs, output
 
 
 def _only_letters(x: Tensor, letters: str) -> tuple[Tensor, str]:
@@ -390,7 +411,7 @@ def _only_letters(x: Tensor, letters: str) -> tuple[Tensor, str]:
 
 
 def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str]) -> tuple[Tensor, str]:
-    """The product of two operands, summed over the letters that nothing needs any more, as one batched matrix product."""
+    """The product of two operands, summed over letters that nothing needs any more: one matrix product."""
     a, la = _sum_lonely(a, la, needed | set(lb))
     b, lb = _sum_lonely(b, lb, needed | set(la))
     both = [c for c in la if c in lb]

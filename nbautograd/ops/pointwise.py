@@ -64,9 +64,9 @@ __all__ = [
     "less",
     "less_equal",
     "log",
-    "log10",
     "log1p",
     "log2",
+    "log10",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -112,7 +112,7 @@ def times(g: Any, factor: Number) -> Any:
     return g if factor == 1 else g * factor
 
 
-# -- arithmetic ----------------------------------------------------------------------------------------------------------
+# -- arithmetic ------------------------------------------------------------------------------------------------------
 
 
 @op(
@@ -213,7 +213,9 @@ def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 
 @composite(inplace_method=True)
-def div(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
+def div(
+    input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None
+) -> Tensor:
     """The quotient, exact or rounded to an integer.
 
     :param rounding_mode: None, ``"trunc"`` (towards zero) or ``"floor"`` (down).
@@ -229,9 +231,7 @@ def div(input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = No
         return floor_divide(input, other, out=out)
     if rounding_mode == "trunc":
         return _trunc_divide(input, other, out=out)
-    raise RuntimeError(
-        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
-    )
+    raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
 
 
 divide = div
@@ -319,7 +319,7 @@ def neg(input: Tensor) -> Tensor:
 
 
 negative = neg
-Tensor.__pos__ = lambda self: self  # type: ignore[attr-defined]
+Tensor.__pos__ = lambda self: self
 
 
 @op(node="AbsBackward0", symbol="|·|", kind=POINTWISE, operators="__abs__", input="g * sgn(input)")
@@ -385,7 +385,7 @@ def conj(input: Tensor) -> Tensor:
     return np.conjugate(input)
 
 
-# -- powers and exponentials ---------------------------------------------------------------------------------------------
+# -- powers and exponentials -----------------------------------------------------------------------------------------
 
 
 @op(
@@ -408,7 +408,8 @@ def pow_number(input: Tensor, exponent: Number) -> Tensor:
     method=False,
     inplace_method=False,
     input="g * conj(where(exponent == 0, zeros_of(result), exponent * input ** (exponent - 1)))",
-    exponent="g * conj(where(input == 0, where(exponent < 0, result * log(input), zeros_of(result)), result * log(input)))",
+    exponent="g * conj(where(input == 0, where(exponent < 0, result * log(input), zeros_of(result)), "
+    "result * log(input)))",
 )
 def pow_tensor(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """``input ** exponent`` for a tensor ``exponent``."""
@@ -462,7 +463,7 @@ def _rpow(input: Tensor, other: Tensor | Number) -> Tensor:
     return pow(other, input)
 
 
-Tensor.__ipow__ = Tensor.pow_  # type: ignore[attr-defined]
+Tensor.__ipow__ = Tensor.pow_
 
 
 @composite(inplace_method=True)
@@ -478,7 +479,7 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 @op(node="ExpBackward0", symbol="exp", kind=POINTWISE, floating=True, input="g * conj(result)")
 def exp(input: Tensor) -> Tensor:
-    """e to the power of each element.
+    """E to the power of each element.
 
     >>> import nbautograd as torch
     >>> torch.exp(torch.tensor([0., 1.]))
@@ -584,7 +585,7 @@ LOG_2 = 0.6931471805599453
 LOG_10 = 2.302585092994046
 
 
-# -- trigonometry --------------------------------------------------------------------------------------------------------
+# -- trigonometry ----------------------------------------------------------------------------------------------------
 
 
 @op(node="SinBackward0", symbol="sin", kind=POINTWISE, floating=True, input="g * conj(cos(input))")
@@ -759,7 +760,7 @@ def relu(input: Tensor) -> Tensor:
     return np.maximum(input, 0)
 
 
-# -- rounding ------------------------------------------------------------------------------------------------------------
+# -- rounding --------------------------------------------------------------------------------------------------------
 
 
 @op(node="FloorBackward0", symbol="⌊·⌋", kind=POINTWISE, input="zeros_of(g)")
@@ -806,7 +807,7 @@ def round(input: Tensor, decimals: int = 0) -> Tensor:
     return np.round(input, decimals)
 
 
-# -- choosing ------------------------------------------------------------------------------------------------------------
+# -- choosing --------------------------------------------------------------------------------------------------------
 
 
 @op(kind=POINTWISE, method=False, inplace_method=False)
@@ -845,7 +846,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     return _where(condition, input, other, out=out)
 
 
-Tensor.where = lambda self, condition, other: where(condition, self, other)  # type: ignore[attr-defined]
+Tensor.where = lambda self, condition, other: where(condition, self, other)
 
 
 @op(
@@ -986,7 +987,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     return input + times(tensor1 / tensor2, value)
 
 
-# -- comparison and logic: nothing here is differentiable ----------------------------------------------------------------
+# -- comparison and logic: nothing here is differentiable ------------------------------------------------------------
 
 
 @op(kind=POINTWISE, operators="__eq__")

@@ -117,8 +117,8 @@ def randint(
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.randint(3, 10, (2, 2))
-    tensor([[3, 9],
-            [8, 4]])
+    tensor([[4, 5],
+            [7, 8]])
     """
     given = list(arguments)
     if size is None:
@@ -150,7 +150,7 @@ def randperm(
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
     >>> torch.randperm(4)
-    tensor([2, 1, 3, 0])
+    tensor([2, 3, 0, 1])
     """
     if n < 0:
         raise RuntimeError(f"randperm(): argument 'n' must be non-negative, got {n}")
@@ -219,7 +219,9 @@ def _bernoulli(p: Any, shape: tuple[int, ...], kind: np.dtype[Any], chosen: Gene
 
 
 def _like(make: Any) -> Any:
-    def like(input: Tensor, *args: Any, dtype: Any = None, device: Any = None, memory_format: Any = None, **options: Any) -> Tensor:
+    def like(
+        input: Tensor, *args: Any, dtype: Any = None, device: Any = None, memory_format: Any = None, **options: Any
+    ) -> Tensor:
         place = input.device if device is None else device
         made: Tensor = make(*args, size=input._a.shape, dtype=dtype or input.dtype, device=place, **options)
         return made
@@ -228,7 +230,10 @@ def _like(make: Any) -> Any:
 
 
 rand_like = _like(lambda *, size, **options: rand(*size, **options))
-rand_like.__name__, rand_like.__doc__ = "rand_like", "Uniform numbers in [0, 1) in the shape, dtype and device of ``input``."
+rand_like.__name__, rand_like.__doc__ = (
+    "rand_like",
+    "Uniform numbers in [0, 1) in the shape, dtype and device of ``input``.",
+)
 randn_like = _like(lambda *, size, **options: randn(*size, **options))
 randn_like.__name__, randn_like.__doc__ = "randn_like", "Normal numbers in the shape, dtype and device of ``input``."
 randint_like = _like(randint)
@@ -236,7 +241,7 @@ randint_like.__name__ = "randint_like"
 randint_like.__doc__ = "``randint_like(input, low, high)``: integers in the shape, dtype and device of ``input``."
 
 
-# -- filling a tensor in place -------------------------------------------------------------------------------------------
+# -- filling a tensor in place ---------------------------------------------------------------------------------------
 
 
 @op(node="RandomBackward0", symbol="random", method=False, input="zeros_of(g)")
@@ -256,7 +261,9 @@ def _fill(self: Tensor, name: str, values: np.ndarray[Any, Any]) -> Tensor:
     return self
 
 
-def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, **named: float) -> Tensor:
+def uniform_(
+    self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, **named: float
+) -> Tensor:
     """Fill with uniform numbers in [``from``, ``to``).
 
     >>> import nbautograd as torch
@@ -298,7 +305,7 @@ for _method in (uniform_, normal_, bernoulli_):
     setattr(Tensor, _method.__name__, _method)
 
 
-# -- the generator -------------------------------------------------------------------------------------------------------
+# -- the generator ---------------------------------------------------------------------------------------------------
 
 
 def manual_seed(seed: int) -> Generator:
@@ -338,5 +345,3 @@ def set_rng_state(new_state: Tensor) -> None:
     True
     """
     generator.default_generator.set_state(backend.fetch(new_state._a))
-
-

@@ -73,7 +73,13 @@ def sum_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 
 @composite()
 def sum(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None, **numpy: Any
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+    out: Any = None,
+    **numpy: Any,
 ) -> Tensor:
     """The sum of the elements, all or over ``dim``; of integers and bools, in int64.
 
@@ -116,7 +122,12 @@ def mean_all(input: Tensor) -> Tensor:
     return total(input) / input.dtype.type(input.size) if input.ndim else input.copy()
 
 
-@op(node="MeanBackward1", symbol="mean", method=False, input="spread(g / count(input.shape, dim), input.shape, dim, keepdim)")
+@op(
+    node="MeanBackward1",
+    symbol="mean",
+    method=False,
+    input="spread(g / count(input.shape, dim), input.shape, dim, keepdim)",
+)
 def mean_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """The mean over ``dim`` of a floating tensor."""
     return input.sum(axes(dim, input.ndim), None, None, keepdim) / input.dtype.type(count(input.shape, dim))
@@ -124,7 +135,13 @@ def mean_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 
 @composite()
 def mean(
-    input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None, **numpy: Any
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+    out: Any = None,
+    **numpy: Any,
 ) -> Tensor:
     """The mean of the elements, all or over ``dim``.
 
@@ -155,7 +172,12 @@ def prod_all(input: Tensor) -> Tensor:
     return input.prod()
 
 
-@op(node="ProdBackward1", symbol="Π", method=False, input="spread(g, input.shape, dim, keepdim) * conj(prod_of_others(input, dim))")
+@op(
+    node="ProdBackward1",
+    symbol="Π",
+    method=False,
+    input="spread(g, input.shape, dim, keepdim) * conj(prod_of_others(input, dim))",
+)
 def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
     """The product over one dimension."""
     return input.prod(dimension(dim, input.ndim) if input.ndim else None, None, None, keepdim)
@@ -197,7 +219,9 @@ def _stack_cumulative(x: Any, ones: Any) -> Any:
 
 
 @composite()
-def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None) -> Tensor:
+def prod(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None, out: Any = None
+) -> Tensor:
     """The product of the elements, all or over one dimension.
 
     >>> import nbautograd as torch
@@ -212,7 +236,7 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     return result if out is None else into(out, result, "prod")
 
 
-# -- spread --------------------------------------------------------------------------------------------------------------
+# -- spread ----------------------------------------------------------------------------------------------------------
 
 
 def _deviation(x: Any, dim: Any) -> Any:
@@ -225,7 +249,8 @@ def _deviation(x: Any, dim: Any) -> Any:
     node="VarBackward0",
     symbol="var",
     method=False,
-    input="spread(g, input.shape, dim, keepdim) * (2 / divisor(count(input.shape, dim), correction)) * deviation(input, dim)",
+    input="spread(g, input.shape, dim, keepdim) * (2 / divisor(count(input.shape, dim), "
+    "correction)) * deviation(input, dim)",
 )
 def var_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
     """The variance over ``dim``."""
@@ -237,12 +262,15 @@ def var_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tens
     node="StdBackward0",
     symbol="std",
     method=False,
-    input="spread(ratio(g, result), input.shape, dim, keepdim) / divisor(count(input.shape, dim), correction) * deviation(input, dim)",
+    input="spread(ratio(g, result), input.shape, dim, keepdim) / divisor(count(input.shape, dim), "
+    "correction) * deviation(input, dim)",
 )
 def std_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
     """The standard deviation over ``dim``."""
     d = _deviation(input, dim)
-    return np.sqrt((d * d).sum(axes(dim, input.ndim), None, None, keepdim) / divisor(count(input.shape, dim), correction))
+    return np.sqrt(
+        (d * d).sum(axes(dim, input.ndim), None, None, keepdim) / divisor(count(input.shape, dim), correction)
+    )
 
 
 deviation = _deviation
@@ -266,7 +294,14 @@ def _correction(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:
 
 
 @composite()
-def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None) -> Tensor:
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
     """The variance of the elements, all or over ``dim``.
 
     :param correction: what is subtracted from the number of elements in the divisor; 1 by default.
@@ -282,7 +317,14 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
 
 
 @composite()
-def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None) -> Tensor:
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
     """The standard deviation of the elements, all or over ``dim``: the square root of :func:`var`.
 
     >>> import nbautograd as torch
@@ -294,7 +336,7 @@ def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
     return std_over(input, dim, correction, keepdim)
 
 
-# -- norms ---------------------------------------------------------------------------------------------------------------
+# -- norms -----------------------------------------------------------------------------------------------------------
 
 
 @op(
@@ -364,12 +406,15 @@ def norm(
     return result if out is None else into(out, result, "norm")
 
 
-# -- extremes ------------------------------------------------------------------------------------------------------------
+# -- extremes --------------------------------------------------------------------------------------------------------
 
 
 def _no_elements(name: str, a: Any) -> None:
     if not a.size:
-        raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+            "reduction dim with the 'dim' argument."
+        )
 
 
 def at_extreme(x: Any, result: Any, g: Any) -> Any:
@@ -431,13 +476,25 @@ def _over(a: Any, name: str, dim: int, keepdim: bool) -> tuple[Any, Any]:
     return (values, kept) if keepdim else (values.reshape(where.shape), where)
 
 
-@op(node="MaxBackward0", symbol="max", many=True, method=False, input="put_back(g[0], result[1], input.shape, dim, keepdim)")
+@op(
+    node="MaxBackward0",
+    symbol="max",
+    many=True,
+    method=False,
+    input="put_back(g[0], result[1], input.shape, dim, keepdim)",
+)
 def max_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
     """The largest elements along a dimension and where they are."""
     return _over(input, "max", dim, keepdim)
 
 
-@op(node="MinBackward0", symbol="min", many=True, method=False, input="put_back(g[0], result[1], input.shape, dim, keepdim)")
+@op(
+    node="MinBackward0",
+    symbol="min",
+    many=True,
+    method=False,
+    input="put_back(g[0], result[1], input.shape, dim, keepdim)",
+)
 def min_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
     """The smallest elements along a dimension and where they are."""
     return _over(input, "min", dim, keepdim)
@@ -567,7 +624,7 @@ def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     >>> torch.all(torch.tensor([True, False]))
     tensor(False)
     """
-    return (input != 0).all(axes(dim, input.ndim), None, keepdim)
+    return (input != 0).all(axis=axes(dim, input.ndim), keepdims=keepdim)
 
 
 @op()
@@ -578,7 +635,7 @@ def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     >>> torch.any(torch.tensor([True, False]))
     tensor(True)
     """
-    return (input != 0).any(axes(dim, input.ndim), None, keepdim)
+    return (input != 0).any(axis=axes(dim, input.ndim), keepdims=keepdim)
 
 
 @op()
@@ -602,7 +659,7 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 
     >>> import nbautograd as torch
     >>> torch.logsumexp(torch.tensor([1000., 1000.]), dim=0)
-    tensor(1000.6931)
+    tensor(1000.6932)
     """
     over = axes(dim, input.ndim)
     if not input.ndim:
@@ -611,5 +668,3 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     top = np.where(np.isfinite(top), top, 0).astype(input.dtype)
     total = np.log(np.exp(input - top).sum(over, None, None, True)) + top
     return total if keepdim else total.reshape(input.sum(over).shape)
-
-

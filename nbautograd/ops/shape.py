@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ __all__ = [
     "vstack",
 ]
 
-# -- views ---------------------------------------------------------------------------------------------------------------
+# -- views -----------------------------------------------------------------------------------------------------------
 
 
 def inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
@@ -264,8 +265,8 @@ def t(input: Tensor) -> Tensor:
     return _at_most_2d(input)
 
 
-Tensor.T = property(lambda self: permute(self, *range(self.ndim - 1, -1, -1)), doc="All dimensions reversed.")  # type: ignore[attr-defined]
-Tensor.mT = property(lambda self: transpose(self, -2, -1), doc="The last two dimensions exchanged.")  # type: ignore[attr-defined]
+Tensor.T = property(lambda self: permute(self, *range(self.ndim - 1, -1, -1)), doc="All dimensions reversed.")
+Tensor.mT = property(lambda self: transpose(self, -2, -1), doc="The last two dimensions exchanged.")
 
 
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
@@ -365,16 +366,20 @@ def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
     extra = len(want) - len(have)
     if extra < 0:
         raise ShapeError(
-            f"expand(the tensor of shape {list(have)}, size={list(want)}): the number of sizes provided ({len(want)}) must "
+            f"expand(the tensor of shape {list(have)}, size={list(want)}): the number of sizes "
+            f"provided ({len(want)}) must "
             f"be greater or equal to the number of dimensions in the tensor ({len(have)})"
         )
     shape = tuple(have[d - extra] if n == -1 and d >= extra else n for d, n in enumerate(want))
     for d, n in enumerate(shape):
         if n < 0:
-            raise ShapeError(f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {d}")
+            raise ShapeError(
+                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {d}"
+            )
         if d >= extra and have[d - extra] not in (1, n):
             raise ShapeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({have[d - extra]}) at non-singleton "
+                f"The expanded size of the tensor ({n}) must match the existing size ({have[d - extra]}) "
+                "at non-singleton "
                 f"dimension {d}.  Target sizes: {list(want)}.  Tensor sizes: {list(have)}"
             )
     return shape
@@ -429,7 +434,13 @@ def checked_index(index: int, shape: tuple[int, ...], dim: int) -> int:
     return index
 
 
-@op(node="SliceBackward0", symbol="slice", kind=VIEW, method=False, input="slice_back(g, input.shape, dim, start, stop, step)")
+@op(
+    node="SliceBackward0",
+    symbol="slice",
+    kind=VIEW,
+    method=False,
+    input="slice_back(g, input.shape, dim, start, stop, step)",
+)
 def slice_(input: Tensor, dim: int, start: int | None, stop: int | None, step: int | None) -> Tensor:
     """Part of one dimension; the memory is shared."""
     return input[(slice(None),) * dim + (slice(start, stop, step),)]
@@ -494,7 +505,7 @@ def diagonal_back(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int) 
     return found
 
 
-# -- views in several parts ----------------------------------------------------------------------------------------------
+# -- views in several parts ------------------------------------------------------------------------------------------
 
 
 @op(node="UnbindBackward0", symbol="unbind", kind=VIEW, many=True, input="restack(g, input.shape, dim)")
@@ -516,12 +527,19 @@ def restack(parts: list[Any], shape: tuple[int, ...], dim: int) -> Any:
     return stack(filled, dim) if isinstance(known, Tensor) else np.stack(filled, dimension(dim, len(shape)))
 
 
-@op(node="SplitBackward0", symbol="split", kind=VIEW, many=True, method=False, input="rejoin(g, input.shape, sections, dim)")
+@op(
+    node="SplitBackward0",
+    symbol="split",
+    kind=VIEW,
+    many=True,
+    method=False,
+    input="rejoin(g, input.shape, sections, dim)",
+)
 def split_at(input: Tensor, sections: Any, dim: int) -> Any:
     """Parts of the given lengths along one dimension; the memory is shared."""
     starts = np.cumsum([0, *sections]).tolist()
     head = (slice(None),) * dim
-    return [input[(*head, slice(a, b))] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    return [input[(*head, slice(a, b))] for a, b in pairwise(starts)]
 
 
 def rejoin(parts: list[Any], shape: tuple[int, ...], sections: Sequence[int], dim: int) -> Any:
@@ -561,7 +579,8 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
         sections = [int(s) for s in split_size_or_sections]
         if sum(sections) != n or min(sections, default=0) < 0:
             raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {d}), but "
+                f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
+                f"dimension {d}), but "
                 f"got split_sizes={sections}"
             )
     found: tuple[Tensor, ...] = split_at(tensor, sections, d)
@@ -582,7 +601,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, max(1, -(-n // chunks)) if n else 0, dim) if n else (input,)
 
 
-# -- joining -------------------------------------------------------------------------------------------------------------
+# -- joining ---------------------------------------------------------------------------------------------------------
 
 
 def cut(g: Any, shapes: list[tuple[int, ...]], dim: int) -> list[Any]:
@@ -611,7 +630,8 @@ def cat_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
         for i, (n, m) in enumerate(zip(real[0].shape, a.shape, strict=True)):
             if i != d and n != m:
                 raise ShapeError(
-                    f"Sizes of tensors must match except in dimension {d}. Expected size {n} but got size {m} for tensor "
+                    f"Sizes of tensors must match except in dimension {d}. Expected size {n} but got size {m} "
+                    "for tensor "
                     f"number {number} in the list."
                 )
     return np.concatenate(real, d)
@@ -639,7 +659,9 @@ concat = concatenate = cat
 
 def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
     if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
-        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}")
+        raise TypeError(
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        )
     if not tensors:
         raise RuntimeError(f"{name}(): expected a non-empty list of Tensors")
     for i, item in enumerate(tensors):
@@ -723,7 +745,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 row_stack = vstack
 
 
-# -- copies --------------------------------------------------------------------------------------------------------------
+# -- copies ----------------------------------------------------------------------------------------------------------
 
 
 @op(node="CloneBackward0", symbol="clone", input="g")
@@ -760,7 +782,7 @@ def flip(input: Tensor, *dims: int) -> Tensor:
     return np.flip(input, tuple(dimension(d, input.ndim) for d in dims)).copy()
 
 
-Tensor.__reversed__ = lambda self: flip(self, 0) if self._a.ndim else self  # type: ignore[attr-defined]
+Tensor.__reversed__ = lambda self: flip(self, 0) if self._a.ndim else self
 
 
 @op(node="RepeatBackward0", symbol="repeat", input="unrepeat(g, input.shape, repeats)")
@@ -800,10 +822,10 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
     return repeat(input, *((1,) * (input._a.ndim - len(times)) + times))
 
 
-Tensor.tile = tile  # type: ignore[attr-defined]
+Tensor.tile = tile
 
 
-# -- other dtypes and devices --------------------------------------------------------------------------------------------
+# -- other dtypes and devices ----------------------------------------------------------------------------------------
 
 
 @op(node="ToCopyBackward0", symbol="to", method=False, input="move(g, input.dtype, source, source)")
@@ -843,7 +865,9 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         elif isinstance(value, bool):
             copy = copy or position == len(args) - 1 and value and len(args) > 2
         elif value is not None:
-            raise TypeError(f"to(): argument {position + 1} must be a dtype, a device or a Tensor, not {type(value).__name__}")
+            raise TypeError(
+                f"to(): argument {position + 1} must be a dtype, a device or a Tensor, not {type(value).__name__}"
+            )
     kind = input.dtype if kind is None else kind
     target = input.device if place is None else as_device(place)
     if kind is input.dtype and target == input.device and not copy:
@@ -861,7 +885,12 @@ def _converter(name: str, kind: dtypes.dtype) -> Any:
     return convert
 
 
-for _name, _kind in {**{d.name: d for d in dtypes.ALL}, **dtypes.ALIASES, "byte": dtypes.uint8, "char": dtypes.int8}.items():
+for _name, _kind in {
+    **{d.name: d for d in dtypes.ALL},
+    **dtypes.ALIASES,
+    "byte": dtypes.uint8,
+    "char": dtypes.int8,
+}.items():
     if not _name[-1].isdigit():
         setattr(Tensor, _name, _converter(_name, _kind))
 
@@ -901,5 +930,3 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 def real(input: Tensor) -> Tensor:
     """The real part."""
     return input.real.copy()
-
-

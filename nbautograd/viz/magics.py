@@ -86,9 +86,13 @@ class AutogradMagics(Magics):
 
     def _unknown(self, magic: str, error: NameError) -> str:
         name = getattr(error, "name", None) or str(error)
-        known = [key for key, value in self.shell.user_ns.items() if hasattr(value, "grad_fn") and not key.startswith("_")]
+        known = [
+            key for key, value in self.shell.user_ns.items() if hasattr(value, "grad_fn") and not key.startswith("_")
+        ]
         close = difflib.get_close_matches(name, known, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else f"; tensors here: {', '.join(sorted(known))}" if known else ""
+        hint = (
+            f"; did you mean {close[0]!r}?" if close else f"; tensors here: {', '.join(sorted(known))}" if known else ""
+        )
         return f"%{magic}: name {name!r} is not defined{hint}"
 
 

@@ -140,6 +140,11 @@ class GraphModel:
         """The same without live objects."""
         return replace(self, handles=Handles())
 
+    def without_values(self) -> GraphModel:
+        """The same with shapes and names only."""
+        bare = (replace(n, value="") if n.shape else n for n in self.nodes)
+        return replace(self, nodes=tuple(bare), handles=self.handles)
+
     def to_json(self) -> dict[str, Any]:
         """Dictionaries, lists, strings and numbers only."""
         return {"nodes": [asdict(n) for n in self.nodes], "edges": [asdict(e) for e in self.edges], "roots": list(self.roots)}

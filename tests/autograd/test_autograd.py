@@ -372,7 +372,9 @@ def test_gradcheck_finds_wrong_gradients():
             return g * 2.01
 
     x = nb.tensor([1.0, 2.0], dtype=nb.float64, requires_grad=True)
-    with pytest.raises(nb.autograd.gradcheck.__globals__["GradcheckError"], match=r"(?s)numerical:.*2\..*analytical:.*2\.01"):
+    with pytest.raises(
+        nb.autograd.gradcheck.__globals__["GradcheckError"], match=r"(?s)numerical:.*2\..*analytical:.*2\.01"
+    ):
         nb.autograd.gradcheck(Wrong.apply, (x,))
     assert nb.autograd.gradcheck(Wrong.apply, (x,), raise_exception=False) is False
     with pytest.warns(UserWarning, match="not a double precision"):
@@ -521,7 +523,7 @@ def test_tracing_notes_line_operands_and_output():
 def test_cuda_says_what_is_missing():
     if nb.cuda.is_available():
         pytest.skip("CUDA can be used here")
-    with pytest.raises((RuntimeError, AssertionError), match="pip install|CUDA cannot be used"):
+    with pytest.raises((RuntimeError, AssertionError), match=r"pip install|CUDA cannot be used"):
         nb.ones(2, device="cuda")
     with pytest.raises(RuntimeError):
         nb.ones(2).cuda()

@@ -186,7 +186,10 @@ MISUSES = [
     (second_backward, "Trying to backward through the graph a second time.*retain_graph=True"),
     (second_grad, "Trying to backward through the graph a second time.*retain_graph=True"),
     (non_scalar, "grad can be implicitly created only for scalar outputs"),
-    (wrong_gradient_shape, r"Mismatch in shape: grad_.*\[0\] has a shape of torch.Size\(\[3\]\).*torch.Size\(\[2, 2\]\)"),
+    (
+        wrong_gradient_shape,
+        r"Mismatch in shape: grad_.*\[0\] has a shape of torch.Size\(\[3\]\).*torch.Size\(\[2, 2\]\)",
+    ),
     (no_graph, "element 0 of tensors does not require grad and does not have a grad_fn"),
     (under_no_grad, "element 0 of tensors does not require grad and does not have a grad_fn"),
     (in_place_on_leaf, "a leaf Variable that requires grad is being used in an in-place operation"),
@@ -230,7 +233,10 @@ def test_message(misuse, message):
 
 
 EXPRESSIONS = [
-    ("T.ones(3) + T.ones(4)", "The size of tensor a \\(3\\) must match the size of tensor b \\(4\\) at non-singleton dimension 0"),
+    (
+        "T.ones(3) + T.ones(4)",
+        "The size of tensor a \\(3\\) must match the size of tensor b \\(4\\) at non-singleton dimension 0",
+    ),
     ("T.mm(T.ones(2, 3), T.ones(2, 3))", "mat1 and mat2 shapes cannot be multiplied \\(2x3 and 2x3\\)"),
     ("T.mm(T.ones(2), T.ones(2, 3))", "must be a matrix"),
     ("T.ones(2) @ T.ones(3)", "inconsistent tensor size"),
@@ -262,7 +268,10 @@ EXPRESSIONS = [
     ("T.ones(3).add_(T.ones(2, 3))", "doesn't match the broadcast shape"),
     ("T.from_numpy([1])", "expected np.ndarray"),
     ("T.nn.functional.conv2d(T.ones(1, 2, 4, 4), T.ones(1, 3, 2, 2))", "to have 3 channels, but got 2 channels"),
-    ("T.nn.functional.conv2d(T.ones(1, 1, 2, 2), T.ones(1, 1, 3, 3))", "Kernel size can't be greater than actual input size"),
+    (
+        "T.nn.functional.conv2d(T.ones(1, 1, 2, 2), T.ones(1, 1, 3, 3))",
+        "Kernel size can't be greater than actual input size",
+    ),
     ("T.nn.functional.mse_loss(T.ones(2), T.ones(2), reduction='avg')", "avg is not a valid value for reduction"),
     ("T.einsum('ij,jk', T.ones(2, 3))", "operands were provided than specified"),
     ("T.einsum('ij', T.ones(3))", "does not match the number of dimensions"),

@@ -36,11 +36,17 @@ def test_values_and_derivatives(case):
     ours, theirs = gradients(nb, case), gradients(torch, case)
     assert str(ours[0].dtype) == str(theirs[0].dtype)
     assert tuple(ours[0].shape) == tuple(theirs[0].shape)
-    np.testing.assert_allclose(ours[0].detach().numpy(force=True), theirs[0].detach().numpy(force=True), rtol=RTOL, atol=1e-12)
+    np.testing.assert_allclose(
+        ours[0].detach().numpy(force=True), theirs[0].detach().numpy(force=True), rtol=RTOL, atol=1e-12
+    )
     for a, b in zip([*ours[1], *ours[2]], [*theirs[1], *theirs[2]], strict=True):
-        zero = (a is None or not a.detach().numpy(force=True).any()) and (b is None or not b.detach().numpy(force=True).any())
+        zero = (a is None or not a.detach().numpy(force=True).any()) and (
+            b is None or not b.detach().numpy(force=True).any()
+        )
         if not zero:
-            np.testing.assert_allclose(a.detach().numpy(force=True), b.detach().numpy(force=True), rtol=RTOL, atol=1e-10)
+            np.testing.assert_allclose(
+                a.detach().numpy(force=True), b.detach().numpy(force=True), rtol=RTOL, atol=1e-10
+            )
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

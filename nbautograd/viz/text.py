@@ -1,0 +1,107 @@
+"""A graph and a backward pass as text: for terminals, ``text/plain`` outputs and screen readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from nbautograd.viz.escape import one_line
+from nbautograd.viz.model import GraphModel, Node
+from nbautograd.viz.recorder import LedgerRow, Timeline
+
+__all__ = ["graph_text", "ledger_rows", "ledger_text", "timeline_text"]
+
+MOST_LINES = 400
+
+
+def graph_text(model: GraphModel) -> str:
+    """The graph as a tree from the roots, a line per operation; what is used twice is written once.
+
+    ::
+
+        y → 2 leaves, 3 operations
+        y = a × b  MulBackward0  6.  f32 (1,)  In [3], line 5
+        ├─ a = w + x  AddBackward0  3.  f32 (1,)  In [3], line 3
+        │  ├─ w  leaf  1.  f32 (1,)  .grad None
+        ...
+    """
+    inputs: dict[str, list[str]] = {}
+    makers = {edge.dst: edge.src for edge in model.edges if edge.kind == "result"}
+    boxes = {edge.src: model.by_id[edge.dst] for edge in reversed(model.edges) if edge.kind == "result"}
+    for edge in sorted(model.edges, key=lambda edge: edge.slot):
+        if edge.kind != "result":
+            inputs.setdefault(edge.dst, []).append(makers.get(edge.src, edge.src))
+    rows: list[tuple[str, list[str]]] = []
+    seen: set[str] = set()
+    stack = [(makers.get(root, root), "", "") for root in reversed(model.roots)]
+    while stack and len(rows) < MOST_LINES:
+        key, lead, indent = stack.pop()
+        node = model.by_id[key]
+        if key in seen:
+            rows.append((f"{lead}{_short(node)}", ["see above"]))
+            continue
+        if node.kind != "constant":
+            seen.add(key)
+        rows.append((f"{lead}{_head(node)}", _columns(node, boxes.get(key))))
+        below = inputs.get(key, [])
+        deeper = len(below) == 1 and len(indent) > 60  # a long chain goes down, not ever further to the right
+        for i, child in reversed(list(enumerate(below))):
+            last = i == len(below) - 1
+            branch = "" if deeper else "└─ " if last else "├─ "
+            stack.append((child, indent + branch, indent + ("" if deeper else "   " if last else "│  ")))
+    lines = [model.label] + [f"{head}  {'  '.join(part for part in about if part)}".rstrip() for head, about in rows]
+    if stack:
+        lines.append(f"… and {len(model.nodes) - len(seen)} more nodes")
+    return "\n".join(lines)
+
+
+def _short(node: Node) -> str:
+    return node.label or node.name
+
+
+def _head(node: Node) -> str:
+    return one_line(node.expression or node.name, 100) if node.kind == "op" else node.name
+
+
+def _columns(node: Node, box: Node | None) -> list[str]:
+    shown = box if box is not None else node
+    value = one_line(shown.value, 80)
+    about = f"{shown.dtype} {shown.shape}".strip()
+    if node.kind == "op":
+        return [node.name, value, about, node.where]
+    if node.kind == "leaf":
+        return ["leaf", value, about, f".grad {node.grad}"]
+    return ["constant" if about or not node.named else "", value, about, *node.notes]
+
+
+def ledger_rows(timeline: Timeline) -> list[tuple[str, ...]]:
+    """(pass, leaf, .grad before, arriving this pass, sum, .grad after) of every leaf in every pass."""
+    return [
+        (str(n), name, row.before, terms_text(row), row.total or "–", row.after or row.before)
+        for n, name, row in timeline.ledger()
+    ]
+
+
+def terms_text(row: LedgerRow) -> str:
+    """``3. via b + 2. via a``."""
+    terms = [f"{gradient} via {via}" for gradient, via in row.terms]
+    if len(terms) > 6:
+        terms = [*terms[:3], f"… {len(terms) - 4} more", terms[-1]]
+    return " + ".join(terms) or "nothing"
+
+
+def ledger_text(timeline: Timeline) -> str:
+    """The ledger as a table."""
+    head = ("pass", "leaf", ".grad before", "arriving this pass", "sum", ".grad after")
+    return table([head, *ledger_rows(timeline)])
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns, each as wide as it needs to be."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def timeline_text(timeline: Timeline) -> str:
+    """The steps, a line each, and the ledger."""
+    steps: Iterable[str] = (f"{i}. {frame.caption}" for i, frame in enumerate(timeline.frames[:MOST_LINES], 1))
+    return "\n".join([*steps, "", ledger_text(timeline)])

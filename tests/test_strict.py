@@ -1,0 +1,234 @@
+"""All operations over arrays that are as strict as CuPy's: dispatch is right, whatever CUDA then computes.
+
+See ``strict.py`` for what this proves and what it cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from nbautograd.errors import DeviceError
+from tests.ops.cases import CASES, Case
+from tests.strict import StrictArray, installed
+
+STRICT = nb.device("strict")
+RTOL = 1e-12  # the same numbers by the same library, in another order here and there
+
+
+@pytest.fixture(autouse=True, scope="module")
+def strict_backend() -> Iterator[None]:
+    with installed():
+        yield
+
+
+class OnStrict:
+    """The library with its tensors made on the strict device, for cases that make tensors of their own."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(nb, name)
+
+    def tensor(self, data: Any, **options: Any) -> nb.Tensor:
+        return nb.tensor(data, device="strict", **options)
+
+    def zeros(self, *shape: Any, **options: Any) -> nb.Tensor:
+        return nb.zeros(*shape, device="strict", **options)
+
+
+def host(t: nb.Tensor | None) -> np.ndarray[Any, Any] | None:
+    return None if t is None else t.numpy(force=True)
+
+
+def uneven(t: nb.Tensor, place: Any) -> nb.Tensor:
+    """A cotangent that weighs every element otherwise."""
+    return nb.tensor(np.cos(np.arange(t.numel())).reshape(t.shape).astype(t.dtype.numpy), device=place)
+
+
+def on(place: Any, case: Case) -> tuple[Any, list[nb.Tensor], nb.Tensor]:
+    library = OnStrict() if place is STRICT else nb
+    inputs = [nb.tensor(a, device=place, requires_grad=True) for a in case.arrays()]
+    return library, inputs, case.call(library, *inputs)
+
+
+def same(ours: Any, theirs: Any) -> None:
+    assert (ours is None) == (theirs is None)
+    if ours is not None:
+        assert ours.dtype == theirs.dtype
+        assert ours.shape == theirs.shape
+        np.testing.assert_allclose(host(ours), host(theirs), rtol=RTOL, atol=1e-13)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_forward_and_backward(case: Case) -> None:
+    found = []
+    for place in (nb.device("cpu"), STRICT):
+        _, inputs, out = on(place, case)
+        assert out.device == place
+        assert isinstance(out._a, StrictArray) == (place is STRICT)
+        out.backward(uneven(out, place))
+        assert {x.grad.device for x in inputs if x.grad is not None} <= {place}
+        found.append([out, *(x.grad for x in inputs)])
+    for theirs, ours in zip(*found, strict=True):
+        same(ours, theirs)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_recorded_backward(case: Case) -> None:
+    found = []
+    for place in (nb.device("cpu"), STRICT):
+        _, inputs, out = on(place, case)
+        first = nb.autograd.grad(out, inputs, uneven(out, place), create_graph=True, allow_unused=True)
+        terms = [(g * uneven(g, place)).sum() for g in first if g is not None and g.requires_grad]
+        second = (
+            nb.autograd.grad(sum(terms[1:], terms[0]), inputs, allow_unused=True) if terms else [None] * len(inputs)
+        )
+        assert {g.device for g in (*first, *second) if g is not None} <= {place}
+        found.append([*first, *second])
+    for theirs, ours in zip(*found, strict=True):
+        same(ours, theirs)
+
+
+def test_a_gradient_goes_back_to_the_device_of_its_leaf() -> None:
+    x = nb.tensor([1.0, 2.0], requires_grad=True)
+    y = x.to("strict")
+    assert y.device == STRICT
+    assert y.requires_grad
+    (y * y).sum().backward()
+    assert x.grad.device == nb.device("cpu")
+    assert x.grad.tolist() == [2.0, 4.0]
+    (g,) = nb.autograd.grad((x.to("strict") ** 3).sum(), x, create_graph=True)
+    assert g.device == nb.device("cpu")
+    g.sum().backward()
+    assert x.grad.tolist() == [8.0, 16.0]
+    z = nb.tensor(3.0, requires_grad=True)
+    z.to("strict").exp().to("cpu").log().backward()
+    assert z.grad.item() == pytest.approx(1.0)
+
+
+def test_to_and_back() -> None:
+    x = nb.tensor([[1.0, 2.0], [3.0, 4.0]])
+    moved = x.to("strict")
+    assert moved.to("strict") is moved
+    assert x.to("cpu") is x
+    moved.add_(1)
+    assert x.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert moved.cpu().tolist() == [[2.0, 3.0], [4.0, 5.0]]
+    assert x.to("strict", nb.float64).dtype == nb.float64
+    assert nb.zeros(2, device="strict").device == STRICT
+
+
+def test_printing() -> None:
+    x = nb.tensor([1.0, 2.5], device="strict", requires_grad=True)
+    assert repr(x) == "tensor([1.0000, 2.5000], device='strict', requires_grad=True)"
+    assert repr((x * 2).sum()) == "tensor(7., device='strict', grad_fn=<SumBackward0>)"
+
+
+def test_as_python_values() -> None:
+    x = nb.tensor([1, 2], device="strict")
+    assert x[1].item() == 2
+    assert int(x[0]) == 1
+    assert [10, 20, 30][x[1]] == 30
+    assert 2 in x
+    assert [row.item() for row in x] == [1, 2]
+    with pytest.raises(TypeError, match="cpu"):
+        x.numpy()
+    assert x.numpy(force=True).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "mix",
+    [
+        lambda x, y: x + y,
+        lambda x, y: y * x,
+        lambda x, y: x @ y,
+        lambda x, y: nb.cat([x, y]),
+        lambda x, y: nb.stack([y, x]),
+        lambda x, y: nb.where(x > 0, x, y),
+        lambda x, y: nb.lerp(x, y, 0.5),
+        lambda x, y: x.add_(y),
+    ],
+)
+def test_devices_do_not_mix(mix: Any) -> None:
+    x, y = nb.ones(3), nb.ones(3, device="strict")
+    with pytest.raises(DeviceError, match="same device.*cpu"):
+        mix(x, y)
+
+
+def test_zero_dimensional_cpu_tensors_mix_with_all_devices() -> None:
+    x, y = nb.tensor(2.0, requires_grad=True), nb.ones(3, device="strict", requires_grad=True)
+    for product in (x * y, y * x):
+        assert product.device == STRICT
+        x.grad = y.grad = None
+        product.sum().backward()
+        assert (x.grad.item(), x.grad.device) == (3.0, nb.device("cpu"))
+        assert y.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_versions_are_counted_through_views() -> None:
+    x = nb.ones(2, 3, device="strict", requires_grad=True) * 1
+    y = x.exp()
+    y[0].mul_(2)
+    assert y._version == 1
+    z = x * x
+    x[0, 0] = 5
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+    d = x.detach()
+    d.add_(1)
+    assert x._version == 2
+
+
+def test_training() -> None:
+    losses = []
+    for place in ("cpu", "strict"):
+        data = nb.linspace(-1, 1, 8).reshape(4, 2).to(place)
+        w, b = nb.full((2, 3), 0.5, device=place, requires_grad=True), nb.zeros(3, device=place, requires_grad=True)
+        for _ in range(5):
+            loss = nb.nn.functional.mse_loss(nb.tanh(data @ w + b), nb.ones(4, 3, device=place))
+            loss.backward()
+            with nb.no_grad():
+                for parameter in (w, b):
+                    parameter -= 0.1 * parameter.grad
+                    parameter.grad.zero_()
+        losses.append(loss.item())
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+
+
+def test_the_stand_in_refuses_what_cupy_refuses() -> None:
+    """The double is worth something only as long as it says no."""
+    a, n = StrictArray(np.ones((2, 3))), np.ones((2, 3))
+    for forbidden in (
+        lambda: np.asarray(a),
+        lambda: a + n,
+        lambda: n * a,
+        lambda: a @ n.T,
+        lambda: np.exp(a, where=n > 0),
+        lambda: np.add(a, [1, 2, 3]),
+        lambda: np.add.reduce(a),
+        lambda: a.sum(initial=0),
+        lambda: np.sum(a, where=True),
+        lambda: np.clip(a, min=0, max=1),
+        lambda: np.spacing(a),
+        lambda: np.stack([a, n]),
+        lambda: np.where(True, a, a),
+        lambda: a[[0, 1]],
+        lambda: a[n > 0],
+        lambda: a.__setitem__(0, n[0]),
+        lambda: range(5)[a.sum()],
+        lambda: a.flags.writeable,
+        lambda: hash(a),
+        lambda: a.setflags(write=False),
+    ):
+        with pytest.raises((TypeError, AttributeError, IndexError, ValueError)):
+            forbidden()
+    assert isinstance(a.sum(), StrictArray)
+    assert isinstance(a[0, 0], StrictArray)
+    assert isinstance(np.exp(a), StrictArray)
+    assert isinstance(2 * a, StrictArray)
+    assert isinstance(np.float64(2) * a, StrictArray)
+    assert a[0].base is a
+    assert a[0][1:].base is a
