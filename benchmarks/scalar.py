@@ -164,10 +164,12 @@ def measure(libraries: list[Library], rounds: int) -> dict[str, dict[str, list[f
     """Seconds per run by program, library and round."""
     times: dict[str, dict[str, list[float]]] = {p: {lib.name: [] for lib in libraries} for p in TITLES}
     gc.collect()
+    gc.freeze()  # what the imports made is not looked through again and again
     for index in range(-2, rounds):  # two rounds to warm up
         for program in TITLES:
             shift = index % len(libraries)  # nobody always comes first
             for library in libraries[shift:] + libraries[:shift]:
+                gc.collect()  # nobody pays for another's garbage
                 seconds = timed(library.programs[program], REPEATS[program])
                 if index >= 0:
                     times[program][library.name].append(seconds)

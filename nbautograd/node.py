@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from nbautograd import storage
 from nbautograd.errors import GraphFreedError, InplaceError
+from nbautograd.protocol import Places
 from nbautograd.storage import tick
 
 __all__ = ["FREED", "LEAF", "MANY", "AccumulateGrad", "Node", "Port", "RemovableHandle", "Slots", "public_edge"]
@@ -178,8 +179,11 @@ class Node:
         )
 
     def place(self) -> str:
-        """`` (made at file:line)`` when tracing has noted it, otherwise nothing."""
-        return "" if self.trace is None else f" (made at {self.trace.filename}:{self.trace.lineno})"
+        """Where the node was made, when tracing has noted it; otherwise nothing."""
+        if self.trace is None:
+            return ""
+        label, source = Places.locate(self.trace.filename, self.trace.lineno)
+        return f" (made in {label}, line {self.trace.lineno}{': ' + source if source else ''})"
 
     def check_saved(self) -> None:
         """Make sure that no saved tensor was written to since this node saved it.

@@ -28,6 +28,7 @@ __all__ = [
     "Operand",
     "PassFinished",
     "PassStarted",
+    "Places",
     "Trace",
     "observe",
     "observers",
@@ -85,6 +86,19 @@ class Trace(NamedTuple):
     shape: tuple[int, ...]
     dtype: str
     operands: tuple[Operand, ...]
+
+
+def _file_place(filename: str, lineno: int) -> tuple[str, str]:
+    import linecache
+
+    return filename.rpartition("/")[2], linecache.getline(filename, lineno).strip()
+
+
+class Places:
+    """How a line of code is called, in messages and pictures: a notebook's extension knows its cells by number."""
+
+    locate: Callable[[str, int], tuple[str, str]] = staticmethod(_file_place)
+    """From a file name and a line number to what the file is called and the text of the line."""
 
 
 # Events, in the order in which a pass sends them. Gradients are live arrays (tensors when the pass creates a graph):

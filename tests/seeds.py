@@ -28,8 +28,8 @@ FOLDER = Path(os.environ.get("NBAUTOGRAD_SEEDS", Path(__file__).parents[2] / "sh
 CELLS = {"000": 14, "001": 6, "002": 29, "003": 4, "004": 35}  # code cells per document, counted by hand
 
 PROSE = re.compile(r"#|!\[|\||- |```|.*[\u4e00-\u9fff]")
-CODE = re.compile(r"#|@|(class|def|for|while|with|if|import|from|assert|print)\b|[\w.]+\(|[\w, .]+ ?=[^=]")
-VALUE = re.compile(r"tensor\(|\w+:|X\d? ")
+CODE = re.compile(r"#|@|(class|def|for|while|with|if|import|from|assert|print)\b|[\w.]+\(|[\w, .]+ ?[-+*/]?=[^=]")
+VALUE = re.compile(r"tensor\(|\w+:|X\d? |\w\.is_leaf=")
 CHINESE_OUTPUT = "梯度检查:"  # the only cell that prints Chinese first
 
 
@@ -77,7 +77,9 @@ def _goes_on(paragraph: str) -> bool:
     """Whether a paragraph inside a cell is code, given that the one before is."""
     if paragraph[0].isspace():
         return True
-    return CODE.match(paragraph) is not None and VALUE.match(paragraph) is None and _parses(paragraph)
+    unfinished = paragraph + "\n" + " " * 8 + "pass"  # a class may have a blank line below the head of a method
+    parses = _parses(paragraph) or _parses(unfinished)
+    return CODE.match(paragraph) is not None and VALUE.match(paragraph) is None and parses
 
 
 def _parses(code: str) -> bool:

@@ -1,8 +1,8 @@
 """``StrictArray``: an array that allows what CuPy's allows and nothing more, for machines without CUDA.
 
 It proves dispatch and nothing more: that the operations reach arrays through the arrays' own protocols, with names and
-keywords that CuPy has, that no NumPy array leaks in, and that nothing counts on a reduction giving a scalar. It computes
-with NumPy, so it says nothing about CUDA's results, speed, order of summation or errors.
+keywords that CuPy has, that no NumPy array leaks in, and that nothing counts on a reduction giving a scalar. It
+computes with NumPy, so it says nothing about CUDA's results, speed, order of summation or errors.
 
 Where it is known to differ from CuPy: it is stricter with indices (CuPy would copy a list or a NumPy array to the
 device, which costs a wait), and with ufunc methods (``reduce`` and the like are refused, CuPy has some); it is laxer
@@ -23,13 +23,20 @@ from nbautograd.device import device
 
 __all__ = ["StrictArray", "StrictBackend", "installed"]
 
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
 UFUNCS = frozenset(
-    "abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_or bitwise_xor cbrt ceil "
-    "conj conjugate copysign cos cosh deg2rad degrees divide divmod equal exp exp2 expm1 fabs float_power floor "
-    "floor_divide fmax fmin fmod frexp gcd greater greater_equal heaviside hypot invert isfinite isinf isnan lcm ldexp "
-    "left_shift less less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor "
-    "matmul maximum minimum mod modf multiply negative nextafter not_equal positive power rad2deg radians reciprocal "
-    "remainder right_shift rint sign signbit sin sinc sinh sqrt square subtract tan tanh true_divide trunc".split()
+    _words("""
+    abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_or bitwise_xor cbrt
+    ceil conj conjugate copysign cos cosh deg2rad degrees divide divmod equal exp exp2 expm1 fabs float_power floor
+    floor_divide fmax fmin fmod frexp gcd greater greater_equal heaviside hypot invert isfinite isinf isnan lcm
+    ldexp left_shift less less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or
+    logical_xor matmul maximum minimum mod modf multiply negative nextafter not_equal positive power rad2deg radians
+    reciprocal remainder right_shift rint sign signbit sin sinc sinh sqrt square subtract tan tanh true_divide trunc
+    """)
 )
 """The names of CuPy's ufuncs that NumPy has too (CuPy 14.2 lacks ``spacing``, ``isnat`` and ``vecdot``)."""
 
@@ -174,6 +181,12 @@ METHODS = {
 }
 """CuPy's methods with their parameters, as above."""
 
+OPERATORS = _words("""
+    add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul neg pos abs invert
+    and rand or ror xor rxor lshift rlshift rshift rrshift eq ne lt le gt ge
+""")
+AUGMENTED = _words("iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift")  # no imatmul in CuPy
+
 SUPPORTED = frozenset("?bBhHiIlLqQefdFD")  # CuPy's dtypes, as NumPy's type characters
 AT_DTYPES = frozenset("iqIQefd")  # those that atomic addition knows: no complex, no bool, no small integers
 
@@ -262,6 +275,12 @@ class Flags(NamedTuple):
     owndata: bool
 
 
+class Memory(NamedTuple):
+    """Where an array's first element lies."""
+
+    ptr: int
+
+
 class StrictArray:
     """An array with CuPy's face and NumPy's numbers; see the module's docstring for what that proves."""
 
@@ -336,9 +355,12 @@ class StrictArray:
     def flags(self) -> Any:
         """Contiguity only: there are no read-only arrays on a GPU."""
         flags = self._v.flags
-        return SimpleNamespace(
-            c_contiguous=flags.c_contiguous, f_contiguous=flags.f_contiguous, owndata=self.base is None
-        )
+        return Flags(flags.c_contiguous, flags.f_contiguous, self.base is None)
+
+    @property
+    def data(self) -> Any:
+        """The memory, of which only the address is to be had."""
+        return Memory(self._v.__array_interface__["data"][0])
 
     @property
     def real(self) -> Any:
@@ -445,16 +467,13 @@ def _augmented(name: str) -> Callable[..., Any]:
 
 for _name, _parameters in METHODS.items():
     setattr(StrictArray, _name, _method(_name, _parameters))
-for _name in (
-    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul neg pos abs invert "
-    "and rand or ror xor rxor lshift rlshift rshift rrshift eq ne lt le gt ge"
-).split():
+for _name in OPERATORS:
     setattr(StrictArray, f"__{_name}__", _operator(f"__{_name}__"))
-for _name in "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift".split():
+for _name in AUGMENTED:
     setattr(StrictArray, f"__{_name}__", _augmented(f"__{_name}__"))
 
 
-# -- the namespace that makes arrays -------------------------------------------------------------------------------------
+# -- the namespace that makes arrays -----------------------------------------------------------------------------------
 
 
 def _array(copy: bool) -> Callable[..., Any]:

@@ -24,7 +24,7 @@ if not list(seeds.FOLDER.glob("*.txt")):
 DOCUMENTS = seeds.documents()
 CELLS = [cell for cells in DOCUMENTS.values() for cell in cells]
 SHOWN = [cell for cell in CELLS if cell.document != "003"]  # the outputs of 003 were pictures
-CUT_SHORT = {("002", 24), ("004", 20)}  # the export ends in the middle of these outputs
+CUT_SHORT = ("002", 24)  # the export ends in the middle of this output
 LISTING = re.compile(r"\['\w+',.*", re.DOTALL)  # what dir() returns
 
 # What document 003 prints, worked out by hand: y = 3, z = 2 y^2 = 18, and d mean(z) / dx = 4 y / 4 = 3.
@@ -56,7 +56,10 @@ def library(request: pytest.FixtureRequest) -> ModuleType:
 
 @functools.cache
 def outcomes(library: str, document: str, seed: int) -> list[seeds.Outcome]:
-    return seeds.run(DOCUMENTS[document], importlib.import_module(library), seed)
+    chosen = importlib.import_module(library)
+    if library == "torch":
+        chosen.set_num_threads(1)  # more would wait for the threads of NumPy's BLAS, for a minute in all
+    return seeds.run(DOCUMENTS[document], chosen, seed)
 
 
 def cell_id(cell: seeds.Cell) -> str:
@@ -79,9 +82,7 @@ def test_cells_are_whole(cell):
     assert not re.search(r"^\s*(print\(|return |def |class |import |\w+ = |\w+\.backward\()", printed, re.MULTILINE)
     prints = "print(" in cell.code or "next_funxtions" in cell.code or "x_leaf" in cell.code
     last = tree.body[-1] if tree.body else None
-    echoes = isinstance(last, ast.Expr) and not ast.unparse(last).endswith(
-        (".backward()", ".backward(torch.ones_like(a))")
-    )
+    echoes = isinstance(last, ast.Expr) and ".backward(" not in ast.unparse(last)
     assert bool(cell.shown) == ((prints or echoes) and cell.document != "003")
 
 
@@ -96,7 +97,7 @@ def test_prints_what_the_document_shows(library, cell):
         ours, again, shown = without_listing(ours), without_listing(again), without_listing(shown)
     drawn = seeds.masked(ours) != seeds.masked(again)  # from random numbers, which the document did not seed
     view = seeds.form if drawn else seeds.masked
-    if (cell.document, cell.number) in CUT_SHORT:
+    if (cell.document, cell.number) == CUT_SHORT:
         assert seeds.form(ours).startswith(seeds.form(shown))
     else:
         assert view(ours) == view(shown)

@@ -95,7 +95,11 @@ class Recording:
     @property
     def svg(self) -> str:
         """The picture at the end of the last pass, with every gradient on its edge."""
-        return self.frame_svg(len(self.timeline)) if self.timeline.scenes else draw(GraphModel((), (), ()))
+        if not self.timeline.scenes:
+            return draw(GraphModel((), (), ()))
+        scene = self.timeline.scene_at(len(self.timeline))
+        model = self.timeline.scenes[scene]
+        return draw(model, self.place(scene), self.timeline.final(), description=text.graph_text(model))
 
     @property
     def svgs(self) -> list[str]:
@@ -115,7 +119,10 @@ class Recording:
 
     def data(self) -> dict[str, Any]:
         """All that the player needs, as JSON."""
-        return {"svgs": self.svgs, "timeline": self.timeline.to_json(), "label": self.label}
+        timeline = self.timeline.to_json()
+        for scene, model in zip(timeline["scenes"], self.timeline.scenes, strict=True):
+            scene["words"] = text.graph_text(model)
+        return {"svgs": self.svgs, "timeline": timeline, "label": self.label}
 
     def html(self) -> str:
         """A page that plays by itself: no kernel, no network."""

@@ -40,6 +40,7 @@ class TensorFormatter:
         text = f"<pre>{escape(repr(tensor), limit=20_000)}</pre>"
         try:
             picture = viz.graph(tensor, namespace=self.shell.user_ns, resolve=Locator(self.shell))
-            return text + str(picture.html)
+            drawn: str = picture._repr_mimebundle_().get("text/html", "")
+            return text + drawn
         except Exception as error:  # any: see above
             return f"{text}<p>The graph cannot be drawn: {escape(type(error).__name__)}: {escape(str(error))}</p>"

@@ -63,6 +63,7 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Gt: ">", ast.GtE: "≥", ast.Lt: "<", ast.LtE: "≤", ast.Eq: "=", ast.NotEq: "≠"
 }  # fmt: skip
 _SILENT = {"conj", "spread", "sum_to"}  # shown as their first argument
+_PRODUCT = {"times"}
 _TRANSPOSED = {"mT": "ᵀ", "T": "ᵀ", "mH": "ᵀ", "H": "ᵀ"}
 
 
@@ -157,6 +158,8 @@ def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[M
     function = tree.func
     if isinstance(function, ast.Name) and function.id in _SILENT and tree.args:
         return _marks(tree.args[0], names, outer)
+    if isinstance(function, ast.Name) and function.id in _PRODUCT and len(tree.args) == 2:
+        return _product(*tree.args, names=names, outer=outer)
     if isinstance(function, ast.Name) and function.id == "count":
         return [["i", "n"]]
     written: list[Mark] = []
@@ -164,6 +167,14 @@ def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[M
         written += [["o", ","], *_marks(argument, names, 0)] if written else _marks(argument, names, 0)
     name = [["i", function.id]] if isinstance(function, ast.Name) else _marks(function, names, 5)
     return [*name, *_bracketed(written)]
+
+
+def _product(left: ast.expr, right: ast.expr, *, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
+    """A product of which a factor 1 is not shown."""
+    factors = [_marks(part, names, 2) for part in (left, right)]
+    factors = [f for f in factors if f not in ([["n", "1"]], [["i", "1"]])] or factors[:1]
+    written = factors[0] if len(factors) == 1 else [*factors[0], ["o", "·"], *factors[1]]
+    return _bracketed(written) if outer > 2 and len(factors) > 1 else written
 
 
 def _bracketed(written: list[Mark]) -> list[Mark]:

@@ -87,7 +87,7 @@ def layout(
     number = {n.id: i for i, n in enumerate(model.nodes)}
     edges = [(number[e.src], number[e.dst]) for e in model.edges]
     wide = [(labels or {}).get(e.id, (0.0, 0.0)) for e in model.edges]
-    light = [n.kind == "constant" for n in model.nodes]
+    light = [n.kind in ("constant", "leaf") for n in model.nodes]
     drawing = _Drawing(turned, edges, [w if across else (w[1], w[0]) for w in wide], light)
     drawing.run()
 
@@ -376,7 +376,7 @@ class _Drawing:
         self.length = at
         self.depth = [(self.starts[r] + self.ends[r]) / 2 for r in self.layer]
         for v in range(self.count):
-            if self.light[v] and self.after[v]:  # a constant stands right before what uses it
+            if self.light[v] and self.after[v]:  # leaves and constants stand right before what uses them
                 self.depth[v] = self.ends[self.layer[v]] - self.sizes[v][0] / 2
 
     # -- lines --------------------------------------------------------------------------------------------------------
@@ -477,45 +477,54 @@ def isotonic(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[f
 
 # -- labels ---------------------------------------------------------------------------------------------------------------
 
-_TRIES = (0.5, 0.38, 0.62, 0.28, 0.72)
+_TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
+_CROWDED = 250  # labels from which on they are simply put in the middle
 
 
 def curve_point(line: Sequence[Point], t: float, across: bool) -> Point:
-    """A point of the last curved piece of a line."""
+    """A point of the last curved piece of a line, between the layer before its end and the end's layer."""
     (x0, y0), (x1, y1) = line[-3], line[-2]
-    if across:
+    if not across:
         (x0, y0), (x1, y1) = (y0, x0), (y1, x1)
-    near, far = (1 - t) ** 3 + 3 * t * (1 - t) ** 2, t**3 + 3 * t**2 * (1 - t)
-    middle = (y0 + y1) / 2
-    along = y0 * (1 - t) ** 3 + 3 * middle * t * (1 - t) + y1 * t**3
-    point = near * x0 + far * x1, along
-    return (point[1], point[0]) if across else point
+    middle = (x0 + x1) / 2
+    x = x0 * (1 - t) ** 3 + 3 * middle * t * (1 - t) + x1 * t**3
+    y = y0 + (y1 - y0) * (3 * t**2 - 2 * t**3)
+    return (x, y) if across else (y, x)
 
 
 def _label_spots(
     routes: Mapping[str, tuple[Point, ...]], labels: Mapping[str, Size], boxes: Mapping[str, Box], across: bool
 ) -> dict[str, Point]:
-    """A place beside each labelled line: the first of a few at which it covers no box and no other label."""
-    taken = [(b.x, b.y, b.x + b.width, b.y + b.height) for b in boxes.values()] if len(labels) <= 300 else []
+    """A place beside each labelled line where it covers as little as possible of boxes, lines and other labels."""
+    if len(labels) > _CROWDED:
+        return {key: (curve_point(routes[key], 0.5, across)[0], curve_point(routes[key], 0.5, across)[1] - 10) for key in labels}
+    taken = [(b.x, b.y, b.x + b.width, b.y + b.height, 1.0) for b in boxes.values()]
+    for line in routes.values():
+        for i in range(13):
+            x, y = curve_point(line, i / 12, across)
+            taken.append((x - 2, y - 2, x + 2, y + 2, 4.0))
     spots = {}
     for key, (w, h) in labels.items():
         best, least = (0.0, 0.0), float("inf")
-        for t in _TRIES if taken else _TRIES[:1]:
+        near = [t for t in taken if _overlap(_reach(routes[key], w, h), t)]
+        for t in _TRIES:
             x, y = curve_point(routes[key], t, across)
-            for side in (-1, 1):
-                spot = (x, y + side * (h / 2 + 3)) if across else (x + side * (w / 2 + 5), y)
-                area = (spot[0] - w / 2, spot[1] - h / 2, spot[0] + w / 2, spot[1] + h / 2)
-                cost = sum(_overlap(area, other) for other in taken)
+            for dx, dy in ((0, -h / 2 - 4), (0, h / 2 + 4), (w / 2 + 5, 0), (-w / 2 - 5, 0)):
+                area = (x + dx - w / 2, y + dy - h / 2, x + dx + w / 2, y + dy + h / 2)
+                cost = sum(_overlap(area, other) * other[4] for other in near) + abs(t - 0.5)
                 if cost < least - 1e-9:
-                    best, least = spot, cost
-            if not least:
-                break
+                    best, least = (x + dx, y + dy), cost
         spots[key] = round(best[0], 1), round(best[1], 1)
-        if taken:
-            taken.append((best[0] - w / 2, best[1] - h / 2, best[0] + w / 2, best[1] + h / 2))
+        taken.append((best[0] - w / 2, best[1] - h / 2, best[0] + w / 2, best[1] + h / 2, 3.0))
     return spots
 
 
-def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
+def _reach(line: Sequence[Point], w: float, h: float) -> tuple[float, float, float, float]:
+    """The area in which a label of this size can come to lie beside the end of a line."""
+    (x0, y0), (x1, y1) = line[-3], line[-2]
+    return min(x0, x1) - w - 9, min(y0, y1) - h - 9, max(x0, x1) + w + 9, max(y0, y1) + h + 9
+
+
+def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> float:
     across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
     return across * down if across > 0 and down > 0 else 0.0

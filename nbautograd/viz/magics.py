@@ -10,6 +10,7 @@ from IPython.core.magic import Magics, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
 from nbautograd import tracing, viz
+from nbautograd.protocol import Places
 from nbautograd.tensor import Tensor
 from nbautograd.viz.display import Locator, TensorFormatter
 
@@ -106,10 +107,13 @@ class _Loaded:
         self.magics = {name: shell.magics_manager.magics["line"].get(name) for name in ("graph", "backward")}
         shell.register_magics(AutogradMagics)
         self.tracing = tracing.switch(True)
+        self.locate = Places.locate
+        Places.locate = Locator(shell)
 
     def undo(self, shell: Any) -> None:
         """Put everything back."""
         tracing.switch(self.tracing)
+        Places.locate = staticmethod(self.locate)  # type: ignore[assignment]
         self.formatter.pop(Tensor, None)
         if self.former is not None:
             self.formatter.for_type(Tensor, self.former)

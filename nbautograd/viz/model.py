@@ -136,6 +136,11 @@ class GraphModel:
         leaves, ops = len(self.leaves), sum(node.kind == "op" for node in self.nodes)
         return f"{roots} → {leaves} {'leaf' if leaves == 1 else 'leaves'}, {ops} operation{'s' * (ops != 1)}"
 
+    @property
+    def short_label(self) -> str:
+        """The same without the operations."""
+        return self.label.rpartition(",")[0]
+
     def plain(self) -> GraphModel:
         """The same without live objects."""
         return replace(self, handles=Handles())

@@ -85,7 +85,6 @@ class Timeline:
 
     scenes: tuple[GraphModel, ...]
     frames: tuple[Frame, ...]
-    ledgers: tuple[tuple[str, LedgerRow], ...] = ()
 
     def __len__(self) -> int:
         return len(self.frames)
@@ -111,6 +110,11 @@ class Timeline:
             bad |= set(frame.bad)
             freed |= set(frame.freed)
         return Moment(frozenset(active), frozenset(done), frozenset(bad), frozenset(freed), labels, leaves)
+
+    def final(self, scene: int = -1) -> Moment:
+        """The state at the end, with nothing active any more."""
+        last = self.moment(len(self.frames), scene)
+        return replace(last, active=frozenset(), done=last.done | last.active)
 
     def scene_at(self, index: int) -> int:
         """Which graph is shown after ``index`` steps."""
@@ -145,34 +149,48 @@ class Timeline:
 
     def to_json(self) -> dict[str, Any]:
         """Dictionaries, lists, strings and numbers only, without what is empty."""
-        leaves = [[{"id": leaf.id, "name": leaf.name} for leaf in scene.leaves] for scene in self.scenes]
         frames = [{k: v for k, v in asdict(frame).items() if v not in ("", (), {})} for frame in self.frames]
-        return {"frames": frames, "leaves": leaves, "labels": [scene.label for scene in self.scenes]}
+        return {"frames": frames, "scenes": [_scene_json(scene) for scene in self.scenes]}
+
+
+def _scene_json(model: GraphModel) -> dict[str, Any]:
+    """What the player tells of a graph's nodes."""
+    shown = ("kind", "name", "expression", "value", "shape", "dtype", "grad", "where", "source", "notes")
+    nodes = {}
+    for node in model.nodes:
+        about = {key: getattr(node, key) for key in shown if getattr(node, key)}
+        if node.formulas:
+            about["formulas"] = [formula.marks for formula in node.formulas]
+        if node.saved is not None:
+            about["saved"] = _saved_text(node)
+        nodes[node.id] = about
+    leaves = [{"id": leaf.id, "name": leaf.name} for leaf in model.leaves]
+    return {"label": model.short_label, "leaves": leaves, "nodes": nodes}
 
 
 class _Leaf:
     """What has reached one leaf in the current pass."""
 
-    def __init__(self, node: Node, grad: str) -> None:
-        self.node, self.before, self.after = node, grad, ""
+    def __init__(self, node: Node, grad: Any) -> None:
+        self.node, self.before, self.after = node, values.inline(grad), ""
         self.terms: list[tuple[str, str]] = []
         self.total = ""
+        self.sum_text, self.grad_text = "", values.text(grad)  # as the box shows them, perhaps on several lines
 
-    @property
-    def grad(self) -> str:
-        return self.after or self.before
+    def arrive(self, gradient: Any, via: str, total: Any) -> None:
+        """One more term."""
+        self.terms.append((values.inline(gradient), via))
+        self.total, self.sum_text = values.inline(total), values.text(total)
 
     def state(self) -> LeafState:
         """The two rows."""
-        gradients = [gradient for gradient, _ in self.terms]
-        arriving = " + ".join(gradients) if gradients else "–"
-        if len(gradients) > 1:
-            arriving = f"{arriving} = {self.total}"
-            if len(gradients) > TERMS or len(arriving) > 26:
-                arriving = f"Σ = {self.total}"
-        expected = max(self.node.arrivals, len(gradients))
-        count = f"{len(gradients)} of {expected}" if expected else ""
-        return LeafState(arriving, count, self.grad)
+        count = len(self.terms)
+        arriving = self.sum_text or "–"
+        if count > 1:
+            written = " + ".join(gradient for gradient, _ in self.terms[:TERMS]) + f" = {self.total}"
+            arriving = written if count <= TERMS and len(written) <= 26 else f"Σ {self.sum_text}".replace("\n", "\n  ")
+        expected = max(self.node.arrivals, count)
+        return LeafState(arriving, f"{count} of {expected}" if expected else "", self.grad_text)
 
     def row(self) -> LedgerRow:
         """The line of the ledger."""
@@ -196,7 +214,6 @@ class Recorder:
         self.scene = 0
         self.open: Frame | None = None
         self.leaves: dict[str, _Leaf] = {}
-        self.grads: dict[int, str] = {}  # by id() of the leaf, which the handles hold: .grad as last seen
         self.arrived: dict[tuple[str, int], list[str]] = {}
         self.finite = True
         self.seen_bad = False
@@ -254,7 +271,8 @@ class Recorder:
         self.passes += 1
         self.arrived, self.finite, self.seen_bad, self.open = {}, True, False, None
         model = self.model
-        self.leaves = {leaf.id: _Leaf(leaf, self._grad_now(leaf)) for leaf in model.leaves}
+        grads = self._grads_now()
+        self.leaves = {leaf.id: _Leaf(leaf, grads.get(leaf.id)) for leaf in model.leaves}
         seeds = []
         for (node, index), gradient in zip(event.roots, event.gradients, strict=True):
             key = self._key(node)
@@ -263,13 +281,12 @@ class Recorder:
             name, shown = self._result_name(key, index), values.inline(gradient)
             seeds.append((f"∂{name}/∂{name}", shown))
             if key in self.leaves:
-                self._arrive(key, shown, "the start", shown)
+                self.leaves[key].arrive(gradient, "the start", gradient)
             self.finite = self.finite and values.is_finite(gradient)
         roots = ", ".join(name.partition("/")[0][1:] for name, _ in seeds)
         kept = "keeps" if event.retain_graph else "frees"
         which = f"Backward pass {self.passes}" if self.passes > 1 else "The backward pass"
         notes = (f"the pass {kept} saved values",) + (("the pass records itself",) if event.create_graph else ())
-        grads = "; ".join(f"{n} = {v}" for n, v in seeds)
         self._emit(
             Frame(
                 "start",
@@ -277,7 +294,7 @@ class Recorder:
                 self.passes,
                 f"pass {self.passes}",
                 subtitle=f"{roots}.backward()",
-                caption=f"{which} starts at {roots} with gradient {', '.join(v for _, v in seeds)}.",
+                caption=f"{which} starts at {roots}; its gradient is {', '.join(v for _, v in seeds)}",
                 node=model.roots[0] if model.roots else "",
                 active=tuple(model.roots),
                 leaves={key: leaf.state() for key, leaf in self.leaves.items()},
@@ -286,14 +303,13 @@ class Recorder:
                 notes=notes,
             )
             if seeds
-            else Frame("start", self.scene, self.passes, f"pass {self.passes}", caption=f"{which} starts. {grads}")
+            else Frame("start", self.scene, self.passes, f"pass {self.passes}", caption=f"{which} starts.")
         )
 
-    def _grad_now(self, leaf: Node) -> str:
-        for tensor in self.model.handles.kept:
-            if self.model.handles.leaves.get(id(tensor)) == leaf.id:
-                return values.inline(getattr(tensor, "grad", None))
-        return leaf.grad
+    def _grads_now(self) -> dict[str, Any]:
+        """``.grad`` of each leaf at this moment."""
+        handles = self.model.handles
+        return {handles.leaves[id(tensor)]: getattr(tensor, "grad", None) for tensor in handles.kept if id(tensor) in handles.leaves}
 
     def _result_name(self, key: str, index: int = 0) -> str:
         """What the picture calls a node's result."""
@@ -320,7 +336,7 @@ class Recorder:
             result = model.results.get((key, index))
             if result is not None:
                 received.append(result.id)
-                labels[result.id] = shown
+                labels[result.id] = values.text(gradient, 4)
                 active.append(result.dst)
             sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 else shown
             receives.append((f"∂{root}/∂{self._result_name(key, index)}", sums))
@@ -350,13 +366,13 @@ class Recorder:
         if edge is not None and self.open is not None:
             changes = {
                 "active": (*self.open.active, edge.id),
-                "labels": {**self.open.labels, edge.id: shown},
+                "labels": {**self.open.labels, edge.id: values.text(event.gradient, 4)},
                 "sends": (*self.open.sends, (name, shown)),
                 "equations": (*self.open.equations, *self._equations(key, event.index, shown)),
             }
         if target in self.leaves:
-            self._arrive(target, shown, self._result_name(key), values.inline(event.total))
             leaf = self.leaves[target]
+            leaf.arrive(event.gradient, self._result_name(key), event.total)
             if self.open is not None:
                 changes["leaves"] = {**self.open.leaves, target: leaf.state()}
                 changes["ledger"] = {**self.open.ledger, target: leaf.row()}
@@ -365,11 +381,6 @@ class Recorder:
         if self.open is not None:
             self.open = replace(self.open, **changes)
             self._check_finite(key, edge.id if edge is not None else "", event.gradient)
-
-    def _arrive(self, key: str, shown: str, via: str, total: str) -> None:
-        leaf = self.leaves[key]
-        leaf.terms.append((shown, via))
-        leaf.total = total
 
     def _check_finite(self, key: str, edge: str, gradient: Any) -> None:
         """Mark the first node that turns finite gradients into NaN or Inf, and every edge that carries them on."""
@@ -416,10 +427,10 @@ class Recorder:
             return
         leaf = self.leaves[key]
         before, incoming, after = (values.inline(v) for v in (event.before, event.incoming, event.after))
-        leaf.before, leaf.after = before, after
         if not leaf.terms:
-            leaf.terms.append((incoming, "the start"))
-        leaf.total = incoming
+            leaf.arrive(event.incoming, "the start", event.incoming)
+        leaf.before, leaf.after, leaf.total = before, after, incoming
+        leaf.sum_text, leaf.grad_text = values.text(event.incoming), values.text(event.after)
         name = leaf.node.name
         numbers = f"{before} + {incoming} = {after}" if event.before is not None else f"None → {after}"
         marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], ["n", incoming]]
@@ -433,7 +444,7 @@ class Recorder:
                 self.passes,
                 "AccumulateGrad",
                 subtitle=f"{name}.grad",
-                caption=f"{name}.grad: {before} before, {incoming} arrived, {after} now.",
+                caption=f"{name}.grad was {before}; {incoming} is added to it; now it is {after}",
                 node=key,
                 active=(key,),
                 leaves={key: leaf.state()},
@@ -479,8 +490,8 @@ class Recorder:
             frame = replace(frame, freed=(frame.node,), saved=frame.saved and f"{frame.saved}, now freed")
         sends = ", ".join(f"{name} ← {value}" for name, value in frame.sends) or "nothing"
         receives = ", ".join(f"{name} = {value}" for name, value in frame.receives)
-        notes = "".join(f" Note: {note}." for note in frame.notes)
-        self._emit(replace(frame, caption=f"{frame.title} ({frame.subtitle}) receives {receives}; sends {sends}.{notes}"))
+        notes = "".join(f" (Note: {note})" for note in frame.notes)
+        self._emit(replace(frame, caption=f"{frame.title}, {frame.subtitle}, receives {receives} and sends {sends}{notes}"))
 
     def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802
         frame, self.open = self.open, None

@@ -21,8 +21,10 @@ __all__ = ["LeafState", "Moment", "draw", "label_size", "measure", "path"]
 
 ROW = 22.0  # height of a leaf's rows
 LINE = 16.0  # height of a line of a value
+DOWN = 14.0  # from one line of a small text to the next
 PAD = 11.0
-WIDEST = 230.0
+WIDEST = 290.0
+NBSP = "\u00a0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +64,30 @@ def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
         return _even(max(wide + 24, 60)), 46.0 + 15 * bool(node.value)
     head = width(_cut(node.name, 28), 14) + width(_about(node), 10) + 14
     value = width(_cut_lines(node.value), 12, mono=True)
-    rows = max((_rows_width(s) for s in (LeafState(grad=node.grad), *states)), default=0.0) if node.kind == "leaf" else 0.0
-    lines = _cut_lines(node.value).count("\n") + 1 if node.value else 0
-    height = 30 + LINE * lines + (6 if lines else 0) + (2 * ROW if node.kind == "leaf" else 0)
+    rows, height = 0.0, _head_height(node)
+    if node.kind == "leaf":
+        every = (LeafState(grad=node.grad, count="0 of 9"), *states)
+        rows = max(_rows_width(state) for state in every)
+        deep = max(max(s.arriving.count("\n"), s.grad.count("\n")) for s in every)
+        height += 2 * (ROW + DOWN * deep)
     least = 116.0 if node.kind == "leaf" else 84.0
     return _even(min(max(head, value, rows, least - 2 * PAD) + 2 * PAD, WIDEST + 2 * PAD)), height
 
 
+def _head_height(node: Node) -> float:
+    """Of name and value."""
+    lines = _cut_lines(node.value).count("\n") + 1 if node.value else 0
+    return 30 + LINE * lines + (6 if lines else 0)
+
+
 def _rows_width(state: LeafState) -> float:
-    arriving = width("⇠ " + _cut(state.arriving, 26), 11.5, mono=True) + width(state.count, 10) + 14
-    return max(arriving, width(".grad " + _cut(state.grad, 28), 11.5, mono=True))
+    arriving = width(_cut_lines(state.arriving), 11.5, mono=True) + 2 * 7.1 + width(state.count, 10) + 14
+    return max(arriving, width(_cut_lines(state.grad), 11.5, mono=True) + 6 * 7.1)
 
 
 def label_size(text: str) -> tuple[float, float]:
     """The size of a text on an edge."""
-    return width(_cut(text, 28), 11.5, mono=True) + 4, 14.0
+    return width(_cut_lines(text), 11.5, mono=True) + 4, DOWN * (_cut_lines(text).count("\n") + 1)
 
 
 def _even(number: float) -> float:
@@ -88,7 +99,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _cut_lines(text: str) -> str:
-    return "\n".join(_cut(line, 30) for line in text.split("\n")[:4])
+    return "\n".join(_cut(line, 38) for line in text.split("\n")[:4])
 
 
 def _about(node: Node) -> str:
@@ -230,7 +241,7 @@ class _Picture:
                 f'<text class="nb-label{state}" data-label="{edge.id}" x="{_n(spot[0])}" y="{_n(spot[1] + 4)}" '
                 f'text-anchor="middle" font-family="{escape(MONO)}" font-size="11.5" fill="{colour}"{weight} '
                 f'stroke="{LIGHT["bg"]}" stroke-width="4" stroke-linejoin="round" paint-order="stroke">'
-                f"{escape(_cut(shown, 28))}</text>"
+                f"{_lines(shown, spot[0], 0, middle=True)}</text>"
             )
 
     # -- nodes ------------------------------------------------------------------------------------------------------------
@@ -296,25 +307,26 @@ class _Picture:
     def leaf_rows(self, node: Node, box: Box) -> None:
         """What is arriving in this pass, and what ``.grad`` holds: two sums, two rows."""
         state = self.moment.leaves.get(node.id, LeafState(count=f"0 of {node.arrivals}", grad=node.grad))
-        top = box.y + box.height - 2 * ROW
+        high = (box.height - _head_height(node)) / 2
+        top = box.y + box.height - 2 * high
         waiting = state.arriving == "–"
         ink = LIGHT["muted"] if waiting else LIGHT["grad"]
         fill = LIGHT["leaf-bg"] if waiting else LIGHT["grad-bg"]
         left, right, inner = _n(box.x + 0.75), box.x + box.width, _n(box.width - 1.5)
         self.out.append(
             f'<rect class="nb-arriving{"" if waiting else " nb-some"}" data-slot="{node.id}:row" x="{left}" y="{_n(top)}" '
-            f'width="{inner}" height="{_n(ROW)}" fill="{fill}"/>'
+            f'width="{inner}" height="{_n(high)}" fill="{fill}"/>'
         )
-        for y in (top, top + ROW):
+        for y in (top, top + high):
             self.out.append(
                 f'<line class="nb-rule" x1="{left}" y1="{_n(y)}" x2="{_n(right - 0.75)}" y2="{_n(y)}" stroke="{LIGHT["line"]}"/>'
             )
-        cut, slot, y = _cut(state.arriving, 26), f"{node.id}:arriving", top + 15
-        self.put(box.x + PAD, y, f"⇠ {cut}", "nb-in", ink, 11.5, mono=True, slot=slot)
+        y = top + 15
+        self.put(box.x + PAD, y, f"⇠ {state.arriving}", "nb-in", ink, 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
         self.put(right - PAD, y, state.count, "nb-in", ink, 10, anchor="end", slot=f"{node.id}:count")
-        grad = f".grad {_cut(state.grad, 28)}"
         colour = LIGHT["muted"] if state.grad == "None" else LIGHT["fg"]
-        self.put(box.x + PAD, y + ROW, grad, "nb-grad", colour, 11.5, mono=True, slot=f"{node.id}:grad")
+        grad = f".grad {state.grad}"
+        self.put(box.x + PAD, y + high, grad, "nb-grad", colour, 11.5, mono=True, slot=f"{node.id}:grad", indent=6)
 
     def put(
         self,
@@ -330,15 +342,27 @@ class _Picture:
         bold: bool = False,
         italic: bool = False,
         slot: str = "",
+        indent: int = 0,
     ) -> None:
-        """One line of text."""
+        """Text; further lines below the first, ``indent`` characters to the right."""
         if not text and not slot:
             return
         attributes = f' data-slot="{slot}"' * bool(slot) + f' text-anchor="{anchor}"' * bool(anchor)
         attributes += f' font-family="{escape(MONO)}"' * mono + ' font-weight="700"' * bold + ' font-style="italic"' * italic
         self.out.append(
-            f'<text class="{cls}" x="{_n(x)}" y="{_n(y)}" font-size="{size:g}" fill="{colour}"{attributes}>{escape(text)}</text>'
+            f'<text class="{cls}" x="{_n(x)}" y="{_n(y)}" font-size="{size:g}" fill="{colour}"{attributes}>'
+            f"{_lines(text, x, indent) if mono else escape(text)}</text>"
         )
+
+
+def _lines(text: str, x: float, indent: int, middle: bool = False) -> str:
+    """The inside of a text element with as many lines as the text has; spaces keep their width."""
+    rows = [row.replace(" ", "\u00a0") for row in _cut_lines(text).split("\n")]
+    if len(rows) == 1:
+        return escape(rows[0])
+    first = -DOWN / 2 * (len(rows) - 1) if middle else 0.0
+    parts = [f'<tspan x="{_n(x)}" dy="{_n(DOWN if i else first)}">{escape(NBSP * indent * bool(i) + row)}</tspan>' for i, row in enumerate(rows)]
+    return "".join(parts)
 
 
 def _tip(node: Node) -> str:

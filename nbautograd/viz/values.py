@@ -18,11 +18,12 @@ __all__ = ["dtype_text", "host", "inline", "is_finite", "nbytes", "shape_text", 
 
 MANY = 6  # numbers that are written out
 ROWS = 4
+ROOM = 36  # characters of a line
 SAMPLE = 100_000  # elements that a summary looks at
 
 
-def text(value: Any, many: int = MANY) -> str:
-    """The value on one line, or a matrix on a line per row.
+def text(value: Any, many: int = MANY, room: int = ROOM) -> str:
+    """The value on one line, or a matrix on a line per row; a summary if a line would be longer than ``room``.
 
     >>> text(np.float32([5.0]))
     '5.'
@@ -31,7 +32,10 @@ def text(value: Any, many: int = MANY) -> str:
     >>> text(np.zeros((64, 32)))
     'mean 0. · norm 0.'
     """
-    return _safely(value, lambda: _text(value, many, rows=True))
+    written = _safely(value, lambda: _text(value, many, rows=True))
+    if max(map(len, written.split("\n"))) > room and len(getattr(value, "shape", ())):
+        return _safely(value, lambda: _summary(value))
+    return written
 
 
 def inline(value: Any, many: int = MANY) -> str:

@@ -1,0 +1,43 @@
+"""The player as a Jupyter widget. Importing this module needs anywidget; nothing else here does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anywidget
+import traitlets
+
+from nbautograd.viz import export
+
+__all__ = ["BackwardPlayer"]
+
+
+class BackwardPlayer(anywidget.AnyWidget):
+    """Plays a recorded backward pass. ``index``, the step that is shown, can be read, set and linked.
+
+    Its output also holds the picture at the end and the text, for where no widget runs.
+    """
+
+    _esm = export.player_js()
+    _css = export.player_css()
+
+    svgs = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    timeline = traitlets.Dict().tag(sync=True)
+    label = traitlets.Unicode("autograd graph").tag(sync=True)
+    index = traitlets.Int(0, min=0).tag(sync=True)
+
+    def __init__(self, *, static: str = "", plain: str = "", **traits: Any) -> None:
+        super().__init__(**traits)
+        self._static, self._plain = static, plain
+
+    def __repr__(self) -> str:
+        return f"BackwardPlayer({self.label!r})"
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        shown = super()._repr_mimebundle_(**options)
+        bundle, metadata = shown if isinstance(shown, tuple) else (shown or {}, {})
+        bundle = dict(bundle)
+        bundle["text/plain"] = self._plain or repr(self)
+        if self._static:
+            bundle["text/html"] = self._static
+        return bundle, metadata
