@@ -33,6 +33,9 @@ class Backend(Protocol):
     def place(self, array: Any) -> device:
         """Where the array lives."""
 
+    def address(self, array: Any) -> int:
+        """Where in memory its first element is."""
+
 
 CPU = device("cpu")
 
@@ -48,6 +51,9 @@ class _NumpyBackend:
 
     def place(self, array: Any) -> device:
         return CPU
+
+    def address(self, array: Any) -> int:
+        return int(array.__array_interface__["data"][0])
 
 
 class _CupyBackend:
@@ -90,6 +96,9 @@ class _CupyBackend:
 
     def place(self, array: Any) -> device:
         return device("cuda", int(array.device.id))
+
+    def address(self, array: Any) -> int:
+        return int(array.data.ptr)
 
     def why_not(self) -> str | None:
         """None when CUDA can be used, otherwise the reason why it cannot."""

@@ -380,12 +380,17 @@ class _Writer:
             lines += [
                 f"    if isinstance({second}, Tensor):",
                 *(f"        {line}" for line in self.load(second)),
+                "        c1 = a1.__class__",
                 "        if c is ndarray:",
                 "            d = a0.dtype",
-                "            if a1.__class__ is ndarray and a1.dtype is d and (d is F32 or d is F64):",
+                "            if (c1 is ndarray or c1 is float32 or c1 is float64) and a1.dtype is d and (d is F32 or d is F64):",
                 "                if a0.shape != a1.shape: fit = broadcast(a0, a1)",
                 f"            else: {slow}",
-                f"        elif a1.__class__ is not c or c is not float32 and c is not float64: {slow}",
+                "        elif c is float32 or c is float64:",
+                "            if c1 is not c:",
+                "                if c1 is ndarray and a1.dtype is a0.dtype: fit = broadcast(a0, a1)",
+                f"                else: {slow}",
+                f"        else: {slow}",
                 "    else:",
                 f"        {self.edges[second]} = None" if second in self.edges else "        pass",
                 f"        a1 = number({second}, c, a0)",
@@ -706,11 +711,15 @@ def _number(value: Any, cls: type, array: Any) -> Any:
 
 
 def _broadcast(*arrays: Any) -> tuple[Any, ...] | None:
-    """For arrays of unlike shapes, the (shape, dtype) to which each one's gradient is brought back, or None."""
+    """For arrays of unlike shapes, the (shape, dtype, device) to which each one's gradient is brought back, or None.
+
+    A device of None is the gradient's own.
+    """
     shape: tuple[int, ...] = arrays[0].shape
     for i, other in enumerate(arrays[1:], 1):
         shape = _broadcast_shapes(shape, other.shape, i)
-    return tuple((a.shape, a.dtype) if a.shape != shape else None for a in arrays)
+    fits = tuple((a.shape, a.dtype, None) if a.shape != shape else None for a in arrays)
+    return fits if any(fits) else None
 
 
 def _broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...], position: int = 1) -> tuple[int, ...]:
@@ -758,10 +767,12 @@ def _promote(op: Declaration, values: tuple[Any, ...]) -> tuple[Any, ...]:
         _cast(op, a, isinstance(v, (Tensor, np.ndarray)), a.dtype if name in op.masks else result.numpy, place[0])
         for name, a, v in zip(op.tensors, arrays, values, strict=True)
     ]
-    fit = [None] * len(cast) if all(a.shape == cast[0].shape for a in cast) else list(_broadcast(*cast) or ())
+    fit: list[Any] = list(_broadcast(*cast) or [None] * len(cast))
     for i, a in enumerate(arrays):
-        if isinstance(values[i], Tensor) and (a.dtype != result.numpy or fit[i] is not None):
-            fit[i] = (a.shape, a.dtype)
+        if isinstance(values[i], Tensor):
+            home = backend.device_of(a)
+            if a.dtype != result.numpy or fit[i] is not None or home != place[0]:
+                fit[i] = (a.shape, a.dtype, None if home == place[0] else home)
     node = None
     if op.formulas:
         node = op.node(result.is_complex)
@@ -791,8 +802,8 @@ def _check_devices(op: Declaration, arrays: tuple[Any, ...]) -> None:
         )
 
 
-def _fit(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """A gradient brought back to the shape and dtype of its input."""
+def _fit(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any], home: Any) -> Any:
+    """A gradient brought back to the shape, dtype and device of its input."""
     graph = isinstance(g, Tensor)
     if g.shape != shape:
         g = OPS["sum_to"].function(g, shape) if graph else OPS["sum_to"].body(g, shape)
@@ -801,6 +812,9 @@ def _fit(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         if have.kind == "c" and dtype.kind != "c":
             g = OPS["real"].function(g) if graph else g.real
         g = OPS["cast"].function(g, dtype) if graph else g.astype(dtype)
+    if home is not None:
+        move, away = OPS["move"], backend.device_of(g._a if graph else g)
+        g = move.function(g, dtype, home, away) if graph else move.body(g, dtype, home, away)
     return g
 
 

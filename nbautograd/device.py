@@ -24,6 +24,7 @@ class device:  # noqa: N801 - PyTorch's name
     """
 
     __slots__ = ("index", "type")
+
     def __init__(self, type: str | int | device, index: int | None = None) -> None:
         if isinstance(type, device):
             self.type: str = type.type

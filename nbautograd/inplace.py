@@ -32,11 +32,17 @@ class View:
         self.base: Tensor = parent if parent._view is None else parent._view.base
         self.body, self.function, self.arguments = body, function, arguments
 
-    def look(self, value: Any) -> Any:
-        """The same view of another array or tensor shaped like the base."""
-        if self.parent._view is not None:
-            value = self.parent._view.look(value)
-        return (self.function if isinstance(value, Tensor) else self.body)(value, *self.arguments)
+    def steps(self) -> tuple[tuple[Callable[..., Any], Callable[..., Any], Any], ...]:
+        """How to get from the base to the view, without holding either."""
+        before = () if self.parent._view is None else self.parent._view.steps()
+        return (*before, (self.body, self.function, self.arguments))
+
+
+def look(value: Any, steps: Any) -> Any:
+    """The view that ``steps`` make of another array or tensor shaped like the base."""
+    for body, function, arguments in steps:
+        value = (function if isinstance(value, Tensor) else body)(value, *arguments)
+    return value
 
 
 def link(view: Tensor, parent: Tensor, body: Any, function: Any, arguments: Any) -> None:
@@ -52,30 +58,30 @@ def link(view: Tensor, parent: Tensor, body: Any, function: Any, arguments: Any)
 class CopySlices(Node):
     """The base of a view after the view was written to: the old base with the view's region replaced."""
 
-    __slots__ = ("look",)
+    __slots__ = ("steps",)
     arity = 2
     inputs = ("base", "region")
     symbol = "[…]="
-    look: Callable[[Any], Any]
+    steps: Any
 
     def name(self) -> str:
         """PyTorch's full name for it."""
         return "torch::autograd::CopySlices"
 
     def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
-        region = self.look(g).copy() if self.f1 is not None else None
+        region = look(g, self.steps).copy() if self.f1 is not None else None
         if self.f0 is None:
             return None, region
         g = g.copy() if g.ndim else np.array(g)
-        self.look(g)[...] = 0
+        look(g, self.steps)[...] = 0
         return g, region
 
     def vjp_graph(self, g: Tensor, keep: bool) -> tuple[Any, Any]:
-        region = self.look(g)
+        region = look(g, self.steps)
         if self.f0 is None:
             return None, region
         g = g.clone()
-        self.look(g).zero_()
+        look(g, self.steps).zero_()
         return g, region
 
 
@@ -168,7 +174,7 @@ def rebase(t: Tensor, fn: Any) -> None:
     if t._view is not None:
         base = t._view.base
         node = new(CopySlices)
-        node.f0, node.f1, node.fit, node.look = base._fn, fn, None, t._view.look
+        node.f0, node.f1, node.fit, node.steps = base._fn, fn, None, t._view.steps()
         node.seq = storage.tick()
         base._fn = node
     for ref in base.__dict__.get("_views", ([],))[0]:

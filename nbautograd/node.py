@@ -91,7 +91,7 @@ class Node:
     saved: tuple[str, ...] = ()  # names of the slots that hold saved tensors
     f0: Any
     f1: Any
-    fit: Any  # None, or for each input the (shape, dtype) to which its gradient is brought back
+    fit: Any  # None, or for each input the (shape, dtype, device) to which its gradient is brought back
     seq: int
 
     def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["alias", "changed_since", "record_write", "tick", "unshared", "version_at", "version_of"]
+__all__ = ["alias", "changed_since", "record_write", "same_memory", "tick", "unshared", "version_at", "version_of"]
 
 tick = count(1).__next__
 
@@ -75,6 +75,11 @@ def _owner(array: Any) -> Any:
             break
         array = base
     return array
+
+
+def same_memory(a: Any, b: Any) -> bool:
+    """Whether two arrays are views of the same piece of memory."""
+    return _owner(a) is _owner(b)
 
 
 def unshared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

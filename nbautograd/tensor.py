@@ -166,7 +166,7 @@ class Tensor(_Fields):
 
     def data_ptr(self) -> int:
         """The address of the first element."""
-        return int(self.shared_array().__array_interface__["data"][0])
+        return backend.of(self._a).address(self.shared_array())
 
     @property
     def _version(self) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -510,6 +511,10 @@ class _Add:
         np.add.at(array._v, _index(key), _host(values, "add.at"))
 
 
+def _as_strided(x: StrictArray, shape: Any = None, strides: Any = None) -> StrictArray:
+    return StrictArray(np.lib.stride_tricks.as_strided(x._v, shape, strides))
+
+
 class _Module:
     """What stands for the module ``cupy``: what makes arrays, and NumPy's functions by CuPy's names."""
 
@@ -519,6 +524,7 @@ class _Module:
     def __init__(self) -> None:
         self.array, self.asarray = _array(True), _array(False)
         self.ascontiguousarray = self.asarray
+        self.lib = SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=_as_strided))
         for name in DOORS:
             if name not in ("array", "asarray"):
                 setattr(self, name, _maker(getattr(np, name)))
@@ -546,6 +552,10 @@ class StrictBackend:
     def module(self, place: device) -> Any:
         """The stand-in for ``cupy``."""
         return _MODULE
+
+    def address(self, array: Any) -> int:
+        """Where in memory the first element is."""
+        return int(array.data.ptr)
 
     def fetch(self, array: Any) -> np.ndarray[Any, Any]:
         """A copy on the host."""

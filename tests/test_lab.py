@@ -16,9 +16,16 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("jupyterlab", reason="JupyterLab is not installed: pip install 'nbautograd[test]'")
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install 'nbautograd[test]'")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="Playwright is not installed: pip install 'nbautograd[test]'"
+)
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    os.environ.get("CHROMIUM")
+    or shutil.which("chromium")
+    or shutil.which("chromium-browser")
+    or shutil.which("google-chrome")
+)
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: install it, or name it in the variable CHROMIUM"),
@@ -27,10 +34,15 @@ pytestmark = [
 
 NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "tensors_and_autograd.ipynb"
 SHOTS = Path(os.environ.get("NBAUTOGRAD_SHOTS", Path(__file__).parent / "screenshots"))
-ARGUMENTS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 LOCAL = re.compile(r"(https?|wss?)://127\.0\.0\.1[:/]|file:|blob:|data:")
 READY = """() => {
     const panel = window.jupyterapp?.shell?.currentWidget, kernel = panel?.sessionContext?.session?.kernel;
@@ -55,8 +67,15 @@ def lab(tmp_path_factory):
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None
     (root / NOTEBOOK.name).write_text(json.dumps(notebook), encoding="utf-8")
-    folders = {"HOME": "home", "IPYTHONDIR": "ipython", "JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data",
-               "JUPYTER_RUNTIME_DIR": "run", "JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTERLAB_WORKSPACES_DIR": "spaces"}
+    folders = {
+        "HOME": "home",
+        "IPYTHONDIR": "ipython",
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTER_DATA_DIR": "data",
+        "JUPYTER_RUNTIME_DIR": "run",
+        "JUPYTERLAB_SETTINGS_DIR": "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": "spaces",
+    }
     for folder in folders.values():
         (home / folder).mkdir()
     env = {**os.environ, **{key: str(home / folder) for key, folder in folders.items()}}
@@ -67,7 +86,9 @@ def lab(tmp_path_factory):
         path.write_text(json.dumps(values), encoding="utf-8")
 
     setting("@jupyterlab/notebook-extension/tracker", windowingMode="none")  # every output is in the page
-    setting("@jupyterlab/apputils-extension/notification", fetchNews="false", checkForUpdates=False, doNotDisturbMode=True)
+    setting(
+        "@jupyterlab/apputils-extension/notification", fetchNews="false", checkForUpdates=False, doNotDisturbMode=True
+    )
     token = secrets.token_hex(16)
     with open(home / "lab.log", "w", encoding="utf-8") as log:
         server = subprocess.Popen(
@@ -208,7 +229,8 @@ def test_pictures_light_and_dark(page):
     widget = player(page)
     for theme in ("Light", "Dark"):
         page.evaluate(
-            "name => { window.jupyterapp.commands.execute('apputils:change-theme', {theme: name}); }", f"JupyterLab {theme}"
+            "name => { window.jupyterapp.commands.execute('apputils:change-theme', {theme: name}); }",
+            f"JupyterLab {theme}",
         )
         page.wait_for_function(
             "light => document.body.dataset.jpThemeLight === light", arg="true" if theme == "Light" else "false"

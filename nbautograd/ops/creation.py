@@ -459,8 +459,8 @@ def empty_strided(
         raise RuntimeError(f"mismatch in length of strides and shape: {list(strides)} for {list(shape)}")
     kind = (dtype or dtypes.get_default_dtype()).numpy
     span = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if math.prod(shape) else 0
-    memory = backend.module(as_device(device)).empty(span, kind)
-    view = np.lib.stride_tricks.as_strided(memory, shape, tuple(s * kind.itemsize for s in strides))
+    xp = backend.module(as_device(device))
+    view = xp.lib.stride_tricks.as_strided(xp.empty(span, kind), shape, tuple(s * kind.itemsize for s in strides))
     return finish(view, requires_grad)
 
 

@@ -79,7 +79,8 @@ def _index_array(item: Any, like: Tensor) -> Any:
     if isinstance(item, Tensor):
         if item._a.dtype.kind not in "iub":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        return item._a
+        here = backend.device_of(item._a) == like.device
+        return item._a if here else backend.module(like.device).asarray(backend.fetch(item._a))
     if isinstance(item, (list, tuple, range, np.ndarray)):
         found = np.asarray(item)
         if found.size == 0:

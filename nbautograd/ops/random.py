@@ -207,7 +207,8 @@ def bernoulli(input: Tensor, *, generator: Generator | None = None, out: Tensor 
     >>> torch.bernoulli(torch.tensor([0., 1.]))
     tensor([0., 1.])
     """
-    result = wrap(_bernoulli(input, input._a.shape, input._a.dtype, generator))
+    drawn = _bernoulli(input, input._a.shape, input._a.dtype, generator)
+    result = wrap(backend.module(input.device).asarray(drawn))
     return result if out is None else resize_into(out, result, "bernoulli")
 
 

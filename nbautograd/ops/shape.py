@@ -12,8 +12,9 @@ import numpy as np
 from nbautograd import backend, dtypes
 from nbautograd.declare import VIEW, alias, composite, op
 from nbautograd.device import as_device, device
-from nbautograd.errors import ShapeError
+from nbautograd.errors import DeviceError, ShapeError
 from nbautograd.size import as_int, dimension, sizes
+from nbautograd.storage import same_memory
 from nbautograd.tensor import Tensor, wrap
 
 __all__ = [
@@ -92,14 +93,12 @@ def view(input: Tensor, *shape: int) -> Tensor:
     tensor([[0, 1, 2],
             [3, 4, 5]])
     """
-    found = input.view()
-    try:
-        found.shape = inferred(shape, input.size)
-    except AttributeError:
+    found = input.reshape(inferred(shape, input.size))
+    if found.size and not same_memory(found, input):
         raise ShapeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
-        ) from None
+        )
     return found
 
 
@@ -500,7 +499,8 @@ def diagonal_back(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int) 
     """Zeros of ``shape`` with ``input`` on the diagonal: its gradient."""
     found = np.zeros_like(input, shape=shape)
     view = np.diagonal(found, offset, dimension(dim1, len(shape)), dimension(dim2, len(shape)))
-    view.flags.writeable = True
+    if view.__class__ is np.ndarray:
+        view.flags.writeable = True
     view[...] = input
     return found
 
@@ -669,6 +669,12 @@ def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(item).__name__}")
         if name == "cat" and item._a.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    places = list(dict.fromkeys(item.device for item in tensors))
+    if len(places) > 1:
+        raise DeviceError(
+            f"{name}(): Expected all tensors to be on the same device, but found at least two devices, "
+            f"{places[0]} and {places[1]}!"
+        )
     if len({item._a.dtype for item in tensors}) == 1:
         return list(tensors)
     kind = tensors[0].dtype
@@ -828,7 +834,7 @@ Tensor.tile = tile
 # -- other dtypes and devices ----------------------------------------------------------------------------------------
 
 
-@op(node="ToCopyBackward0", symbol="to", method=False, input="move(g, input.dtype, source, source)")
+@op(node="ToCopyBackward0", symbol="to", method=False, input="move(g, input.dtype, source, place)")
 def move(input: Tensor, dtype: Any, place: device, source: device) -> Tensor:
     """A copy in another (NumPy) dtype on another device than ``source``, where it is."""
     if backend.device_of(input) != place:

@@ -21,16 +21,34 @@ __all__ = ["Animation", "Picture", "Recording", "animate", "graph", "record"]
 DRAWN = 600  # nodes; a larger graph is shown as text
 
 
+WIDE = 1400  # pixels, from which on a graph is drawn from top to bottom if that is better to read
+
+
+def arrange(
+    model: GraphModel,
+    sizes: Mapping[str, tuple[float, float]],
+    direction: str | None = None,
+    labels: Mapping[str, tuple[float, float]] | None = None,
+) -> Layout:
+    """A layout in this direction, or in the one that is better to read."""
+    places = layout(model, sizes, direction=direction or "LR", labels=labels)
+    if direction is None and places.width > WIDE:
+        upright = layout(model, sizes, direction="TB", labels=labels)
+        if upright.width < places.width / 2:
+            return upright
+    return places
+
+
 class Picture:
     """A graph, drawn. The last line of a cell shows it; ``save`` writes a file."""
 
-    def __init__(self, model: GraphModel, direction: str = "LR") -> None:
+    def __init__(self, model: GraphModel, direction: str | None = None) -> None:
         self.model, self.direction = model.plain(), direction
 
     @property
     def svg(self) -> str:
         """The drawing."""
-        return draw(self.model, direction=self.direction, description=self.text)
+        return draw(self.model, arrange(self.model, measure(self.model), self.direction), description=self.text)
 
     @property
     def text(self) -> str:
@@ -63,7 +81,7 @@ class Picture:
 class Recording:
     """Backward passes that have been recorded: the timeline, its pictures and its player."""
 
-    def __init__(self, timeline: Timeline, direction: str = "LR") -> None:
+    def __init__(self, timeline: Timeline, direction: str | None = None) -> None:
         self.timeline, self.direction = timeline, direction
         self._layouts: dict[int, Layout] = {}
         self._widget: Any = None
@@ -83,7 +101,7 @@ class Recording:
             model = self.timeline.scenes[scene]
             sizes = measure(model, self.timeline.leaf_states(scene))
             labels = {key: label_size(shown) for key, shown in self.timeline.label_texts(scene).items()}
-            self._layouts[scene] = layout(model, sizes, direction=self.direction, labels=labels)
+            self._layouts[scene] = arrange(model, sizes, self.direction, labels)
         return self._layouts[scene]
 
     def frame_svg(self, index: int, scene: int = -1) -> str:
@@ -187,14 +205,15 @@ def static_html(svg: str, label: str, words: str, rows: list[tuple[str, ...]] | 
 def graph(
     *tensors: Any,
     namespace: Mapping[str, Any] | None = None,
-    direction: str = "LR",
+    direction: str | None = None,
     values: bool = True,
     resolve: Resolve | None = None,
 ) -> Picture:
     """The graph that made these tensors.
 
     :param namespace: variables whose names are to be shown, as ``globals()``.
-    :param direction: ``LR`` or ``TB``.
+    :param direction: ``LR``, from left to right; ``TB``, from top to bottom; None: from left to right unless that is
+        too wide to be read.
     :param values: whether values are shown, or only shapes.
     """
     model = build(list(tensors), namespace, resolve=resolve)
@@ -210,7 +229,7 @@ def animate(
     inputs: Any = None,
     namespace: Mapping[str, Any] | None = None,
     resolve: Resolve | None = None,
-    direction: str = "LR",
+    direction: str | None = None,
 ) -> Animation:
     """Run ``tensor.backward(...)`` with these arguments and return the pass as an animation.
 
@@ -246,7 +265,7 @@ def _observed(
 
 @contextmanager
 def record(
-    *, namespace: Mapping[str, Any] | None = None, resolve: Resolve | None = None, direction: str = "LR"
+    *, namespace: Mapping[str, Any] | None = None, resolve: Resolve | None = None, direction: str | None = None
 ) -> Iterator[Recording]:
     """Record every backward pass of nbautograd inside the ``with`` block.
 

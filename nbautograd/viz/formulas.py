@@ -63,7 +63,7 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Gt: ">", ast.GtE: "≥", ast.Lt: "<", ast.LtE: "≤", ast.Eq: "=", ast.NotEq: "≠"
 }  # fmt: skip
 _SILENT = {"conj", "spread", "sum_to"}  # shown as their first argument
-_PRODUCT = {"times"}
+_MATRIX = {"mm", "mv", "bmm", "matmul"}
 _TRANSPOSED = {"mT": "ᵀ", "T": "ᵀ", "mH": "ᵀ", "H": "ᵀ"}
 
 
@@ -107,7 +107,7 @@ def plain(written: list[Mark]) -> str:
         elif kind == "s":
             exponent = plain(mark[2])
             parts.append(f"{_grouped(mark[1])}^{exponent if len(mark[2]) == 1 else f'({exponent})'}")
-        elif kind == "o" and mark[1] not in "()":
+        elif kind == "o" and mark[1] not in "()[]":
             parts.append(f"{mark[1]} " if mark[1] == "," else mark[1] if mark[1].startswith(("ᵀ", "-")) else f" {mark[1]} ")
         else:
             parts.append(str(mark[1]))
@@ -130,6 +130,10 @@ def _marks(tree: ast.expr, names: Mapping[str, list[Mark]], outer: int) -> list[
         return [["o", sign], *_marks(tree.operand, names, 3)]
     if isinstance(tree, ast.BinOp):
         return _binary(tree, names, outer)
+    if isinstance(tree, ast.IfExp):
+        return _choice(tree, names, outer)
+    if isinstance(tree, ast.Subscript):
+        return [*_marks(tree.value, names, 5), ["o", "["], *_marks(tree.slice, names, 0), ["o", "]"]]
     if isinstance(tree, ast.Compare):
         written = _marks(tree.left, names, 0)
         for op, right in zip(tree.ops, tree.comparators, strict=True):
@@ -147,34 +151,96 @@ def _marks(tree: ast.expr, names: Mapping[str, list[Mark]], outer: int) -> list[
 def _binary(tree: ast.BinOp, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
     sign, level = _BINARY.get(type(tree.op), ("?", 1))
     if isinstance(tree.op, ast.Div):
-        return [["f", _marks(tree.left, names, 0), _marks(tree.right, names, 0)]]
+        return _fraction(_marks(tree.left, names, 0), _marks(tree.right, names, 0))
     if isinstance(tree.op, ast.Pow):
-        return [["s", _marks(tree.left, names, level), _marks(tree.right, names, 0)]]
-    written = [*_marks(tree.left, names, level), ["o", sign], *_marks(tree.right, names, level + (sign == "−"))]
+        return _power(_marks(tree.left, names, level), _marks(tree.right, names, 0))
+    left, right = _marks(tree.left, names, level), _marks(tree.right, names, level + (sign == "−"))
+    known = _number(left), _number(right)
+    if isinstance(tree.op, (ast.Add, ast.Sub)) and known[0] is not None and known[1] is not None and _whole(left, right):
+        return [["n", f"{known[0] + known[1] if sign == '+' else known[0] - known[1]:g}"]]
+    if sign == "·":
+        return _product(left, right, outer)
+    written = [*left, ["o", sign], *right]
     return _bracketed(written) if level < outer else written
 
 
+def _product(left: list[Mark], right: list[Mark], outer: int) -> list[Mark]:
+    """A product, without factors 1; of the same twice a square."""
+    if left == right and len(left) == 1 and left[0][0] == "i":
+        return _power(left, [["n", "2"]])
+    factors = [f for f in (left, right) if f not in ([["n", "1"]], [["i", "1"]])] or [left]
+    if len(factors) == 1:
+        return factors[0]
+    written = [*left, ["o", "·"], *right]
+    return _bracketed(written) if outer > 2 else written
+
+
+def _fraction(above: list[Mark], below: list[Mark]) -> list[Mark]:
+    return [["f", above, below]]
+
+
+def _power(base: list[Mark], exponent: list[Mark]) -> list[Mark]:
+    return base if exponent == [["n", "1"]] else [["s", base, exponent]]
+
+
+def _number(written: list[Mark]) -> float | None:
+    """The number that the marks are, if they are one."""
+    try:
+        return float(written[0][1]) if len(written) == 1 and written[0][0] in "ni" else None
+    except ValueError:
+        return None
+
+
+def _whole(*sides: list[Mark]) -> bool:
+    """Whether these numbers were written as integers: others are values, whose arithmetic is to be seen."""
+    return all(side[0][1].lstrip("-").isdigit() for side in sides)
+
+
+def _choice(tree: ast.IfExp, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
+    """``a if condition else b``: the one that holds, where that is plain; a 0 for a corner case is not shown."""
+    test = tree.test
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.comparators[0], ast.Constant):
+        value = _marks(test.left, names, 0)
+        if isinstance(test.comparators[0].value, str) and len(value) == 1 and value[0][1] != ast.unparse(test.left):
+            holds = (value[0][1].strip("'") == test.comparators[0].value) == isinstance(test.ops[0], ast.Eq)
+            return _marks(tree.body if holds else tree.orelse, names, outer)
+    if _is_zero(tree.orelse):
+        return _marks(tree.body, names, outer)
+    words = (_marks(tree.body, names, 0), [["o", "if"]], _marks(test, names, 0), [["o", "else"]], _marks(tree.orelse, names, 0))
+    return _bracketed([mark for part in words for mark in part])
+
+
+def _is_zero(tree: ast.expr) -> bool:
+    return isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "zeros_of"
+
+
 def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
-    function = tree.func
-    if isinstance(function, ast.Name) and function.id in _SILENT and tree.args:
-        return _marks(tree.args[0], names, outer)
-    if isinstance(function, ast.Name) and function.id in _PRODUCT and len(tree.args) == 2:
-        return _product(*tree.args, names=names, outer=outer)
-    if isinstance(function, ast.Name) and function.id == "count":
-        return [["i", "n"]]
-    written: list[Mark] = []
-    for argument in (*tree.args, *(keyword.value for keyword in tree.keywords)):
-        written += [["o", ","], *_marks(argument, names, 0)] if written else _marks(argument, names, 0)
-    name = [["i", function.id]] if isinstance(function, ast.Name) else _marks(function, names, 5)
-    return [*name, *_bracketed(written)]
-
-
-def _product(left: ast.expr, right: ast.expr, *, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
-    """A product of which a factor 1 is not shown."""
-    factors = [_marks(part, names, 2) for part in (left, right)]
-    factors = [f for f in factors if f not in ([["n", "1"]], [["i", "1"]])] or factors[:1]
-    written = factors[0] if len(factors) == 1 else [*factors[0], ["o", "·"], *factors[1]]
-    return _bracketed(written) if outer > 2 and len(factors) > 1 else written
+    function, given = tree.func, tree.args
+    name = function.id if isinstance(function, ast.Name) else ""
+    if name in _SILENT and given:
+        return _marks(given[0], names, outer)
+    if name in ("count", "zeros_of"):
+        return [["i", "n"] if name == "count" else ["n", "0"]]
+    if len(given) == 2 and name in ("times", "ratio", *_MATRIX):
+        left, right = (_marks(part, names, 0 if name == "ratio" else 2) for part in given)
+        if name == "ratio":
+            return _fraction(left, right)
+        if name == "times":
+            return _product(left, right, outer)
+        written = [*left, ["o", "@"], *_marks(given[1], names, 3)]
+        return _bracketed(written) if outer > 2 else written
+    if name in ("t", "transpose") and given:
+        return [*_marks(given[0], names, 5), ["o", "ᵀ"]]
+    if name == "logical_and" and len(given) == 2:
+        return [*_marks(given[0], names, 0), ["o", "and"], *_marks(given[1], names, 0)]
+    if name == "where" and len(given) == 3 and _is_zero(given[2]):  # Iverson's bracket: 1 where it holds, 0 elsewhere
+        held = [["o", "["], *_marks(given[0], names, 0), ["o", "]"]]
+        written = [*_marks(given[1], names, 2), ["o", "·"], *held]
+        return _bracketed(written) if outer > 2 else written
+    arguments: list[Mark] = []
+    for argument in (*given, *(keyword.value for keyword in tree.keywords)):
+        arguments += [["o", ","], *_marks(argument, names, 0)] if arguments else _marks(argument, names, 0)
+    return [*([["i", name]] if name else _marks(function, names, 5)), *_bracketed(arguments)]
 
 
 def _bracketed(written: list[Mark]) -> list[Mark]:

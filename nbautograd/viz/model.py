@@ -496,7 +496,7 @@ class _Builder:
             kept = dict(read())
         except Exception:
             return ()
-        return tuple(Saved(one_line(n, 40), values.nbytes(v), values.shape_text(v)) for n, v in sorted(kept.items()))
+        return tuple(Saved(one_line(n, 40).removeprefix("s_"), values.nbytes(v), values.shape_text(v)) for n, v in sorted(kept.items()))
 
     def _slot_name(self, node: Any, slot: int) -> str:
         """What is in a slot, by the name under which the picture shows it."""
@@ -547,7 +547,7 @@ class _Builder:
         }
         for parameter, shown in self._inputs(node):
             if shown:
-                known[parameter] = [["i", shown]]
+                known[parameter] = [["n" if shown.lstrip("-").replace(".", "", 1).isdigit() else "i", shown]]
         found = []
         for slot, (to, _) in enumerate(self.next[node]):
             parameter = inputs[slot] if slot < len(inputs) else ""

@@ -332,13 +332,13 @@ class Recorder:
         for index, gradient in enumerate(event.gradients):
             if gradient is None:
                 continue
-            shown, terms = values.inline(gradient), self.arrived.get((key, index), [])
+            shown, terms = values.text(gradient), self.arrived.get((key, index), [])
             result = model.results.get((key, index))
             if result is not None:
                 received.append(result.id)
-                labels[result.id] = values.text(gradient, 4)
+                labels[result.id] = values.text(gradient, 4, brief=True)
                 active.append(result.dst)
-            sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 else shown
+            sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
             receives.append((f"∂{root}/∂{self._result_name(key, index)}", sums))
         self.open = Frame(
             "op",
@@ -361,12 +361,12 @@ class Recorder:
         if key is None or target is None:
             return
         edge = self.model.flows.get((key, event.index))
-        shown, name = values.inline(event.gradient), self._result_name(target, event.to_index)
+        shown, name = values.text(event.gradient), self._result_name(target, event.to_index)
         changes: dict[str, Any] = {}
         if edge is not None and self.open is not None:
             changes = {
                 "active": (*self.open.active, edge.id),
-                "labels": {**self.open.labels, edge.id: values.text(event.gradient, 4)},
+                "labels": {**self.open.labels, edge.id: values.text(event.gradient, 4, brief=True)},
                 "sends": (*self.open.sends, (name, shown)),
                 "equations": (*self.open.equations, *self._equations(key, event.index, shown)),
             }
@@ -488,8 +488,8 @@ class Recorder:
             return
         if event.freed:
             frame = replace(frame, freed=(frame.node,), saved=frame.saved and f"{frame.saved}, now freed")
-        sends = ", ".join(f"{name} ← {value}" for name, value in frame.sends) or "nothing"
-        receives = ", ".join(f"{name} = {value}" for name, value in frame.receives)
+        sends = ", ".join(f"{name} ← {one_line(value)}" for name, value in frame.sends) or "nothing"
+        receives = ", ".join(f"{name} = {one_line(value)}" for name, value in frame.receives)
         notes = "".join(f" (Note: {note})" for note in frame.notes)
         self._emit(replace(frame, caption=f"{frame.title}, {frame.subtitle}, receives {receives} and sends {sends}{notes}"))
 

@@ -22,8 +22,10 @@ ROOM = 36  # characters of a line
 SAMPLE = 100_000  # elements that a summary looks at
 
 
-def text(value: Any, many: int = MANY, room: int = ROOM) -> str:
+def text(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False) -> str:
     """The value on one line, or a matrix on a line per row; a summary if a line would be longer than ``room``.
+
+    :param brief: the summary of floating numbers is only their norm.
 
     >>> text(np.float32([5.0]))
     '5.'
@@ -33,8 +35,10 @@ def text(value: Any, many: int = MANY, room: int = ROOM) -> str:
     'mean 0. · norm 0.'
     """
     written = _safely(value, lambda: _text(value, many, rows=True))
+    if brief and " · norm" in written:
+        return written.partition(" · ")[2]
     if max(map(len, written.split("\n"))) > room and len(getattr(value, "shape", ())):
-        return _safely(value, lambda: _summary(value))
+        return text(value, 0, brief=brief) if many else written
     return written
 
 

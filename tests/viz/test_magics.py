@@ -107,7 +107,10 @@ def test_bad_input(shell, line, error, message):
 def test_display_of_tensors(shell):
     bundle = shown(shell, "y")
     assert bundle["text/plain"] == "tensor([6.], grad_fn=<MulBackward0>)"
-    assert "data:image/svg+xml" in bundle["text/html"] and "tensor([6.], grad_fn=&lt;MulBackward0&gt;)" in bundle["text/html"]
+    assert (
+        "data:image/svg+xml" in bundle["text/html"]
+        and "tensor([6.], grad_fn=&lt;MulBackward0&gt;)" in bundle["text/html"]
+    )
     bundle = shown(shell, "w")
     assert set(bundle) == {"text/plain"}
 
