@@ -236,9 +236,9 @@ def _rmatmul(input: Tensor, other: Tensor) -> Tensor:
 @op(
     node="AddmmBackward0",
     symbol="+ @",
-    input="times(sum_to(g, input.shape), beta)",
-    mat1="times(mm(g, conj(t(mat2))), alpha)",
-    mat2="times(mm(conj(t(mat1)), g), alpha)",
+    input="sum_to(g, input.shape) if beta == 1 else sum_to(g, input.shape) * beta",
+    mat1="mm(g, conj(t(mat2))) if alpha == 1 else mm(g, conj(t(mat2))) * alpha",
+    mat2="mm(conj(t(mat1)), g) if alpha == 1 else mm(conj(t(mat1)), g) * alpha",
     inplace_method=True,
 )
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
@@ -251,12 +251,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
     """
     found = _check_mm(mat1, mat2)
     _same_dtype("addmm", input, found)
-    return times(input, beta) + times(found, alpha)
-
-
-def times(g: Any, factor: Number) -> Any:
-    """``g * factor``, for the frequent factor 1 without the work."""
-    return g if factor == 1 else g * factor
+    return (input if beta == 1 else input * beta) + (found if alpha == 1 else found * alpha)
 
 
 @composite()

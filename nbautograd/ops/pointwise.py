@@ -107,11 +107,6 @@ Number = int | float | complex | bool
 Mask = Tensor
 
 
-def times(g: Any, factor: Number) -> Any:
-    """``g * factor``, for the frequent factor 1 without the work."""
-    return g if factor == 1 else g * factor
-
-
 # -- arithmetic ------------------------------------------------------------------------------------------------------
 
 
@@ -121,7 +116,7 @@ def times(g: Any, factor: Number) -> Any:
     kind=POINTWISE,
     operators="__add__ __radd__ __iadd__",
     input="g",
-    other="times(g, alpha)",
+    other="g if alpha == 1 else g * alpha",
 )
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """``input + alpha * other``.
@@ -139,7 +134,7 @@ def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) ->
     kind=POINTWISE,
     operators="__sub__ __isub__",
     input="g",
-    other="-times(g, alpha)",
+    other="-g if alpha == 1 else -g * alpha",
 )
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """``input - alpha * other``.
@@ -157,7 +152,7 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) ->
     kind=POINTWISE,
     operators="__rsub__",
     inplace_method=False,
-    input="-times(g, alpha)",
+    input="-g if alpha == 1 else -g * alpha",
     other="g",
 )
 def rsub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
@@ -956,8 +951,8 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     symbol="addcmul",
     kind=POINTWISE,
     input="g",
-    tensor1="times(g * conj(tensor2), value)",
-    tensor2="times(g * conj(tensor1), value)",
+    tensor1="g * conj(tensor2) * value",
+    tensor2="g * conj(tensor1) * value",
 )
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``.
@@ -966,7 +961,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     >>> torch.addcmul(torch.tensor([1.]), torch.tensor([2.]), torch.tensor([3.]))
     tensor([7.])
     """
-    return input + times(tensor1 * tensor2, value)
+    return input + tensor1 * tensor2 * value
 
 
 @op(
@@ -974,8 +969,8 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     symbol="addcdiv",
     kind=POINTWISE,
     input="g",
-    tensor1="times(g / conj(tensor2), value)",
-    tensor2="-times(g * conj(tensor1 / (tensor2 * tensor2)), value)",
+    tensor1="g / conj(tensor2) * value",
+    tensor2="-g * conj(tensor1 / (tensor2 * tensor2)) * value",
 )
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``.
@@ -984,7 +979,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
     >>> torch.addcdiv(torch.tensor([1.]), torch.tensor([6.]), torch.tensor([3.]))
     tensor([3.])
     """
-    return input + times(tensor1 / tensor2, value)
+    return input + tensor1 / tensor2 * value
 
 
 # -- comparison and logic: nothing here is differentiable ------------------------------------------------------------

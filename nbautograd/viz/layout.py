@@ -88,7 +88,8 @@ def layout(
     edges = [(number[e.src], number[e.dst]) for e in model.edges]
     wide = [(labels or {}).get(e.id, (0.0, 0.0)) for e in model.edges]
     light = [n.kind in ("constant", "leaf") for n in model.nodes]
-    drawing = _Drawing(turned, edges, [w if across else (w[1], w[0]) for w in wide], light)
+    boxy = [n.kind != "op" for n in model.nodes]
+    drawing = _Drawing(turned, edges, [w if across else (w[1], w[0]) for w in wide], light, boxy)
     drawing.run()
 
     def turn(depth: float, breadth: float) -> Point:
@@ -114,10 +115,15 @@ class _Drawing:
     """The graph as lists indexed by node; bends are nodes with higher numbers."""
 
     def __init__(
-        self, sizes: Sequence[Size], edges: Sequence[tuple[int, int]], labels: Sequence[Size], light: Sequence[bool]
+        self,
+        sizes: Sequence[Size],
+        edges: Sequence[tuple[int, int]],
+        labels: Sequence[Size],
+        light: Sequence[bool],
+        boxy: Sequence[bool],
     ) -> None:
         self.count = len(sizes)
-        self.sizes, self.edges, self.labels, self.light = sizes, edges, labels, light
+        self.sizes, self.edges, self.labels, self.light, self.boxy = sizes, edges, labels, light, boxy
         self.thickness = [size[1] for size in sizes]  # breadth of each node
 
     def run(self) -> None:
@@ -438,21 +444,29 @@ class _Drawing:
             way = (self.trunk[src][1], -1) if steps > 1 else (dst, k)
             departing.setdefault(src, {}).setdefault(way, []).append(k)
         for v, ends in arriving.items():
-            for (_, k), port in zip(sorted(ends), self.spaced(v, len(ends)), strict=True):
+            ends.sort()
+            for (_, k), port in zip(ends, self.spaced(v, [end for end, _ in ends]), strict=True):
                 enters[k] = port
         for v, ways in departing.items():
             targets = sorted(ways, key=lambda way: (self.breadth[way[0]], way[1]))
-            for way, port in zip(targets, self.spaced(v, len(targets)), strict=True):
+            for way, port in zip(targets, self.spaced(v, [self.breadth[way[0]] for way in targets]), strict=True):
                 if way[1] < 0:
                     self.trunk_port[v] = port
                 for k in ways[way]:
                     leaves[k] = port
         return enters, leaves
 
-    def spaced(self, v: int, count: int) -> list[float]:
-        """``count`` places along a side of v."""
-        step = min(PORT_GAP, max(self.thickness[v] - 16, 0) / max(count - 1, 1))
-        return [self.breadth[v] + (i - (count - 1) / 2) * step for i in range(count)]
+    def spaced(self, v: int, others: list[float]) -> list[float]:
+        """Places along a side of v for lines to neighbours at ``others``, in order: straight lines where that can be."""
+        half = self.thickness[v] / 2
+        gap = min(PORT_GAP, max(2 * half - 16, 0) / max(len(others) - 1, 1))
+        reach = max(half - 14, 0.0) if self.boxy[v] else max(gap * (len(others) - 1) / 2, 9.0)
+        middle = self.breadth[v]
+        wanted = [min(max(other, middle - reach), middle + reach) for other in others]
+        weights = [20.0 if abs(place - other) < 1 else 1.0 for place, other in zip(wanted, others, strict=True)]
+        placed = isotonic(wanted, weights, [gap] * (len(others) - 1))
+        shift = max(placed[-1] - middle - max(half - 8, 0), 0) + min(placed[0] - middle + max(half - 8, 0), 0)
+        return [place - shift for place in placed]
 
 
 def isotonic(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:

@@ -23,7 +23,7 @@ ROW = 22.0  # height of a leaf's rows
 LINE = 16.0  # height of a line of a value
 DOWN = 14.0  # from one line of a small text to the next
 PAD = 11.0
-WIDEST = 290.0
+WIDEST = 330.0
 NBSP = "\u00a0"
 
 
@@ -99,7 +99,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _cut_lines(text: str) -> str:
-    return "\n".join(_cut(line, 38) for line in text.split("\n")[:4])
+    return "\n".join(_cut(line, 46) for line in text.split("\n")[:4])
 
 
 def _about(node: Node) -> str:
