@@ -1,4 +1,4 @@
-"""The tutorial in a real JupyterLab, in a real browser: it runs, its backward pass plays, and nothing leaves the machine."""
+"""The tutorial in a real JupyterLab and browser: it runs, its backward pass plays, and nothing leaves the machine."""
 
 from __future__ import annotations
 

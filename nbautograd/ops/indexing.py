@@ -46,10 +46,8 @@ def _items(x: Tensor, key: Any) -> list[Any]:
     if used > n:
         raise IndexError(f"too many indices for tensor of dimension {n}")
     dots = [i for i, item in enumerate(items) if item is Ellipsis]
-    if len(dots) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
-    if dots:
-        items[dots[0] : dots[0] + 1] = [slice(None)] * (n - used)
+    for i in reversed(dots):  # the first stands for all dimensions that are left, further ones for none
+        items[i : i + 1] = [slice(None)] * (n - used if i == dots[0] else 0)
     return items
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -213,7 +214,7 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
             f"matmul(): shapes {list(a._a.shape)} and {list(b._a.shape)} cannot be multiplied ({k} != {k2})"
         )
     if not batch_b:  # many rows by one matrix: a single product
-        result = unsafe_view(mm(left.reshape(-1, k), right), (*batch_a, n, p))
+        result = unsafe_view(mm(left.reshape(math.prod(batch_a) * n, k), right), (*batch_a, n, p))
     else:
         try:
             batch = np.broadcast_shapes(tuple(batch_a), tuple(batch_b))
@@ -221,7 +222,9 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
             raise ShapeError(
                 f"matmul(): the batch dimensions of {list(a._a.shape)} and {list(b._a.shape)} do not broadcast"
             ) from None
-        result = bmm(left.expand(*batch, n, k).reshape(-1, n, k), right.expand(*batch, k, p).reshape(-1, k, p))
+        count = math.prod(batch)
+        rows, columns = left.expand(*batch, n, k), right.expand(*batch, k, p)
+        result = bmm(rows.reshape(count, n, k), columns.reshape(count, k, p))
         result = unsafe_view(result, (*batch, n, p))
     if a._a.ndim == 1:
         result = result.squeeze(-2)

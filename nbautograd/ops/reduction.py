@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -293,6 +294,16 @@ def _correction(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:
     return dim, (1 if unbiased is None else int(unbiased)) if correction is None else correction
 
 
+def _warn_few(name: str, input: Tensor, dim: Any, correction: float) -> None:
+    if count(input._a.shape, dim) <= correction:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0: no more elements are reduced to one than the correction, "
+            f"{correction}, so the result is nan or inf",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
 @composite()
 def var(
     input: Tensor,
@@ -313,6 +324,7 @@ def var(
     """
     dim, correction = _correction(dim, unbiased, correction)
     _floating("var", input._a, None)
+    _warn_few("var", input, dim, correction)
     return var_over(input, dim, correction, keepdim)
 
 
@@ -333,6 +345,7 @@ def std(
     """
     dim, correction = _correction(dim, unbiased, correction)
     _floating("std", input._a, None)
+    _warn_few("std", input, dim, correction)
     return std_over(input, dim, correction, keepdim)
 
 
@@ -664,6 +677,8 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     over = axes(dim, input.ndim)
     if not input.ndim:
         return input.copy()
+    if not input.size:
+        return np.log(input.sum(over, None, None, keepdim))  # of nothing: -inf
     top = input.max(over, None, True)
     top = np.where(np.isfinite(top), top, 0).astype(input.dtype)
     total = np.log(np.exp(input - top).sum(over, None, None, True)) + top

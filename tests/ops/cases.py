@@ -22,10 +22,10 @@ class Case:
     seed: int = field(default=0)
 
     def arrays(self) -> list[np.ndarray]:
-        """Inputs at least 0.05 apart, so that none is near a kink or a tie."""
+        """Inputs that are apart, from 0 and from each other's negatives too, so that none is near a kink or a tie."""
         rng = np.random.default_rng(self.seed)
         total = sum(int(np.prod(s)) for s in self.shapes)
-        grid = np.linspace(self.low, self.high, total + 2)[1:-1]
+        grid = np.linspace(self.low, self.high, total + 2)[1:-1] + 0.37 * (self.high - self.low) / (total + 2)
         values = rng.permutation(grid)
         found, start = [], 0
         for shape in self.shapes:

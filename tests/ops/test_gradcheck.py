@@ -1,0 +1,22 @@
+"""Every operation against finite differences, first and second derivatives: an oracle that needs no other library."""
+
+from __future__ import annotations
+
+import pytest
+
+import nbautograd as nb
+from tests.ops.cases import CASES
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_gradcheck(case):
+    inputs = [nb.tensor(a, requires_grad=True) for a in case.arrays()]
+    tolerance = {"atol": 1e-2, "rtol": 1e-2, "eps": 1e-2} if case.name == "to" else {}  # goes through float32
+    assert nb.autograd.gradcheck(lambda *xs: case.call(nb, *xs), inputs, **tolerance)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_gradgradcheck(case):
+    inputs = [nb.tensor(a, requires_grad=True) for a in case.arrays()]
+    tolerance = {"atol": 1e-2, "rtol": 1e-2, "eps": 1e-2} if case.name == "to" else {}
+    assert nb.autograd.gradgradcheck(lambda *xs: case.call(nb, *xs), inputs, **tolerance)
