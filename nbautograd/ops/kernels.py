@@ -13,7 +13,7 @@ from nbautograd.declare import PLAIN, op
 from nbautograd.size import dimensions
 from nbautograd.tensor import Tensor
 
-__all__ = ["cast", "reduced_shape", "spread", "sum_to"]
+__all__ = ["cast", "ratio", "reduced_shape", "spread", "sum_to"]
 
 
 def reduced_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
@@ -22,6 +22,12 @@ def reduced_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
         return (1,) * len(shape)
     gone = dimensions(dim, len(shape))
     return tuple(1 if d in gone else n for d, n in enumerate(shape))
+
+
+def ratio(g: Any, result: Any) -> Any:
+    """``g / result``, but 0 where ``result`` is 0."""
+    safe = result + (result == 0) * 1
+    return g / safe * (result != 0)
 
 
 @op(node="SumToSizeBackward0", symbol="Σ", kind=PLAIN, input="expand(g, *input.shape)")

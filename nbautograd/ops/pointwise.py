@@ -8,6 +8,7 @@ import numpy as np
 
 from nbautograd import dtypes
 from nbautograd.declare import POINTWISE, alias, composite, op
+from nbautograd.ops.kernels import ratio  # noqa: F401 - formulas name it
 from nbautograd.tensor import Tensor
 
 __all__ = [
@@ -654,8 +655,8 @@ def atan(input: Tensor) -> Tensor:
     symbol="atan2",
     kind=POINTWISE,
     floating=True,
-    input="g * other / (input * input + other * other)",
-    other="-g * input / (input * input + other * other)",
+    input="g * ratio(other, input * input + other * other)",
+    other="-g * ratio(input, input * input + other * other)",
 )
 def atan2(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """The angle, in radians, of the point with ordinate ``input`` and abscissa ``other``.

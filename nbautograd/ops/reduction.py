@@ -11,7 +11,7 @@ import numpy as np
 from nbautograd import dtypes
 from nbautograd.declare import OPS, composite, op
 from nbautograd.errors import DtypeError
-from nbautograd.ops.kernels import reduced_shape
+from nbautograd.ops.kernels import ratio, reduced_shape
 from nbautograd.size import dimension, dimensions
 from nbautograd.tensor import Tensor
 
@@ -181,7 +181,8 @@ def prod_all(input: Tensor) -> Tensor:
 )
 def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
     """The product over one dimension."""
-    return input.prod(dimension(dim, input.ndim) if input.ndim else None, None, None, keepdim)
+    d = dimension(dim, input.ndim)
+    return input.prod(d, None, None, keepdim) if input.ndim else input.copy()
 
 
 def prod_of_others(x: Any, dim: int | None = None) -> Any:
@@ -280,12 +281,6 @@ deviation = _deviation
 def divisor(n: int, correction: float) -> float:
     """What the sum of squares is divided by; nan where there are too few elements."""
     return n - correction if n > correction else math.nan
-
-
-def ratio(g: Any, result: Any) -> Any:
-    """``g / result``, but 0 where the result is 0."""
-    safe = result + (result == 0) * 1
-    return g / safe * (result != 0)
 
 
 def _correction(dim: Any, unbiased: Any, correction: Any) -> tuple[Any, float]:

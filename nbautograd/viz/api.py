@@ -164,8 +164,9 @@ class Recording:
 
     def static_html(self) -> str:
         """The picture at the end and the ledger, for where no widget runs."""
-        rows = text.ledger_rows(self.timeline)
-        return static_html(self.svg, self.label, self.text, rows) if self.timeline.scenes else f"<p>{escape(self.label)}</p>"
+        if not self.timeline.scenes:
+            return f"<p>{escape(self.label)}</p>"
+        return static_html(self.svg, self.label, self.text, text.ledger_rows(self.timeline))
 
     def __repr__(self) -> str:
         return self.text
@@ -251,7 +252,13 @@ def animate(
 
 
 def _observed(
-    tensor: Any, gradient: Any, model: GraphModel, recorder: Recorder, run: Callable[[], None], retain: bool, create: bool
+    tensor: Any,
+    gradient: Any,
+    model: GraphModel,
+    recorder: Recorder,
+    run: Callable[[], None],
+    retain: bool,
+    create: bool,
 ) -> None:
     if not torch_events.is_foreign(tensor) or tensor.grad_fn is None:
         with protocol.observe(recorder):

@@ -26,7 +26,7 @@ DOT_NODES = 300
 DOT_SECONDS = 10
 
 
-# -- pages ----------------------------------------------------------------------------------------------------------------
+# -- pages -----------------------------------------------------------------------
 
 
 @cache
@@ -71,7 +71,8 @@ def page(title: str, body: str, *, script: str = "", style: str = "") -> str:
         "@media (prefers-color-scheme: dark) { body { background: #0a0c0f; } }\n"
         "main img { max-width: 100%; }\n@media (max-width: 600px) { body { padding: 6px; } }\n"
     )
-    policy = f"default-src 'none'; img-src data: blob:; style-src {_hash(style)} 'unsafe-hashes' {_hash('max-width:100%')}"
+    allowed = f"{_hash(style)} 'unsafe-hashes' {_hash('max-width:100%')}"  # the sheet, and one style attribute
+    policy = f"default-src 'none'; img-src data: blob:; style-src {allowed}"
     policy += f"; script-src {_hash(script)}" if script else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -91,7 +92,7 @@ def json_for_script(data: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-# -- files ----------------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------
 
 
 def save(path: str | Path, kinds: Mapping[str, Callable[[], str]]) -> Path:
@@ -99,7 +100,8 @@ def save(path: str | Path, kinds: Mapping[str, Callable[[], str]]) -> Path:
     target = Path(path)
     make = kinds.get(target.suffix.lower())
     if make is None:
-        raise ValueError(f"cannot save as {target.suffix or 'a file without suffix'!r}; use one of {', '.join(sorted(kinds))}")
+        known = ", ".join(sorted(kinds))
+        raise ValueError(f"cannot save as {target.suffix or 'a file without suffix'!r}; use one of {known}")
     return write(target, make())
 
 
@@ -117,7 +119,7 @@ def write(path: str | Path, content: str) -> Path:
     return target
 
 
-# -- Graphviz -------------------------------------------------------------------------------------------------------------
+# -- Graphviz -----------------------------------------------------------------------
 
 
 def to_dot(model: GraphModel, direction: str = "LR") -> str:
@@ -127,7 +129,7 @@ def to_dot(model: GraphModel, direction: str = "LR") -> str:
         f'  rankdir={"LR" if direction == "LR" else "TB"}; bgcolor="white"; node [fontname="Helvetica", fontsize=11];',
         '  edge [color="#8c98a4", arrowsize=0.7];',
     ]
-    shapes = {"op": "box, style=\"rounded,filled\", fillcolor=\"#f6f8fa\"", "constant": "plaintext"}
+    shapes = {"op": 'box, style="rounded,filled", fillcolor="#f6f8fa"', "constant": "plaintext"}
     fills = {"leaf": "#eaf3fd", "output": "#f4efff", "tensor": "#ffffff"}
     for node in model.nodes:
         shape = shapes.get(node.kind) or f'box, style=filled, fillcolor="{fills[node.kind]}"'

@@ -108,7 +108,8 @@ def plain(written: list[Mark]) -> str:
             exponent = plain(mark[2])
             parts.append(f"{_grouped(mark[1])}^{exponent if len(mark[2]) == 1 else f'({exponent})'}")
         elif kind == "o" and mark[1] not in "()[]":
-            parts.append(f"{mark[1]} " if mark[1] == "," else mark[1] if mark[1].startswith(("ᵀ", "-")) else f" {mark[1]} ")
+            before, after = "" if mark[1] in ",ᵀ-" else " ", "" if mark[1] in "ᵀ-" else " "
+            parts.append(f"{before}{mark[1]}{after}")
         else:
             parts.append(str(mark[1]))
     return "".join(parts)
@@ -155,9 +156,9 @@ def _binary(tree: ast.BinOp, names: Mapping[str, list[Mark]], outer: int) -> lis
     if isinstance(tree.op, ast.Pow):
         return _power(_marks(tree.left, names, level), _marks(tree.right, names, 0))
     left, right = _marks(tree.left, names, level), _marks(tree.right, names, level + (sign == "−"))
-    known = _number(left), _number(right)
-    if isinstance(tree.op, (ast.Add, ast.Sub)) and known[0] is not None and known[1] is not None and _whole(left, right):
-        return [["n", f"{known[0] + known[1] if sign == '+' else known[0] - known[1]:g}"]]
+    a, b = _whole(left), _whole(right)
+    if a is not None and b is not None and sign in "+−":
+        return [["n", str(a + b if sign == "+" else a - b)]]
     if sign == "·":
         return _product(left, right, outer)
     written = [*left, ["o", sign], *right]
@@ -191,23 +192,25 @@ def _number(written: list[Mark]) -> float | None:
         return None
 
 
-def _whole(*sides: list[Mark]) -> bool:
-    """Whether these numbers were written as integers: others are values, whose arithmetic is to be seen."""
-    return all(side[0][1].lstrip("-").isdigit() for side in sides)
+def _whole(written: list[Mark]) -> int | None:
+    """The integer that the marks are. Numbers with a point are values, whose arithmetic is to be seen."""
+    return int(written[0][1]) if _number(written) is not None and written[0][1].lstrip("-").isdigit() else None
 
 
 def _choice(tree: ast.IfExp, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
     """``a if condition else b``: the one that holds, where that is plain; a 0 for a corner case is not shown."""
-    test = tree.test
+    test, holds = tree.test, None
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.comparators[0], ast.Constant):
-        value = _marks(test.left, names, 0)
-        if isinstance(test.comparators[0].value, str) and len(value) == 1 and value[0][1] != ast.unparse(test.left):
-            holds = (value[0][1].strip("'") == test.comparators[0].value) == isinstance(test.ops[0], ast.Eq)
-            return _marks(tree.body if holds else tree.orelse, names, outer)
+        value, wanted = _marks(test.left, names, 0), test.comparators[0].value
+        if isinstance(test.ops[0], (ast.Eq, ast.NotEq)) and len(value) == 1 and value[0][1] != ast.unparse(test.left):
+            same = value[0][1].strip("'") == wanted if isinstance(wanted, str) else _number(value) == wanted
+            holds = same == isinstance(test.ops[0], ast.Eq)
+    if holds is not None:
+        return _marks(tree.body if holds else tree.orelse, names, outer)
     if _is_zero(tree.orelse):
         return _marks(tree.body, names, outer)
-    words = (_marks(tree.body, names, 0), [["o", "if"]], _marks(test, names, 0), [["o", "else"]], _marks(tree.orelse, names, 0))
-    return _bracketed([mark for part in words for mark in part])
+    body, condition, otherwise = (_marks(part, names, 0) for part in (tree.body, test, tree.orelse))
+    return _bracketed([*body, ["o", "if"], *condition, ["o", "else"], *otherwise])
 
 
 def _is_zero(tree: ast.expr) -> bool:

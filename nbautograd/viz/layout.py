@@ -138,7 +138,7 @@ class _Drawing:
         """How many rounds to make, by the size of the drawing with its bends."""
         return small if self.total < LARGE else large if self.total < HUGE else huge if self.total < 4 * HUGE else 1
 
-    # -- 1. layers ----------------------------------------------------------------------------------------------------
+    # -- 1. layers -------------------------------------------------------------------
 
     def assign_layers(self) -> None:
         """``layer``: the longest distance to a sink, counted from the other end."""
@@ -160,7 +160,7 @@ class _Drawing:
         last = max(distance, default=0)
         self.layer = [last - d for d in distance]
 
-    # -- 2. bends -----------------------------------------------------------------------------------------------------
+    # -- 2. bends -------------------------------------------------------------------
 
     def insert_bends(self) -> None:
         """Break long edges at every layer; ``trunk[v]`` is v followed by the bends that its long edges share."""
@@ -186,7 +186,7 @@ class _Drawing:
         self.after[u].append(v)
         self.before[v].append(u)
 
-    # -- 3. order -----------------------------------------------------------------------------------------------------
+    # -- 3. order -------------------------------------------------------------------
 
     def order(self) -> None:
         """``rows``: the nodes of each layer in order."""
@@ -248,7 +248,7 @@ class _Drawing:
                 seen += len(ends)
         return total
 
-    # -- 4. breadth ---------------------------------------------------------------------------------------------------
+    # -- 4. breadth -------------------------------------------------------------------
 
     def spread(self) -> None:
         """``breadth``: the middle of each node across the layers."""
@@ -261,10 +261,10 @@ class _Drawing:
             for r in range(len(self.rows)) if step % 2 else reversed(range(len(self.rows))):
                 self.settle(self.rows[r], gaps[r], pull, both, towards_roots=bool(step % 2))
         self.straighten(gaps)
-        edges = [(self.breadth[v] - self.thickness[v] / 2, self.breadth[v] + self.thickness[v] / 2) for v in range(self.total)]
-        top = min((low for low, _ in edges), default=0.0)
+        sides = [(b - thick / 2, b + thick / 2) for b, thick in zip(self.breadth, self.thickness, strict=True)]
+        top = min((low for low, _ in sides), default=0.0)
         self.breadth = [b - top for b in self.breadth]
-        self.span = max((high for _, high in edges), default=0.0) - top
+        self.span = max((high for _, high in sides), default=0.0) - top
 
     def stack_row(self, row: list[int]) -> list[float]:
         """Put a layer's nodes side by side around 0; returns the least distances between their middles."""
@@ -344,7 +344,8 @@ class _Drawing:
         for row in self.rows:
             for v in row:
                 bend = v >= self.count
-                inputs = [u for u in self.before[v] if u not in taken and (u >= self.count) == bend and (bend or self.before[u])]
+                same = [u for u in self.before[v] if u not in taken and (u >= self.count) == bend]
+                inputs = [u for u in same if bend or self.before[u]]
                 if not bend and not inputs and len(self.before[v]) == 1 and len(self.after[self.before[v][0]]) == 1:
                     inputs = [u for u in self.before[v] if u not in taken]
                 if len(inputs) > 1 and len(inputs) == len(self.before[v]) and not bend:
@@ -361,7 +362,7 @@ class _Drawing:
             chains.append(chain)
         return chains
 
-    # -- 5. depth -----------------------------------------------------------------------------------------------------
+    # -- 5. depth -------------------------------------------------------------------
 
     def stack(self) -> None:
         """``depth``: the middle of each node along the edges; ``starts`` and ``ends`` of the layers."""
@@ -385,10 +386,10 @@ class _Drawing:
             if self.light[v] and self.after[v]:  # leaves and constants stand right before what uses them
                 self.depth[v] = self.ends[self.layer[v]] - self.sizes[v][0] / 2
 
-    # -- lines --------------------------------------------------------------------------------------------------------
+    # -- lines -------------------------------------------------------------------
 
     def routes(self) -> list[list[Point]]:
-        """For each edge the points (depth, breadth) that its line goes through: straight within layers, curved between."""
+        """The points (depth, breadth) of each edge's line, which is straight within layers and curved between them."""
         enters, leaves = self.ports()
         lines, shared = [], self.huge
         for k, (src, dst) in enumerate(self.edges):
@@ -457,12 +458,15 @@ class _Drawing:
         return enters, leaves
 
     def spaced(self, v: int, others: list[float]) -> list[float]:
-        """Places along a side of v for lines to neighbours at ``others``, in order: straight lines where that can be."""
+        """Places along a side of v for lines to neighbours at ``others``, in order; straight where that can be."""
         half = self.thickness[v] / 2
         gap = min(PORT_GAP, max(2 * half - 16, 0) / max(len(others) - 1, 1))
-        reach = max(half - 14, 0.0) if self.boxy[v] else max(gap * (len(others) - 1) / 2, 9.0)
         middle = self.breadth[v]
-        wanted = [min(max(other, middle - reach), middle + reach) for other in others]
+        reach = max(half - 14, 0.0) if self.boxy[v] else 0.0  # within which a line may be straight
+        near = max(gap * (len(others) - 1) / 2, 9.0)
+        wanted = [
+            other if abs(other - middle) <= reach else min(max(other, middle - near), middle + near) for other in others
+        ]
         weights = [20.0 if abs(place - other) < 1 else 1.0 for place, other in zip(wanted, others, strict=True)]
         placed = isotonic(wanted, weights, [gap] * (len(others) - 1))
         shift = max(placed[-1] - middle - max(half - 8, 0), 0) + min(placed[0] - middle + max(half - 8, 0), 0)
@@ -489,7 +493,7 @@ def isotonic(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[f
     return [place + offset for place, offset in zip(places, offsets, strict=False)]
 
 
-# -- labels ---------------------------------------------------------------------------------------------------------------
+# -- labels -----------------------------------------------------------------------
 
 _TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 _CROWDED = 250  # labels from which on they are simply put in the middle
@@ -511,7 +515,8 @@ def _label_spots(
 ) -> dict[str, Point]:
     """A place beside each labelled line where it covers as little as possible of boxes, lines and other labels."""
     if len(labels) > _CROWDED:
-        return {key: (curve_point(routes[key], 0.5, across)[0], curve_point(routes[key], 0.5, across)[1] - 10) for key in labels}
+        middles = {key: curve_point(routes[key], 0.5, across) for key in labels}
+        return {key: (x, round(y - 10, 1)) for key, (x, y) in middles.items()}
     taken = [(b.x, b.y, b.x + b.width, b.y + b.height, 1.0) for b in boxes.values()]
     for line in routes.values():
         for i in range(13):
@@ -525,7 +530,7 @@ def _label_spots(
             x, y = curve_point(routes[key], t, across)
             for dx, dy in ((0, -h / 2 - 4), (0, h / 2 + 4), (w / 2 + 5, 0), (-w / 2 - 5, 0)):
                 area = (x + dx - w / 2, y + dy - h / 2, x + dx + w / 2, y + dy + h / 2)
-                cost = sum(_overlap(area, other) * other[4] for other in near) + abs(t - 0.5)
+                cost = sum(_overlap(area, other) * other[4] for other in near) + 9 * abs(t - 0.5)
                 if cost < least - 1e-9:
                     best, least = (x + dx, y + dy), cost
         spots[key] = round(best[0], 1), round(best[1], 1)

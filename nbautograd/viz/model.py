@@ -1,6 +1,6 @@
 """Any autograd graph as plain data: what is there to draw, and how it hangs together.
 
-Only ``next_functions``, ``name()`` and ``variable`` are needed, so PyTorch's graphs do as well as nbautograd's; whatever
+Only ``next_functions``, ``name()`` and ``variable`` are needed, so PyTorch's graphs do as well as nbautograd's; what
 else a node tells (``trace``, ``symbol``, ``formulas``, ``saved_values``) is used where it is there. Nothing in a
 :class:`GraphModel` is an array or an address: building it twice gives the same data.
 """
@@ -8,7 +8,7 @@ else a node tells (``trace``, ``symbol``, ``formulas``, ``saved_values``) is use
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
@@ -152,7 +152,11 @@ class GraphModel:
 
     def to_json(self) -> dict[str, Any]:
         """Dictionaries, lists, strings and numbers only."""
-        return {"nodes": [asdict(n) for n in self.nodes], "edges": [asdict(e) for e in self.edges], "roots": list(self.roots)}
+        return {
+            "nodes": [asdict(n) for n in self.nodes],
+            "edges": [asdict(e) for e in self.edges],
+            "roots": list(self.roots),
+        }
 
 
 def build(roots: Any, namespace: Mapping[str, Any] | None = None, *, resolve: Resolve | None = None) -> GraphModel:
@@ -169,7 +173,7 @@ def source_line(filename: str, lineno: int) -> tuple[str, str]:
     return PurePath(filename).name, linecache.getline(filename, lineno).strip()
 
 
-# -- reading foreign objects ----------------------------------------------------------------------------------------------
+# -- reading foreign objects -----------------------------------------------------------------------
 
 
 def is_tensor(value: Any) -> bool:
@@ -232,7 +236,7 @@ class _Names:
         return self._joined(self.by_output.get((node, index), []))
 
 
-# -- building -------------------------------------------------------------------------------------------------------------
+# -- building -----------------------------------------------------------------------
 
 
 class _Builder:
@@ -265,7 +269,7 @@ class _Builder:
     def model(self) -> GraphModel:
         self.name_results()
         self.root_ids = []
-        for node, index, tensor in self.roots:
+        for node, _, tensor in self.roots:
             if node is None:
                 self.root_ids.append(self.leaf(None, tensor))
         for node in self.next:
@@ -282,11 +286,18 @@ class _Builder:
     def name_results(self) -> None:
         """Give every result a name: its variable's, or t1, t2, … in the order of the computation."""
         taken = {name for names in self.names.by_tensor.values() for name in names}
+        self.indices: dict[Any, list[int]] = {}  # of each node, which of its outputs are used
+        for node, index in sorted(self.used | {(n, i) for n, i, _ in self.roots if n is not None}, key=lambda o: o[1]):
+            self.indices.setdefault(node, []).append(index)
+        self.multiple = {node for node, indices in self.indices.items() if indices != [0]}
+        variables = [node.variable for node in self.next if _attribute(node, "variable") is not None]
+        self.leaf_names = {}
+        for i, variable in enumerate({id(v): v for v in variables}.values(), 1):
+            self.leaf_names[id(variable)] = self.names.tensor(variable) or f"leaf{i}"
         self.is_root = {(node, index): tensor for node, index, tensor in self.roots if node is not None}
         unnamed = 0
         for node in self._forward_order():
-            outputs = sorted({index for to, index in self.used | self.is_root.keys() if to is node} if self._many(node) else {0})
-            for index in outputs:
+            for index in self.indices[node] if node in self.multiple else (0,):
                 name = self.names.output(node, index) or self.names.tensor(self._output_tensor(node, index))
                 if not name and (node, index) in self.is_root:
                     name = "out" if len(self.roots) == 1 else f"out{len(self.shown)}"
@@ -295,12 +306,8 @@ class _Builder:
                     name = f"t{unnamed}" if f"t{unnamed}" not in taken else ""
                 self.shown[node, index] = name
 
-    def _many(self, node: Any) -> bool:
-        return node in self.multiple
-
     def _forward_order(self) -> list[Any]:
         """Operations, each after those whose results it uses."""
-        self.multiple = {node for node, index in (*self.used, *((n, i) for n, i, _ in self.roots)) if index}
         waiting = dict.fromkeys(self.ops, 0)
         for node in self.ops:
             for to, _ in self.next[node]:
@@ -349,12 +356,11 @@ class _Builder:
         if node is not None:
             self.handles.ops[node] = key
         tracked = bool(_attribute(tensor, "requires_grad", False))
-        count = len(self.handles.leaves)
         return self.add(
             Node(
                 key,
                 "leaf" if tracked else "constant",
-                self.names.tensor(tensor) or f"leaf{count}",
+                self.leaf_names.get(id(tensor)) or self.names.tensor(tensor) or "leaf",
                 value=values.text(tensor),
                 shape=values.shape_text(tensor),
                 dtype=values.dtype_text(_attribute(tensor, "dtype", "")),
@@ -371,7 +377,7 @@ class _Builder:
         self.handles.ops[node] = key
         where, source = self._where(trace)
         symbol = one_line(_attribute(type(node), "symbol") or formulas.symbol_of(name), 16)
-        outputs = [output for output in self._outputs(node)]
+        outputs = self._outputs(node)
         boxes = [output for output in outputs if self._has_box(output)]
         value, shape, dtype = self._result(node, 0)
         self.add(
@@ -379,7 +385,7 @@ class _Builder:
                 key,
                 "op",
                 name,
-                label=self.shown[node, 0] if (node, 0) in self.shown else "",
+                label=self.shown.get((node, 0), ""),
                 symbol=symbol,
                 value="" if boxes or not value else value.partition("\n")[0] + ("…" if "\n" in value else ""),
                 shape=shape,
@@ -401,7 +407,7 @@ class _Builder:
     def _outputs(self, node: Any) -> list[tuple[Any, int]]:
         if node not in self.multiple:
             return [(node, 0)]
-        return sorted((o for o in {*self.used, *self.is_root} if o[0] is node), key=lambda o: o[1])
+        return [(node, index) for index in self.indices[node]]
 
     def _has_box(self, output: tuple[Any, int]) -> bool:
         if output in self.is_root:
@@ -466,7 +472,7 @@ class _Builder:
     def _constant(self, operand: Any) -> str:
         tensor = operand.tensor() if operand.tensor is not None else None
         name = self.names.tensor(tensor)
-        value = values.text(operand.value if operand.value is not None else tensor) if operand.shape != () or name else ""
+        value = values.text(operand.value if operand.value is not None else tensor)
         scalar = operand.shape is None or (not name and operand.shape == ())
         return self.add(
             Node(
@@ -480,7 +486,7 @@ class _Builder:
             )
         )
 
-    # -- what an operation says about itself ------------------------------------------------------------------------------
+    # -- what an operation says about itself -------------------------------------------------------------------
 
     def _where(self, trace: Any) -> tuple[str, str]:
         if trace is None:
@@ -496,7 +502,8 @@ class _Builder:
             kept = dict(read())
         except Exception:
             return ()
-        return tuple(Saved(one_line(n, 40).removeprefix("s_"), values.nbytes(v), values.shape_text(v)) for n, v in sorted(kept.items()))
+        names = {name: one_line(name, 40).removeprefix("s_") for name in sorted(kept)}
+        return tuple(Saved(names[n], values.nbytes(kept[n]), values.shape_text(kept[n])) for n in names)
 
     def _slot_name(self, node: Any, slot: int) -> str:
         """What is in a slot, by the name under which the picture shows it."""
@@ -507,11 +514,10 @@ class _Builder:
         variable = _attribute(to, "variable")
         if variable is None:
             return self.shown[to, index]
-        known = self.handles.leaves.get(id(variable))
-        return self.names.tensor(variable) or (self.nodes[int(known[1:])].name if known else "leaf")
+        return self.leaf_names[id(variable)]
 
     def _inputs(self, node: Any) -> list[tuple[str, str]]:
-        """(the parameter's name, what the picture calls the argument), for what is known of an operation's arguments."""
+        """(the parameter's name, what the picture calls the argument), for the known arguments of an operation."""
         trace, edges = _attribute(node, "trace"), self.next[node]
         if trace is None:
             names = tuple(_attribute(type(node), "inputs") or ()) or ("input", "other")

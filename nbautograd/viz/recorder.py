@@ -1,6 +1,6 @@
 """From the engine's events to the frames of an animation.
 
-A :class:`Recorder` is called with each event of a backward pass (see ``protocol``) and writes down, at once and as text,
+A :class:`Recorder` is called with each event of a backward pass (see ``protocol``) and writes down at once, as text,
 what a picture of that moment needs: arrays are live and will have changed by the time anybody looks. The result, a
 :class:`Timeline`, is plain JSON.
 
@@ -194,7 +194,9 @@ class _Leaf:
 
     def row(self) -> LedgerRow:
         """The line of the ledger."""
-        return LedgerRow(self.before, tuple(self.terms), self.total, self.after, max(self.node.arrivals, len(self.terms)))
+        return LedgerRow(
+            self.before, tuple(self.terms), self.total, self.after, max(self.node.arrivals, len(self.terms))
+        )
 
 
 class Recorder:
@@ -204,7 +206,11 @@ class Recorder:
     """
 
     def __init__(
-        self, model: GraphModel | None = None, *, namespace: Mapping[str, Any] | None = None, resolve: Resolve | None = None
+        self,
+        model: GraphModel | None = None,
+        *,
+        namespace: Mapping[str, Any] | None = None,
+        resolve: Resolve | None = None,
     ) -> None:
         self.scenes = [model] if model is not None else []
         self.namespace, self.resolve = namespace, resolve
@@ -231,7 +237,7 @@ class Recorder:
             frames.append(Frame("end", self.scene, self.passes, f"{self.dropped} more steps", caption="not recorded"))
         return Timeline(tuple(scene.plain() for scene in self.scenes), tuple(frames))
 
-    # -- helpers ------------------------------------------------------------------------------------------------------
+    # -- helpers -------------------------------------------------------------------
 
     @property
     def model(self) -> GraphModel:
@@ -264,7 +270,7 @@ class Recorder:
         self.scenes.append(new)
         self.scene = len(self.scenes) - 1
 
-    # -- events -------------------------------------------------------------------------------------------------------
+    # -- events -------------------------------------------------------------------
 
     def _on_PassStarted(self, event: protocol.PassStarted) -> None:  # noqa: N802 - named after the event
         self._choose_scene(event.roots)
@@ -309,7 +315,11 @@ class Recorder:
     def _grads_now(self) -> dict[str, Any]:
         """``.grad`` of each leaf at this moment."""
         handles = self.model.handles
-        return {handles.leaves[id(tensor)]: getattr(tensor, "grad", None) for tensor in handles.kept if id(tensor) in handles.leaves}
+        return {
+            handles.leaves[id(tensor)]: getattr(tensor, "grad", None)
+            for tensor in handles.kept
+            if id(tensor) in handles.leaves
+        }
 
     def _result_name(self, key: str, index: int = 0) -> str:
         """What the picture calls a node's result."""
@@ -491,7 +501,9 @@ class Recorder:
         sends = ", ".join(f"{name} ← {one_line(value)}" for name, value in frame.sends) or "nothing"
         receives = ", ".join(f"{name} = {one_line(value)}" for name, value in frame.receives)
         notes = "".join(f" (Note: {note})" for note in frame.notes)
-        self._emit(replace(frame, caption=f"{frame.title}, {frame.subtitle}, receives {receives} and sends {sends}{notes}"))
+        self._emit(
+            replace(frame, caption=f"{frame.title}, {frame.subtitle}, receives {receives} and sends {sends}{notes}")
+        )
 
     def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802
         frame, self.open = self.open, None

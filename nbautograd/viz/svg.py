@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from nbautograd.viz.escape import escape, width
 from nbautograd.viz.layout import Box, Layout, Point, layout
@@ -48,10 +49,12 @@ class Moment:
     leaves: Mapping[str, LeafState] = field(default_factory=dict)
 
 
-# -- sizes ----------------------------------------------------------------------------------------------------------------
+# -- sizes -----------------------------------------------------------------------
 
 
-def measure(model: GraphModel, states: Mapping[str, Sequence[LeafState]] | None = None) -> dict[str, tuple[float, float]]:
+def measure(
+    model: GraphModel, states: Mapping[str, Sequence[LeafState]] | None = None
+) -> dict[str, tuple[float, float]]:
     """The size of each node's box, wide enough for every state that a leaf will be in."""
     return {node.id: _size(node, (states or {}).get(node.id, ())) for node in model.nodes}
 
@@ -106,7 +109,7 @@ def _about(node: Node) -> str:
     return " ".join(part for part in (node.dtype, _cut(node.shape, 18)) if part)
 
 
-# -- drawing --------------------------------------------------------------------------------------------------------------
+# -- drawing -----------------------------------------------------------------------
 
 
 def draw(
@@ -131,7 +134,7 @@ def draw(
 def path(line: Sequence[Point], direction: str = "LR") -> str:
     """The ``d`` of a line: straight within a layer, curved between two."""
     parts = [f"M{_n(line[0][0])} {_n(line[0][1])}"]
-    for i, ((x0, y0), (x1, y1)) in enumerate(zip(line, line[1:], strict=False)):
+    for i, ((x0, y0), (x1, y1)) in enumerate(pairwise(line)):
         if (x0, y0) == (x1, y1):
             continue
         if i % 2 == 0 or x0 == x1 or y0 == y1:
@@ -179,7 +182,9 @@ class _Picture:
         ]
         for line in self.places.trunks:
             d = path(line, self.places.direction)
-            self.out.append(f'<path class="nb-edge nb-trunk" d="{d}" fill="none" stroke="{LIGHT["wire"]}" stroke-width="1.3"/>')
+            self.out.append(
+                f'<path class="nb-edge nb-trunk" d="{d}" fill="none" stroke="{LIGHT["wire"]}" stroke-width="1.3"/>'
+            )
         self.edges()
         for node in self.model.nodes:
             self.node(node)
@@ -207,7 +212,8 @@ class _Picture:
             end = "" if used else f' marker-end="url(#{self.prefix}-wire)"'
             self.out.append(
                 f'<path class="nb-edge{" nb-constant" * constant}{" nb-used" * used}" data-edge="{edge.id}" '
-                f'd="{path(own, self.places.direction)}" fill="none" stroke="{LIGHT["wire"]}" stroke-width="1.3"{dash}{end}/>'
+                f'd="{path(own, self.places.direction)}" fill="none" stroke="{LIGHT["wire"]}" '
+                f'stroke-width="1.3"{dash}{end}/>'
             )
             if not constant:
                 flows.append(self.flow(edge.id, line))
@@ -244,7 +250,7 @@ class _Picture:
                 f"{_lines(shown, spot[0], 0, middle=True)}</text>"
             )
 
-    # -- nodes ------------------------------------------------------------------------------------------------------------
+    # -- nodes -------------------------------------------------------------------
 
     def node(self, node: Node) -> None:
         """A box or a pill."""
@@ -295,7 +301,8 @@ class _Picture:
         strong = node.kind in ("leaf", "output")
         size = 14 if strong else 13
         colour = LIGHT[ink] if node.named else LIGHT["muted"]
-        self.put(box.x + PAD, box.y + 20, _cut(node.name, 28), "nb-name", colour, size, bold=node.named, italic=not node.named)
+        name, own = _cut(node.name, 28), node.named
+        self.put(box.x + PAD, box.y + 20, name, "nb-name", colour, size, bold=own, italic=not own)
         self.put(box.x + box.width - PAD, box.y + 20, _about(node), "nb-about", LIGHT["muted"], 10, anchor="end")
         at = box.y + 40
         for line in _cut_lines(node.value).split("\n") if node.value else ():
@@ -314,15 +321,17 @@ class _Picture:
         fill = LIGHT["leaf-bg"] if waiting else LIGHT["grad-bg"]
         left, right, inner = _n(box.x + 0.75), box.x + box.width, _n(box.width - 1.5)
         self.out.append(
-            f'<rect class="nb-arriving{"" if waiting else " nb-some"}" data-slot="{node.id}:row" x="{left}" y="{_n(top)}" '
-            f'width="{inner}" height="{_n(high)}" fill="{fill}"/>'
+            f'<rect class="nb-arriving{"" if waiting else " nb-some"}" data-slot="{node.id}:row" '
+            f'x="{left}" y="{_n(top)}" width="{inner}" height="{_n(high)}" fill="{fill}"/>'
         )
         for y in (top, top + high):
             self.out.append(
-                f'<line class="nb-rule" x1="{left}" y1="{_n(y)}" x2="{_n(right - 0.75)}" y2="{_n(y)}" stroke="{LIGHT["line"]}"/>'
+                f'<line class="nb-rule" x1="{left}" y1="{_n(y)}" x2="{_n(right - 0.75)}" y2="{_n(y)}" '
+                f'stroke="{LIGHT["line"]}"/>'
             )
         y = top + 15
-        self.put(box.x + PAD, y, f"⇠ {state.arriving}", "nb-in", ink, 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
+        came = f"⇠ {state.arriving}"
+        self.put(box.x + PAD, y, came, "nb-in", ink, 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
         self.put(right - PAD, y, state.count, "nb-in", ink, 10, anchor="end", slot=f"{node.id}:count")
         colour = LIGHT["muted"] if state.grad == "None" else LIGHT["fg"]
         grad = f".grad {state.grad}"
@@ -348,7 +357,8 @@ class _Picture:
         if not text and not slot:
             return
         attributes = f' data-slot="{slot}"' * bool(slot) + f' text-anchor="{anchor}"' * bool(anchor)
-        attributes += f' font-family="{escape(MONO)}"' * mono + ' font-weight="700"' * bold + ' font-style="italic"' * italic
+        attributes += f' font-family="{escape(MONO)}"' * mono
+        attributes += ' font-weight="700"' * bold + ' font-style="italic"' * italic
         self.out.append(
             f'<text class="{cls}" x="{_n(x)}" y="{_n(y)}" font-size="{size:g}" fill="{colour}"{attributes}>'
             f"{_lines(text, x, indent) if mono else escape(text)}</text>"
@@ -361,7 +371,9 @@ def _lines(text: str, x: float, indent: int, middle: bool = False) -> str:
     if len(rows) == 1:
         return escape(rows[0])
     first = -DOWN / 2 * (len(rows) - 1) if middle else 0.0
-    parts = [f'<tspan x="{_n(x)}" dy="{_n(DOWN if i else first)}">{escape(NBSP * indent * bool(i) + row)}</tspan>' for i, row in enumerate(rows)]
+    rows = [rows[0], *(NBSP * indent + row for row in rows[1:])]
+    lead = [first, *[DOWN] * (len(rows) - 1)]
+    parts = (f'<tspan x="{_n(x)}" dy="{_n(d)}">{escape(row)}</tspan>' for d, row in zip(lead, rows, strict=True))
     return "".join(parts)
 
 

@@ -22,7 +22,10 @@ DARK = {
     "bad": "#ff8fab", "bad-bg": "#3d1422", "panel": "#151a20",
 }  # fmt: skip
 
-SANS = "system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
+SANS = (
+    "system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', "
+    "sans-serif"
+)
 MONO = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace"
 
 _DARK_HOSTS = (

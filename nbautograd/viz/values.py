@@ -23,14 +23,14 @@ SAMPLE = 100_000  # elements that a summary looks at
 
 
 def text(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False) -> str:
-    """The value on one line, or a matrix on a line per row; a summary if a line would be longer than ``room``.
+    r"""The value on one line, or a matrix on a line per row; a summary if a line would be longer than ``room``.
 
     :param brief: the summary of floating numbers is only their norm.
 
     >>> text(np.float32([5.0]))
     '5.'
     >>> text(np.float32([[1, 2], [3, 4.5]]))
-    '[[1.0000, 2.0000],\\n [3.0000, 4.5000]]'
+    '[[1.0000, 2.0000],\n [3.0000, 4.5000]]'
     >>> text(np.zeros((64, 32)))
     'mean 0. · norm 0.'
     """
@@ -158,7 +158,8 @@ def _summary(value: Any) -> str:
     if kind not in "fc":
         return str(array.dtype)
     finite = array[np.isfinite(array)]
-    bad = [f"{count} {what}" for what, count in (("NaN", np.isnan(array).sum()), ("Inf", np.isinf(array).sum())) if count]
+    counts = {"NaN": np.isnan(array).sum(), "Inf": np.isinf(array).sum()}
+    bad = [f"{count} {what}" for what, count in counts.items() if count]
     if not finite.size:
         return " · ".join(bad)
     wide = finite.astype(np.complex128 if kind == "c" else np.float64)
@@ -182,7 +183,8 @@ def _written(flat: np.ndarray[Any, Any]) -> list[str]:
     """Each number as PyTorch writes it beside the others: one format for all, padded to one width."""
     if flat.dtype.kind == "c":
         real, imaginary = _written(flat.real), _written(flat.imag)
-        return [f"{r}{i if i.lstrip().startswith('-') else '+' + i.lstrip()}j" for r, i in zip(real, imaginary, strict=True)]
+        signed = [i if i.lstrip().startswith("-") else "+" + i.lstrip() for i in imaginary]
+        return [f"{r}{i}j" for r, i in zip(real, signed, strict=True)]
     if flat.dtype.kind != "f":
         plain = [str(v) for v in flat.tolist()]
         longest = max(map(len, plain))

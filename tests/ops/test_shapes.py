@@ -98,7 +98,7 @@ def test_basic_indexing(shape, data):
         st.integers(-4, 4), st.none(), st.just(Ellipsis),
         st.builds(slice, st.none() | st.integers(-5, 5), st.none() | st.integers(-5, 5), st.none() | st.integers(1, 3)),
     )  # fmt: skip
-    key = tuple(data.draw(st.lists(part, max_size=4)))
+    key = tuple(data.draw(st.lists(part, max_size=4).filter(lambda parts: parts.count(Ellipsis) < 2)))
     agree(lambda T, x: x[key] * 2, [array], [data.draw(LAYOUTS)])
 
 

@@ -13,6 +13,7 @@ const ICONS = {
   save: "M10.8 3h2.4v9l3.3-3.2 1.6 1.7L12 16.4l-6.1-5.9 1.6-1.7 3.3 3.2zM4 18.4h16V21H4z",
 };
 const STEP = 900; // milliseconds in which the numbers of a step travel, at normal speed
+const TALLEST = 500; // pixels of the picture's window
 const REST = 900; // and for which the step then stays
 
 /** An element with attributes, listeners (onclick: f) and children; false and null children are left out. */
@@ -247,14 +248,13 @@ class Stage {
 
   /** As large as fits, but not so small that nothing can be read: then the window follows the active node. */
   fit(everything = false) {
-    const [, , w, hgt] = this.full, wide = this.element.clientWidth || 800;
-    const room = Math.max(Math.min(hgt * Math.min(wide / w, 1.25), 460), Math.min(hgt, 240));
-    const whole = Math.min(wide / w, room / hgt, 1.25);
-    this.scale = everything ? whole : Math.max(whole, Math.min(0.72, 460 / hgt, 1));
-    const high = Math.min(Math.max(hgt * this.scale, 180), 460);
-    this.element.style.height = `${Math.ceil(everything ? Math.max(Math.min(hgt * whole, 460), 180) : high)}px`;
-    this.center = [w / 2, hgt / 2];
-    this.overflows = !everything && (w * this.scale > wide + 1 || hgt * this.scale > high + 1);
+    const [, , w, high] = this.full, wide = this.element.clientWidth || 800;
+    const whole = Math.min(wide / w, TALLEST / high, 1.25);
+    const readable = Math.min(0.95, Math.max(0.72, wide / w));
+    this.scale = everything ? whole : Math.max(whole, readable);
+    this.element.style.height = `${Math.ceil(Math.min(Math.max(high * this.scale, 200), TALLEST))}px`;
+    this.center = [w / 2, high / 2];
+    this.overflows = !everything && (w * this.scale > wide + 1 || high * this.scale > TALLEST + 1);
     this.show();
   }
 

@@ -1,0 +1,41 @@
+"""Formulas: Python text in, mathematics out."""
+
+from __future__ import annotations
+
+import pytest
+
+from nbautograd.viz.formulas import marks, plain, symbol_of
+
+G = {"g": [["d", "y", "a"]], "other": [["i", "b"]], "two": [["n", "2"]]}
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("g", "∂y/∂a"),
+        ("g * conj(other)", "∂y/∂a · b"),
+        ("-g * input / other ** 2", "(-∂y/∂a · input) / b^2"),
+        ("g * conj(1 - result * result)", "∂y/∂a · (1 − result^2)"),
+        ("mm(g, conj(t(mat2)))", "∂y/∂a @ mat2ᵀ"),
+        ("where(input > 0, g, zeros_of(g))", "∂y/∂a · [input > 0]"),
+        ("spread(g / count(input.shape, None), input.shape)", "∂y/∂a / n"),
+        ("g * two * input ** (two - 1)", "∂y/∂a · 2 · input"),
+        ("g if two == 1 else times(g, two)", "∂y/∂a · 2"),
+        ("g if two == 2 else times(g, two)", "∂y/∂a"),
+        ("g * exp(input) if input != 0 else zeros_of(g)", "∂y/∂a · exp(input)"),
+        ("not python at all (", "not python at all ("),
+        ("(" * 500 + "g" + ")" * 500, None),
+    ],
+)
+def test_marks(source: str, shown: str | None) -> None:
+    written = plain(marks(source, G))
+    assert shown is None or written == shown
+
+
+def test_symbols() -> None:
+    assert [symbol_of(name) for name in ("AddBackward0", "MmBackward0", "MyOwnBackward", "torch")] == [
+        "+",
+        "@",
+        "MyOwn",
+        "torch",
+    ]

@@ -1,0 +1,99 @@
+"""Properties of every layout: nothing overlaps, all edges run one way, the same input gives the same numbers."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from nbautograd.viz.layout import Layout, isotonic, layout
+from nbautograd.viz.model import Edge, GraphModel, Node
+
+
+def graph(count: int, pairs: list[tuple[int, int]]) -> GraphModel:
+    nodes = tuple(Node(f"n{i}", "op", f"node {i}") for i in range(count))
+    edges = tuple(Edge(f"e{k}", f"n{a}", f"n{b}") for k, (a, b) in enumerate(pairs))
+    return GraphModel(nodes, edges, ("n0",))
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[GraphModel, dict[str, tuple[float, float]]]:
+    count = draw(st.integers(1, 14))
+    pairs = []
+    for b in range(1, count):
+        pairs += [(b, a) for a in draw(st.lists(st.integers(0, b - 1), max_size=3))]
+    size = st.tuples(st.integers(20, 200), st.integers(20, 120))
+    return graph(count, pairs), {f"n{i}": draw(size) for i in range(count)}
+
+
+def boxes_overlap(places: Layout) -> list[tuple[str, str]]:
+    found = []
+    items = list(places.boxes.items())
+    for i, (one, a) in enumerate(items):
+        for other, b in items[i + 1 :]:
+            if a.x < b.x + b.width and b.x < a.x + a.width and a.y < b.y + b.height and b.y < a.y + a.height:
+                found.append((one, other))
+    return found
+
+
+@given(graphs(), st.sampled_from(["LR", "TB"]))
+@settings(max_examples=150, deadline=None)
+def test_properties(given_graph: tuple[GraphModel, dict[str, tuple[float, float]]], direction: str) -> None:
+    model, sizes = given_graph
+    labels = {edge.id: (30.0, 14.0) for edge in model.edges}
+    places = layout(model, sizes, direction=direction, labels=labels)
+    assert places == layout(model, sizes, direction=direction, labels=labels)
+    assert boxes_overlap(places) == []
+    for box in places.boxes.values():
+        assert box.x >= 0 and box.y >= 0
+        assert box.x + box.width <= places.width and box.y + box.height <= places.height
+    along = 0 if direction == "LR" else 1
+    for edge in model.edges:
+        assert places.layers[edge.src] < places.layers[edge.dst]
+        steps = [point[along] for point in places.routes[edge.id]]
+        assert steps == sorted(steps)  # no edge ever turns back
+    assert set(places.labels) == set(labels)
+
+
+def test_a_line_passes_no_box_of_another_node() -> None:
+    model = graph(5, [(4, 3), (3, 2), (2, 1), (1, 0), (4, 0), (4, 1)])
+    places = layout(model, {n.id: (80.0, 40.0) for n in model.nodes})
+    for edge in model.edges:
+        for x, y in places.routes[edge.id]:
+            for key, box in places.boxes.items():
+                inside = box.x < x < box.x + box.width and box.y < y < box.y + box.height
+                assert not inside or key in (edge.src, edge.dst)
+
+
+def test_a_shared_leaf_has_a_trunk() -> None:
+    pairs = [(i + 1, i) for i in range(5)] + [(6, i) for i in range(6)]
+    places = layout(graph(7, pairs), {f"n{i}": (60.0, 40.0) for i in range(7)})
+    assert len(places.trunks) == 1
+    assert len(places.branches) == 5  # all but the nearest use
+
+
+def test_a_cycle_is_refused() -> None:
+    with pytest.raises(ValueError, match="the graph has a cycle"):
+        layout(graph(2, [(0, 1), (1, 0)]), {"n0": (1, 1), "n1": (1, 1)})
+
+
+def test_an_unknown_direction_is_refused() -> None:
+    with pytest.raises(ValueError, match="direction must be 'LR' or 'TB', not 'up'"):
+        layout(graph(1, []), {"n0": (1, 1)}, direction="up")
+
+
+@given(st.lists(st.tuples(st.floats(-100, 100), st.floats(0.1, 10)), min_size=1, max_size=20))
+def test_isotonic_keeps_order_and_gaps(points: list[tuple[float, float]]) -> None:
+    places = isotonic([p for p, _ in points], [w for _, w in points], [7.0] * (len(points) - 1))
+    assert all(b - a >= 7.0 - 1e-9 for a, b in zip(places, places[1:], strict=False))
+
+
+@pytest.mark.parametrize(("count", "seconds"), [(100, 0.2), (1000, 1.0), (10_000, 10.0)])
+def test_a_chain_with_one_weight_is_laid_out_in_time(count: int, seconds: float) -> None:
+    """About eight times what was measured, so that a busy machine does not fail it; a quadratic layout does."""
+    pairs = [(i + 1, i) for i in range(count - 2)] + [(count - 1, i) for i in range(count - 1)]
+    model = graph(count, pairs)
+    begun = time.process_time()
+    layout(model, {n.id: (76.0, 44.0) for n in model.nodes})
+    assert time.process_time() - begun < seconds

@@ -1,0 +1,114 @@
+"""Graphs as data: of hand-made nodes, of nbautograd, and of real PyTorch tensors."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+import nbautograd as nb
+from nbautograd import tracing
+from nbautograd.viz.model import build
+from nbautograd.viz.text import graph_text
+
+from .fake import AccumulateGrad, Node, Seed, Tensor
+
+SEED_TEXT = """\
+y → 2 leaves, 3 operations
+y = a × b  MulBackward0  6.  f32 (1,)  In [3], line 5
+├─ a = w + x  AddBackward0  3.  f32 (1,)  In [3], line 3
+│  ├─ w  leaf  1.  f32 (1,)  .grad None
+│  └─ x  leaf  2.  f32 (1,)  .grad None
+└─ b = w + 1  AddBackward0  2.  f32 (1,)  In [3], line 4
+   ├─ w  see above
+   └─ 1"""
+
+
+def seed_model() -> Any:
+    seed = Seed()
+    return build(seed.y, seed.names, resolve=seed.resolve)
+
+
+def test_the_seed_graph_as_text() -> None:
+    assert graph_text(seed_model()) == SEED_TEXT
+
+
+def test_the_model_is_plain_data_and_the_same_every_time() -> None:
+    one, two = seed_model(), seed_model()
+    assert one == two
+    assert one.plain().handles.ops == {}
+    assert json.loads(json.dumps(one.to_json())) == json.loads(json.dumps(two.to_json()))
+    assert [n.kind for n in one.nodes].count("leaf") == 2
+    assert {n.name for n in one.nodes if n.kind == "constant"} == {"1"}
+
+
+def test_formulas_name_what_the_picture_shows() -> None:
+    model = seed_model()
+    mul = next(n for n in model.nodes if n.name == "MulBackward0")
+    assert [f.text for f in mul.formulas] == ["∂y/∂a += ∂y/∂y · b", "∂y/∂b += ∂y/∂y · a"]
+    assert mul.saved is not None and [(s.name, s.nbytes) for s in mul.saved] == [("input", 4), ("other", 4)]
+    assert (mul.where, mul.source) == ("In [3], line 5", "y = torch.mul(a, b)")
+
+
+def test_several_names_and_private_ones() -> None:
+    seed = Seed()
+    names = {"w": seed.w, "weight": seed.w, "_hidden": seed.w, "_x": seed.x}
+    found = [n.name for n in build(seed.y, names).nodes if n.kind == "leaf"]
+    assert found == ["w = weight", "_x"]
+
+
+def test_a_leaf_and_a_constant_as_roots() -> None:
+    leaf = build(Tensor([1.0]), {})
+    assert [n.kind for n in leaf.nodes] == ["leaf"]
+    constant = build(Tensor([1.0], requires_grad=False), {})
+    assert constant.nodes[0].notes == ("requires_grad=False: there is no graph",)
+
+
+def test_a_long_chain_is_read_without_recursion_and_quickly() -> None:
+    leaf = Tensor([1.0])
+    node: Any = AccumulateGrad(leaf)
+    for _ in range(10_000):
+        node = Node("AddBackward0", ((node, 0),))
+    begun = time.process_time()
+    model = build(Tensor([1.0], node), {})
+    assert len(model.nodes) == 10_002
+    assert time.process_time() - begun < 5
+    assert graph_text(model).count("\n") < 500
+
+
+def test_values_that_fail_are_drawn() -> None:
+    class Broken(Tensor):
+        def numpy(self) -> Any:
+            raise OSError("gone")
+
+    assert build(Broken([1.0]), {}).nodes[0].value == "<unavailable: OSError>"
+
+
+def test_torch() -> None:
+    torch = pytest.importorskip("torch")
+    w, x = torch.tensor([1.0], requires_grad=True), torch.tensor([2.0], requires_grad=True)
+    a, b = w + x, w + 1
+    y = a * b
+    model = build(y, {"w": w, "x": x, "a": a, "b": b, "y": y})
+    lines = graph_text(model).split("\n")
+    assert lines[0] == "y → 2 leaves, 3 operations"
+    assert lines[1] == "y = a × b  MulBackward0  6.  f32 (1,)"
+    assert lines[5] == "└─ b = w + …  AddBackward0  2.  f32 (1,)"
+
+
+def test_nodes_with_several_outputs() -> None:
+    with tracing.traced():
+        x = nb.tensor([1.0, 2.0], requires_grad=True)
+        first, second = x.unbind()
+        y = first * second
+    model = build(y, {"x": x, "first": first, "second": second, "y": y})
+    assert {n.name for n in model.nodes if n.kind == "tensor"} == {"first", "second"}
+
+
+def test_untraced_graphs_have_names_only_where_variables_have() -> None:
+    x = nb.tensor(2.0, requires_grad=True)
+    y = (x * 3 + 1).exp()
+    model = build(y, {"x": x})
+    assert [n.name for n in model.nodes if n.kind in ("leaf", "output", "tensor")] == ["out", "x"]

@@ -1,0 +1,85 @@
+"""Values as text: PyTorch's style for small ones, a summary for the rest, never an error."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from nbautograd.viz import values
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (5, "5"),
+        (2.5, "2.5"),
+        (True, "True"),
+        (None, "None"),
+        (1 + 2j, "1+2j"),
+        (np.float32(5), "5."),
+        (np.float32([5]), "5."),
+        (np.float32([1, 2]), "[1., 2.]"),
+        (np.float32([-1, 2]), "[-1.,  2.]"),
+        (np.float32([0.1, 2]), "[0.1000, 2.0000]"),
+        (np.float32([1e-3, 2]), "[1.0000e-03, 2.0000e+00]"),
+        (np.array([1, 20]), "[ 1, 20]"),
+        (np.array([True, False]), "[ True, False]"),
+        (np.float32([[1, 2], [3, 4]]), "[[1., 2.],\n [3., 4.]]"),
+        (np.float32([np.nan, 1]), "[nan, 1.]"),
+        (np.float32([np.inf]), "inf"),
+        (np.complex64([1 + 2j]), "1.+2.j"),
+        (np.zeros((0, 3)), "[]"),
+        (np.zeros((8, 8)), "mean 0. · norm 0."),
+        (np.arange(100), "0 … 99"),
+        (np.full(50, np.nan), "50 NaN"),
+        (np.r_[np.ones(9), np.nan, np.inf], "1 NaN · 1 Inf · mean 1."),
+        (np.ones(20, bool), "100% True"),
+    ],
+)
+def test_text(value: object, shown: str) -> None:
+    assert values.text(value) == shown
+
+
+def test_inline_is_one_line() -> None:
+    assert values.inline(np.float32([[1, 2], [3, 4]])) == "[[1., 2.], [3., 4.]]"
+
+
+def test_an_object_that_cannot_be_read_is_drawn_all_the_same() -> None:
+    class Bad:
+        shape = (1,)
+
+        def __array__(self, *args: object, **kwargs: object) -> None:
+            raise OSError
+
+        def __repr__(self) -> str:
+            raise OSError
+
+    assert values.text(Bad()) == "<unavailable: OSError>"
+    assert values.nbytes(Bad()) == 0
+    assert values.is_finite(Bad())
+
+
+def test_small_tensors_are_written_as_torch_writes_them() -> None:
+    torch = pytest.importorskip("torch")
+
+    @given(st.lists(st.floats(width=32), min_size=2, max_size=4))
+    def check(numbers: list[float]) -> None:
+        tensor = torch.tensor(numbers)
+        shown = repr(tensor).removeprefix("tensor(").removesuffix(")")
+        assert values.inline(tensor) == " ".join(shown.split("\n"))
+
+    check()
+
+
+def test_torch_tensors_are_read_without_warnings() -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.ones(2, requires_grad=True) * 2
+    assert values.text(x) == "[2., 2.]"
+    assert values.text(torch.tensor([1.0], dtype=torch.bfloat16)) == "1."
+    assert values.text(torch.tensor([1 + 1j]).conj()) == "1.-1.j"
+
+
+def test_huge_arrays_are_sampled() -> None:
+    huge = np.broadcast_to(np.float32(2), (10_000, 100_000))
+    assert values.text(huge) == "mean 2. · norm 6.32e+04"
