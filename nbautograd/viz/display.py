@@ -18,6 +18,7 @@ class Locator:
         self.shell = shell
 
     def __call__(self, filename: str, lineno: int) -> tuple[str, str]:
+        """What the cell is called, and the text of the line."""
         cells = getattr(getattr(self.shell, "compile", None), "_filename_map", {})
         number = cells.get(filename)
         label = filename.rpartition("/")[2] if number is None else f"In [{number}]"
@@ -35,6 +36,7 @@ class TensorFormatter:
         self.shell = shell
 
     def __call__(self, tensor: Any) -> str | None:
+        """The HTML, or None for a tensor that has no graph."""
         if tensor.grad_fn is None:
             return None
         text = f"<pre>{escape(repr(tensor), limit=20_000)}</pre>"

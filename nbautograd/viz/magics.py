@@ -21,6 +21,8 @@ __all__ = ["AutogradMagics", "load", "unload"]
 class AutogradMagics(Magics):
     """Pictures of the expressions of a notebook."""
 
+    shell: Any
+
     @magic_arguments()
     @argument("--top-to-bottom", "-t", action="store_true", help="draw from top to bottom instead of left to right")
     @argument("--no-values", action="store_true", help="leave the numbers out")
@@ -113,7 +115,7 @@ class _Loaded:
     def undo(self, shell: Any) -> None:
         """Put everything back."""
         tracing.switch(self.tracing)
-        Places.locate = staticmethod(self.locate)  # type: ignore[assignment]
+        Places.locate = staticmethod(self.locate)
         self.formatter.pop(Tensor, None)
         if self.former is not None:
             self.formatter.for_type(Tensor, self.former)
