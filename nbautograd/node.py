@@ -167,7 +167,7 @@ class Node:
         values = {name: getattr(self, name) for name in self.saved}
         if any(value is FREED for value in values.values()):
             self.raise_freed()
-        return {name: value for name, value in values.items() if value is not None}
+        return {name.removeprefix("s_"): value for name, value in values.items() if value is not None}
 
     def raise_freed(self) -> NoReturn:
         """Say that the saved tensors are gone, and what to do."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import sys
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +20,7 @@ from nbautograd.viz.svg import draw, label_size, measure
 
 __all__ = ["Animation", "Picture", "Recording", "animate", "graph", "record"]
 
-DRAWN = 600  # nodes; a larger graph is shown as text
+DRAWN = 3000  # boxes; more than that is shown as text
 
 
 WIDE = 1400  # pixels, from which on a graph is drawn from top to bottom if that is better to read
@@ -42,12 +44,19 @@ def arrange(
 class Picture:
     """A graph, drawn. The last line of a cell shows it; ``save`` writes a file."""
 
-    def __init__(self, model: GraphModel, direction: str | None = None) -> None:
-        self.model, self.direction = model.plain(), direction
+    def __init__(self, model: GraphModel, direction: str | None = None, engine: str = "own") -> None:
+        if engine not in ("own", "dot"):
+            raise ValueError(f"engine must be 'own' or 'dot', got {engine!r}")
+        self.model, self.direction, self.engine = model.plain(), direction, engine
 
     @property
     def svg(self) -> str:
-        """The drawing."""
+        """The drawing.
+
+        :raises RuntimeError: ``engine="dot"`` and Graphviz is not installed, or fails.
+        """
+        if self.engine == "dot":
+            return export.dot_svg(self.model, self.direction or "LR")
         return draw(self.model, arrange(self.model, measure(self.model), self.direction), description=self.text)
 
     @property
@@ -203,22 +212,36 @@ def static_html(svg: str, label: str, words: str, rows: list[tuple[str, ...]] | 
     )
 
 
+def _callers_names() -> Mapping[str, Any]:
+    """The variables of the code that called this package, as they are when they are looked at."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+        "nbautograd",
+        "contextlib",
+    ):
+        frame = frame.f_back
+    return ChainMap(frame.f_locals, frame.f_globals)
+
+
 def graph(
     *tensors: Any,
     namespace: Mapping[str, Any] | None = None,
     direction: str | None = None,
     values: bool = True,
     resolve: Resolve | None = None,
+    engine: str = "own",
 ) -> Picture:
     """The graph that made these tensors.
 
-    :param namespace: variables whose names are to be shown, as ``globals()``.
+    :param namespace: variables whose names are to be shown; by default those where this is called.
     :param direction: ``LR``, from left to right; ``TB``, from top to bottom; None: from left to right unless that is
         too wide to be read.
     :param values: whether values are shown, or only shapes.
+    :param resolve: tells the cell of a line of code; by default as the extension does.
+    :param engine: ``own``, or ``dot`` for Graphviz's layout, where that is installed.
     """
-    model = build(list(tensors), namespace, resolve=resolve)
-    return Picture(model if values else model.without_values(), direction)
+    model = build(list(tensors), namespace or _callers_names(), resolve=resolve)
+    return Picture(model if values else model.without_values(), direction, engine)
 
 
 def animate(
@@ -236,6 +259,7 @@ def animate(
 
     An error that ends the pass is raised as usual; its traceback says so, and ``error.animation`` is the picture.
     """
+    namespace = namespace or _callers_names()
     model = build(tensor, namespace, resolve=resolve)
     recorder = Recorder(model, namespace=namespace, resolve=resolve)
 
@@ -278,7 +302,7 @@ def record(
 
     The recording is complete when the block ends; after an error it holds what ran until then.
     """
-    recorder = Recorder(namespace=namespace, resolve=resolve)
+    recorder = Recorder(namespace=namespace or _callers_names(), resolve=resolve)
     recording = Recording(recorder.timeline(), direction)
     try:
         with protocol.observe(recorder):

@@ -12,15 +12,32 @@ __all__ = ["Locator", "TensorFormatter"]
 
 
 class Locator:
-    """Tells the cell of a line of code: called with a file name and a line number, answers ``("In [3]", text)``."""
+    """Tells the cell of a line of code: called with a file name and a line number, answers ``("In [3]", text)``.
+
+    The number is the shell's own. Where cells leave no history (as under nbval) that number stands still, and cells are
+    counted from the one that loaded the extension; so if that is the first, a notebook run from top to bottom shows the
+    same numbers everywhere.
+    """
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
+        self.count = max(1, shell.execution_count - 1)
+        self.uncounted: dict[str, int] = {}  # cells that left no history, by the file name of their code
+
+    def before_cell(self, info: Any) -> None:
+        """Note that a cell is about to run (IPython's event ``pre_run_cell``)."""
+        if info.silent or info.store_history or info.raw_cell is None:
+            return
+        self.count += 1
+        name_of = getattr(self.shell.compile, "get_code_name", None)
+        if name_of is not None:
+            code = getattr(info, "transformed_cell", None) or self.shell.transform_cell(info.raw_cell)
+            self.uncounted[name_of(info.raw_cell, code, self.shell.execution_count)] = self.count
 
     def __call__(self, filename: str, lineno: int) -> tuple[str, str]:
         """What the cell is called, and the text of the line."""
-        cells = getattr(getattr(self.shell, "compile", None), "_filename_map", {})
-        number = cells.get(filename)
+        counted = getattr(self.shell.compile, "_filename_map", {})
+        number = self.uncounted.get(filename) or counted.get(filename)
         label = filename.rpartition("/")[2] if number is None else f"In [{number}]"
         return label, linecache.getline(filename, lineno).strip()
 
@@ -41,7 +58,7 @@ class TensorFormatter:
             return None
         text = f"<pre>{escape(repr(tensor), limit=20_000)}</pre>"
         try:
-            picture = viz.graph(tensor, namespace=self.shell.user_ns, resolve=Locator(self.shell))
+            picture = viz.graph(tensor, namespace=self.shell.user_ns)
             drawn: str = picture._repr_mimebundle_().get("text/html", "")
             return text + drawn
         except Exception as error:  # any: see above

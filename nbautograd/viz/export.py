@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
@@ -176,4 +177,21 @@ def dot_svg(model: GraphModel, direction: str = "LR") -> str:
             raise RuntimeError(f"Graphviz took longer than {DOT_SECONDS} s") from None
     if process.returncode:
         raise RuntimeError(f"Graphviz failed: {clean(err.decode('utf-8', 'replace'))}")
-    return out.decode("utf-8")
+    return _drawable(out)
+
+
+_DRAWABLE = {"svg", "g", "path", "polygon", "polyline", "ellipse", "text", "title"}  # what dot draws with
+
+
+def _drawable(svg: bytes) -> str:
+    """Another program's SVG, with nothing in it but drawing: no links, no scripts, no comments."""
+    ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
+    root = ElementTree.fromstring(svg)
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag.rpartition("}")[2] not in _DRAWABLE:
+                parent.remove(child)
+        for name in list(parent.attrib):
+            if name.endswith("href") or name.startswith("on"):
+                del parent.attrib[name]
+    return ElementTree.tostring(root, encoding="unicode")

@@ -1,7 +1,7 @@
 r"""The formula of a gradient, as text in a node's class, turned into marks that a page or a text can show.
 
 Formulas are Python expressions over ``g`` (the gradient of the result), the inputs' names and ``result``. They are read
-with :mod:`ast` and never run. What comes out is plain JSON, a list of marks:
+with :mod:`ast` and never given to Python to run. What comes out is plain JSON, a list of marks:
 
 ``["i", name]`` an identifier, ``["n", number]``, ``["o", operator]``, ``["d", y, x]`` the derivative ∂y/∂x,
 ``["f", above, below]`` a fraction and ``["s", base, exponent]`` a power (of lists of marks).
@@ -10,12 +10,14 @@ with :mod:`ast` and never run. What comes out is plain JSON, a list of marks:
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import math
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from nbautograd.viz.escape import one_line
 
-__all__ = ["FORMULAS", "SYMBOLS", "Mark", "marks", "plain", "symbol_of"]
+__all__ = ["FORMULAS", "SYMBOLS", "Mark", "marks", "plain", "symbol_of", "value"]
 
 Mark = list[Any]
 
@@ -113,6 +115,48 @@ def plain(written: list[Mark]) -> str:
         else:
             parts.append(str(mark[1]))
     return "".join(parts)
+
+
+_FUNCTIONS: dict[str, Callable[..., float]] = {
+    "conj": lambda x: x, "times": lambda a, b: a * b, "ratio": lambda a, b: a / b, "zeros_of": lambda x: 0.0,
+    "where": lambda c, a, b: a if c else b, "exp": math.exp, "log": math.log, "sqrt": math.sqrt, "sin": math.sin,
+    "cos": math.cos, "tanh": math.tanh, "abs": abs,
+}  # fmt: skip
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.Pow: math.pow, ast.USub: operator.neg, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Lt: operator.lt,
+    ast.LtE: operator.le, ast.Eq: operator.eq, ast.NotEq: operator.ne,
+}  # fmt: skip
+
+
+def value(source: str, numbers: Mapping[str, float]) -> float | None:
+    """What a formula of single numbers comes to, so that no wrong equation is shown; None if that cannot be told.
+
+    >>> value("g * conj(other)", {"g": 2.0, "other": 3.0})
+    6.0
+    """
+    try:
+        return float(_value(ast.parse(source.strip(), mode="eval").body, numbers))
+    except (SyntaxError, ArithmeticError, ValueError, LookupError, TypeError, RecursionError, MemoryError):
+        return None
+
+
+def _value(tree: ast.expr, numbers: Mapping[str, float]) -> float:
+    if isinstance(tree, ast.Name):
+        return numbers[tree.id]
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, (int, float)):
+        return tree.value
+    if isinstance(tree, ast.UnaryOp):
+        return float(_OPERATORS[type(tree.op)](_value(tree.operand, numbers)))
+    if isinstance(tree, ast.BinOp):
+        return float(_OPERATORS[type(tree.op)](_value(tree.left, numbers), _value(tree.right, numbers)))
+    if isinstance(tree, ast.Compare) and len(tree.ops) == 1:
+        return float(_OPERATORS[type(tree.ops[0])](_value(tree.left, numbers), _value(tree.comparators[0], numbers)))
+    if isinstance(tree, ast.IfExp):
+        return _value(tree.body if _value(tree.test, numbers) else tree.orelse, numbers)
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and not tree.keywords:
+        return _FUNCTIONS[tree.func.id](*(_value(argument, numbers) for argument in tree.args))
+    raise LookupError(ast.unparse(tree))
 
 
 def _grouped(written: list[Mark]) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from nbautograd.viz.model import GraphModel
 
@@ -22,6 +23,7 @@ __all__ = ["Box", "Layout", "Point", "layout"]
 
 Point = tuple[float, float]
 Size = tuple[float, float]
+Area = tuple[float, float, float, float]  # left, top, right, bottom
 
 BREADTH_GAP = 20.0  # between two boxes of one layer
 BEND_GAP = 14.0  # beside a line that passes
@@ -255,7 +257,7 @@ class _Drawing:
         self.breadth = [0.0] * self.total
         gaps = [self.stack_row(row) for row in self.rows]
         pull = self.pulls()
-        rounds = self.effort(20, 10, 6)
+        rounds = self.effort(14, 8, 6)
         for step in range(rounds):
             both = step >= rounds // 2
             for r in range(len(self.rows)) if step % 2 else reversed(range(len(self.rows))):
@@ -332,10 +334,16 @@ class _Drawing:
                 low = max((self.breadth[before[v]] + lower[v] for v in chain if before[v] >= 0), default=-float("inf"))
                 high = min((self.breadth[after[v]] - upper[v] for v in chain if after[v] >= 0), default=float("inf"))
                 if low <= high + 1e-6:
-                    mean = sum(self.breadth[v] for v in chain) / len(chain)
+                    mean = self.wish(chain)
                     place = min(max(mean, low), high)
                     for v in chain:
                         self.breadth[v] = place
+
+    def wish(self, chain: list[int]) -> float:
+        """Where a chain wants to be: a trunk as near as can be to the nodes that it serves, others where they are."""
+        served = [u for v in chain for u in self.after[v] if u < self.count] if chain[0] >= self.count else []
+        members = served or chain
+        return sum(self.breadth[v] for v in members) / len(members)
 
     def chains(self) -> list[list[int]]:
         """Paths that should be straight: trunks, and from each node on to the one that has it as its main input."""
@@ -496,6 +504,8 @@ def isotonic(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[f
 # -- labels -----------------------------------------------------------------------
 
 _TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
+_CELL = 80.0  # of the grid in which obstacles are looked up
+_SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1))
 _CROWDED = 250  # labels from which on they are simply put in the middle
 
 
@@ -514,36 +524,66 @@ def _label_spots(
     routes: Mapping[str, tuple[Point, ...]], labels: Mapping[str, Size], boxes: Mapping[str, Box], across: bool
 ) -> dict[str, Point]:
     """A place beside each labelled line where it covers as little as possible of boxes, lines and other labels."""
+    if not labels:
+        return {}
     if len(labels) > _CROWDED:
         middles = {key: curve_point(routes[key], 0.5, across) for key in labels}
         return {key: (x, round(y - 10, 1)) for key, (x, y) in middles.items()}
-    taken = [(b.x, b.y, b.x + b.width, b.y + b.height, 1.0) for b in boxes.values()]
-    for line in routes.values():
-        for i in range(13):
-            x, y = curve_point(line, i / 12, across)
-            taken.append((x - 2, y - 2, x + 2, y + 2, 4.0))
+    taken = _Obstacles()
+    for b in boxes.values():
+        taken.add((b.x, b.y, b.x + b.width, b.y + b.height), 1.0)
+    for point in dict.fromkeys(point for line in routes.values() for point in _samples(line, across)):
+        taken.add((point[0] - 2, point[1] - 2, point[0] + 2, point[1] + 2), 4.0)
     spots = {}
     for key, (w, h) in labels.items():
         best, least = (0.0, 0.0), float("inf")
-        near = [t for t in taken if _overlap(_reach(routes[key], w, h), t)]
+        beside, above = w / 2 + 5, h / 2 + 4
         for t in _TRIES:
             x, y = curve_point(routes[key], t, across)
-            for dx, dy in ((0, -h / 2 - 4), (0, h / 2 + 4), (w / 2 + 5, 0), (-w / 2 - 5, 0)):
-                area = (x + dx - w / 2, y + dy - h / 2, x + dx + w / 2, y + dy + h / 2)
-                cost = sum(_overlap(area, other) * other[4] for other in near) + 9 * abs(t - 0.5)
+            for dx, dy in _SIDES:
+                middle = x + dx * beside, y + dy * above
+                area = (middle[0] - w / 2, middle[1] - h / 2, middle[0] + w / 2, middle[1] + h / 2)
+                cost = taken.covered(area) + 9 * abs(t - 0.5)
                 if cost < least - 1e-9:
-                    best, least = (x + dx, y + dy), cost
+                    best, least = middle, cost
         spots[key] = round(best[0], 1), round(best[1], 1)
-        taken.append((best[0] - w / 2, best[1] - h / 2, best[0] + w / 2, best[1] + h / 2, 3.0))
+        taken.add((best[0] - w / 2, best[1] - h / 2, best[0] + w / 2, best[1] + h / 2), 3.0)
     return spots
 
 
-def _reach(line: Sequence[Point], w: float, h: float) -> tuple[float, float, float, float]:
-    """The area in which a label of this size can come to lie beside the end of a line."""
+class _Obstacles:
+    """Rectangles that labels should not cover, in a grid."""
+
+    def __init__(self) -> None:
+        self.cells: dict[tuple[int, int], list[tuple[Area, float]]] = {}
+
+    def _touched(self, area: Area) -> list[tuple[int, int]]:
+        columns = range(int(area[0] // _CELL), int(area[2] // _CELL) + 1)
+        rows = range(int(area[1] // _CELL), int(area[3] // _CELL) + 1)
+        return [(column, row) for column in columns for row in rows]
+
+    def add(self, area: Area, weight: float) -> None:
+        """One more; covering it costs its weight for each square pixel."""
+        for cell in self._touched(area):
+            self.cells.setdefault(cell, []).append((area, weight))
+
+    def covered(self, area: Area) -> float:
+        """What covering this area costs."""
+        found = {known for cell in self._touched(area) for known in self.cells.get(cell, ())}
+        return sum(_overlap(area, other) * weight for other, weight in sorted(found))
+
+
+def _samples(line: Sequence[Point], across: bool) -> list[Point]:
+    """Points along a line, near enough to each other that no text slips between."""
     (x0, y0), (x1, y1) = line[-3], line[-2]
-    return min(x0, x1) - w - 9, min(y0, y1) - h - 9, max(x0, x1) + w + 9, max(y0, y1) + h + 9
+    count = min(int((abs(x1 - x0) + abs(y1 - y0)) / 7) + 2, 80)
+    points = [curve_point(line, i / count, across) for i in range(count + 1)]
+    for (ax, ay), (bx, by) in pairwise(line[:-2]):
+        steps = min(int((abs(bx - ax) + abs(by - ay)) / 9) + 1, 60)
+        points += [(ax + (bx - ax) * i / steps, ay + (by - ay) * i / steps) for i in range(steps + 1)]
+    return [(round(x), round(y)) for x, y in points]
 
 
-def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> float:
+def _overlap(a: Area, b: Area) -> float:
     across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
     return across * down if across > 0 and down > 0 else 0.0

@@ -26,6 +26,7 @@ class AutogradMagics(Magics):
     @magic_arguments()
     @argument("--top-to-bottom", "-t", action="store_true", help="draw from top to bottom instead of left to right")
     @argument("--no-values", action="store_true", help="leave the numbers out")
+    @argument("--dot", action="store_true", help="let Graphviz lay the graph out, where it is installed")
     @argument("expression", nargs="*", help="a tensor, or an expression that gives one or several")
     @line_magic
     def graph(self, line: str) -> Any:
@@ -35,9 +36,9 @@ class AutogradMagics(Magics):
         return viz.graph(
             *tensors,
             namespace=self.shell.user_ns,
-            direction="TB" if options.top_to_bottom else "LR",
+            direction="TB" if options.top_to_bottom else None,
             values=not options.no_values,
-            resolve=Locator(self.shell),
+            engine="dot" if options.dot else "own",
         )
 
     @magic_arguments()
@@ -64,7 +65,6 @@ class AutogradMagics(Magics):
             create_graph=options.create_graph,
             inputs=inputs,
             namespace=self.shell.user_ns,
-            resolve=Locator(self.shell),
         )
 
     def _tensors(self, magic: str, expression: str, most: int | None = None) -> tuple[Any, ...]:
@@ -109,13 +109,15 @@ class _Loaded:
         self.magics = {name: shell.magics_manager.magics["line"].get(name) for name in ("graph", "backward")}
         shell.register_magics(AutogradMagics)
         self.tracing = tracing.switch(True)
-        self.locate = Places.locate
-        Places.locate = Locator(shell)
+        self.former_places = Places.locate
+        self.locator = Places.locate = Locator(shell)
+        shell.events.register("pre_run_cell", self.locator.before_cell)
 
     def undo(self, shell: Any) -> None:
         """Put everything back."""
         tracing.switch(self.tracing)
-        Places.locate = staticmethod(self.locate)
+        Places.locate = staticmethod(self.former_places)
+        shell.events.unregister("pre_run_cell", self.locator.before_cell)
         self.formatter.pop(Tensor, None)
         if self.former is not None:
             self.formatter.for_type(Tensor, self.former)

@@ -7,12 +7,12 @@ else a node tells (``trace``, ``symbol``, ``formulas``, ``saved_values``) is use
 
 from __future__ import annotations
 
-import linecache
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import PurePath
 from typing import Any
 
+from nbautograd.protocol import Places
 from nbautograd.viz import formulas, values
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.formulas import Mark
@@ -22,6 +22,8 @@ __all__ = ["Edge", "Formula", "GraphModel", "Handles", "Node", "Resolve", "Saved
 Resolve = Callable[[str, int], tuple[str, str]]
 """(filename, line number) -> (a label such as ``In [3]``, the text of the line)."""
 
+MOST = 600  # nodes of a graph that is read whole; of a larger one the part nearest to the roots
+NEAREST = 250
 SMALL = 8  # up to so many operations, every intermediate result gets its own box
 INFIX = "+−×÷@"
 
@@ -159,18 +161,16 @@ class GraphModel:
         }
 
 
-def build(roots: Any, namespace: Mapping[str, Any] | None = None, *, resolve: Resolve | None = None) -> GraphModel:
+def build(
+    roots: Any, namespace: Mapping[str, Any] | None = None, *, resolve: Resolve | None = None, most: int = MOST
+) -> GraphModel:
     """The graph that made ``roots``: a tensor, several, or pairs (node, which of its outputs).
 
     :param namespace: variables whose names are to be shown, as ``globals()``.
     :param resolve: says what a file name and a line number are called and what stands there.
+    :param most: a graph of more nodes is cut to the part nearest to the roots, so that even a million answer at once.
     """
-    return _Builder(roots, namespace or {}, resolve or source_line).model()
-
-
-def source_line(filename: str, lineno: int) -> tuple[str, str]:
-    """The file's name without its folder, and the line from ``linecache``."""
-    return PurePath(filename).name, linecache.getline(filename, lineno).strip()
+    return _Builder(roots, namespace or {}, resolve or Places.locate, most).model()
 
 
 # -- reading foreign objects -----------------------------------------------------------------------
@@ -242,7 +242,7 @@ class _Names:
 class _Builder:
     """Walks the graph once, without recursion, and writes the model down in the order of the walk."""
 
-    def __init__(self, roots: Any, namespace: Mapping[str, Any], resolve: Resolve) -> None:
+    def __init__(self, roots: Any, namespace: Mapping[str, Any], resolve: Resolve, most: int) -> None:
         several = isinstance(roots, (list, tuple)) and not (len(roots) == 2 and isinstance(roots[1], int))
         self.roots = [_root(root) for root in (roots if several else [roots])]
         self.names, self.resolve = _Names(namespace), resolve
@@ -252,19 +252,41 @@ class _Builder:
         self.next: dict[Any, tuple[tuple[Any, int], ...]] = {}
         self.made: dict[tuple[Any, int], str] = {}  # (node, output) -> id of the box that stands for the result
         self.shown: dict[tuple[Any, int], str] = {}  # (node, output) -> what it is called in formulas
-        self.walk()
+        self.cut = not self.walk(most)
+        if self.cut:
+            self.walk_near(min(NEAREST, most))
+        self.find_uses()
 
-    def walk(self) -> None:
-        """Find all nodes; dictionaries keep them alive and in order, as PyTorch makes its wrappers on demand."""
+    def walk(self, most: int) -> bool:
+        """Find all nodes; dictionaries keep them alive and in order, as PyTorch makes its wrappers on demand.
+
+        False if there are too many.
+        """
         stack = [node for node, _, _ in reversed(self.roots) if node is not None]
         while stack:
             node = stack.pop()
             if node in self.next:
                 continue
+            if len(self.next) >= most:
+                return False
             edges = self.next[node] = tuple(_attribute(node, "next_functions") or ())
             stack += [to for to, _ in reversed(edges) if to is not None and to not in self.next]
+        return True
+
+    def walk_near(self, most: int) -> None:
+        """Find the nodes that are the fewest steps from the roots."""
+        self.next.clear()
+        waiting = deque(node for node, _, _ in self.roots if node is not None)
+        while waiting and len(self.next) < most:
+            node = waiting.popleft()
+            if node not in self.next:
+                edges = self.next[node] = tuple(_attribute(node, "next_functions") or ())
+                waiting += [to for to, _ in edges if to is not None and to not in self.next]
+
+    def find_uses(self) -> None:
+        """Which outputs of the found nodes are used by others of them."""
         self.ops = [node for node in self.next if _attribute(node, "variable") is None]
-        self.used = {edge for edges in self.next.values() for edge in edges if edge[0] is not None}
+        self.used = {edge for edges in self.next.values() for edge in edges if edge[0] in self.next}
 
     def model(self) -> GraphModel:
         self.name_results()
@@ -451,8 +473,10 @@ class _Builder:
         """Edges into an operation, with a box for each constant among its arguments."""
         key = self.handles.ops[node]
         for slot, (to, index) in enumerate(self.next[node]):
-            if to is not None:
+            if to in self.next:
                 self.link(self.made[to, index], key, slot, "flow")
+            elif to is not None:
+                self.link(self.add(Node(self.new_id(), "constant", "⋯ more")), key, slot, "constant")
         for operand in self._constants(node):
             self.link(self._constant(operand), key, -1 if operand.slot is None else operand.slot, "constant")
 
@@ -509,8 +533,8 @@ class _Builder:
         """What is in a slot, by the name under which the picture shows it."""
         edges = self.next[node]
         to, index = edges[slot] if slot < len(edges) else (None, 0)
-        if to is None:
-            return ""
+        if to not in self.next:
+            return "" if to is None else "…"
         variable = _attribute(to, "variable")
         if variable is None:
             return self.shown[to, index]

@@ -10,6 +10,7 @@ row of a leaf), and the accumulation into ``.grad``, across passes (its *.grad* 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -412,12 +413,15 @@ class Recorder:
             numbers = ""
             texts = dict(node.operands)
             if incoming:
-                texts["g"] = incoming[0][1].rpartition("= ")[2]
+                texts["g"] = incoming[0][1].rpartition("= ")[2].rpartition("→ ")[2]
             if all(_is_number(text) for text in (sent, texts.get("g", ""))):
                 known = {name: [["n", _signed(text)]] for name, text in texts.items() if _is_number(text)}
                 put_in = formulas.marks(formula.source, known)
                 written = formulas.plain(put_in)
-                if not _names_left(put_in) and written != sent:
+                amounts = {name: float(text) for name, text in texts.items() if _is_number(text)}
+                result = formulas.value(formula.source, amounts)
+                right = result is not None and math.isclose(result, float(sent), rel_tol=2e-3, abs_tol=1e-4)
+                if right and not _names_left(put_in) and written != sent:
                     numbers = f"{written} = {sent}"
             found.append(Equation(formula.marks, formula.text, numbers))
         return found
@@ -430,6 +434,9 @@ class Recorder:
         before, after = values.inline(event.before), values.inline(event.after)
         changed = "" if event.before is None or event.after is None or before == after else f": {before} → {after}"
         self.open = replace(self.open, notes=(*self.open.notes, f"{what} ran{changed}"))
+        if changed and len(self.open.receives) == 1:  # what the formula gets is what the hook made of it
+            name, came = self.open.receives[0]
+            self.open = replace(self.open, receives=((name, f"{came} → {values.text(event.after)}"),))
 
     def _on_Accumulated(self, event: protocol.Accumulated) -> None:  # noqa: N802
         key = self._key(event.node)
@@ -509,7 +516,7 @@ class Recorder:
         frame, self.open = self.open, None
         if event.error is None:
             return
-        what = f"{type(event.error).__name__}: {one_line(event.error)}"
+        what = f"{type(event.error).__name__}: {one_line(event.error, 500)}"
         base = frame if frame is not None else Frame("error", self.scene, self.passes, "backward")
         self._emit(
             replace(

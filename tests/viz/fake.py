@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,13 +59,13 @@ class Node:
 class Mul(Node):
     symbol = "×"
     inputs = ("input", "other")
-    formulas = {"input": "g * conj(other)", "other": "g * conj(input)"}
+    formulas: ClassVar = {"input": "g * conj(other)", "other": "g * conj(input)"}
 
 
 class Add(Node):
     symbol = "+"
     inputs = ("input", "other")
-    formulas = {"input": "g", "other": "g"}
+    formulas: ClassVar = {"input": "g", "other": "g"}
 
 
 @dataclass(eq=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 pytest.importorskip("IPython", reason="the extension needs IPython")
@@ -57,6 +59,12 @@ def test_graph_of_an_expression_and_of_several(shell):
     assert "SumBackward0" in repr(run(shell, "%graph (w * x).sum()"))
     assert "AddBackward0" in repr(run(shell, "%graph a, b"))
     assert run(shell, "%graph -t --no-values y").svg
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graph_by_graphviz(shell):
+    svg = run(shell, "%graph --dot y").svg
+    assert "MulBackward0" in svg and "href" not in svg and "<!--" not in svg
 
 
 def test_backward_accumulates_and_plays(shell):

@@ -72,9 +72,21 @@ def test_a_long_chain_is_read_without_recursion_and_quickly() -> None:
     for _ in range(10_000):
         node = Node("AddBackward0", ((node, 0),))
     begun = time.process_time()
-    model = build(Tensor([1.0], node), {})
-    assert len(model.nodes) == 10_002
+    assert len(build(Tensor([1.0], node), {}, most=20_000).nodes) == 10_002
     assert time.process_time() - begun < 5
+
+
+def test_of_a_huge_graph_the_part_nearest_to_the_root_is_drawn() -> None:
+    x = nb.tensor(1.0, requires_grad=True)
+    y = x
+    for _ in range(100_000):
+        y = y * x
+    begun = time.process_time()
+    model = build(y, {"x": x, "y": y})
+    assert time.process_time() - begun < 0.5
+    assert 250 <= len(model.nodes) < 600
+    assert [n.name for n in model.nodes if n.kind == "leaf"] == ["x"]
+    assert "⋯ more" in {n.name for n in model.nodes}
     assert graph_text(model).count("\n") < 500
 
 

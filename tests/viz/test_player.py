@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("playwright", reason="needs playwright")
+from playwright import sync_api as playwright
 from playwright.sync_api import expect
 
 from nbautograd.viz.api import Recording

@@ -121,7 +121,28 @@ def test_hooks_are_told() -> None:
     recorder(protocol.HookCalled(seed.mul, "tensor", np.float32([1]), np.float32([2])))
     for event in events[2:]:
         recorder(event)
-    assert recorder.timeline().frames[1].notes == ("tensor hook ran: 1. → 2.",)
+    step = recorder.timeline().frames[1]
+    assert step.notes == ("tensor hook ran: 1. → 2.",)
+    assert step.receives == (("∂y/∂y", "1. → 2."),)
+
+
+def test_no_equation_is_shown_that_does_not_hold() -> None:
+    """A hook on the node itself changes what it sends, so the numbers no longer follow from the formula."""
+    seed = Seed()
+    recorder = Recorder(build(seed.y, seed.names))
+    one, nine = np.float32([1]), np.float32([9])
+    recorder(protocol.PassStarted(((seed.mul, 0),), (one,), False, False))
+    recorder(protocol.NodeStarted(seed.mul, (one,)))
+    recorder(protocol.EdgeSent(seed.mul, 0, seed.add_a, 0, nine, nine))
+    recorder(protocol.NodeFinished(seed.mul, False))
+    assert [equation.numbers for equation in recorder.timeline().frames[1].equations] == [""]
+
+
+def test_a_hook_on_a_tensor_changes_what_its_node_gets() -> None:
+    y, names = ours()
+    y.register_hook(lambda g: g * 2)
+    step = viz.animate(y, namespace=names).timeline.frames[1]
+    assert [equation.numbers for equation in step.equations] == ["2. · 2. = 4.", "2. · 3. = 6."]
 
 
 # -- real engines ------------------------------------------------------------------------------------------------------
