@@ -124,32 +124,37 @@ def write(path: str | Path, content: str) -> Path:
 
 
 def to_dot(model: GraphModel, direction: str = "LR") -> str:
-    """The graph in Graphviz's language; every label is quoted text, never markup, and ids are our own."""
-    lines = [
-        "digraph autograd {",
-        f'  rankdir={"LR" if direction == "LR" else "TB"}; bgcolor="white"; node [fontname="Helvetica", fontsize=11];',
-        '  edge [color="#8c98a4", arrowsize=0.7];',
-    ]
-    shapes = {"op": 'box, style="rounded,filled", fillcolor="#f6f8fa"', "constant": "plaintext"}
+    """The graph in Graphviz's language; every label is text, never markup, and ids are our own."""
+    import graphviz  # takes a while to import, and most never need it
+
+    drawn = graphviz.Digraph("autograd", graph_attr={"rankdir": direction, "bgcolor": "white"})
+    drawn.attr("node", fontname="Helvetica", fontsize="11", shape="box", style="filled")
+    drawn.attr("edge", color="#8c98a4", arrowsize="0.7")
     fills = {"leaf": "#eaf3fd", "output": "#f4efff", "tensor": "#ffffff"}
     for node in model.nodes:
-        shape = shapes.get(node.kind) or f'box, style=filled, fillcolor="{fills[node.kind]}"'
-        lines.append(f'  {node.id} [shape={shape}, label="{_dot_label(node)}"];')
-    lines += [f"  {edge.src} -> {edge.dst};" for edge in model.edges]
-    return "\n".join([*lines, "}"]) + "\n"
+        looks = {"fillcolor": fills.get(node.kind, "#f6f8fa")}
+        if node.kind == "op":
+            looks["style"] = "rounded,filled"
+        elif node.kind == "constant":
+            looks = {"shape": "plaintext", "style": ""}
+        drawn.node(node.id, label=_dot_label(node), **looks)
+    for edge in model.edges:
+        drawn.edge(edge.src, edge.dst)
+    return str(drawn.source)
 
 
 def _dot_label(node: Node) -> str:
     parts = [node.symbol, node.name, node.value, f"{node.dtype} {node.shape}".strip()]
     if node.kind == "leaf":
         parts.append(f".grad {node.grad}")
-    return "\\n".join(_dot_text(part) for part in parts if part)
+    return "\\n".join(_dot_text(line) for part in parts if part for line in clean(part).split("\n"))
 
 
 def _dot_text(text: str) -> str:
-    """Text for a quoted Graphviz string: a backslash or a quote in it means itself."""
-    shown = clean(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Text for a label: a backslash means itself, and angle brackets are never markup."""
+    import graphviz
+
+    return str(graphviz.escape(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")))
 
 
 def dot_svg(model: GraphModel, direction: str = "LR") -> str:

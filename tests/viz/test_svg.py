@@ -113,7 +113,9 @@ def test_hostile_texts_in_dot(name: str) -> None:
     source = viz.graph(root, namespace=names).dot
     for line in source.split("\n"):
         if "label=" in line:
-            assert re.fullmatch(r'  n\d+ \[shape=[^\]]*, label="(?:[^"\\]|\\.)*"\];', line)
+            quoted = r'"(?:[^"\\]|\\.)*"'
+            assert re.fullmatch(rf"\tn\d+ \[(?:\w+=(?:{quoted}|\w+) ?)+\]", line), line
+            assert re.search(rf"label=(?:{quoted}|\w+)[ \]]", line), line
 
 
 def test_dot_draws_it() -> None:
