@@ -417,7 +417,7 @@ export function mount(place, data, hooks = {}) {
   function tell(state) {
     const text = state.frame ? state.frame.caption || state.frame.title : "Before the backward pass.";
     const label = history.scenes[scene]?.label || data.label;
-    count.textContent = `${label} · step ${index} of ${last}`;
+    count.textContent = `step ${index} of ${last} · ${label}`;
     count.title = count.textContent;
     slider.value = index;
     slider.style.setProperty("--nb-part", `${last ? (100 * index) / last : 0}%`);
