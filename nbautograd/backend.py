@@ -146,11 +146,6 @@ def device_of(array: Any) -> device:
     return of(array).place(array)
 
 
-def is_array(value: Any) -> bool:
-    """Whether ``value`` is an array of a backend that is in use."""
-    return value.__class__ in _BY_CLASS
-
-
 def fetch(array: Any) -> np.ndarray[Any, Any]:
     """The array's values as a NumPy array on the host (the array itself when it is one)."""
     return of(array).fetch(array)

@@ -90,8 +90,8 @@ class Declaration:
 
     # -- the function ------------------------------------------------------------------------------------------------
 
-    def compile(self) -> Callable[..., Any]:
-        """Put the compiled code into the function and its operator twin; return the function."""
+    def compile(self) -> None:
+        """Put the compiled code into the function and its operator twin."""
         source = {traced: "\n".join(_Writer(self, traced).lines()) for traced in (False, True)}
         names = self._names()
         for traced, text in source.items():
@@ -107,8 +107,6 @@ class Declaration:
                 if self.rest is not None:
                     function.__kwdefaults__[self.rest] = None
         self.use_code(tracing.is_on())
-        compiled: Callable[..., Any] = self.function
-        return compiled
 
     def use_code(self, traced: bool) -> None:
         """Switch between the traced and the plain code, if the operation has been compiled at all."""
@@ -232,30 +230,19 @@ def alias(**names: Callable[..., Any]) -> None:
 
 
 def _first_call(*args: Any, **kwargs: Any) -> Any:
-    return OP.compile_for(STUB)(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821 - globals of each stub
+    """The code of every stub: OP and STUB are globals of the stub's own."""
+    OP.compile()  # type: ignore[name-defined]  # noqa: F821
+    return STUB(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821 - which is a stub no more
 
 
 def _stub(declaration: Declaration) -> Any:
     body = declaration.body
-    scope = {"OP": _Compiler(declaration), "__name__": body.__module__, "__builtins__": __builtins__}
+    scope = {"OP": declaration, "__name__": body.__module__, "__builtins__": __builtins__}
     stub: Any = types.FunctionType(_first_call.__code__, scope, declaration.name)
     scope["STUB"] = stub
     stub.__qualname__, stub.__doc__, stub.__module__ = declaration.name, body.__doc__, body.__module__
     stub.__wrapped__ = body  # for help() and inspect.signature()
     return stub
-
-
-class _Compiler:
-    """What a stub calls: compiles the operation, then answers with the stub, which is a stub no more."""
-
-    __slots__ = ("declaration",)
-
-    def __init__(self, declaration: Declaration) -> None:
-        self.declaration = declaration
-
-    def compile_for(self, stub: Callable[..., Any]) -> Callable[..., Any]:
-        self.declaration.compile()
-        return stub
 
 
 def _inplace(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -277,8 +264,8 @@ class _Writer:
         self.op = declaration
         self.traced = traced
         self.arrays = {name: f"a{i}" for i, name in enumerate(declaration.tensors)}
-        self.differentiable = [name for name in declaration.tensors if name in declaration.formulas]
-        self.edges = {name: f"f{i}" for i, name in enumerate(self.differentiable)}
+        differentiable = [name for name in declaration.tensors if name in declaration.formulas]
+        self.edges = {name: f"f{i}" for i, name in enumerate(differentiable)}
 
     def lines(self) -> list[str]:
         op = self.op

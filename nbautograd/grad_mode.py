@@ -9,7 +9,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
 __all__ = ["enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 
@@ -74,7 +74,23 @@ class _Mode:
         return wrapper  # type: ignore[return-value]
 
 
-class no_grad(_Mode):  # noqa: N801 - PyTorch's name
+class _Fixed(_Mode):
+    """A mode that is known from the class, so that ``@no_grad`` without parentheses can decorate too."""
+
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
+    @overload
+    def __new__(cls, function: None = None) -> Self: ...
+    def __new__(cls, function: Any = None) -> Any:
+        """A context manager, or the decorated function where one is given."""
+        self = super().__new__(cls)
+        if function is None:
+            return self
+        self.__init__()  # type: ignore[misc]
+        return self(function)
+
+
+class no_grad(_Fixed):  # noqa: N801 - PyTorch's name
     """Do not record operations: results have no ``grad_fn`` and do not require grad.
 
     >>> import nbautograd as torch
@@ -86,20 +102,8 @@ class no_grad(_Mode):  # noqa: N801 - PyTorch's name
 
     mode = False
 
-    @overload
-    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
-    @overload
-    def __new__(cls, function: None = None) -> no_grad: ...
-    def __new__(cls, function: Any = None) -> Any:
-        """``@no_grad`` without parentheses decorates too."""
-        self = super().__new__(cls)
-        if function is None:
-            return self
-        self.__init__()  # type: ignore[misc]
-        return self(function)
 
-
-class enable_grad(_Mode):  # noqa: N801 - PyTorch's name
+class enable_grad(_Fixed):  # noqa: N801 - PyTorch's name
     """Record operations again inside ``no_grad``.
 
     >>> import nbautograd as torch
@@ -110,14 +114,6 @@ class enable_grad(_Mode):  # noqa: N801 - PyTorch's name
     """
 
     mode = True
-
-    def __new__(cls, function: Any = None) -> Any:
-        """``@enable_grad`` without parentheses decorates too."""
-        self = super().__new__(cls)
-        if function is None:
-            return self
-        self.__init__()  # type: ignore[misc]
-        return self(function)
 
 
 class set_grad_enabled(_Mode):  # noqa: N801 - PyTorch's name
