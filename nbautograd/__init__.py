@@ -37,6 +37,7 @@ from nbautograd.ops.reduction import *
 from nbautograd.ops.shape import *
 from nbautograd.printing import set_printoptions
 from nbautograd.size import Size
+from nbautograd.standin import standing_in
 from nbautograd.tensor import Tensor
 
 __version__ = "0.1.0"

@@ -14,15 +14,14 @@ import io
 import linecache
 import os
 import re
-import sys
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from IPython.lib.pretty import pretty
+
+import nbautograd
 
 FOLDER = Path(os.environ.get("NBAUTOGRAD_SEEDS", Path(__file__).parents[2] / "shared" / "seeds"))
 CELLS = {"000": 14, "001": 6, "002": 29, "003": 4, "004": 35}  # code cells per document, counted by hand
@@ -116,24 +115,6 @@ def _bare(text: str) -> list[tuple[str, str]]:
     return [("\n".join(run), "") for run in runs if any(not line.startswith("#") for line in run)]
 
 
-@contextlib.contextmanager
-def standing_in(library: ModuleType) -> Iterator[None]:
-    """``import torch``, and of what is below it, gives ``library`` inside the block."""
-    name = library.__name__
-    modules = {module: sys.modules[module] for module in list(sys.modules)}
-    real = {key: module for key, module in modules.items() if key == "torch" or key.startswith("torch.")}
-    ours = {"torch" + key[len(name) :]: module for key, module in modules.items() if f"{key}.".startswith(f"{name}.")}
-    for key in real:
-        del sys.modules[key]
-    sys.modules.update(ours)
-    try:
-        yield
-    finally:
-        for key in ours:
-            sys.modules.pop(key, None)
-        sys.modules.update(real)
-
-
 @dataclass
 class Outcome:
     """What running a cell printed, and the warnings that it gave."""
@@ -145,7 +126,8 @@ class Outcome:
 def run(cells: list[Cell], library: Any, seed: int) -> list[Outcome]:
     """The outcomes of a document's cells, run one after another in one namespace as IPython does."""
     scope: dict[str, Any] = {"__name__": "__main__"}
-    with standing_in(library):
+    stands_in = nbautograd.standing_in() if library is nbautograd else contextlib.nullcontext()
+    with stands_in:
         library.manual_seed(seed)
         return [_run(cell, scope) for cell in cells]
 

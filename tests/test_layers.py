@@ -19,7 +19,7 @@ import nbautograd
 from nbautograd.declare import COMPOSITES, OPS
 
 PACKAGE = Path(nbautograd.__file__).parent
-LOWEST = "errors protocol size device dtypes generator grad_mode printing storage backend"
+LOWEST = "errors protocol size device dtypes generator grad_mode printing storage backend standin"
 LAYERS = [
     *(
         {f"nbautograd.{name}" for name in layer.split()}

@@ -1,0 +1,31 @@
+"""Standing in for PyTorch in import statements."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+import nbautograd
+
+
+def test_imports_find_nbautograd_and_then_no_more():
+    before = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "torch"}
+    with nbautograd.standing_in():
+        import torch
+        import torch.nn.functional as F
+        from torch.autograd.function import Function, once_differentiable
+
+        assert torch is nbautograd and F is nbautograd.nn.functional
+        assert Function is nbautograd.autograd.Function
+        assert once_differentiable is nbautograd.autograd.function.once_differentiable
+        with pytest.raises(ImportError):
+            import torch.utils.data
+    assert {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "torch"} == before
+
+
+def test_starting_and_stopping_twice():
+    switch = nbautograd.standing_in("a_name_that_nobody_has")
+    for change, there in ((switch.start, True), (switch.start, True), (switch.stop, False), (switch.stop, False)):
+        change()
+        assert ("a_name_that_nobody_has" in sys.modules) == there
