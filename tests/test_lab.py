@@ -62,6 +62,7 @@ def lab(tmp_path_factory):
     home = tmp_path_factory.mktemp("lab")
     root = home / "work"
     root.mkdir()
+    shutil.copy(NOTEBOOK, root / "saved.ipynb")
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
@@ -251,3 +252,17 @@ def test_it_plays_on_without_a_kernel(page):
     widget.get_by_role("button", name="Step forward").click()
     playwright.expect(widget).to_have_attribute("data-step", "3")
     assert not page.errors and not page.blocked
+
+
+def test_a_saved_notebook_shows_its_pictures_before_anything_runs(page, lab):
+    url, token = lab
+    saved = page.context.new_page()
+    saved.goto(f"{url}lab/workspaces/saved/tree/saved.ipynb?token={token}&reset")
+    saved.wait_for_selector(".jp-OutputArea-output img[src^='data:image/svg']", timeout=60_000)
+    assert saved.locator(".jp-OutputArea-output img[src^='data:image/svg']").count() == 5
+    assert saved.get_by_text("Error displaying widget").count() == 0
+    image = saved.locator(".jp-OutputArea-output img[src^='data:image/svg']").nth(1)
+    image.scroll_into_view_if_needed()
+    assert image.evaluate("image => image.naturalWidth") > 300 and image.get_attribute("alt")
+    saved.screenshot(path=SHOTS / "saved.png")
+    saved.close()
