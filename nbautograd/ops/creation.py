@@ -54,7 +54,8 @@ class layout:  # noqa: N801 - PyTorch's name
 strided = layout()
 
 
-def _check(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> None:
+def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> None:
+    """Make sure that the options are ones that are supported: what PyTorch has and we have not is never ignored."""
     if dtype is not None and not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     if layout is not None and layout is not strided:
@@ -176,7 +177,7 @@ def tensor(
     tensor([[ 1., -1.],
             [ 1., -1.]])
     """
-    _check("tensor", dtype, None, pin_memory)
+    check_options("tensor", dtype, None, pin_memory)
     if isinstance(data, Tensor):
         import warnings
 
@@ -199,7 +200,7 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = Non
     >>> torch.as_tensor([1, 2])
     tensor([1, 2])
     """
-    _check("as_tensor", dtype)
+    check_options("as_tensor", dtype)
     if isinstance(data, Tensor):
         return data.to(device=data.device if device is None else device, dtype=data.dtype if dtype is None else dtype)
     if (
@@ -276,7 +277,7 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
             for key in named:
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
         if dtype is not None or layout is not None or pin_memory:
-            _check(name, dtype, layout, pin_memory)
+            check_options(name, dtype, layout, pin_memory)
         shape = new_shape(size, name)
         if out is not None:
             return _fill_out(name, out, shape, fill, dtype)
@@ -350,7 +351,7 @@ def full(
     tensor([[3.1416, 3.1416, 3.1416],
             [3.1416, 3.1416, 3.1416]])
     """
-    _check("full", dtype, layout)
+    check_options("full", dtype, layout)
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     shape = new_shape((size,), "full")
     if out is not None:
@@ -368,14 +369,18 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
         device: Device = None,
         requires_grad: bool = False,
         memory_format: Any = None,
-        **named: Any,
+        **fill_value: Any,
     ) -> Tensor:
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-        _check(name, dtype, layout)
+        if set(fill_value) > {"fill_value"} or fill_value and name != "full_like":
+            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(fill_value))}'")
+        if memory_format is not None:
+            raise NotImplementedError(f"{name}(): memory_format is not supported, got {memory_format!r}")
+        check_options(name, dtype, layout)
         place = input.device if device is None else as_device(device)
         kind = input._a.dtype if dtype is None else dtype.numpy
-        return finish(fill(backend.module(place), input._a.shape, kind, *value, *named.values()), requires_grad)
+        return finish(fill(backend.module(place), input._a.shape, kind, *value, *fill_value.values()), requires_grad)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
@@ -453,7 +458,7 @@ def empty_strided(
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    _check("empty_strided", dtype, layout)
+    check_options("empty_strided", dtype, layout)
     shape, strides = new_shape((size,), "empty_strided"), new_shape((stride,), "empty_strided")
     if len(shape) != len(strides):
         raise RuntimeError(f"mismatch in length of strides and shape: {list(strides)} for {list(shape)}")
@@ -483,7 +488,7 @@ def eye(
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
     """
-    _check("eye", dtype, layout)
+    check_options("eye", dtype, layout)
     for label, value in (("n", n), ("m", n if m is None else m)):
         if as_int(value, f"eye(): argument '{label}'") < 0:
             raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
@@ -524,7 +529,7 @@ def arange(
     >>> torch.arange(1, 2.51, 0.5)
     tensor([1.0000, 1.5000, 2.0000, 2.5000])
     """
-    _check("arange", dtype, layout)
+    check_options("arange", dtype, layout)
     if end is None:
         start, end = 0, start
     first, last, by = _number(start), _number(end), _number(step)
@@ -587,7 +592,7 @@ def linspace(
     >>> torch.linspace(3, 10, steps=5)
     tensor([ 3.0000,  4.7500,  6.5000,  8.2500, 10.0000])
     """
-    _check("linspace", dtype, layout)
+    check_options("linspace", dtype, layout)
     kind = (dtype or dtypes.get_default_dtype()).numpy
     values = _even(_number(start), _number(end), _steps(steps), kind, backend.module(as_device(device)))
     return _ranged("linspace", values, out, requires_grad)
@@ -613,7 +618,7 @@ def logspace(
     >>> torch.logspace(start=0.1, end=1.0, steps=5)
     tensor([ 1.2589,  2.1135,  3.5481,  5.9566, 10.0000])
     """
-    _check("logspace", dtype, layout)
+    check_options("logspace", dtype, layout)
     kind = (dtype or dtypes.get_default_dtype()).numpy
     xp = backend.module(as_device(device))
     exponents = _even(_number(start), _number(end), _steps(steps), np.dtype(np.float64), xp)

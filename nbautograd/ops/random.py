@@ -14,7 +14,7 @@ from nbautograd.declare import composite, op
 from nbautograd.device import as_device, device
 from nbautograd.generator import Generator
 from nbautograd.inplace import check_writable, rebase, resize_into
-from nbautograd.ops.creation import finish
+from nbautograd.ops.creation import check_options, finish
 from nbautograd.size import new_shape
 from nbautograd.storage import record_write
 from nbautograd.tensor import Tensor, wrap
@@ -74,6 +74,7 @@ def rand(
     >>> torch.rand(3)
     tensor([0.8823, 0.9150, 0.3829])
     """
+    check_options("rand", dtype, layout)
     values = _source(generator).rand(new_shape(size, "rand"), _kind("rand", dtype, out))
     return _made(values, device, requires_grad, out, "rand")
 
@@ -94,6 +95,7 @@ def randn(
     >>> torch.randn(3)
     tensor([0.3367, 0.1288, 0.2345])
     """
+    check_options("randn", dtype, layout)
     values = _source(generator).randn(new_shape(size, "randn"), _kind("randn", dtype, out))
     return _made(values, device, requires_grad, out, "randn")
 
@@ -120,6 +122,7 @@ def randint(
     tensor([[4, 5],
             [7, 8]])
     """
+    check_options("randint", dtype, layout)
     given = list(arguments)
     if size is None:
         size = given.pop()
@@ -152,6 +155,7 @@ def randperm(
     >>> torch.randperm(4)
     tensor([2, 3, 0, 1])
     """
+    check_options("randperm", dtype, layout)
     if n < 0:
         raise RuntimeError(f"randperm(): argument 'n' must be non-negative, got {n}")
     kind = dtypes.int64 if dtype is None else dtype
@@ -220,9 +224,7 @@ def _bernoulli(p: Any, shape: tuple[int, ...], kind: np.dtype[Any], chosen: Gene
 
 
 def _like(make: Any) -> Any:
-    def like(
-        input: Tensor, *args: Any, dtype: Any = None, device: Any = None, memory_format: Any = None, **options: Any
-    ) -> Tensor:
+    def like(input: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
         place = input.device if device is None else device
         made: Tensor = make(*args, size=input._a.shape, dtype=dtype or input.dtype, device=place, **options)
         return made

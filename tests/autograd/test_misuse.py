@@ -341,3 +341,23 @@ def test_no_numpy_warning_leaks():
     y = (x * 1e38).log() / 0 + x.sqrt() + nb.tensor(1e38) * nb.tensor(1e38)
     y.sum().backward()
     assert np.isnan(y.detach().numpy()).any()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: nb.rand(2, layout="sparse"),
+        lambda: nb.zeros(2, layout="sparse"),
+        lambda: nb.zeros_like(nb.ones(2), memory_format="channels_last"),
+        lambda: nb.zeros_like(nb.ones(2), fill=3),
+        lambda: nb.rand_like(nb.ones(2), memory_format="channels_last"),
+        lambda: nb.ones(2).clone(memory_format="channels_last"),
+        lambda: nb.ones(2, sharing=True),
+        lambda: nb.ones(2, pin_memory=True),
+        lambda: nb.ones(2).to(memory="shared"),
+        lambda: nb.autograd.grad(nb.ones(1, requires_grad=True) * 2, nb.ones(1), is_grads_batched=True),
+    ],
+)
+def test_what_is_not_supported_raises(call):
+    with pytest.raises((NotImplementedError, TypeError, RuntimeError)):
+        call()
