@@ -85,17 +85,20 @@ class Declaration:
         self.has_out: bool = options["out"]
         self.function: Any = None
         self.operator: Any = None
+        self.compiled = False
         self._codes: dict[bool, types.CodeType] = {}
         self._nodes: dict[bool, type[Node]] = {}
+
+    @property
+    def many_edges(self) -> bool:
+        """Whether the node keeps its edges in a tuple, not in the two slots for the usual one or two."""
+        return bool(self.lists) or len(self.formulas) > 2
 
     # -- the function ------------------------------------------------------------------------------------------------
 
     def compile(self) -> None:
         """Put the compiled code into the function and its operator twin."""
-        source = {traced: "\n".join(_Writer(self, traced).lines()) for traced in (False, True)}
         names = self._names()
-        for traced, text in source.items():
-            self._codes[traced] = _compiled(text, f"<nbautograd {self.name}{' traced' * traced}>", self.name, names)
         for function, refuse in ((self.function, _refuse), (self.operator, _decline)):
             if function is not None:
                 function.__globals__.update(names, refuse=refuse)
@@ -106,11 +109,15 @@ class Declaration:
                 }
                 if self.rest is not None:
                     function.__kwdefaults__[self.rest] = None
+        self.compiled = True
         self.use_code(tracing.is_on())
 
     def use_code(self, traced: bool) -> None:
         """Switch between the traced and the plain code, if the operation has been compiled at all."""
-        if self._codes:
+        if self.compiled:
+            if traced not in self._codes:
+                source = "\n".join(_Writer(self, traced).lines())
+                self._codes[traced] = _compiled(source, f"<nbautograd {self.name}{' traced' * traced}>", self.name)
             for function in (self.function, self.operator):
                 if function is not None:
                     function.__code__ = self._codes[traced]
@@ -472,7 +479,7 @@ class _Writer:
 
     def save(self) -> list[str]:
         op = self.op
-        if op.lists or len(self.edges) > 2:
+        if op.many_edges:
             parts = [f"*{edge}" if name in op.lists else edge for name, edge in self.edges.items()]
             lines = [f"n.all_edges = ({', '.join(parts)},); n.f0 = n.f1 = None"]
         else:
@@ -529,10 +536,11 @@ class _Rename(ast.NodeTransformer):
         return ast.Name(self.names.get(node.id, node.id), node.ctx)
 
 
-def _compiled(source: str, filename: str, name: str, scope: dict[str, Any]) -> types.CodeType:
+def _compiled(source: str, filename: str, name: str) -> types.CodeType:
+    """The code of the one function that ``source`` defines, known to debuggers and tracebacks by ``filename``."""
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     made: dict[str, Any] = {}
-    exec(compile(source, filename, "exec"), scope, made)
+    exec(compile(source, filename, "exec"), {}, made)
     code: types.CodeType = made[name].__code__
     return code
 
@@ -587,8 +595,7 @@ def _make_node(op: Declaration, is_complex: bool) -> type[Node]:
     needs = op.saves()
     saved = sorted(set().union(*needs.values())) if needs else []
     tensors = [what for what in saved if what in op.tensors or what == "result"]
-    many_edges = bool(op.lists) or len(op.formulas) > 2
-    slots = [_slot(what) for what in saved] + ["all_edges"] * many_edges + ["count"] * op.many
+    slots = [_slot(what) for what in saved] + ["all_edges"] * op.many_edges + ["count"] * op.many
     members: dict[str, Any] = {
         "__slots__": tuple(slots),
         "__module__": "builtins",  # as PyTorch's print: <AddBackward0 object at 0x...>
@@ -599,7 +606,7 @@ def _make_node(op: Declaration, is_complex: bool) -> type[Node]:
         "symbol": op.symbol or op.name,
         "saved": tuple(_slot(what) for what in tensors),
     }
-    if many_edges:
+    if op.many_edges:
         members["edges"] = lambda self: self.all_edges
     if op.many:
         members["outputs"] = lambda self: self.count
@@ -611,7 +618,7 @@ def _make_node(op: Declaration, is_complex: bool) -> type[Node]:
         source = "\n".join(_vjp_lines(op, saved, tensors, graph, is_complex))
         scope = _vocabulary(op, graph)
         filename = f"<nbautograd {op.name} {name}{' complex' * is_complex}>"
-        code = _compiled(source, filename, name, scope)
+        code = _compiled(source, filename, name)
         setattr(made, name, types.FunctionType(code, scope, name))
     return made
 
@@ -619,8 +626,7 @@ def _make_node(op: Declaration, is_complex: bool) -> type[Node]:
 def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: bool, is_complex: bool) -> list[str]:
     """The source of ``vjp``: load what was saved, let it go unless it is to be kept, then a line per formula."""
     names = [name for name in op.tensors if name in op.formulas]
-    many_edges = bool(op.lists) or len(names) > 2
-    edge = {name: f"n.all_edges[{i}]" if many_edges else f"n.f{i}" for i, name in enumerate(names)}
+    edge = {name: f"n.all_edges[{i}]" if op.many_edges else f"n.f{i}" for i, name in enumerate(names)}
     local = {what: what if "." not in what else _slot(what) for what in saved}
     lines = [f"def {'vjp_graph' if graph else 'vjp'}(n, g, keep):"]
     lines += [f"    {local[what]} = n.{_slot(what)}" for what in saved]
@@ -651,7 +657,7 @@ def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: boo
     if op.lists:
         lists = [f"*d{i}" if name in op.lists else f"d{i}" for i, name in enumerate(names)]
         lines.append(f"    return MANY, [{', '.join(lists)}]")
-    elif many_edges:
+    elif op.many_edges:
         lines.append(f"    return MANY, [{', '.join(f'd{i}' for i in range(len(names)))}]")
     else:
         lines.append(f"    return {', '.join([*(f'd{i}' for i in range(len(names))), 'None'][:2])}")

@@ -19,7 +19,7 @@ from nbautograd.grad_mode import is_grad_enabled
 from nbautograd.node import LEAF, Node
 from nbautograd.tensor import Tensor, new, wrap
 
-__all__ = ["View", "check_writable", "link", "resize_into", "store", "update"]
+__all__ = ["View", "check_writable", "into", "link", "resize_into", "store", "update"]
 
 
 class View:
@@ -182,6 +182,11 @@ def rebase(t: Tensor, fn: Any) -> None:
         if view is not None:
             how = view._view
             view._fn = how.function(how.parent, *how.arguments)._fn
+
+
+def into(out: Tensor | None, result: Tensor, name: str) -> Tensor:
+    """The result, written into the tensor given as ``out=`` if there is one."""
+    return result if out is None else resize_into(out, result, name)
 
 
 def resize_into(out: Tensor, result: Tensor, name: str) -> Tensor:

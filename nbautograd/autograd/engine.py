@@ -89,12 +89,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool) -> dict[Any, An
     pending: dict[Any, Any] = {}  # edge -> sum of the gradients that have arrived so far
     ready: list[tuple[int, Any]] = []  # heap of (-seq, node); leaves, whose seq is 0, never enter it
     for edge, g in roots:
-        if edge in pending:
-            pending[edge] = pending[edge] + g
-        else:
-            pending[edge] = g
-            if edge.seq:
-                heappush(ready, (-edge.seq, edge))
+        _send(edge, g, pending, ready)
     if not ready:
         return pending
     node = heappop(ready)[1]

@@ -12,7 +12,7 @@ from nbautograd import backend, dtypes
 from nbautograd.declare import op
 from nbautograd.device import as_device, device
 from nbautograd.errors import AutogradError
-from nbautograd.inplace import resize_into
+from nbautograd.inplace import into, resize_into
 from nbautograd.node import LEAF
 from nbautograd.size import as_int, new_shape
 from nbautograd.tensor import Tensor, wrap
@@ -373,8 +373,9 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
     ) -> Tensor:
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-        if set(fill_value) > {"fill_value"} or fill_value and name != "full_like":
-            raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(fill_value))}'")
+        for key in fill_value:
+            if name != "full_like" or key != "fill_value":
+                raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
         if memory_format is not None:
             raise NotImplementedError(f"{name}(): memory_format is not supported, got {memory_format!r}")
         check_options(name, dtype, layout)
@@ -552,7 +553,7 @@ def arange(
 
 def _ranged(name: str, values: Any, out: Tensor | None, requires_grad: bool) -> Tensor:
     made = finish(values, requires_grad)
-    return made if out is None else resize_into(out, made, name)
+    return into(out, made, name)
 
 
 def _steps(steps: Any) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from nbautograd import dtypes
 from nbautograd.declare import composite, op
 from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.inplace import into
 from nbautograd.ops.shape import unsafe_view
 from nbautograd.tensor import Tensor
 
@@ -183,11 +184,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     if not isinstance(other, Tensor):
         return NotImplemented
     result = _matmul(input, other)
-    if out is None:
-        return result
-    from nbautograd.inplace import resize_into
-
-    return resize_into(out, result, "matmul")
+    return into(out, result, "matmul")
 
 
 def _matmul(a: Tensor, b: Tensor) -> Tensor:

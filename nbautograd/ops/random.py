@@ -13,7 +13,7 @@ from nbautograd import backend, dtypes, generator
 from nbautograd.declare import composite, op
 from nbautograd.device import as_device, device
 from nbautograd.generator import Generator
-from nbautograd.inplace import check_writable, rebase, resize_into
+from nbautograd.inplace import check_writable, into, rebase
 from nbautograd.ops.creation import check_options, finish
 from nbautograd.size import new_shape
 from nbautograd.storage import record_write
@@ -46,7 +46,7 @@ def _source(chosen: Generator | None) -> Generator:
 
 def _made(values: np.ndarray[Any, Any], place: Device, requires_grad: bool, out: Tensor | None, name: str) -> Tensor:
     result = finish(backend.module(as_device(place)).asarray(values), requires_grad)
-    return result if out is None else resize_into(out, result, name)
+    return into(out, result, name)
 
 
 def _kind(name: str, dtype: dtypes.dtype | None, out: Tensor | None = None) -> np.dtype[Any]:
@@ -213,7 +213,7 @@ def bernoulli(input: Tensor, *, generator: Generator | None = None, out: Tensor 
     """
     drawn = _bernoulli(input, input._a.shape, input._a.dtype, generator)
     result = wrap(backend.module(input.device).asarray(drawn))
-    return result if out is None else resize_into(out, result, "bernoulli")
+    return into(out, result, "bernoulli")
 
 
 def _bernoulli(p: Any, shape: tuple[int, ...], kind: np.dtype[Any], chosen: Generator | None) -> Any:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from nbautograd import dtypes
-from nbautograd.declare import OPS, composite, op
+from nbautograd.declare import composite, op
 from nbautograd.errors import DtypeError
+from nbautograd.inplace import into
 from nbautograd.ops.kernels import ratio, reduced_shape
+from nbautograd.ops.pointwise import maximum, minimum
+from nbautograd.ops.shape import cat
 from nbautograd.size import dimension, dimensions
 from nbautograd.tensor import Tensor
 
@@ -99,7 +102,7 @@ def sum(
     elif isinstance(input, Tensor) and input._a.dtype.kind in "biu":
         input = input.to(dtypes.int64)
     result = sum_all(input) if dim is None and not keepdim else sum_over(input, dim, keepdim)
-    return result if out is None else into(out, result, "sum")
+    return into(out, result, "sum")
 
 
 def numpy_names(name: str, dim: Any, keepdim: bool, given: dict[str, Any]) -> tuple[Any, bool]:
@@ -108,13 +111,6 @@ def numpy_names(name: str, dim: Any, keepdim: bool, given: dict[str, Any]) -> tu
         if key not in ("axis", "keepdims"):
             raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
     return given.get("axis", dim), given.get("keepdims", keepdim)
-
-
-def into(out: Tensor, result: Tensor, name: str) -> Tensor:
-    """The result of a composite function written into ``out``."""
-    from nbautograd.inplace import resize_into
-
-    return resize_into(out, result, name)
 
 
 @op(node="MeanBackward0", symbol="mean", method=False, input="spread(g / count(input.shape, None), input.shape)")
@@ -159,7 +155,7 @@ def mean(
     if dtype is not None:
         input = input.to(dtype)
     result = mean_all(input) if dim is None and not keepdim else mean_over(input, dim, keepdim)
-    return result if out is None else into(out, result, "mean")
+    return into(out, result, "mean")
 
 
 @op(
@@ -214,8 +210,6 @@ def _stack_cumulative(x: Any, ones: Any) -> Any:
     after.reverse()
     parts = [b * a for b, a in zip(before, after, strict=True)]
     if isinstance(x, Tensor):
-        from nbautograd.ops.shape import cat
-
         return cat(parts, 0)
     return np.concatenate(parts, 0)
 
@@ -235,7 +229,7 @@ def prod(
     elif isinstance(input, Tensor) and input._a.dtype.kind in "biu":
         input = input.to(dtypes.int64)
     result = prod_all(input) if dim is None else prod_over(input, dim, keepdim)
-    return result if out is None else into(out, result, "prod")
+    return into(out, result, "prod")
 
 
 # -- spread ----------------------------------------------------------------------------------------------------------
@@ -411,7 +405,7 @@ def norm(
     if math.isinf(power) and isinstance(dim, (tuple, list)) and len(dim) != 1 and input._a.ndim > len(dim):
         raise NotImplementedError("norm(): p=inf over several of more dimensions is not supported yet")
     result = vector_norm(input, power, dim, keepdim)
-    return result if out is None else into(out, result, "norm")
+    return into(out, result, "norm")
 
 
 # -- extremes --------------------------------------------------------------------------------------------------------
@@ -489,7 +483,8 @@ def _over(a: Any, name: str, dim: int, keepdim: bool) -> tuple[Any, Any]:
     symbol="max",
     many=True,
     method=False,
-    input="put_back(g[0], result[1], input.shape, dim, keepdim)",
+    input="gather_back(g[0].reshape(reduced_shape(input.shape, dim)), input.shape, dim, "
+    "result[1].reshape(reduced_shape(input.shape, dim)))",
 )
 def max_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
     """The largest elements along a dimension and where they are."""
@@ -501,23 +496,12 @@ def max_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
     symbol="min",
     many=True,
     method=False,
-    input="put_back(g[0], result[1], input.shape, dim, keepdim)",
+    input="gather_back(g[0].reshape(reduced_shape(input.shape, dim)), input.shape, dim, "
+    "result[1].reshape(reduced_shape(input.shape, dim)))",
 )
 def min_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
     """The smallest elements along a dimension and where they are."""
     return _over(input, "min", dim, keepdim)
-
-
-def put_back(g: Any, index: Any, shape: tuple[int, ...], dim: int, keepdim: bool) -> Any:
-    """Zeros of ``shape`` with ``g`` where the extreme elements were."""
-    if not shape:
-        return g
-    from nbautograd.ops.indexing import gather_back
-
-    kept = reduced_shape(tuple(shape), dim)
-    spread_g, spread_index = g.reshape(kept), index.reshape(kept)
-    back = gather_back if isinstance(g, Tensor) else OPS["gather_back"].body
-    return back(spread_g, shape, dim, spread_index)
 
 
 @composite()
@@ -529,8 +513,6 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     tensor(3.)
     """
     if isinstance(dim, Tensor):
-        from nbautograd.ops.pointwise import maximum
-
         return maximum(input, dim)
     return max_all(input) if dim is None else values_indices("max", *max_over(input, dim, keepdim))
 
@@ -544,8 +526,6 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     tensor(1.)
     """
     if isinstance(dim, Tensor):
-        from nbautograd.ops.pointwise import minimum
-
         return minimum(input, dim)
     return min_all(input) if dim is None else values_indices("min", *min_over(input, dim, keepdim))
 

@@ -13,6 +13,7 @@ from nbautograd import backend, dtypes
 from nbautograd.declare import VIEW, alias, composite, op
 from nbautograd.device import as_device, device
 from nbautograd.errors import DeviceError, ShapeError
+from nbautograd.inplace import into
 from nbautograd.size import as_int, dimension, sizes
 from nbautograd.storage import same_memory
 from nbautograd.tensor import Tensor, wrap
@@ -647,11 +648,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int |
     tensor([1, 2, 3])
     """
     result = cat_same(_one_dtype(tensors, "cat"), dim if axis is None else axis)
-    if out is None:
-        return result
-    from nbautograd.inplace import resize_into
-
-    return resize_into(out, result, "cat")
+    return into(out, result, "cat")
 
 
 concat = concatenate = cat
@@ -714,11 +711,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor
             [3, 4]])
     """
     result = stack_same(_one_dtype(tensors, "stack"), dim)
-    if out is None:
-        return result
-    from nbautograd.inplace import resize_into
-
-    return resize_into(out, result, "stack")
+    return into(out, result, "stack")
 
 
 def atleast(tensor: Tensor, ndim: int) -> Tensor:

@@ -350,6 +350,7 @@ def test_no_numpy_warning_leaks():
         lambda: nb.zeros(2, layout="sparse"),
         lambda: nb.zeros_like(nb.ones(2), memory_format="channels_last"),
         lambda: nb.zeros_like(nb.ones(2), fill=3),
+        lambda: nb.full_like(nb.ones(2), fill=3),
         lambda: nb.rand_like(nb.ones(2), memory_format="channels_last"),
         lambda: nb.ones(2).clone(memory_format="channels_last"),
         lambda: nb.ones(2, sharing=True),
