@@ -199,11 +199,10 @@ def static_html(svg: str, label: str, words: str, rows: list[tuple[str, ...]] | 
     image = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     table = ""
     if rows:
-        head = ("pass", "leaf", ".grad before", "arriving this pass", "sum", ".grad after")
         cells = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
         table = (
             f"<details open><summary>what each leaf got</summary><table><thead><tr>"
-            f"{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr></thead><tbody>"
+            f"{''.join(f'<th>{escape(cell)}</th>' for cell in text.LEDGER)}</tr></thead><tbody>"
             f"{''.join(f'<tr>{row}</tr>' for row in cells)}</tbody></table></details>"
         )
     return (

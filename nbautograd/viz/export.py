@@ -21,7 +21,7 @@ from nbautograd.viz import theme
 from nbautograd.viz.escape import clean, escape
 from nbautograd.viz.model import GraphModel, Node
 
-__all__ = ["dot_svg", "page", "player_css", "player_js", "player_page", "save", "to_dot", "to_html", "write"]
+__all__ = ["dot_svg", "page", "player_css", "player_js", "player_page", "save", "to_dot", "write"]
 
 DOT_NODES = 300
 DOT_SECONDS = 10
@@ -40,11 +40,6 @@ def player_js() -> str:
 def player_css() -> str:
     """The player's style sheet with the colours in front."""
     return theme.css() + "\n" + files("nbautograd.viz").joinpath("static", "player.css").read_text("utf-8")
-
-
-def to_html(recording: Any) -> str:
-    """The page of a recording or an animation."""
-    return player_page(recording.data(), recording.svg)
 
 
 def player_page(data: Mapping[str, Any], svg: str) -> str:

@@ -8,9 +8,11 @@ from nbautograd.viz.escape import one_line
 from nbautograd.viz.model import GraphModel, Node
 from nbautograd.viz.recorder import LedgerRow, Timeline
 
-__all__ = ["graph_text", "ledger_rows", "ledger_text", "timeline_text"]
+__all__ = ["LEDGER", "graph_text", "ledger_rows", "ledger_text", "timeline_text"]
 
 MOST_LINES = 400
+LEDGER = ("pass", "leaf", ".grad before", "arriving this pass", "sum", ".grad after")
+"""What the columns of a ledger are called."""
 
 
 def graph_text(model: GraphModel) -> str:
@@ -74,7 +76,7 @@ def _columns(node: Node, box: Node | None) -> list[str]:
 
 
 def ledger_rows(timeline: Timeline) -> list[tuple[str, ...]]:
-    """(pass, leaf, .grad before, arriving this pass, sum, .grad after) of every leaf in every pass."""
+    """The columns of ``LEDGER`` for every leaf in every pass."""
     return [
         (str(n), name, row.before, terms_text(row), row.total or "–", row.after or row.before)
         for n, name, row in timeline.ledger()
@@ -91,8 +93,7 @@ def terms_text(row: LedgerRow) -> str:
 
 def ledger_text(timeline: Timeline) -> str:
     """The ledger as a table."""
-    head = ("pass", "leaf", ".grad before", "arriving this pass", "sum", ".grad after")
-    return table([head, *ledger_rows(timeline)])
+    return table([LEDGER, *ledger_rows(timeline)])
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
