@@ -7,7 +7,7 @@ and in a notebook ``%load_ext nbautograd``.
 
 from __future__ import annotations
 
-from nbautograd import autograd, backend, cuda, nn, tracing
+from nbautograd import autograd, backend, cuda, fft, linalg, nn, signal, special, tracing
 from nbautograd.device import device
 from nbautograd.dtypes import (
     bool_ as bool,
@@ -29,12 +29,24 @@ from nbautograd.dtypes import (
 from nbautograd.generator import Generator, default_generator
 from nbautograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from nbautograd.ops.creation import *
+from nbautograd.ops.decompositions import *
+from nbautograd.ops.fourier import *
 from nbautograd.ops.indexing import *
-from nbautograd.ops.linalg import *
+from nbautograd.ops.joining import *
+from nbautograd.ops.norms import *
+from nbautograd.ops.ordering import *
 from nbautograd.ops.pointwise import *
+from nbautograd.ops.products import *
 from nbautograd.ops.random import *
 from nbautograd.ops.reduction import *
+from nbautograd.ops.scan import *
+from nbautograd.ops.scatter import *
 from nbautograd.ops.shape import *
+from nbautograd.ops.solvers import *
+from nbautograd.ops.special import *
+from nbautograd.ops.statistics import *
+from nbautograd.ops.triangular import *
+from nbautograd.ops.windows import *
 from nbautograd.printing import set_printoptions
 from nbautograd.size import Size
 from nbautograd.standin import standing_in

@@ -7,6 +7,7 @@ where a new array is made, how one is brought back to the host, and how to keep 
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -36,6 +37,9 @@ class Backend(Protocol):
     def address(self, array: Any) -> int:
         """Where in memory its first element is."""
 
+    def scipy(self, name: str) -> Any:
+        """SciPy's module ``name`` (``special``, ``linalg``, ...) for this library's arrays."""
+
 
 CPU = device("cpu")
 
@@ -54,6 +58,9 @@ class _NumpyBackend:
 
     def address(self, array: Any) -> int:
         return int(array.__array_interface__["data"][0])
+
+    def scipy(self, name: str) -> Any:
+        return importlib.import_module(f"scipy.{name}")
 
 
 class _CupyBackend:
@@ -99,6 +106,10 @@ class _CupyBackend:
 
     def address(self, array: Any) -> int:
         return int(array.data.ptr)
+
+    def scipy(self, name: str) -> Any:
+        self.load()
+        return importlib.import_module(f"cupyx.scipy.{name}")
 
     def why_not(self) -> str | None:
         """None when CUDA can be used, otherwise the reason why it cannot."""
@@ -149,6 +160,11 @@ def device_of(array: Any) -> device:
 def fetch(array: Any) -> np.ndarray[Any, Any]:
     """The array's values as a NumPy array on the host (the array itself when it is one)."""
     return of(array).fetch(array)
+
+
+def scipy(array: Any, name: str) -> Any:
+    """SciPy's module ``name`` for arrays like this one: SciPy's own or CuPy's. Imported when first used."""
+    return of(array).scipy(name)
 
 
 def add_at(array: Any, key: Any, values: Any) -> None:

@@ -23,6 +23,7 @@ in ``linecache``, so tracebacks and debuggers show it. Declaring costs next to n
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import linecache
 import textwrap
@@ -83,6 +84,11 @@ class Declaration:
         self.optional = {name for name in self.tensors if "None" in hints[name]}
         self.numbers = {name for name in self.tensors if "Number" in hints[name]}
         self.has_out: bool = options["out"]
+        options_ = {*self.positional, *self.keywords} - set(self.tensors)
+        required = count - len(body.__defaults__ or ())
+        self.required_dim = required > 0 and self.positional[required - 1] == "dim" and self.rest is None
+        takes_both = "dim" in self.positional[required:] or self.required_dim
+        self.numpy_names = [name for name in NUMPY_NAMES if name in options_ and takes_both and self.kind != VIEW]
         self.function: Any = None
         self.operator: Any = None
         self.compiled = False
@@ -102,10 +108,12 @@ class Declaration:
         for function, refuse in ((self.function, _refuse), (self.operator, _decline)):
             if function is not None:
                 function.__globals__.update(names, refuse=refuse)
-                function.__defaults__ = self.body.__defaults__
+                defaults = self.body.__defaults__ or ()
+                function.__defaults__ = (None, *defaults) if self.required_dim else defaults
                 function.__kwdefaults__ = {
                     **(self.body.__kwdefaults__ or {}),
                     **({"out": None} if self.has_out else {}),
+                    **{NUMPY_NAMES[name]: None for name in self.numpy_names},
                 }
                 if self.rest is not None:
                     function.__kwdefaults__[self.rest] = None
@@ -207,21 +215,53 @@ def op(
     return declare
 
 
-def composite(*, operators: str = "", method: bool = True, inplace_method: bool = False) -> Callable[[F], F]:
-    """Declare a function that is written in terms of other operations; it needs no formulas of its own."""
+def composite(
+    *, operators: str = "", method: bool = True, inplace_method: bool = False, out: bool = False
+) -> Callable[[F], F]:
+    """Declare a function that is written in terms of other operations; it needs no formulas of its own.
+
+    :param out: give it the keyword ``out=``: a tensor, or several for several results.
+    """
 
     def declare(function: F) -> F:
         name = function.__name__
-        COMPOSITES[name] = function
+        public = _with_keywords(function, out)
+        COMPOSITES[name] = public
         if method:
-            setattr(Tensor, name, function)
+            setattr(Tensor, name, public)
         if inplace_method:
-            setattr(Tensor, name + "_", _inplace(name + "_", function))
+            setattr(Tensor, name + "_", _inplace(name + "_", public))
         for special in operators.split():
-            setattr(Tensor, special, function)
-        return function
+            setattr(Tensor, special, public)
+        return public  # type: ignore[return-value]
 
     return declare
+
+
+NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
+"""What NumPy calls these parameters; PyTorch accepts both everywhere."""
+
+
+def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any]:
+    """A composite that takes ``out=``, and NumPy's names, where it does not do so itself."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    others = {numpy: name for name, numpy in NUMPY_NAMES.items() if name in names}
+    if not out and (not others or code.co_flags & inspect.CO_VARKEYWORDS):
+        return function
+
+    @functools.wraps(function)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            target = kwargs.pop("out", None) if out else None
+            for numpy, name in others.items():
+                if numpy in kwargs:
+                    kwargs[name] = kwargs.pop(numpy)
+            if target is not None:
+                return inplace.resize_into(target, function(*args, **kwargs), function.__name__)
+        return function(*args, **kwargs)
+
+    return public
 
 
 def alias(**names: Callable[..., Any]) -> None:
@@ -277,7 +317,9 @@ class _Writer:
     def lines(self) -> list[str]:
         op = self.op
         yields = [f"def {op.name}({self.signature()}):"]
-        inner: list[str] = []
+        inner = [f"if {NUMPY_NAMES[name]} is not None: {name} = {NUMPY_NAMES[name]}" for name in op.numpy_names]
+        if "dim" in op.numpy_names and op.required_dim:
+            inner.append(f"if dim is None: raise TypeError(\"{op.name}() missing 1 required argument: 'dim'\")")
         if op.rest:
             inner.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
         if op.has_out:
@@ -292,7 +334,10 @@ class _Writer:
         defaults = len(op.body.__defaults__ or ())
         first_default = len(op.positional) - defaults
         parts = [name + ("=None" if i >= first_default else "") for i, name in enumerate(op.positional)]
+        if op.numpy_names and op.required_dim:
+            parts[op.positional.index("dim")] = "dim=None"
         keywords = [f"{name}=None" for name in op.keywords] + ["out=None"] * op.has_out
+        keywords += [f"{NUMPY_NAMES[name]}=None" for name in op.numpy_names]
         if op.rest:
             parts += ["*_rest", f"{op.rest}=None"]
         elif keywords:
@@ -669,7 +714,7 @@ def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
     scope: dict[str, Any] = dict(op.body.__globals__)
     for name, other in OPS.items():
         scope[name] = other.function if graph else other.body
-    scope.update(wrap=wrap, wrap_saved=_wrap_saved, fit=_fit, FREED=FREED, MANY=MANY)
+    scope.update(wrap=wrap, wrap_saved=_wrap_saved, fit=_fit, Port=Port, FREED=FREED, MANY=MANY)
     return scope
 
 
@@ -817,7 +862,7 @@ def _edge(t: Any) -> Any:
     return t if t._fn is LEAF else t._fn
 
 
-def _into(op: Declaration, out: Any, *args: Any, **kwargs: Any) -> Tensor:
+def _into(op: Declaration, out: Any, *args: Any, **kwargs: Any) -> Any:
     return inplace.resize_into(out, op.function(*args, **kwargs), op.name)
 
 

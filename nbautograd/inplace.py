@@ -184,13 +184,21 @@ def rebase(t: Tensor, fn: Any) -> None:
             view._fn = how.function(how.parent, *how.arguments)._fn
 
 
-def into(out: Tensor | None, result: Tensor, name: str) -> Tensor:
+def into(out: Any, result: Any, name: str) -> Any:
     """The result, written into the tensor given as ``out=`` if there is one."""
     return result if out is None else resize_into(out, result, name)
 
 
-def resize_into(out: Tensor, result: Tensor, name: str) -> Tensor:
-    """Write ``result`` into the tensor given as ``out=``, which takes its shape and keeps its own dtype."""
+def resize_into(out: Any, result: Any, name: str) -> Any:
+    """Write ``result`` into the tensor given as ``out=``, which takes its shape and keeps its own dtype.
+
+    Several results go into as many tensors.
+    """
+    if isinstance(result, tuple):
+        if not isinstance(out, (tuple, list)) or len(out) != len(result):
+            raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors, not {out!r:.50}")
+        written = [resize_into(o, r, name) for o, r in zip(out, result, strict=True)]
+        return type(result)(written)
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if is_grad_enabled() and (out._fn is not None or result._fn is not None):

@@ -19,7 +19,7 @@ import nbautograd
 from nbautograd.declare import COMPOSITES, OPS
 
 PACKAGE = Path(nbautograd.__file__).parent
-LOWEST = "errors protocol size device dtypes generator grad_mode printing storage backend standin"
+LOWEST = "errors protocol size device dtypes generator grad_mode printing returns storage backend standin"
 LAYERS = [
     *(
         {f"nbautograd.{name}" for name in layer.split()}
@@ -28,7 +28,7 @@ LAYERS = [
     {"nbautograd.ops.kernels"},
     {"nbautograd.ops"},
     {"nbautograd.autograd"},
-    {"nbautograd.nn", "nbautograd.cuda"},
+    {f"nbautograd.{name}" for name in ["nn", "linalg", "fft", "special", "signal", "cuda"]},
     {"nbautograd"},
 ]
 VIZ = "nbautograd.viz"

@@ -15,6 +15,7 @@ from nbautograd.inplace import into
 from nbautograd.ops.kernels import ratio, reduced_shape
 from nbautograd.ops.pointwise import maximum, minimum
 from nbautograd.ops.shape import cat
+from nbautograd.returns import return_type
 from nbautograd.size import dimension, dimensions
 from nbautograd.tensor import Tensor
 
@@ -439,33 +440,6 @@ def min_all(input: Tensor) -> Tensor:
     return input.min()
 
 
-class _ValuesIndices(tuple):  # type: ignore[type-arg]
-    """Two tensors that are also called ``values`` and ``indices``."""
-
-    __slots__ = ()
-    _kind = ""
-
-    @property
-    def values(self) -> Tensor:
-        """The elements."""
-        found: Tensor = self[0]
-        return found
-
-    @property
-    def indices(self) -> Tensor:
-        """Where they were."""
-        found: Tensor = self[1]
-        return found
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.{self._kind}(\nvalues={self[0]!r},\nindices={self[1]!r})"
-
-
-def values_indices(kind: str, values: Tensor, indices: Tensor) -> _ValuesIndices:
-    """The pair that ``max(dim)``, ``sort`` and the like return."""
-    return type(kind, (_ValuesIndices,), {"_kind": kind, "__slots__": ()})((values, indices))
-
-
 def _over(a: Any, name: str, dim: int, keepdim: bool) -> tuple[Any, Any]:
     """The extreme elements along a dimension and where they are."""
     _no_elements(name, a)
@@ -514,7 +488,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     """
     if isinstance(dim, Tensor):
         return maximum(input, dim)
-    return max_all(input) if dim is None else values_indices("max", *max_over(input, dim, keepdim))
+    return max_all(input) if dim is None else return_type("max", "values", "indices")(max_over(input, dim, keepdim))
 
 
 @composite()
@@ -527,7 +501,7 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     """
     if isinstance(dim, Tensor):
         return minimum(input, dim)
-    return min_all(input) if dim is None else values_indices("min", *min_over(input, dim, keepdim))
+    return min_all(input) if dim is None else return_type("min", "values", "indices")(min_over(input, dim, keepdim))
 
 
 def shared_extreme(x: Any, g: Any, result: Any, dim: Any) -> Any:

@@ -1,0 +1,5 @@
+"""Window functions for signals."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

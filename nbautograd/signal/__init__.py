@@ -1,0 +1,5 @@
+"""Signals: so far their windows, in :mod:`nbautograd.signal.windows`."""
+
+from nbautograd.signal import windows
+
+__all__ = ["windows"]

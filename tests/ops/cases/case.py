@@ -1,0 +1,46 @@
+"""A case: a call that works with nbautograd and with PyTorch alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call with the shapes of its differentiable inputs."""
+
+    name: str
+    call: Callable[..., Any]  # (library, *tensors)
+    shapes: tuple[tuple[int, ...], ...]
+    low: float = -2.0
+    high: float = 2.0
+    second: bool = True  # whether a second derivative is defined and not constant nonsense
+    seed: int = field(default=0)
+
+    def arrays(self) -> list[np.ndarray]:
+        """Inputs that are apart, from 0 and from each other's negatives too, so that none is near a kink or a tie."""
+        rng = np.random.default_rng(self.seed)
+        total = sum(int(np.prod(s)) for s in self.shapes)
+        grid = np.linspace(self.low, self.high, total + 2)[1:-1] + 0.37 * (self.high - self.low) / (total + 2)
+        values = rng.permutation(grid)
+        found, start = [], 0
+        for shape in self.shapes:
+            n = int(np.prod(shape))
+            found.append(values[start : start + n].reshape(shape))
+            start += n
+        return found
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def case(name: str, call: Callable[..., Any], *shapes: tuple[int, ...], **options: Any) -> Case:
+    return Case(name, call, shapes, **options)
+
+
+def unary(name: str, low: float = -2.0, high: float = 2.0, **options: Any) -> Case:
+    return case(name, lambda T, x: getattr(T, name)(x), (2, 3), low=low, high=high, **options)
