@@ -1,0 +1,497 @@
+"""PyTorch's own database of operations, with its sample inputs, run through both libraries.
+
+python -m tests.ops.opinfo                       # every entry, float64: a figure per family, and what differs
+python -m tests.ops.opinfo -k 'linalg\\.' -v      # some entries, each with its first difference
+python -m tests.ops.opinfo --dtypes complex128,int64,bool --samples 20
+python -m tests.ops.opinfo --errors -v           # the inputs that PyTorch refuses: the same exception type?
+python -m tests.ops.opinfo --variants -v         # method, in-place and out= forms
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+import types
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+
+import nbautograd as nb
+
+__all__ = ["ABSENT", "ENTRIES", "DisagreementError", "Entry", "agree", "agree_on_errors", "agree_on_variants", "family"]
+
+OUT_OF_SCOPE = re.compile(
+    r"^(sparse\.|masked\.|torch\.|jiterator|to_sparse|hash_tensor|_segment_reduce|_chunk_cat|_softmax_backward_data"
+    r"|_upsample|_unsafe_masked|native_|_native_|_batch_norm|max_pool2d_with_indices_backward"
+    r"|nn\.functional\.linear_cross_entropy|nn\.functional\.upsample_)"
+)
+"""Entries that are sparse, nested, JIT-only, prototypes, or internal steps of other functions."""
+
+ABSENT: dict[str, str] = {}
+"""Entries that are in scope and that we do not have, with the reason."""
+
+TOLERANCES = {
+    "float64": (1e-7, 1e-9),
+    "complex128": (1e-7, 1e-9),
+    "float32": (1e-4, 1e-5),
+    "complex64": (1e-4, 1e-5),
+    "float16": (1e-2, 1e-2),
+    "bfloat16": (4e-2, 4e-2),
+}
+
+
+class DisagreementError(AssertionError):
+    """What differs between the two libraries."""
+
+
+class Entry:
+    """One entry of the database."""
+
+    def __init__(self, info: Any) -> None:
+        self.info = info
+        self.name: str = info.name + (f" {info.variant_test_name}" if info.variant_test_name else "")
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def ours(self) -> Callable[..., Any] | None:
+        """Our function for the entry's; a wrapper of PyTorch's tests is run with our library in the place of theirs."""
+        return translated(self.info.op, self.info.name)
+
+    def samples(self, dtype: torch.dtype, grad: bool, limit: int) -> list[Any]:
+        """Sample inputs, spread over what the database has."""
+        torch.manual_seed(0)
+        found = list(self.info.sample_inputs("cpu", dtype, requires_grad=grad))
+        step = max(1, len(found) // limit)
+        return found[::step][:limit]
+
+
+ENTRIES = [Entry(info) for info in op_db if not OUT_OF_SCOPE.match(info.name)]
+
+
+def family(entry: Entry) -> str:
+    """The family by which figures are given: the namespace, or for ``torch.<name>`` the module of ours that has it."""
+    space = entry.info.name.rpartition(".")[0]
+    if space:
+        return space
+    function = lookup(entry.info.name)
+    module = getattr(inspect.unwrap(function), "__module__", "") if function is not None else "absent"
+    return str(module).removeprefix("nbautograd.")
+
+
+def lookup(path: str) -> Any:
+    """``nb.<path>``, or the method of that name."""
+    found: Any = nb
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found if found is not None else getattr(nb.Tensor, path, None)
+
+
+def translated(function: Any, name: str = "") -> Any:
+    """A function of PyTorch's as ours: by name, or its code with our library where it says ``torch``."""
+    if isinstance(function, types.FunctionType) and "common_methods_invocations" in function.__code__.co_filename:
+        return with_ours(function)
+    if isinstance(function, types.FunctionType) and "opinfo" in function.__code__.co_filename:
+        return with_ours(function)
+    return lookup(name or function.__name__)
+
+
+def with_ours(function: types.FunctionType) -> Any:
+    def seeded(op: Any, *args: Any, **kwargs: Any) -> Any:  # the database's own sets PyTorch's seed
+        nb.manual_seed(42)
+        return op(*args, **kwargs)
+
+    scope = {**function.__globals__, "torch": nb, "wrapper_set_seed": seeded}
+    cells = function.__closure__ and tuple(
+        types.CellType(
+            with_ours(c.cell_contents) if isinstance(c.cell_contents, types.FunctionType) else c.cell_contents
+        )
+        for c in function.__closure__
+    )
+    made = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+# -- from PyTorch to ours --------------------------------------------------------------------------------------------
+
+
+def array_of(t: torch.Tensor) -> np.ndarray:
+    """A copy of a tensor as an array that lies in memory in the same way."""
+    t = t.detach().resolve_conj().resolve_neg()
+    if t.dtype == torch.bfloat16:
+        return t.float().numpy().astype(nb.bfloat16.numpy)
+    if 0 in t.shape or t.dim() == 0:
+        return t.numpy().copy()
+    memory = np.frombuffer(bytes(t.untyped_storage()), np.uint8).copy()
+    kind = t.numpy().dtype
+    strides = [s * kind.itemsize for s in t.stride()]
+    return np.ndarray(tuple(t.shape), kind, memory, t.storage_offset() * kind.itemsize, strides)
+
+
+def converted(value: Any, leaves: dict[int, Any]) -> Any:
+    """An argument for our library; tensors that require grad are remembered in ``leaves``, each once."""
+    if isinstance(value, torch.Tensor):
+        if id(value) not in leaves:
+            t = nb.as_tensor(array_of(value))
+            leaves[id(value)] = t.requires_grad_() if value.requires_grad else t
+        return leaves[id(value)]
+    if isinstance(value, torch.Size):
+        return nb.Size(value)
+    if isinstance(value, (list, tuple)):
+        items = [converted(item, leaves) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, dict):
+        return {key: converted(item, leaves) for key, item in value.items()}
+    if isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
+        return getattr(nb, str(value).removeprefix("torch."))
+    if isinstance(value, torch.device):
+        return str(value)
+    if value in (torch.float, torch.long):
+        return getattr(nb, str(value).removeprefix("torch."))
+    return value
+
+
+def tensors(value: Any, kind: type) -> list[Any]:
+    """All tensors in a structure, in order."""
+    if isinstance(value, kind):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [t for item in value for t in tensors(item, kind)] if isinstance(value, (list, tuple)) else []
+
+
+# -- comparing -------------------------------------------------------------------------------------------------------
+
+
+def numpy_of(t: Any) -> np.ndarray:
+    if isinstance(t, torch.Tensor):
+        return (t.float() if t.dtype == torch.bfloat16 else t).numpy(force=True)
+    a = t.detach().numpy(force=True)
+    return a.astype(np.float32) if str(t.dtype) == "torch.bfloat16" else a
+
+
+def compare(ours: Any, theirs: Any, what: str, typed: bool = True) -> None:
+    """Raise a DisagreementError unless two structures of results agree."""
+    if isinstance(theirs, torch.Tensor):
+        if not isinstance(ours, nb.Tensor):
+            raise DisagreementError(f"{what}: {type(ours).__name__}, not a Tensor")
+        if typed and str(ours.dtype) != str(theirs.dtype):
+            raise DisagreementError(f"{what}: dtype {ours.dtype}, PyTorch's {theirs.dtype}")
+        if tuple(ours.shape) != tuple(theirs.shape):
+            raise DisagreementError(f"{what}: shape {tuple(ours.shape)}, PyTorch's {tuple(theirs.shape)}")
+        rtol, atol = TOLERANCES.get(str(theirs.dtype).removeprefix("torch."), (0, 0))
+        a, b = numpy_of(ours), numpy_of(theirs)
+        scale = np.abs(b[np.isfinite(b)]).max(initial=0.0) if b.dtype.kind in "fc" else 0
+        if not np.allclose(a, b, rtol=rtol, atol=atol * max(1.0, float(scale)), equal_nan=True):
+            raise DisagreementError(
+                f"{what}: {str(a).replace(chr(10), ' ')[:120]}, PyTorch's {str(b).replace(chr(10), ' ')[:120]}"
+            )
+    elif isinstance(theirs, (list, tuple)):
+        if not isinstance(ours, (list, tuple)) or len(ours) != len(theirs):
+            raise DisagreementError(
+                f"{what}: {type(ours).__name__} {ours!r:.60}, PyTorch's {type(theirs).__name__} of {len(theirs)}"
+            )
+        for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            compare(a, b, f"{what}[{i}]", typed)
+    elif isinstance(theirs, (bool, int, float, complex)) and not np.allclose(ours, theirs, equal_nan=True):
+        raise DisagreementError(f"{what}: {ours!r:.60}, PyTorch's {theirs!r:.60}")
+
+
+def zero(t: Any) -> bool:
+    return t is None or not numpy_of(t).any()
+
+
+def call(function: Any, sample_input: Any, args: Any, kwargs: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(sample_input, *args, **kwargs)
+
+
+def agree(entry: Entry, dtype: torch.dtype, limit: int = 8, second: bool = True) -> int:
+    """Run the samples of one dtype through both libraries; how many there were.
+
+    :raises DisagreementError: something differs, or ours raised.
+    """
+    info = entry.info
+    differentiable = info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")
+    function = entry.ours
+    samples = entry.samples(dtype, differentiable, limit)
+    for number, sample in enumerate(samples):
+        leaves: dict[int, Any] = {}
+        try:
+            mine = converted((sample.input, sample.args, sample.kwargs), leaves)
+        except (AttributeError, TypeError) as error:
+            raise DisagreementError(f"sample {number}: arguments: {error}") from error
+        about = describe(sample)
+        torch.manual_seed(1)
+        try:
+            theirs = call(info.op, sample.input, sample.args, sample.kwargs)
+        except Exception:
+            continue  # a sample that needs another build of PyTorch
+        nb.manual_seed(1)
+        try:
+            ours = call(function, *mine)
+        except Exception as error:
+            raise DisagreementError(f"sample {number} {about}: {type(error).__name__}: {error}") from error
+        random = info.name.startswith(("empty", "new_empty", "nn.functional.empty"))
+        process = sample.output_process_fn_grad
+        try:
+            shown = (translated(process)(ours), process(theirs)) if info.name.startswith(GAUGED) else (ours, theirs)
+            if not random:
+                compare(*shown, f"sample {number} {about}: result")
+            if differentiable:
+                results = (translated(process)(ours), process(theirs))
+                compare_derivatives(
+                    results, sample, leaves, second and info.supports_gradgrad, f"sample {number} {about}"
+                )
+        except DisagreementError:
+            raise
+        except Exception as error:
+            raise DisagreementError(f"sample {number} {about}: backward: {type(error).__name__}: {error}") from error
+    return len(samples)
+
+
+GAUGED = ("linalg.svd", "svd", "linalg.eig", "linalg.eigh", "pca_lowrank", "svd_lowrank", "linalg.lstsq")
+"""Results that are unique only up to a phase or sign: compared after the database's own processing."""
+
+
+def compare_derivatives(results: Any, sample: Any, leaves: dict[int, Any], second: bool, about: str) -> None:
+    theirs_in = [t for t in tensors((sample.input, sample.args, sample.kwargs), torch.Tensor) if t.requires_grad]
+    theirs_in = list({id(t): t for t in theirs_in}.values())
+    ours_in = [leaves[id(t)] for t in theirs_in]
+    theirs = tensors(results[1], torch.Tensor)
+    ours = tensors(results[0], nb.Tensor)
+    wanted = [i for i, t in enumerate(theirs) if t.requires_grad]
+    for i, t in enumerate(theirs):
+        if ours[i].requires_grad != t.requires_grad:
+            raise DisagreementError(
+                f"{about}: result {i} requires_grad={ours[i].requires_grad}, PyTorch's {t.requires_grad}"
+            )
+    if not wanted or not theirs_in:
+        return
+    rng = np.random.default_rng(0)
+
+    def weights(t: torch.Tensor) -> np.ndarray:
+        real = rng.standard_normal(tuple(t.shape))
+        if t.dtype.is_complex:
+            real = real + 1j * rng.standard_normal(tuple(t.shape))
+        return np.asarray(real)
+
+    theirs, ours = [theirs[i] for i in wanted], [ours[i] for i in wanted]
+    cotangents = [weights(t) for t in theirs]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            their_cotangents = [torch.tensor(w).to(t.dtype) for w, t in zip(cotangents, theirs, strict=True)]
+            first = torch.autograd.grad(theirs, theirs_in, their_cotangents, create_graph=second, allow_unused=True)
+        except (RuntimeError, NotImplementedError):
+            return  # PyTorch cannot either
+        our_cotangents = [nb.tensor(w).to(t.dtype) for w, t in zip(cotangents, ours, strict=True)]
+        mine = nb.autograd.grad(ours, ours_in, our_cotangents, create_graph=second, allow_unused=True)
+    for i, (a, b) in enumerate(zip(mine, first, strict=True)):
+        if not (zero(a) and zero(b)):
+            if a is None or b is None:
+                raise DisagreementError(f"{about}: gradient {i} is {a}, PyTorch's {b}")
+            compare(a, b, f"{about}: gradient {i}")
+    if not second:
+        return
+    pairs = [(a, b) for a, b in zip(mine, first, strict=True) if b is not None and b.requires_grad]
+    if not pairs:
+        return
+    ours_loss: Any = 0
+    theirs_loss: Any = 0
+    for a, b in pairs:
+        if a is None:
+            continue
+        w = weights(b)
+        theirs_loss = theirs_loss + (b * torch.tensor(w).to(b.dtype)).sum()
+        ours_loss = ours_loss + (a * nb.tensor(w).to(a.dtype)).sum()
+    if theirs_loss.is_complex():
+        theirs_loss, ours_loss = theirs_loss.real, ours_loss.real
+    try:
+        expected = torch.autograd.grad(theirs_loss, theirs_in, allow_unused=True)
+    except (RuntimeError, NotImplementedError):
+        return
+    found: Any = [None] * len(ours_in)
+    if ours_loss.requires_grad:
+        found = nb.autograd.grad(ours_loss, ours_in, allow_unused=True)
+    for i, (a, b) in enumerate(zip(found, expected, strict=True)):
+        if not (zero(a) and zero(b)):
+            if a is None or b is None:
+                raise DisagreementError(f"{about}: second derivative {i} is {a}, PyTorch's {b}")
+            compare(a, b, f"{about}: second derivative {i}")
+
+
+def describe(sample: Any) -> str:
+    """The arguments, in few characters."""
+
+    def short(value: Any) -> str:
+        if isinstance(value, torch.Tensor):
+            return f"<{str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}>"
+        if isinstance(value, (list, tuple)):
+            return "[" + ", ".join(map(short, value[:4])) + "]"
+        return f"{value!r:.30}"
+
+    parts = [short(sample.input), *map(short, sample.args), *(f"{k}={short(v)}" for k, v in sample.kwargs.items())]
+    return f"({', '.join(parts)})"
+
+
+# -- errors and variants ---------------------------------------------------------------------------------------------
+
+
+def agree_on_errors(entry: Entry) -> int:
+    """The inputs that PyTorch refuses are refused by ours with the same exception type; how many there were."""
+    info, count = entry.info, 0
+    if info.error_inputs_func is None:
+        return 0
+    torch.manual_seed(0)
+    for number, error_input in enumerate(info.error_inputs("cpu")):
+        sample = error_input.sample_input
+        try:
+            call(info.op, sample.input, sample.args, sample.kwargs)
+            continue
+        except Exception as error:
+            expected = error
+        try:
+            mine = converted((sample.input, sample.args, sample.kwargs), {})
+        except (AttributeError, TypeError):
+            continue
+        count += 1
+        try:
+            result = call(entry.ours, *mine)
+        except Exception as error:
+            if not isinstance(error, type(expected)) and not isinstance(expected, type(error)):
+                raise DisagreementError(
+                    f"error {number} {describe(sample)}: {type(error).__name__}: {error!s:.80}; "
+                    f"PyTorch's {type(expected).__name__}: {expected!s:.80}"
+                ) from error
+            continue
+        raise DisagreementError(
+            f"error {number} {describe(sample)}: no error but {result!r:.50}; "
+            f"PyTorch's {type(expected).__name__}: {expected!s:.100}"
+        )
+    return count
+
+
+def agree_on_variants(entry: Entry, dtype: torch.dtype = torch.float64, limit: int = 3) -> int:
+    """Method, in-place method and ``out=`` give what PyTorch's give; how many were tried."""
+    info, count = entry.info, 0
+    for sample in entry.samples(dtype, False, limit):
+        for what, theirs_call, ours_call in variants(info, sample):
+            torch.manual_seed(1)
+            try:
+                theirs = call(theirs_call, *copied(sample))
+            except Exception:
+                continue
+            nb.manual_seed(1)
+            count += 1
+            try:
+                ours = call(ours_call, *converted((sample.input, sample.args, sample.kwargs), {}))
+            except Exception as error:
+                raise DisagreementError(f"{what} {describe(sample)}: {type(error).__name__}: {error}") from error
+            compare(ours, theirs, f"{what} {describe(sample)}")
+    return count
+
+
+def copied(sample: Any) -> tuple[Any, Any, Any]:
+    def copy(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return value.detach().clone()
+        if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
+            return type(value)(copy(item) for item in value)
+        return value
+
+    return copy(sample.input), copy(sample.args), {k: copy(v) for k, v in sample.kwargs.items()}
+
+
+def variants(info: Any, sample: Any) -> Iterator[tuple[str, Any, Any]]:
+    name = info.name.rpartition(".")[2]
+    if isinstance(info.op, types.FunctionType):
+        return
+    if info.method_variant is not None and isinstance(sample.input, torch.Tensor):
+        yield "method", getattr(torch.Tensor, name, None) or info.method_variant, _method(name)
+    if info.inplace_variant is not None and isinstance(sample.input, torch.Tensor):
+        yield "in-place", info.inplace_variant, _method(name + "_")
+    if info.supports_out and not info.name.startswith("empty"):
+
+        def with_out(library: Any, function: Any) -> Any:
+            def run(sample_input: Any, *args: Any, **kwargs: Any) -> Any:
+                plain = function(sample_input, *args, **kwargs)
+                if isinstance(plain, tuple):
+                    out: Any = tuple(library.empty((0,), dtype=t.dtype) for t in plain)
+                else:
+                    out = library.empty((0,), dtype=plain.dtype)
+                result = function(sample_input, *args, **kwargs, out=out)
+                if not isinstance(plain, tuple) and result is not out:
+                    raise DisagreementError("out= is not what is returned")
+                return out
+
+            return run
+
+        yield "out=", with_out(torch, info.op), with_out(nb, lookup(info.name))
+
+
+def _method(name: str) -> Any:
+    return lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs)
+
+
+# -- the program -----------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-k", default="", help="a regular expression that names entries")
+    parser.add_argument("-v", action="store_true", help="say how each entry went")
+    parser.add_argument("--dtypes", default="float64", help="dtypes, separated by commas")
+    parser.add_argument("--samples", type=int, default=8, help="at most so many samples per entry and dtype")
+    parser.add_argument("--errors", action="store_true", help="run the inputs that PyTorch refuses")
+    parser.add_argument("--variants", action="store_true", help="run methods, in-place methods and out=")
+    options = parser.parse_args()
+    figures: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for entry in ENTRIES:
+        if not re.search(options.k, entry.name):
+            continue
+        trouble = examine(entry, options)
+        figures[family(entry)][0] += trouble is None
+        figures[family(entry)][1] += 1
+        if trouble is not None and (options.v or options.k):
+            print(f"{entry.name}: {trouble}", flush=True)
+        elif options.v:
+            print(f"{entry.name}: OK", flush=True)
+    for name, (good, total) in sorted(figures.items()):
+        print(f"{name:28} {good:4} of {total:4}")
+    good, total = sum(f[0] for f in figures.values()), sum(f[1] for f in figures.values())
+    print(f"{'all':28} {good:4} of {total:4} = {100 * good / max(1, total):.1f} %")
+
+
+def examine(entry: Entry, options: Any) -> str | None:
+    """What is wrong with an entry, or None."""
+    if entry.ours is None:
+        return "MISSING"
+    try:
+        if options.errors:
+            agree_on_errors(entry)
+        elif options.variants:
+            agree_on_variants(entry)
+        else:
+            for name in options.dtypes.split(","):
+                dtype = getattr(torch, name)
+                if dtype in entry.info.supported_dtypes("cpu"):
+                    agree(entry, dtype, options.samples)
+    except DisagreementError as difference:
+        return str(difference)
+    except Exception as error:
+        return f"{type(error).__name__}: {error} (in the comparison)"
+    return None
+
+
+if __name__ == "__main__":
+    main()
