@@ -37,11 +37,22 @@ class Backend(Protocol):
     def address(self, array: Any) -> int:
         """Where in memory its first element is."""
 
+    def strided(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> Any:
+        """The memory of an array from ``shift`` bytes after its first element on, at these strides in bytes."""
+
     def scipy(self, name: str) -> Any:
         """SciPy's module ``name`` (``special``, ``linalg``, ...) for this library's arrays."""
 
 
 CPU = device("cpu")
+
+
+class Shown:
+    """Memory in another geometry, on its way to being a NumPy array."""
+
+    def __init__(self, base: np.ndarray[Any, Any], interface: dict[str, Any]) -> None:
+        self.base = base
+        self.__array_interface__ = {key: value for key, value in interface.items() if key != "descr"}
 
 
 class _NumpyBackend:
@@ -58,6 +69,11 @@ class _NumpyBackend:
 
     def address(self, array: Any) -> int:
         return int(array.__array_interface__["data"][0])
+
+    def strided(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> Any:
+        address = self.address(array) + shift
+        interface = {**array.__array_interface__, "data": (address, False), "shape": shape, "strides": strides}
+        return np.asarray(Shown(array, interface)).view(array.dtype)
 
     def scipy(self, name: str) -> Any:
         return importlib.import_module(f"scipy.{name}")
@@ -106,6 +122,9 @@ class _CupyBackend:
 
     def address(self, array: Any) -> int:
         return int(array.data.ptr)
+
+    def strided(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> Any:
+        return array.__class__(shape, array.dtype, array.data + shift, strides)
 
     def scipy(self, name: str) -> Any:
         self.load()

@@ -14,6 +14,8 @@ class ``MulBackward0``, what is saved for backward, and derivatives of every ord
   the operation itself, so that a backward pass can record itself (``create_graph=True``). Its text is what the
   pictures show, so the formula on the screen is the one that ran.
 - Undoing broadcasting and type promotion is done here, once, for all formulas.
+- float16 and bfloat16 are computed in float32 and rounded, in both directions, as PyTorch does; neither bodies nor
+  formulas see them.
 
 An operation compiles itself when it is first called: its function starts as a stub whose code object is then replaced
 by straight-line code written for this very operation, which is what makes small tensors fast. The generated source is
@@ -33,15 +35,15 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from nbautograd import backend, dtypes, inplace, tracing
-from nbautograd.errors import DeviceError, ShapeError
+from nbautograd import backend, detour, dtypes, inplace, storage, tracing
+from nbautograd.errors import DeviceError, ShapeError, UnsupportedDtypeError
 from nbautograd.grad_mode import is_grad_enabled
 from nbautograd.node import FREED, LEAF, MANY, Node, Port
 from nbautograd.size import sizes
 from nbautograd.storage import tick
 from nbautograd.tensor import Tensor, new, wrap
 
-__all__ = ["OPS", "PLAIN", "POINTWISE", "VIEW", "Declaration", "alias", "composite", "op"]
+__all__ = ["KEPT", "OPS", "PLAIN", "POINTWISE", "REFUSED", "VIEW", "WIDENED", "Declaration", "alias", "composite", "op"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,6 +53,12 @@ POINTWISE = "pointwise"
 """Inputs are promoted to one dtype and broadcast; numbers may stand for tensors; there are ``name_`` and ``out=``."""
 VIEW = "view"
 """The result shares the first input's memory."""
+
+WIDENED, KEPT, REFUSED = "widened", "kept", "refused"
+"""What an operation does with numbers of half precision."""
+
+MISSING = object()
+"""Stands for what has not been made yet, where None means something."""
 
 OPS: dict[str, Declaration] = {}
 """Every declared operation by name."""
@@ -72,6 +80,7 @@ class Declaration:
         self.node_name: str | None = options["node"]
         self.symbol: str = options["symbol"]
         self.floating: bool = options["floating"]
+        self.accepts: str = options["accepts"]
         self.many: bool = options["many"]
         self.formulas = formulas
         self.positional = code.co_varnames[:count]
@@ -91,9 +100,12 @@ class Declaration:
         self.numpy_names = [name for name in NUMPY_NAMES if name in options_ and takes_both and self.kind != VIEW]
         self.function: Any = None
         self.operator: Any = None
+        self.half_is: str = options["half"] if self.kind != VIEW and not self.lists else KEPT
         self.compiled = False
         self._codes: dict[bool, types.CodeType] = {}
-        self._nodes: dict[bool, type[Node]] = {}
+        self._halves: dict[bool, Callable[..., Any]] = {}
+        self._nodes: dict[str, type[Node]] = {}
+        self._into: Any = MISSING
 
     @property
     def many_edges(self) -> bool:
@@ -108,15 +120,7 @@ class Declaration:
         for function, refuse in ((self.function, _refuse), (self.operator, _decline)):
             if function is not None:
                 function.__globals__.update(names, refuse=refuse)
-                defaults = self.body.__defaults__ or ()
-                function.__defaults__ = (None, *defaults) if self.required_dim else defaults
-                function.__kwdefaults__ = {
-                    **(self.body.__kwdefaults__ or {}),
-                    **({"out": None} if self.has_out else {}),
-                    **{NUMPY_NAMES[name]: None for name in self.numpy_names},
-                }
-                if self.rest is not None:
-                    function.__kwdefaults__[self.rest] = None
+                self._set_defaults(function)
         self.compiled = True
         self.use_code(tracing.is_on())
 
@@ -129,21 +133,62 @@ class Declaration:
             for function in (self.function, self.operator):
                 if function is not None:
                     function.__code__ = self._codes[traced]
+                    if detour.is_on():
+                        _divert(function)
+
+    def half(self) -> Callable[..., Any]:
+        """The function for float16 and bfloat16, which computes in float32: compiled when it is first wanted."""
+        traced = tracing.is_on()
+        if traced not in self._halves:
+            source = "\n".join(_Writer(self, traced, half=True).lines())
+            code = _compiled(source, f"<nbautograd {self.name} half{' traced' * traced}>", self.name)
+            function = types.FunctionType(code, {**self._names(), "refuse": _refuse}, self.name)
+            if self.formulas:
+                function.__globals__["HalfBackward"] = self.node("half")
+            self._set_defaults(function)
+            self._halves[traced] = function
+        return self._halves[traced]
+
+    def into(self) -> Callable[..., Any] | None:
+        """The body, writing its last step into an array ``out_``; None where the last step is no ufunc."""
+        if self._into is MISSING:
+            expression = _expression(self.body)
+            code = None if expression is None else _into_out(expression)
+            if code is None:
+                self._into = None
+            else:
+                parts = [*self.positional, "*", *self.keywords, "out_"]
+                source = f"def {self.name}({', '.join(parts)}):\n    return {code}"
+                made = _compiled(source, f"<nbautograd {self.name} into>", self.name)
+                self._into = types.FunctionType(made, {**self.body.__globals__, "np": np}, self.name)
+                self._into.__defaults__, self._into.__kwdefaults__ = self.body.__defaults__, self.body.__kwdefaults__
+        return self._into
+
+    def _set_defaults(self, function: Any) -> None:
+        defaults = self.body.__defaults__ or ()
+        function.__defaults__ = (None, *defaults) if self.required_dim else defaults
+        function.__kwdefaults__ = {
+            **(self.body.__kwdefaults__ or {}),
+            **({"out": None} if self.has_out else {}),
+            **{NUMPY_NAMES[name]: None for name in self.numpy_names},
+        }
+        if self.rest is not None:
+            function.__kwdefaults__[self.rest] = None
 
     def _names(self) -> dict[str, Any]:
         names: dict[str, Any] = dict(self.body.__globals__)
-        names.update(_RUNTIME, OP=self, body=self.body)
+        names.update(_RUNTIME, OP=self, body=self.body, half=self.half)
         if self.formulas:
-            names.update(Backward=self.node(False), ComplexBackward=self.node(True))
+            names.update(Backward=self.node("real"), ComplexBackward=self.node("complex"))
         return names
 
     # -- the node ----------------------------------------------------------------------------------------------------
 
-    def node(self, is_complex: bool) -> type[Node]:
-        """The node class, whose formulas conjugate where they say so if ``is_complex``."""
-        if is_complex not in self._nodes:
-            self._nodes[is_complex] = _make_node(self, is_complex)
-        return self._nodes[is_complex]
+    def node(self, flavour: str) -> type[Node]:
+        """The node class: ``real``; ``complex``, where formulas conjugate; or ``half``, computed in float32."""
+        if flavour not in self._nodes:
+            self._nodes[flavour] = _make_node(self, flavour)
+        return self._nodes[flavour]
 
     def saves(self) -> dict[str, set[str]]:
         """What the formula of each input needs, as names like ``other``, ``result`` or ``input.shape``."""
@@ -160,9 +205,11 @@ def op(
     method: bool = True,
     inplace_method: bool | None = None,
     floating: bool = False,
+    accepts: str = "bifc",
     many: bool = False,
     out: bool | None = None,
     name: str | None = None,
+    half: str = WIDENED,
     **formulas: str,
 ) -> Callable[[F], F]:
     """Declare an operation by its body over arrays.
@@ -178,9 +225,13 @@ def op(
     :param method: whether it is a method of Tensor.
     :param inplace_method: whether there is ``name_``; by default for pointwise operations.
     :param floating: integer inputs become the default float.
+    :param accepts: for pointwise operations, the categories of dtypes that they take, after promotion: bool,
+        integer, floating, complex.
     :param many: the body returns several arrays and the formulas get a list of gradients.
     :param out: whether there is ``out=``; by default for pointwise operations.
     :param name: the public name where it differs from the body's.
+    :param half: what happens to float16 and bfloat16: ``WIDENED`` computes in float32 and rounds; ``KEPT`` is for
+        operations that only move or cast values; ``REFUSED`` raises.
     :param formulas: for each differentiable input, its gradient.
     """
     pointwise = kind == POINTWISE
@@ -189,9 +240,11 @@ def op(
         "symbol": symbol,
         "kind": kind,
         "floating": floating,
+        "accepts": accepts,
         "many": many,
         "out": pointwise if out is None else out,
         "name": name,
+        "half": half,
     }
 
     def declare(body: F) -> F:
@@ -202,7 +255,7 @@ def op(
         if method:
             setattr(Tensor, public, function)
         if pointwise if inplace_method is None else inplace_method:
-            setattr(Tensor, public + "_", _inplace(public + "_", function))
+            setattr(Tensor, public + "_", _inplace(public + "_", function, declaration if pointwise else None))
         if operators:
             twin = declaration.operator = _stub(declaration)
             for special in operators.split():
@@ -282,6 +335,18 @@ def _first_call(*args: Any, **kwargs: Any) -> Any:
     return STUB(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821 - which is a stub no more
 
 
+def _diverted(*args: Any, **kwargs: Any) -> Any:
+    """The code of every operation during a detour."""
+    return DETOUR(OP, PLAIN, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+def _divert(function: Any) -> None:
+    plain = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    plain.__kwdefaults__ = function.__kwdefaults__
+    function.__globals__.update(DETOUR=detour.run, PLAIN=plain)
+    function.__code__ = _diverted.__code__
+
+
 def _stub(declaration: Declaration) -> Any:
     body = declaration.body
     scope = {"OP": declaration, "__name__": body.__module__, "__builtins__": __builtins__}
@@ -292,13 +357,46 @@ def _stub(declaration: Declaration) -> Any:
     return stub
 
 
-def _inplace(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _inplace(
+    name: str, function: Callable[..., Tensor], declaration: Declaration | None = None
+) -> Callable[..., Tensor]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if declaration is not None and isinstance(self, Tensor) and self._a.size >= LARGE:
+            inplace.check_writable(self, name)
+            if _written(declaration, self, args, kwargs):
+                return self
         return inplace.update(self, name, function, args, kwargs)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"In-place version of ``{name[:-1]}``: writes the result into this tensor and returns it."
     return method
+
+
+LARGE = 4096
+"""From so many elements on, an in-place operation that nothing records is computed straight into the tensor."""
+
+
+def _written(op: Declaration, t: Tensor, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Compute into ``t`` without a result of its own; False where that cannot be done and nothing has happened."""
+    a = t._a
+    others = [x for x in args if isinstance(x, Tensor)]
+    recorded = is_grad_enabled() and any(x._fn is not None for x in (t, *others))
+    if recorded or len(args) != len(op.tensors) - 1 or (a.dtype is not _F32 and a.dtype is not _F64):
+        return False
+    if any(isinstance(value, Tensor) for value in options.values()):
+        return False
+    arrays = [a, *(x._a if isinstance(x, Tensor) else _number(x, a.__class__, a) for x in args)]
+    like = all(x is not None and x.__class__ is a.__class__ and x.dtype is a.dtype for x in arrays)
+    if not like or _broadcast_shapes(a.shape, np.broadcast_shapes(*(x.shape for x in arrays[1:]))) != a.shape:
+        return False
+    into = op.into()
+    if into is None:
+        return False
+    target = t.shared_array()
+    with backend.quiet():
+        into(*arrays, **options, out_=target)
+    storage.record_write(target)
+    return True
 
 
 # -- the generated function ------------------------------------------------------------------------------------------
@@ -307,10 +405,13 @@ def _inplace(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor
 class _Writer:
     """Writes the source of one operation's function, line by line."""
 
-    def __init__(self, declaration: Declaration, traced: bool) -> None:
+    def __init__(self, declaration: Declaration, traced: bool, half: bool = False) -> None:
         self.op = declaration
         self.traced = traced
+        self.half = half
         self.arrays = {name: f"a{i}" for i, name in enumerate(declaration.tensors)}
+        # What is saved of them; with half precision that is not what is computed with.
+        self.saved = {name: f"h{i}" for i, name in enumerate(declaration.tensors)} if half else self.arrays
         differentiable = [name for name in declaration.tensors if name in declaration.formulas]
         self.edges = {name: f"f{i}" for i, name in enumerate(differentiable)}
 
@@ -324,7 +425,10 @@ class _Writer:
             inner.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
         if op.has_out:
             inner.append(f"if out is not None: return into(OP, out, {self.call()})")
-        inner += self.load_pointwise() if op.kind == POINTWISE else self.load_plain()
+        if self.half:
+            inner += self.load_half()
+        else:
+            inner += self.load_pointwise() if op.kind == POINTWISE else self.load_plain()
         inner += self.forward()
         inner += self.record()
         return [*yields, *(f"    {line}" for line in inner)]
@@ -395,8 +499,10 @@ class _Writer:
         if len(single) > 1:
             classes = " is not ".join(f"{a}.__class__" for a in single[:2])
             lines.append(f"if {classes}: check_devices(OP, ({', '.join(single)},))")
+        first = op.tensors[0] if op.tensors else ""
+        if op.half_is == WIDENED and not self.half and first and first not in (*op.numbers, *op.optional):
+            lines.append(f"if a0.itemsize == 2 and a0.dtype.kind in 'fV': return half()({self.call()})")
         if op.kind == VIEW:
-            first = op.tensors[0]
             array = self.arrays[first]
             lines.append(f"if {array}.__class__ is not ndarray: {array} = {first}.shared_array()")
         return lines
@@ -407,9 +513,16 @@ class _Writer:
         names = op.tensors
         arrays = [self.arrays[name] for name in names]
         slow = f"{', '.join(arrays)}, fit, Node = promote(OP, ({', '.join(names)},))"
-        if len(names) > 2:
+        if len(names) > 2 or "f" not in op.accepts:
             lines = [line for name in names for line in self.load_or(name, name)]
-            return [*lines, "try: " + slow, f"except TypeError: return refuse(OP, ({', '.join(names)},))"]
+            strict = [name for name in names if name not in op.numbers]
+            return [
+                *lines,
+                *(f"if not isinstance({name}, (Tensor, ndarray)): return refuse(OP, ({', '.join(names)},))" for name in strict),
+                "try: " + slow,
+                f"except TypeError: return refuse(OP, ({', '.join(names)},))",
+                f"except Halved: return half()({self.call()})",
+            ]
         first = names[0]
         lines = ["fit = None; Node = Backward" if op.formulas else "fit = None", "try:"]
         lines += [f"    {line}" for line in self.load(first)]
@@ -433,6 +546,7 @@ class _Writer:
                 f"        else: {slow}",
                 "    else:",
                 f"        {self.edges[second]} = None" if second in self.edges else "        pass",
+                *([] if second in op.numbers else [f"        if {second}.__class__ is not ndarray: raise TypeError"]),
                 f"        a1 = number({second}, c, a0)",
                 f"        if a1 is None: {slow}",
             ]
@@ -452,9 +566,21 @@ class _Writer:
             )
             lines += ["    try:"] + ([f"        {edges}"] if edges else []) + [f"        {slow}"]
             lines += [f"    except (AttributeError, TypeError): return refuse(OP, ({', '.join(names)},))"]
+            lines += [f"    except Halved: return half()({self.call()})"]
         else:
             lines.append(f"    return refuse(OP, ({', '.join(names)},))")
+        lines.append(f"except Halved: return half()({self.call()})")
         return lines
+
+    def load_half(self) -> list[str]:
+        """``a0`` and so on, to compute with, in float32; ``h0`` and so on, to save, as they came; D to round to."""
+        op = self.op
+        computed = ", ".join(self.arrays.values())
+        kept = ", ".join(self.saved.values())
+        if op.kind == POINTWISE:
+            lines = [line for name in op.tensors for line in self.load_or(name, name)]
+            return [*lines, f"{computed}, {kept}, fit, D = promote_half(OP, ({', '.join(op.tensors)},))"]
+        return [*self.load_plain(), f"{kept}, = {computed},", f"{computed}, fit, D = widen_all(({computed},))"]
 
     # Computing the result.
 
@@ -468,6 +594,8 @@ class _Writer:
             expression = f"body({', '.join([*values, *rest, *keywords])})"
         if op.kind == VIEW:
             return [f"r = {expression}"]
+        if self.half:
+            expression = f"[narrow(part, D) for part in {expression}]" if op.many else f"narrow({expression}, D)"
         return ["q = set_quiet(SILENT)", f"try: r = {expression}", "finally: unset_quiet(q)"]
 
     # Recording it.
@@ -500,7 +628,7 @@ class _Writer:
                 *(f"    {line}" for line in self.save()),
                 "    n.count = len(outputs)",
                 "    for index, t in enumerate(outputs):",
-                "        if t._a.dtype.kind in 'fc': t._fn = Port(n, index)",
+                "        if t._a.dtype.kind in INEXACT: t._fn = Port(n, index)",
             ]
             if self.traced:
                 lines.append(f"    {self.trace('outputs[0]')}")
@@ -515,6 +643,8 @@ class _Writer:
         return f"{' and '.join(wanted)} or not is_grad_enabled()"
 
     def node_class(self) -> str:
+        if self.half:
+            return "HalfBackward"
         if self.op.kind == POINTWISE:
             return "Node"
         if any("conj" in text for text in self.op.formulas.values()):
@@ -538,7 +668,7 @@ class _Writer:
             if not op.lists and len(self.edges) > 1 and len(wanted) < len(self.edges) and "." not in what:
                 value += f" if {' or '.join(f'{edge} is not None' for edge in wanted)} else None"
             lines.append(f"n.{_slot(what)} = {value}")
-        lines.append(f"n.fit = {'fit' if op.kind == POINTWISE else 'None'}; n.seq = tick()")
+        lines.append(f"n.fit = {'fit' if op.kind == POINTWISE or self.half else 'None'}; n.seq = tick()")
         return lines
 
     def value_of(self, what: str) -> str:
@@ -548,7 +678,7 @@ class _Writer:
         elif name in self.op.lists and attribute:
             return f"[a.{attribute} for a in {self.arrays[name]}]"
         else:
-            base = self.arrays.get(name, name)
+            base = self.saved.get(name, name)
         return f"{base}.{attribute}" if attribute else base
 
     def trace(self, output: str) -> str:
@@ -560,15 +690,40 @@ class _Writer:
 
 def _inlined(body: Callable[..., Any], arrays: dict[str, str]) -> str | None:
     """The body's expression if it is nothing but ``return expression``, with the arrays' names put in."""
+    expression = _expression(body)
+    return None if expression is None else ast.unparse(_Rename(arrays).visit(expression))
+
+
+def _expression(body: Callable[..., Any]) -> ast.expr | None:
+    """The expression that the body is, if it is nothing but ``return expression``."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(body))).body[0]
     except (OSError, SyntaxError):
         return None  # no source at hand: the body is called instead
     assert isinstance(tree, ast.FunctionDef)
     statements = [s for s in tree.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
-    if len(statements) != 1 or not isinstance(statements[0], ast.Return) or statements[0].value is None:
+    if len(statements) != 1 or not isinstance(statements[0], ast.Return):
         return None
-    return ast.unparse(_Rename(arrays).visit(statements[0].value))
+    return statements[0].value
+
+
+_UFUNCS = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "true_divide"}
+
+
+def _into_out(tree: ast.expr) -> str | None:
+    """An expression whose last step is a ufunc, with ``out_`` as that step's output; None for any other."""
+    if isinstance(tree, ast.IfExp):
+        body, orelse = _into_out(tree.body), _into_out(tree.orelse)
+        return None if body is None or orelse is None else f"({body} if {ast.unparse(tree.test)} else {orelse})"
+    if isinstance(tree, ast.BinOp) and type(tree.op) in _UFUNCS:
+        return f"np.{_UFUNCS[type(tree.op)]}({ast.unparse(tree.left)}, {ast.unparse(tree.right)}, out=out_)"
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
+        return f"np.negative({ast.unparse(tree.operand)}, out=out_)"
+    if isinstance(tree, ast.Call) and not tree.keywords:
+        name = ast.unparse(tree.func)
+        if name.startswith("np.") and isinstance(getattr(np, name[3:], None), np.ufunc):
+            return f"{name}({', '.join(map(ast.unparse, tree.args))}, out=out_)"
+    return None
 
 
 class _Rename(ast.NodeTransformer):
@@ -636,7 +791,7 @@ class _Formula(ast.NodeTransformer):
         return node
 
 
-def _make_node(op: Declaration, is_complex: bool) -> type[Node]:
+def _make_node(op: Declaration, flavour: str) -> type[Node]:
     needs = op.saves()
     saved = sorted(set().union(*needs.values())) if needs else []
     tensors = [what for what in saved if what in op.tensors or what == "result"]
@@ -655,20 +810,20 @@ def _make_node(op: Declaration, is_complex: bool) -> type[Node]:
         members["edges"] = lambda self: self.all_edges
     if op.many:
         members["outputs"] = lambda self: self.count
-    if is_complex and not any("conj" in text for text in op.formulas.values()):
-        return op.node(False)
+    if flavour == "complex" and not any("conj" in text for text in op.formulas.values()):
+        return op.node("real")
     made: type[Node] = type(op.node_name or f"{op.name.title()}Backward0", (Node,), members)
     for graph in (False, True):
         name = "vjp_graph" if graph else "vjp"
-        source = "\n".join(_vjp_lines(op, saved, tensors, graph, is_complex))
+        source = "\n".join(_vjp_lines(op, saved, tensors, graph, flavour))
         scope = _vocabulary(op, graph)
-        filename = f"<nbautograd {op.name} {name}{' complex' * is_complex}>"
+        filename = f"<nbautograd {op.name} {name} {flavour}>"
         code = _compiled(source, filename, name)
         setattr(made, name, types.FunctionType(code, scope, name))
     return made
 
 
-def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: bool, is_complex: bool) -> list[str]:
+def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: bool, flavour: str) -> list[str]:
     """The source of ``vjp``: load what was saved, let it go unless it is to be kept, then a line per formula."""
     names = [name for name in op.tensors if name in op.formulas]
     edge = {name: f"n.all_edges[{i}]" if op.many_edges else f"n.f{i}" for i, name in enumerate(names)}
@@ -677,28 +832,36 @@ def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: boo
     lines += [f"    {local[what]} = n.{_slot(what)}" for what in saved]
     if tensors:
         lines.append(f"    if {' or '.join(f'{what} is FREED' for what in tensors)}: n.raise_freed()")
-        lines.append(f"    if not keep: {' = '.join(f'n.{_slot(what)}' for what in tensors)} = FREED")
     if op.many:
         lines.append("    g = g.take(n.count)")
+    if flavour == "half":
+        lines.append(f"    g = {'[up(part) for part in g]' if op.many else 'up(g)'}")
     if graph:
         for what in tensors:
             if what in op.lists:
-                lines.append(f"    {what} = [wrap(a, f) for a, f in zip({what}, n.all_edges)]")
+                lines.append(f"    {what} = [wrap_saved(a, f) for a, f in zip({what}, n.all_edges)]")
             elif what == "result" and op.many:
-                lines.append("    result = [wrap(a) for a in result]")  # of several outputs, formulas use indices only
+                lines.append("    result = [wrap_output(n, i, a) for i, a in enumerate(result)]")
             else:
                 source = "n" if what == "result" else edge.get(what, "None")
-                lines.append(f"    if {what} is not None: {what} = wrap_saved({what}, {source})")
-    transform = _Formula(set(saved), is_complex)
+                part = f", n.fit and n.fit[{op.tensors.index(what)}]" if op.kind == POINTWISE and what in op.tensors else ""
+                lines.append(f"    if {what} is not None: {what} = wrap_saved({what}, {source}{part})")
+    if flavour == "half":
+        for what in tensors:
+            many = what in op.lists or (what == "result" and op.many)
+            lines.append(f"    {what} = {f'[up(part) for part in {what}]' if many else f'up({what})'}")
+    transform = _Formula(set(saved), flavour == "complex")
     for i, name in enumerate(names):
         text = ast.unparse(transform.visit(ast.parse(op.formulas[name], mode="eval")))
         guard = f"None if {edge[name]} is None else " if len(names) > 1 and not op.lists else ""
         lines.append(f"    d{i} = {guard}{text}")
-    if op.kind == POINTWISE:
+    if op.kind == POINTWISE or flavour == "half":
         lines.append("    if n.fit is not None:")
         for i, name in enumerate(names):
             part = f"n.fit[{op.tensors.index(name)}]"
             lines.append(f"        if d{i} is not None and {part} is not None: d{i} = fit(d{i}, *{part})")
+    if tensors:  # at the end, so that a formula that raises leaves everything for another try
+        lines.append(f"    if not keep: {' = '.join(f'n.{_slot(what)}' for what in tensors)} = FREED")
     if op.lists:
         lists = [f"*d{i}" if name in op.lists else f"d{i}" for i, name in enumerate(names)]
         lines.append(f"    return MANY, [{', '.join(lists)}]")
@@ -714,15 +877,27 @@ def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
     scope: dict[str, Any] = dict(op.body.__globals__)
     for name, other in OPS.items():
         scope[name] = other.function if graph else other.body
-    scope.update(wrap=wrap, wrap_saved=_wrap_saved, fit=_fit, Port=Port, FREED=FREED, MANY=MANY)
+    scope.update(wrap=wrap, wrap_saved=_wrap_saved, wrap_output=_wrap_output, fit=_fit, FREED=FREED, MANY=MANY)
+    scope["up"] = _up_graph if graph else _up
     return scope
 
 
-def _wrap_saved(saved: Any, edge: Any) -> Any:
-    """A saved value as the tensor that it was; a number saved in the place of a tensor stays a number."""
-    return (
-        saved if isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic) else wrap(saved, edge)
-    )
+def _wrap_saved(saved: Any, edge: Any, fit: Any = None) -> Any:
+    """A saved value as the tensor that it was, in its own dtype; a number in the place of a tensor stays a number."""
+    if isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic):
+        return saved
+    if fit is not None and saved.dtype != fit[1]:  # it was saved promoted; its gradient is wanted as it was
+        saved = (saved.real if saved.dtype.kind == "c" and fit[1].kind != "c" else saved).astype(fit[1])
+    t = wrap(saved, edge)
+    if detour.restore is not None:
+        detour.restore(t)
+    return t
+
+
+def _wrap_output(node: Node, index: int, saved: Any) -> Tensor:
+    """One of several results as the tensor that it was."""
+    t: Tensor = _wrap_saved(saved, Port(node, index) if saved.dtype.kind in dtypes.INEXACT else None)
+    return t
 
 
 # -- what generated code calls ---------------------------------------------------------------------------------------
@@ -800,8 +975,14 @@ def _promote(op: Declaration, values: tuple[Any, ...]) -> tuple[Any, ...]:
     if place is None:
         raise TypeError("at least one argument must be a Tensor")
     result = dtypes.result_dtype(kinds)
+    if "bifc"[result.rank] not in op.accepts:
+        raise UnsupportedDtypeError(op.name, result, op.accepts)
     if op.floating and result.rank < 2:
         result = dtypes.get_default_dtype()
+    if result in dtypes.HALVES and op.half_is != KEPT:
+        if op.half_is == REFUSED:
+            raise UnsupportedDtypeError(op.name, result, op.accepts)
+        raise Halved
     cast = [
         _cast(op, a, isinstance(v, (Tensor, np.ndarray)), a.dtype if name in op.masks else result.numpy, place[0])
         for name, a, v in zip(op.tensors, arrays, values, strict=True)
@@ -814,8 +995,51 @@ def _promote(op: Declaration, values: tuple[Any, ...]) -> tuple[Any, ...]:
                 fit[i] = (a.shape, a.dtype, None if home == place[0] else home)
     node = None
     if op.formulas:
-        node = op.node(result.is_complex)
+        node = op.node("complex" if result.is_complex else "real")
     return (*cast, tuple(fit) if any(fit) else None, node)
+
+
+class Halved(Exception):  # noqa: N818 - no error, but the way out of the fast path
+    """The inputs are of half precision."""
+
+
+def _promote_half(op: Declaration, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arrays in float32, then as they are to be saved; how to undo that for gradients; and the result's dtype."""
+    operands = [value for name, value in zip(op.tensors, values, strict=True) if name not in op.masks]
+    result = dtypes.result_dtype(
+        [(v.dtype, 2 if v._a.ndim else 1) if isinstance(v, Tensor) else (dtypes.of_number(v), 0) for v in operands]
+    )
+    wide = tuple(wrap(_up(value._a)) if isinstance(value, Tensor) else value for value in values)
+    *cast, _, _ = _promote(op, wide)
+    kept = [
+        value._a if isinstance(value, Tensor) and value._a.dtype == result.numpy else a
+        for value, a in zip(values, cast, strict=True)
+    ]
+    fit = tuple((value._a.shape, value._a.dtype, None) if isinstance(value, Tensor) else None for value in values)
+    return (*cast, *kept, fit, result.numpy)
+
+
+def _widen_all(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arrays in float32 where they are of half precision; how to undo that for gradients; what to round to."""
+    kinds = {a.dtype for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT}
+    fit = tuple((a.shape, a.dtype, None) if hasattr(a, "dtype") else None for a in arrays)
+    return (*map(_up, arrays), fit, kinds.pop() if len(kinds) == 1 else _F32)
+
+
+def _up(a: Any) -> Any:
+    """An array in float32 if it is of half precision."""
+    half = hasattr(a, "dtype") and a.dtype.itemsize == 2 and a.dtype.kind in "fV"
+    return a.astype(_F32) if half else a
+
+
+def _up_graph(t: Any) -> Any:
+    """The same for a tensor, recorded."""
+    return OPS["cast"].function(t, _F32) if isinstance(t, Tensor) and t.dtype in dtypes.HALVES else t
+
+
+def _narrow(a: Any, dtype: np.dtype[Any]) -> Any:
+    """A float32 result rounded to half precision."""
+    return a.astype(dtype) if a.dtype == _F32 else a
 
 
 def _cast(op: Declaration, a: Any, is_tensor: bool, dtype: np.dtype[Any], place: Any) -> Any:
@@ -866,18 +1090,13 @@ def _into(op: Declaration, out: Any, *args: Any, **kwargs: Any) -> Any:
     return inplace.resize_into(out, op.function(*args, **kwargs), op.name)
 
 
-def _pick(function: Callable[..., Any], index: int) -> Callable[..., Any]:
-    """One output of a function with several."""
-    return lambda *args: function(*args)[index]
-
-
 def _refuse(op: Declaration, values: tuple[Any, ...]) -> NoReturn:
     """Say which argument is no tensor; if all are, let the error that brought us here go on."""
     for name, value in zip(op.tensors, values, strict=True):
         items = value if name in op.lists and isinstance(value, (tuple, list)) else [value]
-        accepted = (
-            (Tensor, int, float, complex, np.ndarray) if name in op.numbers or op.kind == POINTWISE else (Tensor,)
-        )
+        accepted: tuple[type, ...] = (Tensor, np.ndarray) if op.kind == POINTWISE else (Tensor,)
+        if name in op.numbers:
+            accepted = (Tensor, int, float, complex, np.ndarray)
         if value is None and name in op.optional:
             continue
         for item in items:
@@ -904,6 +1123,8 @@ def _decline(op: Declaration, values: tuple[Any, ...]) -> Any:
 _RUNTIME = {
     "F32": _F32,
     "F64": _F64,
+    "Halved": Halved,
+    "INEXACT": dtypes.INEXACT,
     "LEAF": LEAF,
     "Port": Port,
     "SILENT": backend.SILENT,
@@ -916,16 +1137,19 @@ _RUNTIME = {
     "into": _into,
     "is_grad_enabled": is_grad_enabled,
     "link": inplace.link,
+    "narrow": _narrow,
     "ndarray": np.ndarray,
     "new": new,
     "note": tracing.note,
     "number": _number,
-    "pick": _pick,
+    "pick": inplace.Part,
     "promote": _promote,
+    "promote_half": _promote_half,
     "set_quiet": backend.set_quiet,
     "sizes": sizes,
     "tick": tick,
     "unset_quiet": backend.unset_quiet,
+    "widen_all": _widen_all,
 }
 
 
@@ -935,3 +1159,4 @@ def _switch_tracing(on: bool) -> None:
 
 
 tracing.on_switch(_switch_tracing)
+detour.on_switch(lambda: _switch_tracing(tracing.is_on()))

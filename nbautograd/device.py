@@ -62,10 +62,19 @@ class device:  # noqa: N801 - PyTorch's name
         return device, (self.type, self.index)
 
 
+_default = device("cpu")
+
+
+def set_default(value: device | str | int | None) -> None:
+    """Set what ``as_device(None)`` is; None goes back to the CPU."""
+    global _default
+    _default = device("cpu") if value is None else as_device(value)
+
+
 def as_device(value: device | str | int | None) -> device:
-    """The device that an argument ``device=`` names; None is the CPU."""
+    """The device that an argument ``device=`` names; None is the default one."""
     if value is None:
-        return device("cpu")
+        return _default
     found = value if isinstance(value, device) else device(value)
     if found.type == "cuda" and found.index is None:
         return device("cuda", 0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd.errors import DtypeError
 
-__all__ = ["dtype", "get_default_dtype", "promote_types", "set_default_dtype"]
+__all__ = ["dtype", "finfo", "get_default_dtype", "iinfo", "promote_types", "set_default_dtype"]
 
 
 class dtype:  # noqa: N801 - PyTorch's name
@@ -48,6 +48,30 @@ class dtype:  # noqa: N801 - PyTorch's name
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
 
 
+class _Bfloat16(dtype):
+    """``bfloat16``, which NumPy has from the package ``ml_dtypes``, imported when it is first used."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.name, self.rank, self.itemsize = "bfloat16", 2, 2
+        self.is_complex, self.is_floating_point, self.is_signed = False, True, True
+
+    @property
+    def numpy(self) -> np.dtype[Any]:  # type: ignore[override]
+        """The NumPy dtype that holds it.
+
+        :raises ImportError: ``ml_dtypes`` is not installed.
+        """
+        try:
+            import ml_dtypes
+        except ImportError as error:
+            raise ImportError(
+                "bfloat16 needs the package ml_dtypes. Install it with: pip install 'nbautograd[bfloat16]'"
+            ) from error
+        return np.dtype(ml_dtypes.bfloat16)
+
+
 bool_ = dtype("bool", "bool", 0)
 uint8 = dtype("uint8", "uint8", 1)
 int8 = dtype("int8", "int8", 1)
@@ -55,12 +79,13 @@ int16 = dtype("int16", "int16", 1)
 int32 = dtype("int32", "int32", 1)
 int64 = dtype("int64", "int64", 1)
 float16 = dtype("float16", "float16", 2)
+bfloat16 = _Bfloat16()
 float32 = dtype("float32", "float32", 2)
 float64 = dtype("float64", "float64", 2)
 complex64 = dtype("complex64", "complex64", 3)
 complex128 = dtype("complex128", "complex128", 3)
 
-ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128)
+ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
 ALIASES = {
     "half": float16,
     "float": float32,
@@ -71,7 +96,26 @@ ALIASES = {
     "cfloat": complex64,
     "cdouble": complex128,
 }
-_BY_NUMPY = {d.numpy: d for d in ALL}
+HALVES = (float16, bfloat16)
+"""The dtypes that are computed in float32 and rounded afterwards."""
+INEXACT = "fcV"
+"""The kinds of NumPy dtypes that can carry gradients: floating, complex, and bfloat16 (a kind of its own, V)."""
+TENSOR_TYPES = {
+    "FloatTensor": float32,
+    "DoubleTensor": float64,
+    "HalfTensor": float16,
+    "BFloat16Tensor": bfloat16,
+    "ByteTensor": uint8,
+    "CharTensor": int8,
+    "ShortTensor": int16,
+    "IntTensor": int32,
+    "LongTensor": int64,
+    "BoolTensor": bool_,
+    "ComplexFloatTensor": complex64,
+    "ComplexDoubleTensor": complex128,
+}
+"""The names of PyTorch's tensor types."""
+_BY_NUMPY = {d.numpy: d for d in ALL if d is not bfloat16}
 _NAMES = {d.name: d for d in ALL}
 _COMPLEX_OF = {"float32": complex64, "float64": complex128}
 
@@ -86,6 +130,8 @@ def of(numpy_dtype: np.dtype[Any]) -> dtype:
     :raises TypeError: there is none (objects, strings, dates, float128, ...).
     """
     found = _BY_NUMPY.get(numpy_dtype) or _BY_NUMPY.get(numpy_dtype.newbyteorder("="))
+    if found is None and numpy_dtype.name == "bfloat16":
+        found = _BY_NUMPY[numpy_dtype] = bfloat16
     if found is None:
         supported = ", ".join(d.name for d in ALL)
         raise TypeError(
@@ -135,6 +181,9 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
         if high is complex64 and low is float64:
             return complex128
         return high
+    if bfloat16 in (type1, type2):
+        other = type2 if type1 is bfloat16 else type1
+        return float32 if other is float16 else other
     return of(np.promote_types(type1.numpy, type2.numpy))
 
 
@@ -173,3 +222,58 @@ def result_dtype(operands: list[tuple[dtype, int]]) -> dtype:
     if result is None:
         raise DtypeError("result_type() needs at least one tensor or number")
     return result
+
+
+class finfo:  # noqa: N801 - PyTorch's name
+    """The limits of a floating dtype (of its parts, for a complex one).
+
+    :param type: the dtype; the default one if None.
+    :ivar eps: the difference between 1 and the next larger number.
+    :ivar tiny: the smallest positive normal number; also ``smallest_normal``.
+    :raises TypeError: the dtype is not floating or complex.
+
+    >>> import nbautograd as torch
+    >>> torch.finfo(torch.float16).max
+    65504.0
+    """
+
+    def __init__(self, type: dtype | None = None) -> None:
+        kind = _default if type is None else type
+        if not isinstance(kind, dtype) or kind.rank < 2:
+            raise TypeError(f"torch.finfo() requires a floating point input type, got {kind}. Use torch.iinfo for it")
+        kind = kind.to_real()
+        if kind is bfloat16:
+            import ml_dtypes
+
+            limits: Any = ml_dtypes.finfo(kind.numpy)
+        else:
+            limits = np.finfo(kind.numpy)
+        self.bits = 8 * kind.itemsize
+        self.dtype = kind.name
+        self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
+        self.tiny = self.smallest_normal = float(limits.smallest_normal)
+        self.resolution = float(f"{float(limits.resolution):.0e}")
+
+    def __repr__(self) -> str:
+        shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return f"finfo({', '.join(f'{name}={getattr(self, name):g}' for name in shown)}, dtype={self.dtype})"
+
+
+class iinfo:  # noqa: N801 - PyTorch's name
+    """The limits of an integer dtype.
+
+    :raises TypeError: the dtype is not an integer one.
+
+    >>> import nbautograd as torch
+    >>> torch.iinfo(torch.int8)
+    iinfo(min=-128, max=127, dtype=int8)
+    """
+
+    def __init__(self, type: dtype) -> None:
+        if not isinstance(type, dtype) or type.rank != 1:
+            raise TypeError(f"torch.iinfo() requires an integer input type, got {type}. Use torch.finfo for it")
+        limits = np.iinfo(type.numpy)
+        self.bits, self.min, self.max, self.dtype = limits.bits, int(limits.min), int(limits.max), type.name
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "AutogradError",
     "CudaUnavailableError",
@@ -9,9 +11,28 @@ __all__ = [
     "DtypeError",
     "GraphFreedError",
     "InplaceError",
+    "LinAlgError",
     "NbautogradError",
     "ShapeError",
+    "UnsupportedDtypeError",
 ]
+
+
+SCALAR_TYPES = {
+    "bool": "Bool",
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "float32": "Float",
+    "float64": "Double",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+"""What PyTorch's messages call the dtypes."""
 
 
 class NbautogradError(Exception):
@@ -24,6 +45,20 @@ class ShapeError(NbautogradError, RuntimeError):
 
 class DtypeError(NbautogradError, RuntimeError):
     """A dtype that the operation does not take."""
+
+
+class UnsupportedDtypeError(DtypeError, NotImplementedError):
+    """A dtype for which the operation is not defined, such as ``floor`` of complex numbers."""
+
+    def __init__(self, function: str, given: Any, accepts: str) -> None:
+        categories = {"b": "bool", "i": "integer", "f": "floating-point", "c": "complex"}
+        what = "bifc"[given.rank]
+        expected = " or ".join(categories[c] for c in accepts)
+        super().__init__(
+            f'{function}() is not supported for {categories[what]} tensors ("{function}" not implemented for '
+            f"'{SCALAR_TYPES[given.name]}', that is, {given!r}): expected a tensor of {expected} dtype"
+            f"{' of at least 32 bits' if what == 'f' and 'f' in accepts else ''}"
+        )
 
 
 class DeviceError(NbautogradError, RuntimeError):
@@ -44,3 +79,7 @@ class GraphFreedError(AutogradError):
 
 class InplaceError(AutogradError):
     """An in-place write that would make, or has made, a gradient wrong."""
+
+
+class LinAlgError(NbautogradError, RuntimeError):
+    """A matrix that the computation is not defined for: singular, not positive-definite, or not finite."""

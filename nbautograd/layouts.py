@@ -1,0 +1,49 @@
+"""How elements lie in memory: names that PyTorch's arguments ``layout=`` and ``memory_format=`` take."""
+
+from __future__ import annotations
+
+__all__ = [
+    "channels_last",
+    "channels_last_3d",
+    "contiguous_format",
+    "layout",
+    "memory_format",
+    "preserve_format",
+    "sparse_coo",
+    "strided",
+]
+
+
+class _Named:
+    """A constant that prints as ``torch.<name>``."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self._name}"
+
+    def __reduce__(self) -> str:
+        return self._name
+
+
+class layout(_Named):  # noqa: N801 - PyTorch's name
+    """How elements are stored. Tensors here are ``strided``; the others exist to be refused by name."""
+
+    __slots__ = ()
+
+
+class memory_format(_Named):  # noqa: N801 - PyTorch's name
+    """In which order the dimensions of a strided tensor lie in memory."""
+
+    __slots__ = ()
+
+
+strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
