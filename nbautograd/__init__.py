@@ -7,17 +7,23 @@ and in a notebook ``%load_ext nbautograd``.
 
 from __future__ import annotations
 
-from nbautograd import autograd, backend, cuda, fft, linalg, nn, signal, special, tracing
+from nbautograd import autograd, backend, cuda, fft, linalg, nn, random, serialization, signal, special, tracing, utils
+from nbautograd.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from nbautograd.autograd.inference import inference_mode, is_inference_mode_enabled
+from nbautograd.defaults import *
 from nbautograd.device import device
 from nbautograd.dtypes import (
+    bfloat16,
     bool_ as bool,
     complex64,
     complex128,
     dtype,
+    finfo,
     float16,
     float32,
     float64,
     get_default_dtype,
+    iinfo,
     int8,
     int16,
     int32,
@@ -28,29 +34,53 @@ from nbautograd.dtypes import (
 )
 from nbautograd.generator import Generator, default_generator
 from nbautograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from nbautograd.layouts import *
+from nbautograd.ops.arithmetic import *
+from nbautograd.ops.arrangement import *
+from nbautograd.ops.bessel import *
+from nbautograd.ops.comparison import *
+from nbautograd.ops.complex import *
+from nbautograd.ops.conversion import *
 from nbautograd.ops.creation import *
 from nbautograd.ops.decompositions import *
+from nbautograd.ops.distances import *
+from nbautograd.ops.einsum import *
+from nbautograd.ops.elementary import *
+from nbautograd.ops.extremes import *
 from nbautograd.ops.fourier import *
 from nbautograd.ops.indexing import *
+from nbautograd.ops.interchange import *
 from nbautograd.ops.joining import *
+from nbautograd.ops.logic import *
+from nbautograd.ops.least_squares import *
+from nbautograd.ops.lowrank import *
+from nbautograd.ops.lu import *
+from nbautograd.ops.matrix_functions import *
 from nbautograd.ops.norms import *
 from nbautograd.ops.ordering import *
-from nbautograd.ops.pointwise import *
+from nbautograd.ops.predicates import *
+from nbautograd.ops.parts import *
 from nbautograd.ops.products import *
 from nbautograd.ops.random import *
 from nbautograd.ops.reduction import *
+from nbautograd.ops.reflections import *
+from nbautograd.ops.rounding import *
 from nbautograd.ops.scan import *
 from nbautograd.ops.scatter import *
 from nbautograd.ops.shape import *
 from nbautograd.ops.solvers import *
 from nbautograd.ops.special import *
 from nbautograd.ops.statistics import *
+from nbautograd.ops.stft import *
+from nbautograd.ops.strides import *
 from nbautograd.ops.triangular import *
 from nbautograd.ops.windows import *
 from nbautograd.printing import set_printoptions
+from nbautograd.serialization import load, save
 from nbautograd.size import Size
 from nbautograd.standin import standing_in
 from nbautograd.tensor import Tensor
+from nbautograd.tensor_types import *
 
 __version__ = "0.1.0"
 

@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+
+from nbautograd import backend, device as devices, geometry, rejection
+from nbautograd.tensor import Tensor, wrap
 
 __all__ = ["Generator", "default_generator"]
 
@@ -46,19 +50,28 @@ _STATE = np.dtype(
 class Generator:
     """A source of random numbers: the stream that PyTorch's CPU generator has for the same seed.
 
+    Its states are PyTorch's too, byte for byte, so that a stream begun in one library goes on in the other.
+
     The drawing methods take a shape and a NumPy dtype and return NumPy arrays. Integer-valued distributions are cast
     to any dtype; those of real numbers want a floating one.
+
+    :param device: where the generator lives: always the CPU, from where tensors on CUDA get their numbers too.
+    :raises RuntimeError: another device.
 
     >>> import nbautograd as torch
     >>> g = torch.Generator().manual_seed(42)
     >>> torch.rand(2, generator=g)
     tensor([0.8823, 0.9150])
+    >>> later = g.clone_state()
+    >>> torch.rand(2, generator=g).equal(torch.rand(2, generator=later))
+    True
     """
 
     def __init__(self, device: Any = "cpu") -> None:
-        if str(device) != "cpu":
+        place = devices.as_device(device)
+        if place.type != "cpu":
             raise RuntimeError(f"Generator(): only device='cpu' is supported, got {device!r}")
-        self.device = device
+        self.device: devices.device = place
         self._seed: int | None = DEFAULT_SEED  # None: asked of the operating system at first use
         self._twister: Any = None  # made when first needed: importing numpy.random takes time
         self._kept: float | None = None  # the second normal number of a pair
@@ -69,7 +82,10 @@ class Generator:
         """Start the stream of ``seed``, an integer of at most 64 bits; negative ones count from the top.
 
         :raises ValueError: it does not fit.
+        :raises RuntimeError: it is no integer.
         """
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}: a seed must be an int")
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
             raise ValueError(f"Overflow when unpacking long long: a seed must be in [-2**63, 2**64), got {seed}")
@@ -85,8 +101,8 @@ class Generator:
         """The number that the stream was started with."""
         return self.seed() if self._seed is None else self._seed
 
-    def get_state(self) -> Array:
-        """The state as 5056 bytes (uint8), in PyTorch's layout."""
+    def get_state(self) -> Tensor:
+        """The state as a tensor of 5056 bytes (uint8), in PyTorch's layout."""
         state = np.zeros((), _STATE)
         state["seed"], state["seeded"] = self.initial_seed(), 1
         untouched = self._twister is None  # then the words still wait for their first twist, and next is 0
@@ -96,20 +112,24 @@ class Generator:
             state["normal_is_valid"], state["normal_y"] = 1, self._kept
         if untouched:
             self._twister = None
-        return np.frombuffer(state.tobytes(), np.uint8).copy()
+        return wrap(np.frombuffer(state.tobytes(), np.uint8).copy())
 
-    def set_state(self, state: Any) -> Generator:
+    def set_state(self, new_state: Tensor) -> Generator:
         """Go on from a state that ``get_state`` (or PyTorch's) returned.
 
-        :param state: 5056 elements of dtype uint8.
-        :raises TypeError: another dtype.
+        :param new_state: 5056 elements of dtype uint8.
+        :raises TypeError: no tensor, or one of another dtype.
         :raises RuntimeError: another size, or bytes that are no state.
         """
-        raw = np.asarray(state)
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"set_state() expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        raw = backend.fetch(new_state._a)
         if raw.dtype != np.uint8:
             raise TypeError(f"RNG state must be a torch.ByteTensor, got elements of dtype {raw.dtype}")
         if raw.size != _STATE.itemsize:
-            raise RuntimeError(f"RNG state is wrong size: expected {_STATE.itemsize} bytes, got {raw.size}")
+            raise RuntimeError(
+                f"Expected a state of size {_STATE.itemsize} bytes but found the input RNG state size to be {raw.size}"
+            )
         found = np.frombuffer(raw.tobytes(), _STATE)[0]
         left = int(found["left"])
         if not (found["seeded"] == 1 and 1 <= left <= 624 and found["next"] <= 624):
@@ -121,6 +141,16 @@ class Generator:
             self._mt().set_state(twister)
         self._kept = float(found["normal_y"]) if found["normal_is_valid"] else None
         return self
+
+    def clone_state(self) -> Generator:
+        """Another generator in the same state; from then on each goes its own way."""
+        return Generator().set_state(self.get_state())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Generator:
+        return self.clone_state()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.get_state(),)
 
     def _mt(self) -> Any:
         if self._twister is None:
@@ -143,6 +173,30 @@ class Generator:
         pairs = self.words(2 * n).astype(np.uint64)
         return (pairs[0::2] << np.uint64(32)) | pairs[1::2]
 
+    @contextmanager
+    def _one_by_one(self) -> Iterator[Callable[[], float]]:
+        """A function that returns the next uniform number of 53 bits, for methods that reject some of them.
+
+        It draws ahead in blocks, which is faster; at the end the generator is put to where it was really used up.
+        """
+        used = 0
+        before: Any = None
+
+        def numbers() -> Iterator[float]:
+            nonlocal used, before
+            before = self._mt().get_state()
+            while True:
+                for value in self._unit_double(256).tolist():
+                    used += 1
+                    yield value
+
+        try:
+            yield numbers().__next__
+        finally:
+            if used:
+                self._mt().set_state(before)
+                self.words(2 * used)
+
     # -- uniform -----------------------------------------------------------------------------------------------------
 
     def _unit(self, n: int) -> Array:
@@ -162,7 +216,18 @@ class Generator:
         return self.uniform(shape, dtype, 0.0, 1.0)
 
     def uniform(self, shape: Sequence[int], dtype: DType, low: float, high: float) -> Array:
-        """Uniform numbers in [low, high)."""
+        """Uniform numbers in [low, high).
+
+        :raises RuntimeError: the ends or their distance are beyond the dtype's range, or in the wrong order.
+        """
+        largest = _bounds(np.dtype(dtype))[1]
+        for name, end in (("from", low), ("to", high)):
+            _check(-largest <= end <= largest, f"{name} is out of bounds for {np.dtype(dtype)}: got {name}={end}")
+        _check(low <= high, f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+        _check(
+            high - low <= largest,
+            f"uniform_ expects to-from <= {largest}, the largest {np.dtype(dtype)}, but found to={high} and from={low}",
+        )
         unit = self._unit_as(math.prod(shape), np.dtype(dtype))
         if (low, high) != (0, 1):
             start, end = unit.dtype.type(low), unit.dtype.type(high)
@@ -189,15 +254,17 @@ class Generator:
         :raises RuntimeError: the range is empty, or the dtype cannot hold it.
         """
         kind = np.dtype(dtype)
-        largest = _largest(kind)
+        largest = largest_integer(kind)
         first, end = low or 0, largest + 1 if high is None else high
         if first >= end:
             raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={first} >= to={end}")
-        if kind.kind in "bui":
-            smallest = np.iinfo(kind).min if kind.kind == "i" else 0
-            for name, value in (("from", first), ("to - 1", end - 1)):
-                if not smallest <= value <= largest:
-                    raise RuntimeError(f"{name} is out of bounds for {kind}: random_ got from={first}, to={end}")
+        smallest, greatest = _bounds(kind)
+        for name, value in (("from", first), ("to - 1", end - 1)):
+            if not smallest <= value <= greatest:
+                raise RuntimeError(f"{name} is out of bounds for {kind}: random_ got from={first}, to={end}")
+        if kind.kind in "fV" and (low is not None or high is not None):
+            first, end = _representable(first, end, kind)
+            _check(first < end, f"random_ expects 'from' to be less than 'to' after rounding both to {kind}")
         if low is None and high is None:  # one word, or two where the type is wider, even if the range is wide
             n = math.prod(shape)
             drawn = self.long_words(n) if kind.itemsize == 8 else self.words(n).astype(np.uint64)
@@ -219,10 +286,14 @@ class Generator:
         """Normal numbers with mean 0 and standard deviation 1."""
         return self.normal(shape, dtype, 0.0, 1.0)
 
-    def normal(self, shape: Sequence[int], dtype: DType, mean: float, std: float) -> Array:
-        """Normal numbers; 16 or more of them are drawn in blocks."""
+    def normal(self, shape: Sequence[int], dtype: DType, mean: float, std: float, contiguous: bool = True) -> Array:
+        """Normal numbers; 16 or more of them are drawn in blocks if they are for contiguous memory.
+
+        :raises RuntimeError: std is negative.
+        """
+        _check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
         n = math.prod(shape)
-        if n < BLOCK:
+        if n < BLOCK or not contiguous:
             values = _fma(self.normal_pairs(n), std, mean)
         else:
             values = self._normal_blocks(n, np.dtype(dtype))
@@ -247,7 +318,7 @@ class Generator:
             return _box_muller(self._unit_as(n, dtype))
         # The last 16 are drawn again, whole. What was drawn for the rest is lost, and not drawn in half precision.
         whole = n - rest
-        first = self._unit_as(whole if dtype == np.float16 else n, dtype)[:whole]
+        first = self._unit_as(whole if _is_half(dtype) else n, dtype)[:whole]
         values = _box_muller(np.append(first, self._unit_as(BLOCK, dtype)))
         return np.append(values[: n - BLOCK], values[whole:])
 
@@ -303,21 +374,29 @@ class Generator:
         :returns: int64, shape (count,) or (rows, count).
         :raises RuntimeError: weights of another shape or dtype, negative, not finite or all zero; a count below 1, or,
             without replacement, above the number of weights.
+
+        The same indices as PyTorch's, except where two weights without replacement come out equal to the last bit.
         """
         size = weights.shape[-1] if weights.ndim else 0
         _check(1 <= weights.ndim <= 2, f"prob_dist must be 1 or 2 dim, got {weights.ndim} dimensions")
         kind = weights.dtype
-        _check(kind.kind == "f", f"multinomial only supports floating-point dtypes for input, got: {kind}")
+        _check(kind.kind in "fV", f"multinomial only supports floating-point dtypes for input, got: {kind}")
         _check(count > 0, f"cannot sample n_sample <= 0 samples, got {count}")
         _check(
             replacement or count <= size,
             f"cannot sample n_sample > prob_dist.size(-1) samples without replacement, got {count} > {size}",
         )
         valid = bool(np.all(np.isfinite(weights) & (weights >= 0)))
-        _check(valid, "probability tensor contains either `inf`, `nan` or element < 0")
+        _check(
+            valid,
+            "invalid multinomial distribution: the probability tensor contains either `inf`, `nan` or element < 0 "
+            "(encountering probability entry < 0 or not finite)",
+        )
         _check(bool(np.all(weights.sum(-1) > 0)), "invalid multinomial distribution (sum of probabilities <= 0)")
         if count == 1 or not replacement:  # the index whose exponential clock rings first
-            rates = weights / self.exponential(weights.shape, weights.dtype)
+            order = memory_order(weights)
+            clocks = self.exponential([weights.shape[d] for d in order], weights.dtype)
+            rates = weights / clocks.transpose(np.argsort(order))
             return np.argsort(-rates, axis=-1, kind="stable")[..., :count].astype(np.int64)
         total = np.cumsum(weights, axis=-1, dtype=weights.dtype)
         total /= total[..., -1:]
@@ -325,6 +404,67 @@ class Generator:
         drawn = self._unit_double(math.prod(weights.shape[:-1]) * count).reshape(-1, count)
         rows = [np.searchsorted(row, points) for row, points in zip(total.reshape(-1, size), drawn, strict=True)]
         return np.array(rows, np.int64).reshape((*weights.shape[:-1], count))
+
+    # -- by rejection, one number after the other --------------------------------------------------------------------
+
+    def poisson(self, rates: Array, dtype: DType) -> Array:
+        """How many events happen in a unit of time, where ``rates`` are expected.
+
+        From a rate of 10 on by transformed rejection (W. Hörmann, 1993), below by multiplying uniform numbers.
+
+        :raises RuntimeError: a rate is negative or not a number.
+        """
+        _check(bool(np.all(rates >= 0)), "invalid Poisson rate, expected rate to be non-negative")
+        with self._one_by_one() as uniform:
+            counts = [rejection.poisson(rate, uniform) for rate in rates.ravel().tolist()]
+        return _shaped(np.array(counts, np.float64), rates.shape, dtype)
+
+    def binomial(self, counts: Array, chances: Array, dtype: DType) -> Array:
+        """How many of ``counts`` trials succeed, each with its chance; both arrays are of one shape.
+
+        Where 10 or more are expected by transformed rejection (W. Hörmann, 1993), otherwise from the geometric numbers
+        of trials between two successes.
+        """
+        with self._one_by_one() as uniform:
+            pairs = zip(counts.ravel().tolist(), chances.ravel().tolist(), strict=True)
+            values = [rejection.binomial(count, chance, uniform) for count, chance in pairs]
+        return _shaped(np.array(values, np.float64), counts.shape, dtype)
+
+    def gamma(self, shapes: Array, dtype: DType) -> Array:
+        """Numbers of the gamma distributions with these shape parameters (G. Marsaglia, W. W. Tsang, 2000)."""
+        with self._one_by_one() as uniform:
+
+            def normal() -> float:
+                if self._kept is not None:
+                    value, self._kept = self._kept, None
+                    return value
+                u1, u2 = uniform(), uniform()
+                radius, angle = math.sqrt(-2 * math.log1p(-u2)), 2 * math.pi * u1
+                self._kept = radius * math.sin(angle)
+                return radius * math.cos(angle)
+
+            values = [rejection.gamma(alpha, uniform, normal) for alpha in shapes.ravel()]
+        drawn = _shaped(np.array(values, np.float64), shapes.shape, dtype)
+        positive: Array = np.maximum(drawn, np.finfo(dtype).tiny)
+        return positive
+
+    def dirichlet(self, alphas: Array, dtype: DType) -> Array:
+        """Points whose coordinates along the last dimension sum to 1: gamma numbers divided by their sum."""
+        drawn = self.gamma(alphas.astype(np.float64), np.dtype(np.float64))
+        values = drawn / drawn.sum(-1, keepdims=True)
+        inside: Array = np.clip(values, np.finfo(dtype).tiny, 1 - np.finfo(dtype).epsneg).astype(dtype)
+        return inside
+
+
+def _restored(state: Tensor) -> Generator:
+    """For unpickling."""
+    return Generator().set_state(state)
+
+
+def memory_order(array: Any) -> list[int]:
+    """The dimensions of an array, the one with the largest steps first: the order in which PyTorch fills it."""
+    strides = geometry.dense(array.shape, geometry.strides_of(array))
+    return sorted(range(array.ndim), key=lambda d: -strides[d])
 
 
 def _check(holds: bool, message: str) -> None:
@@ -334,15 +474,45 @@ def _check(holds: bool, message: str) -> None:
 
 def _shaped(values: Array, shape: Sequence[int], dtype: DType) -> Array:
     with np.errstate(over="ignore"):
-        if dtype == np.float16:  # rounded twice, as by PyTorch
+        if _is_half(dtype):  # rounded twice, as by PyTorch
             values = values.astype(np.float32, copy=False)
         return values.astype(dtype, copy=False).reshape(tuple(shape))
 
 
-def _largest(dtype: DType) -> int:
-    """The end of the range of integers that ``random_`` draws by default."""
+def _is_half(dtype: DType) -> bool:
+    """Whether a dtype is float16 or bfloat16 (which NumPy calls kind V)."""
+    return dtype.itemsize == 2 and dtype.kind in "fV"
+
+
+def _digits(dtype: DType) -> int:
+    """The binary digits of a floating dtype."""
+    return 8 if dtype.kind == "V" else int(np.finfo(dtype).nmant) + 1
+
+
+def _bounds(dtype: DType) -> tuple[float, float]:
+    """The least and the greatest number of a dtype."""
+    if dtype.kind == "V":
+        return -255 * 2.0**120, 255 * 2.0**120
     if dtype.kind == "f":
-        return 1 << int(np.finfo(dtype).nmant) + 1
+        return float(np.finfo(dtype).min), float(np.finfo(dtype).max)
+    return (int(np.iinfo(dtype).min) if dtype.kind == "i" else 0), largest_integer(dtype)
+
+
+def _representable(first: int, end: int, dtype: DType) -> tuple[int, int]:
+    """The range narrowed where its ends, rounded to a floating dtype, would lie outside of it."""
+    digits = _digits(dtype)
+    after, last = int(dtype.type(first + 1)), int(dtype.type(end - 1))
+    if after < first:
+        first = after + (1 << abs(first + 1).bit_length() - digits)
+    if last >= end:
+        end = last - (1 << abs(end - 1).bit_length() - digits)
+    return first, end
+
+
+def largest_integer(dtype: DType) -> int:
+    """The end of the range of integers that ``random_`` draws by default."""
+    if dtype.kind in "fV":
+        return 1 << _digits(dtype)
     return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
 
 

@@ -88,6 +88,7 @@ def format_tensor(
     grad_fn: str | None = None,
     fetch: Callable[[Any], Any] = np.asarray,
     name: str = "tensor",
+    contents: str | None = None,
 ) -> str:
     """The whole text, such as ``tensor([1., 2.], grad_fn=<AddBackward0>)``.
 
@@ -99,12 +100,15 @@ def format_tensor(
     :param grad_fn: the name of the node that made the tensor, which is mentioned instead.
     :param fetch: brings an array to the host.
     :param name: what stands before the parenthesis.
+    :param contents: what is to stand in the place of the elements.
     """
     options = _options
     shape = tuple(data.shape)
     notes = [] if device == "cpu" else [f"device='{device}'"]
     usual = dtype in (default_dtype, default_dtype.to_complex()) or dtype.name in ("int64", "bool")
-    if 0 in shape:
+    if contents is not None:
+        text = contents
+    elif 0 in shape:
         text = "[]"
         if len(shape) != 1:
             notes.append(f"size={shape}")
@@ -113,8 +117,10 @@ def format_tensor(
         summarised = math.prod(shape) > options.threshold
         if not options.edgeitems:
             notes.append(f"size={shape}")
-        shown = fetch(_edges(data, options.edgeitems) if summarised else data)
-        text = _Layout(np.asarray(shown), shape, summarised, options).text(len(name) + 1)
+        shown = np.asarray(fetch(_edges(data, options.edgeitems) if summarised else data))
+        if shown.dtype.kind == "V":  # bfloat16
+            shown = shown.astype(np.float32)
+        text = _Layout(shown, shape, summarised, options).text(len(name) + 1)
     if not usual:
         notes.append(f"dtype={dtype!r}")
     if grad_fn is not None:

@@ -11,17 +11,20 @@ that made the tensor. Most methods are attached by the operations' declarations 
 from __future__ import annotations
 
 import math
+import types
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbautograd import backend, dtypes, printing, storage
+from nbautograd import backend, dtypes, geometry, memory, printing, storage
 from nbautograd.device import as_device, device
 from nbautograd.errors import AutogradError
-from nbautograd.node import LEAF, Hooks, Port, RemovableHandle
+from nbautograd.grad_mode import is_inference_mode_enabled
+from nbautograd.node import LEAF, Hooks, LeafHooks, Port, RemovableHandle
 from nbautograd.size import Size, dimension
 
 __all__ = ["Tensor", "array_of", "wrap"]
@@ -157,7 +160,7 @@ class Tensor(_Fields):
 
     def stride(self, dim: int | None = None) -> Any:
         """Elements from one index to the next, per dimension or of one."""
-        strides = tuple(s // self._a.itemsize for s in self._a.strides)
+        strides = geometry.strides_of(self._a)
         return strides if dim is None else strides[dimension(dim, self._a.ndim)]
 
     def is_contiguous(self) -> bool:
@@ -171,7 +174,13 @@ class Tensor(_Fields):
     @property
     def _version(self) -> int:
         """How many in-place writes the tensor's memory has seen."""
+        if storage.is_inference(self._a):
+            raise AutogradError("Inference tensors do not track version counter.")
         return storage.version_of(self._a)
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return storage.is_inference(self._a)
 
     # -- its memory --------------------------------------------------------------------------------------------------
 
@@ -225,7 +234,11 @@ class Tensor(_Fields):
             raise TypeError(f"requires_grad must be a bool, not {type(value).__name__}")
         if self._fn is None:
             if value:
-                if self._a.dtype.kind not in "fc":
+                if storage.is_inference(self._a) and not is_inference_mode_enabled():
+                    raise AutogradError(
+                        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: clone() it"
+                    )
+                if self._a.dtype.kind not in dtypes.INEXACT:
                     raise AutogradError(
                         "only Tensors of floating point and complex dtype can require gradients, "
                         f"and this one is of dtype {self.dtype!r}"
@@ -338,7 +351,7 @@ class Tensor(_Fields):
     def own_hooks(self) -> Hooks:
         """The hooks of this leaf."""
         if self._hooks is None:
-            self._hooks = Hooks()
+            self._hooks = LeafHooks()
         return self._hooks
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -363,9 +376,11 @@ class Tensor(_Fields):
 
         :raises RuntimeError: the tensor is no leaf that requires grad.
         """
+        if self._fn is None:
+            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
         if self._fn is not LEAF:
             raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        return RemovableHandle(self.own_hooks().post, hook)
+        return RemovableHandle(self.own_hooks().accumulated, hook)
 
     # -- as Python values --------------------------------------------------------------------------------------------
 
@@ -379,7 +394,14 @@ class Tensor(_Fields):
         return self._a.item()
 
     def tolist(self) -> Any:
-        """The elements as Python numbers in nested lists."""
+        """The elements as Python numbers in nested lists; that of a 0-d tensor as it is.
+
+        >>> import nbautograd as torch
+        >>> torch.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
+        if self._a.dtype.kind == "V":  # bfloat16, whose own elements are no Python numbers
+            return self._a.astype(np.float32).tolist()
         return self._a.tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
@@ -387,8 +409,16 @@ class Tensor(_Fields):
 
         :param force: detach and copy to the CPU first.
         :raises RuntimeError: the tensor requires grad.
-        :raises TypeError: it is not on the CPU.
+        :raises TypeError: it is not on the CPU, or of dtype bfloat16.
+
+        >>> import nbautograd as torch
+        >>> t = torch.zeros(2)
+        >>> t.numpy()[0] = 5
+        >>> t
+        tensor([5., 0.])
         """
+        if self._a.dtype.kind == "V":
+            raise TypeError("numpy(): Got unsupported ScalarType BFloat16: convert first, with tensor.float().numpy()")
         if self._fn is not None and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         a = self.shared_array()
@@ -403,7 +433,44 @@ class Tensor(_Fields):
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
-        return wrap(array)
+        # What NumPy's own functions, like np.sin(tensor), turn their results into; bools become uint8, as in PyTorch.
+        return wrap(array.astype(np.uint8) if array.dtype == bool else array)
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        return self.shared_array().__dlpack_device__()  # type: ignore[no-any-return]
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = -1,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule through which another library can share the tensor's memory, by the DLPack protocol.
+
+        :raises BufferError: the tensor requires grad, or is of a dtype that DLPack or NumPy's part of it lacks.
+        """
+        if self._fn is not None:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        a = self.shared_array()
+        if isinstance(a, np.ndarray):
+            if stream not in (None, -1):
+                raise AssertionError(f"stream should be None on cpu, got {stream!r}")
+            if a.dtype.kind == "V":
+                raise BufferError("Can't export tensors of dtype bfloat16: NumPy has no such type for DLPack")
+            stream = None
+        elif stream == -1:
+            stream = None
+        return a.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        if not self.is_cuda:
+            raise AttributeError(f"Can't get __cuda_array_interface__ of a tensor on {self.device}: use tensor.cuda()")
+        if self._fn is not None:
+            raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. Use tensor.detach()")
+        return self._a.__cuda_array_interface__
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
@@ -420,11 +487,19 @@ class Tensor(_Fields):
             )
         return self._a.item()
 
+    def _real_number(self, kind: str) -> Any:
+        value = self._number()
+        if isinstance(value, complex):
+            if value.imag:
+                raise RuntimeError(f"value cannot be converted to type {kind} without overflow: {value} is not real")
+            return value.real
+        return value
+
     def __float__(self) -> float:
-        return float(self._number())
+        return float(self._real_number("double"))
 
     def __int__(self) -> int:
-        return int(self._number())
+        return int(self._real_number("int64_t"))
 
     __long__ = __int__
 
@@ -447,19 +522,19 @@ class Tensor(_Fields):
         return iter(self.unbind(0))
 
     def __contains__(self, element: Any) -> bool:
-        if isinstance(element, (Tensor, int, float, complex)):
+        if isinstance(element, (Tensor, int, float, complex, np.generic)):
             return bool((self == element).any().item())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __hash__(self) -> int:
-        return object.__hash__(self)
+        return id(self)
 
     def __format__(self, spec: str) -> str:
-        if self._a.ndim == 0 and spec:
+        if self._a.ndim == 0 and type(self) is Tensor:  # as the number that it is
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
-    def __repr__(self) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
         fn = self.grad_fn
         return printing.format_tensor(
             self._a,
@@ -469,36 +544,54 @@ class Tensor(_Fields):
             requires_grad=self._fn is LEAF,
             grad_fn=None if fn is None else type(fn).__name__,
             fetch=backend.fetch,
+            contents=tensor_contents,
         )
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+    # -- copies ------------------------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Tensor:
+        """Another tensor with the same memory; a leaf, which requires grad if this one does."""
+        return self._like_me(self.shared_array().view())
+
+    def _like_me(self, array: Any) -> Tensor:
+        copied = wrap(array, None if self._fn is None else LEAF)
+        copied.__class__ = self.__class__
+        return copied
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         if not self.is_leaf:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-                "protocol at the moment. "
-                "Use .detach() or .clone() instead."
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment, and this one was computed. Use .detach() or .clone() instead."
             )
         if id(self) not in memo:
-            copied = wrap(self._a.copy(), self._fn)
-            copied.__class__ = self.__class__
-            memo[id(self)] = copied
-            if self._grad is not None:
-                copied._grad = self._grad.__deepcopy__(memo)
+            copied = memo[id(self)] = self._like_me(memory.deep_copy(self._a, memo))
+            for name, value in self.__dict__.items():
+                if name == "_grad" or not name.startswith("_"):
+                    setattr(copied, name, deepcopy(value, memo))
         found: Tensor = memo[id(self)]
         return found
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if not self.is_leaf:
-            raise RuntimeError("only leaf tensors can be pickled; use .detach() first")
-        return _rebuild, (backend.fetch(self._a), str(self.device), self._fn is LEAF)
+        """Pickled as PyTorch's: with its strides and as a leaf, but without gradient, hooks and sharing of memory."""
+        flat, offset = memory.span(backend.fetch(self._a))
+        place = (self.dtype, tuple(self._a.shape), tuple(self._a.strides), offset)
+        attributes = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+        return _rebuild, (type(self), flat, place, str(self.device), self._fn is not None), attributes or None
 
 
 Tensor.__module__ = "nbautograd"
 
 
-def _rebuild(values: np.ndarray[Any, Any], place: str, requires_grad: bool) -> Tensor:
-    array = backend.module(as_device(place)).asarray(values)
-    return wrap(array, LEAF if requires_grad else None)
+def _rebuild(cls: type[Tensor], flat: Any, place: tuple[Any, ...], where: str, requires_grad: bool) -> Tensor:
+    """For unpickling."""
+    dtype, shape, strides, offset = place
+    if flat.dtype == np.uint8 and not flat.flags.writeable:
+        flat = flat.copy()
+    array = backend.module(as_device(where)).asarray(np.ndarray(shape, dtype.numpy, flat, offset, strides))
+    made = wrap(array, LEAF if requires_grad else None)
+    made.__class__ = cls
+    return made
 
 
 def wrap(array: Any, fn: Any = None) -> Tensor:
@@ -509,6 +602,23 @@ def wrap(array: Any, fn: Any = None) -> Tensor:
     t._a = array
     t._fn = fn
     return t
+
+
+def _wrap_and_tell(array: Any, fn: Any = None) -> Tensor:
+    """What ``wrap`` is while somebody wants to see all tensors made by it."""
+    t = PLAIN(array, fn)  # type: ignore[name-defined]  # noqa: F821
+    TELL(t)  # type: ignore[name-defined]  # noqa: F821
+    return t  # type: ignore[no-any-return]
+
+
+def on_wrap(tell: Callable[[Tensor], None] | None) -> None:
+    """Call ``tell`` with every tensor that ``wrap`` makes; None stops that. Its code is exchanged, as in detours."""
+    if tell is None:
+        wrap.__code__ = globals().pop("PLAIN").__code__
+    else:
+        plain = types.FunctionType(wrap.__code__, globals(), "wrap", wrap.__defaults__)
+        globals().update(PLAIN=plain, TELL=tell)
+        wrap.__code__ = _wrap_and_tell.__code__
 
 
 def array_of(value: Any) -> Any:

@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
+import builtins
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from nbautograd import backend, dtypes
+from nbautograd import backend, dtypes, geometry
 from nbautograd.declare import op
 from nbautograd.device import as_device, device
 from nbautograd.errors import AutogradError
 from nbautograd.inplace import into, resize_into
+from nbautograd.layouts import contiguous_format, memory_format, preserve_format, strided
 from nbautograd.node import LEAF
-from nbautograd.size import as_int, new_shape
-from nbautograd.tensor import Tensor, wrap
+from nbautograd.size import as_int, dimension, new_shape
+from nbautograd.tensor import Tensor, array_of, wrap
 
 __all__ = [
     "arange",
     "as_tensor",
-    "asarray",
     "empty",
     "empty_like",
+    "empty_permuted",
     "empty_strided",
     "eye",
+    "fill",
+    "fill_",
     "from_numpy",
     "full",
     "full_like",
-    "layout",
     "linspace",
     "logspace",
     "ones",
     "ones_like",
-    "strided",
+    "range",
+    "scalar_tensor",
     "tensor",
+    "zero_",
     "zeros",
     "zeros_like",
 ]
@@ -42,16 +48,6 @@ __all__ = [
 
 Number = int | float | complex | bool
 Device = device | str | int | None
-
-
-class layout:  # noqa: N801 - PyTorch's name
-    """How elements are stored; only ``strided`` exists here."""
-
-    def __repr__(self) -> str:
-        return "torch.strided"
-
-
-strided = layout()
 
 
 def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> None:
@@ -64,13 +60,30 @@ def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = 
         raise RuntimeError(f"{name}(): pin_memory=True is not supported: there is no pinned memory without CUDA")
 
 
+def number_in(value: Any, kind: dtypes.dtype) -> Any:
+    """A number, once it is known to fit into a dtype; floats are cut off for integers.
+
+    :raises RuntimeError: it is complex where the dtype is not, or an integer out of range.
+    """
+    if isinstance(value, (complex, np.complexfloating)) and not kind.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow: {value}")
+    if kind.rank == 1:
+        limits = np.iinfo(kind.numpy)
+        if isinstance(value, (float, np.floating)):
+            value = int(value) if math.isfinite(value) else limits.max + 1
+        if not limits.min - (limits.max + 1) * (limits.min == 0) <= value <= limits.max:
+            raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow: {value}")
+        return int(value) % (limits.max + 1) if value < limits.min else value
+    return value
+
+
 def finish(array: Any, requires_grad: bool = False) -> Tensor:
     """The new tensor of an array; 0-d arrays on the CPU become scalars."""
     if array.__class__ is np.ndarray and array.ndim == 0:
         array = array[()]
     if not requires_grad:
         return wrap(array)
-    if array.dtype.kind not in "fc":
+    if array.dtype.kind not in dtypes.INEXACT:
         raise AutogradError(
             f"Only Tensors of floating point and complex dtype can require gradients, and this one is of dtype "
             f"{dtypes.of(array.dtype)!r}"
@@ -90,7 +103,7 @@ def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
     if isinstance(data, (np.ndarray, np.generic)):
         dtypes.of(data.dtype)  # refuses strings, objects, dates
         return np.array(data, None if dtype is None else dtype.numpy)
-    if isinstance(data, (list, tuple, range)):
+    if isinstance(data, (list, tuple, builtins.range)):
         _check_nested(data)
         data = _plain(data)
     elif isinstance(data, (str, bytes)) or not isinstance(data, (int, float, complex)):
@@ -141,7 +154,7 @@ def _check_nested(data: Any) -> None:
 
 def _is_sequence(item: Any) -> bool:
     return (
-        isinstance(item, (list, tuple, range))
+        isinstance(item, (list, tuple, builtins.range))
         or isinstance(item, np.ndarray)
         and item.ndim > 0
         or (isinstance(item, Tensor) and item._a.ndim > 0)
@@ -212,30 +225,6 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = Non
     return tensor(data, dtype=dtype, device=device)
 
 
-def asarray(
-    data: Any,
-    *,
-    dtype: dtypes.dtype | None = None,
-    device: Device = None,
-    copy: bool | None = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A tensor of ``data``, sharing its memory unless ``copy`` is true.
-
-    >>> import nbautograd as torch
-    >>> torch.asarray([1., 2.])
-    tensor([1., 2.])
-    """
-    found = (
-        tensor(data, dtype=dtype, device=device)
-        if copy and not isinstance(data, Tensor)
-        else as_tensor(data, dtype, device)
-    )
-    if copy and isinstance(data, Tensor):
-        found = found.clone()
-    return found.detach().requires_grad_() if requires_grad else found
-
-
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """A tensor that shares the memory of a NumPy array.
 
@@ -249,6 +238,13 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     dtypes.of(ndarray.dtype)
+    if not ndarray.dtype.isnative:
+        raise ValueError(f"given numpy array has byte order different from the native byte order: {ndarray.dtype}")
+    if any(stride % ndarray.itemsize for stride in ndarray.strides):
+        raise ValueError(
+            f"given numpy array strides {ndarray.strides} not a multiple of the element byte size {ndarray.itemsize}: "
+            "make a copy of it, such as array.copy(), first."
+        )
     if any(stride < 0 for stride in ndarray.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
@@ -274,6 +270,14 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
         if named:
             if "size" in named:
                 size = (named.pop("size"),)
+            if name == "empty" and "memory_format" in named:
+                order = named.pop("memory_format")
+                if order is preserve_format:
+                    raise RuntimeError(
+                        "empty(): memory format torch.preserve_format is only supported for a given tensor"
+                    )
+                made = make(*size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+                return finish(_ordered(made._a, made._a.shape, order, made._a.dtype, name), requires_grad)
             for key in named:
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
         if dtype is not None or layout is not None or pin_memory:
@@ -288,6 +292,11 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
     return make
+
+
+def _ordered(like: Any, shape: tuple[int, ...], order: memory_format | None, dtype: Any, name: str) -> Any:
+    """An uninitialised array on the device of ``like`` in a memory format; by default in that of ``like``."""
+    return geometry.empty(like, shape, geometry.strides_for(like, order, name), dtype)
 
 
 def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: dtypes.dtype | None) -> Tensor:
@@ -343,6 +352,7 @@ def full(
     layout: Any = None,
     device: Device = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A tensor filled with one value, in the value's dtype by default.
 
@@ -351,13 +361,15 @@ def full(
     tensor([[3.1416, 3.1416, 3.1416],
             [3.1416, 3.1416, 3.1416]])
     """
-    check_options("full", dtype, layout)
+    check_options("full", dtype, layout, pin_memory)
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     shape = new_shape((size,), "full")
     if out is not None:
         return _fill_out("full", out, shape, lambda xp, s, d: xp.full(s, value, d), dtype)
-    kind = (dtype or dtypes.of_number(value)).numpy
-    return finish(backend.module(as_device(device)).full(shape, value, kind), requires_grad)
+    kind = dtype or dtypes.of_number(value)
+    return finish(backend.module(as_device(device)).full(shape, number_in(value, kind), kind.numpy), requires_grad)
 
 
 def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
@@ -368,6 +380,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
         layout: Any = None,
         device: Device = None,
         requires_grad: bool = False,
+        pin_memory: bool = False,
         memory_format: Any = None,
         **fill_value: Any,
     ) -> Tensor:
@@ -376,12 +389,18 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
         for key in fill_value:
             if name != "full_like" or key != "fill_value":
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
-        if memory_format is not None:
-            raise NotImplementedError(f"{name}(): memory_format is not supported, got {memory_format!r}")
-        check_options(name, dtype, layout)
+        check_options(name, dtype, layout, pin_memory)
+        a = input._a
         place = input.device if device is None else as_device(device)
-        kind = input._a.dtype if dtype is None else dtype.numpy
-        return finish(fill(backend.module(place), input._a.shape, kind, *value, *fill_value.values()), requires_grad)
+        kind = input.dtype if dtype is None else dtype
+        values = [number_in(array_of(v), kind) for v in (*value, *fill_value.values())]
+        if (a.flags.c_contiguous and memory_format is None) or memory_format is contiguous_format or a.ndim < 2:
+            return finish(fill(backend.module(place), a.shape, kind.numpy, *values), requires_grad)
+        like = a if place == input.device else backend.module(place).empty(())
+        found = geometry.empty(like, a.shape, geometry.strides_for(a, memory_format, name), kind.numpy)
+        if name != "empty_like":
+            found[...] = {"zeros_like": 0, "ones_like": 1}.get(name, *values[:1] or (0,))
+        return finish(found, requires_grad)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
@@ -452,6 +471,7 @@ def empty_strided(
     layout: Any = None,
     device: Device = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """An uninitialised tensor whose elements lie in memory at the given strides, counted in elements.
 
@@ -459,15 +479,94 @@ def empty_strided(
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    check_options("empty_strided", dtype, layout)
+    check_options("empty_strided", dtype, layout, pin_memory)
     shape, strides = new_shape((size,), "empty_strided"), new_shape((stride,), "empty_strided")
     if len(shape) != len(strides):
-        raise RuntimeError(f"mismatch in length of strides and shape: {list(strides)} for {list(shape)}")
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(strides)})"
+        )
     kind = (dtype or dtypes.get_default_dtype()).numpy
-    span = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if math.prod(shape) else 0
-    xp = backend.module(as_device(device))
-    view = xp.lib.stride_tricks.as_strided(xp.empty(span, kind), shape, tuple(s * kind.itemsize for s in strides))
-    return finish(view, requires_grad)
+    return finish(geometry.empty(backend.module(as_device(device)).empty(()), shape, strides, kind), requires_grad)
+
+
+def empty_permuted(
+    size: Any,
+    physical_layout: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """An uninitialised tensor without gaps whose dimensions lie in memory in a given order, the outermost first.
+
+    :raises RuntimeError: ``physical_layout`` is no permutation of the dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
+    (3, 1, 6)
+    """
+    check_options("empty_permuted", dtype, layout, pin_memory)
+    shape, order = new_shape((size,), "empty_permuted"), tuple(physical_layout)
+    if len(shape) != len(order):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}"
+        )
+    places = tuple(dimension(d, len(shape)) for d in order)
+    if len(set(places)) != len(places):
+        raise RuntimeError(f"empty_permuted(): Duplicate dim not allowed in physical_layout, got {order}")
+    strides = dict(zip(places, geometry.contiguous(tuple(shape[d] for d in places)), strict=True))
+    return empty_strided(
+        shape,
+        tuple(strides[d] for d in builtins.range(len(shape))),
+        dtype=dtype,
+        device=device,
+        requires_grad=requires_grad,
+    )
+
+
+def _new_empty_strided(
+    self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, **rest: Any
+) -> Tensor:
+    """``torch.empty_strided(...)`` in this tensor's dtype and on its device."""
+    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, **rest)
+
+
+_new_empty_strided.__name__ = _new_empty_strided.__qualname__ = "new_empty_strided"
+Tensor.new_empty_strided = _new_empty_strided
+
+
+def scalar_tensor(
+    s: Number,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A number as a 0-d tensor, of the default dtype by default.
+
+    :raises RuntimeError: it is complex, and the dtype is not.
+
+    >>> import nbautograd as torch
+    >>> torch.scalar_tensor(2)
+    tensor(2.)
+    """
+    if not isinstance(s, (int, float, complex)):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
+    kind = dtype or dtypes.get_default_dtype()
+    return full(
+        (),
+        number_in(s, kind),
+        dtype=kind,
+        layout=layout,
+        device=device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
+    )
 
 
 def eye(
@@ -479,6 +578,7 @@ def eye(
     layout: Any = None,
     device: Device = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A matrix with ones on the diagonal, n x n or n x m.
 
@@ -489,7 +589,7 @@ def eye(
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
     """
-    check_options("eye", dtype, layout)
+    check_options("eye", dtype, layout, pin_memory)
     for label, value in (("n", n), ("m", n if m is None else m)):
         if as_int(value, f"eye(): argument '{label}'") < 0:
             raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
@@ -521,6 +621,7 @@ def arange(
     layout: Any = None,
     device: Device = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Numbers from ``start`` (0) up to, but without, ``end``: int64 if all are ints, otherwise the default float.
 
@@ -530,10 +631,23 @@ def arange(
     >>> torch.arange(1, 2.51, 0.5)
     tensor([1.0000, 1.5000, 2.0000, 2.5000])
     """
-    check_options("arange", dtype, layout)
+    check_options("arange", dtype, layout, pin_memory)
     if end is None:
         start, end = 0, start
     first, last, by = _number(start), _number(end), _number(step)
+    for value in (first, last, by):
+        if isinstance(value, complex):
+            raise RuntimeError(f"arange(): value cannot be converted to type double without overflow: {value}")
+    dtype = out.dtype if dtype is None and out is not None else dtype
+    if dtype is not None and dtype.rank not in (1, 2):
+        raise NotImplementedError(
+            f'arange(): "arange_cpu" not implemented for dtype {dtype!r}: expected that of a real number'
+        )
+    if dtype is not None and dtype.rank == 1:
+        first, last, cut = int(first), int(last), int(by)
+        if by and not cut:
+            raise ValueError(f"arange(): step must be nonzero, and {by} is 0 in {dtype!r}")
+        by = cut
     for value in (first, last):
         if isinstance(value, float) and not math.isfinite(value):
             raise RuntimeError(f"unsupported range: {first} -> {last}")
@@ -562,6 +676,27 @@ def _steps(steps: Any) -> int:
     return int(steps)
 
 
+def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[Any, Any, np.dtype[Any]]:
+    """The ends of a range as numbers, and the NumPy dtype of what is between.
+
+    :raises RuntimeError: an end is complex, and the dtype is not; or it is a tensor of several elements.
+    """
+    for what, value in (("start", start), ("end", end)):
+        if isinstance(value, Tensor) and value._a.ndim:
+            raise RuntimeError(
+                f"{name} only supports 0-dimensional start and end tensors, but got {what} with {value._a.ndim} "
+                "dimension(s)."
+            )
+    ends = [_number(value) for value in (start, end)]
+    is_complex = any(isinstance(value, complex) for value in ends)
+    kind = dtype or (dtypes.get_default_dtype().to_complex() if is_complex else dtypes.get_default_dtype())
+    if kind.rank == 0:
+        raise NotImplementedError(f"{name}(): \"{name}_cpu\" not implemented for 'Bool': expected a number's dtype")
+    if is_complex and not kind.is_complex:
+        raise RuntimeError(f"{name}(): inferred dtype complex can't be safely cast to passed dtype {kind!r}")
+    return ends[0], ends[1], kind.numpy
+
+
 def _even(first: float, last: float, n: int, kind: np.dtype[Any], xp: Any) -> Any:
     """N evenly spaced values, counted from the nearer end, in the arithmetic of ``kind``."""
     if n == 1:
@@ -577,13 +712,14 @@ def _even(first: float, last: float, n: int, kind: np.dtype[Any], xp: Any) -> An
 def linspace(
     start: Any,
     end: Any,
-    steps: int = 100,
+    steps: int,
     *,
     out: Tensor | None = None,
     dtype: dtypes.dtype | None = None,
     layout: Any = None,
     device: Device = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
@@ -593,16 +729,16 @@ def linspace(
     >>> torch.linspace(3, 10, steps=5)
     tensor([ 3.0000,  4.7500,  6.5000,  8.2500, 10.0000])
     """
-    check_options("linspace", dtype, layout)
-    kind = (dtype or dtypes.get_default_dtype()).numpy
-    values = _even(_number(start), _number(end), _steps(steps), kind, backend.module(as_device(device)))
+    check_options("linspace", dtype, layout, pin_memory)
+    first, last, kind = _ends("linspace", start, end, dtype)
+    values = _even(first, last, _steps(steps), kind, backend.module(as_device(device)))
     return _ranged("linspace", values, out, requires_grad)
 
 
 def logspace(
     start: Any,
     end: Any,
-    steps: int = 100,
+    steps: int,
     base: float = 10.0,
     *,
     out: Tensor | None = None,
@@ -610,6 +746,7 @@ def logspace(
     layout: Any = None,
     device: Device = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``.
 
@@ -619,11 +756,46 @@ def logspace(
     >>> torch.logspace(start=0.1, end=1.0, steps=5)
     tensor([ 1.2589,  2.1135,  3.5481,  5.9566, 10.0000])
     """
-    check_options("logspace", dtype, layout)
+    check_options("logspace", dtype, layout, pin_memory)
+    first, last, kind = _ends("logspace", start, end, dtype)
+    xp = backend.module(as_device(device))
+    wide = np.dtype(np.complex128 if kind.kind == "c" else np.float64)
+    if kind.kind in "iu":
+        first, last = int(first), int(last)
+    exponents = _even(first, last, _steps(steps), wide, xp)
+    return _ranged("logspace", (float(base) ** exponents).astype(kind), out, requires_grad)
+
+
+def range(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from ``start`` up to and with ``end``, in the default dtype; deprecated as in PyTorch: use ``arange``."""
+    warnings.warn(
+        "torch.range is deprecated because its end is part of the range, unlike that of Python's range. Instead, use "
+        "torch.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    check_options("range", dtype, layout)
+    if end is None:
+        start, end = 0, start
+    first, last, by = _number(start), _number(end), _number(step)
+    if by == 0:
+        raise RuntimeError("step must be nonzero")
+    if (last - first) * by < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     kind = (dtype or dtypes.get_default_dtype()).numpy
     xp = backend.module(as_device(device))
-    exponents = _even(_number(start), _number(end), _steps(steps), np.dtype(np.float64), xp)
-    return _ranged("logspace", (float(base) ** exponents).astype(kind), out, requires_grad)
+    values = (xp.arange(int((last - first) / by + 1)) * by + first).astype(kind)
+    return _ranged("range", values, out, requires_grad)
 
 
 # -- writing a value -------------------------------------------------------------------------------------------------
@@ -637,7 +809,10 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     >>> torch.ones(2).fill_(5)
     tensor([5., 5.])
     """
-    return np.full_like(input, value, shape=input.shape)
+    if getattr(value, "ndim", 0):
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    number = not hasattr(value, "dtype")
+    return np.full_like(input, number_in(value, dtypes.of(input.dtype)) if number else value, shape=input.shape)
 
 
 @op(node="ZeroBackward0", symbol="0", input="zeros_of(g)", inplace_method=True, method=False)
@@ -663,3 +838,6 @@ def copy(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """The values of ``src`` broadcast to the shape of ``input`` and cast to its dtype."""
     value = src.real if src.dtype.kind == "c" and input.dtype.kind != "c" else src
     return np.broadcast_to(value, input.shape).astype(input.dtype)
+
+
+fill_, zero_ = Tensor.fill_, Tensor.zero_

@@ -5,15 +5,28 @@ They are declared like all others, so that they have derivatives too.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from nbautograd.declare import PLAIN, op
+from nbautograd.declare import KEPT, PLAIN, POINTWISE, op
 from nbautograd.size import dimensions
 from nbautograd.tensor import Tensor
 
-__all__ = ["cast", "ratio", "reduced_shape", "spread", "sum_to"]
+__all__ = [
+    "added",
+    "average",
+    "axes",
+    "cast",
+    "count",
+    "ratio",
+    "reduced_shape",
+    "spread",
+    "sum_to",
+    "total",
+    "widened",
+]
 
 
 def reduced_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
@@ -24,10 +37,127 @@ def reduced_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
     return tuple(1 if d in gone else n for d, n in enumerate(shape))
 
 
+def axes(dim: Any, ndim: int) -> Any:
+    """``dim`` as arrays want it: None for all."""
+    return None if dim is None else dimensions(dim, ndim)
+
+
+def count(shape: tuple[int, ...], dim: Any) -> int:
+    """How many elements are reduced to one."""
+    return math.prod(shape) if dim is None else math.prod(shape[d] for d in dimensions(dim, len(shape)))
+
+
+def added(*terms: Any) -> Any:
+    """The sum of the gradients that arrived; None stands for one that did not."""
+    given = [term for term in terms if term is not None]
+    return sum(given[1:], given[0]) if given else None
+
+
 def ratio(g: Any, result: Any) -> Any:
     """``g / result``, but 0 where ``result`` is 0."""
-    safe = result + (result == 0) * 1
+    safe = result + (result == 0)
     return g / safe * (result != 0)
+
+
+# -- the one way to add up ---------------------------------------------------------------------------------------------
+
+FEW = 32
+"""So many rows may be added one after the other: the rounding errors are still few."""
+BLOCK = 16
+"""Rows added one after the other in each round of a long sum."""
+LONG = 1024
+"""NumPy's inner loop is worth its price from about so many elements on."""
+
+
+FLOAT16, FLOAT32, FLOAT64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
+
+
+def widened(a: Any) -> Any:
+    """float16 as float32, for what adds up or squares; anything else as it is."""
+    return a.astype(np.float32) if a.dtype is FLOAT16 else a
+
+
+def total(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+    """The sum over ``axes``, all by default, with an error that hardly grows with the number of elements.
+
+    NumPy adds in pairs only where it runs along memory; otherwise one row after the other, and float16 in float16.
+    Integers and bools are summed in int64, float16 in float32.
+    """
+    dtype = a.dtype
+    if a.__class__ is not np.ndarray:  # CuPy adds in a tree anyway
+        return a.sum(axes, None if dtype.kind in "fc" else np.int64, None, keepdims)
+    if dtype is not FLOAT32 and dtype is not FLOAT64:
+        if dtype is FLOAT16:
+            return total(widened(a), axes, keepdims).astype(dtype)
+        if dtype.kind not in "fc":
+            return np.add.reduce(a, axes, np.int64, None, keepdims)
+    if a.size <= FEW:
+        return np.add.reduce(a, axes, None, None, keepdims)
+    if a.flags.c_contiguous:
+        if axes is None:
+            return np.add.reduce(a, None, None, None, keepdims)
+        if len(axes) == 1:
+            (d,) = axes
+            shape = a.shape
+            if shape[d] > FEW and d < len(shape) - 1:
+                before, after = shape[:d], shape[d + 1 :]
+                summed = _rows(a.reshape(math.prod(before), shape[d], math.prod(after)))
+                return summed.reshape(before + (1,) * keepdims + after)
+            return np.add.reduce(a, axes, None, None, keepdims)
+    return _by_memory(a, range(a.ndim) if axes is None else axes, keepdims)
+
+
+def average(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+    """The mean over ``axes``, all by default; of float16, computed in float32."""
+    if a.dtype is FLOAT16:
+        return average(widened(a), axes, keepdims).astype(a.dtype)
+    return total(a, axes, keepdims) / (a.size if axes is None else math.prod(a.shape[d] for d in axes))
+
+
+def _rows(a: Any) -> Any:
+    """The sum over the middle one of three axes: round by round, blocks of rows become one row each."""
+    while (rows := a.shape[1]) > FEW:
+        before, _, after = a.shape
+        joined = max(1, min(LONG // max(1, after), rows // BLOCK))  # short rows side by side make a long one
+        left = rows // (BLOCK * joined) * joined
+        whole = a[:, : left * BLOCK].reshape(before, -1, BLOCK, joined, after)
+        summed = np.add.reduce(whole, 2).reshape(before, left, after)
+        for start in range(left * BLOCK, rows, left):
+            rest = a[:, start : start + left]
+            summed[:, : rest.shape[1]] += rest
+        a = summed
+    return np.add.reduce(a, 1)
+
+
+def _by_memory(a: Any, axes: Any, keepdims: bool) -> Any:
+    """The sum over ``axes`` of an array in any layout: in the order of memory, and the longest axis first."""
+    order = sorted(range(a.ndim), key=lambda d: -abs(a.strides[d]))
+    lengths: list[int] = []
+    gone: list[bool] = []
+    for d in order:  # neighbours that are both kept, or both summed, are one axis
+        if gone and gone[-1] == (d in axes):
+            lengths[-1] *= a.shape[d]
+        else:
+            lengths.append(a.shape[d])
+            gone.append(d in axes)
+    b = a.transpose(order).reshape(lengths)
+    while any(gone):
+        d = max((d for d in range(b.ndim) if gone[d]), key=lambda d: b.shape[d])
+        shape = b.shape[:d] + b.shape[d + 1 :]
+        inmost = d == b.ndim - 1 or not b.size
+        b = np.add.reduce(b, d) if inmost else _rows(b.reshape(math.prod(b.shape[:d]), b.shape[d], -1)).reshape(shape)
+        del gone[d]
+    kept = [d for d in order if d not in axes]
+    b = b.reshape([a.shape[d] for d in kept])
+    if kept != sorted(kept):
+        b = b.transpose(sorted(range(len(kept)), key=kept.__getitem__))
+    return b.reshape([1 if d in axes else n for d, n in enumerate(a.shape)]) if keepdims else b[()]
+
+
+@op(kind=POINTWISE, method=False, inplace_method=False)
+def zeros_of(input: Tensor) -> Tensor:
+    """Zeros of the input's shape and dtype: a gradient that is 0, whatever comes in."""
+    return np.zeros_like(input)
 
 
 @op(node="SumToSizeBackward0", symbol="Σ", kind=PLAIN, input="expand(g, *input.shape)")
@@ -39,19 +169,16 @@ def sum_to(input: Tensor, shape: Any) -> Tensor:
     axes = [*range(extra), *(d + extra for d, n in enumerate(shape) if n == 1 != input.shape[d + extra])]
     if extra < 0 or any(n != 1 and n != input.shape[d + extra] for d, n in enumerate(shape)):
         raise RuntimeError(f"size {list(shape)} is not expandable to size {list(input.shape)}")
-    if input.__class__ is np.ndarray and input.ndim == 2 and axes == [0] and input.dtype.kind == "f":
-        # A bias gradient: as a product with ones it is many times faster than NumPy's sum, and more accurate.
-        return (np.ones((1, input.shape[0]), input.dtype) @ input).reshape(shape)
-    return input.sum(tuple(axes), None, None, True).reshape(shape)
+    return total(input, tuple(axes), True).reshape(shape)
 
 
-@op(node="ToCopyBackward0", symbol="cast", kind=PLAIN, input="cast_back(g, input.dtype)")
+@op(node="ToCopyBackward0", symbol="cast", kind=PLAIN, half=KEPT, input="cast_back(g, input.dtype)")
 def cast(input: Tensor, dtype: Any) -> Tensor:
     """The values in another dtype, a NumPy one."""
     return input.astype(dtype)
 
 
-@op(node="ToCopyBackward0", symbol="cast", kind=PLAIN, input="cast_back(g, input.dtype)", method=False)
+@op(node="ToCopyBackward0", symbol="cast", half=KEPT, input="cast_back(g, input.dtype)", method=False)
 def cast_back(input: Tensor, dtype: Any) -> Tensor:
     """A gradient in the dtype of its input: the real part where the input was real."""
     if input.dtype.kind == "c" and dtype.kind != "c":

@@ -3,36 +3,44 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from nbautograd import dtypes
-from nbautograd.declare import composite, op
+from nbautograd.declare import POINTWISE, alias, composite, op
 from nbautograd.errors import DtypeError, ShapeError
 from nbautograd.inplace import into
+from nbautograd.ops.joining import cat
+from nbautograd.ops.parts import diagonal
 from nbautograd.ops.shape import unsafe_view
+from nbautograd.size import dimension
 from nbautograd.tensor import Tensor
 
 __all__ = [
+    "addbmm",
     "addmm",
+    "addmv",
+    "addr",
+    "baddbmm",
     "bmm",
+    "cross",
     "dot",
-    "einsum",
     "ger",
-    "inner",
     "matmul",
     "mm",
     "mv",
     "outer",
-    "tensordot",
+    "vdot",
 ]
 
 Number = int | float | complex | bool
 
 
-def _same_dtype(name: str, a: Any, b: Any) -> None:
+def check_same_dtype(name: str, a: Any, b: Any) -> None:
+    """Make sure that two tensors have one dtype, and one that can be multiplied and added."""
+    if a.dtype.kind == "b" and b.dtype.kind == "b":
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'; cast to an integer dtype first")
     if a.dtype != b.dtype:
         raise DtypeError(
             f"{name}(): expected both tensors to have the same dtype, but got: {dtypes.of(a.dtype).name} != "
@@ -53,11 +61,11 @@ def _check_mm(a: Any, b: Any) -> Any:
         raise ShapeError(
             f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
         )
-    _same_dtype("mm", a, b)
+    check_same_dtype("mm", a, b)
     return product(a, b)
 
 
-@op(node="MmBackward0", symbol="@", input="mm(g, conj(t(mat2)))", mat2="mm(conj(t(input)), g)")
+@op(node="MmBackward0", symbol="@", out=True, input="mm(g, conj(t(mat2)))", mat2="mm(conj(t(input)), g)")
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices, without broadcasting.
 
@@ -73,7 +81,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return _check_mm(input, mat2)
 
 
-@op(node="MvBackward0", symbol="@", input="outer_product(g, conj(vec))", vec="mv(conj(t(input)), g)")
+@op(node="MvBackward0", symbol="@", out=True, input="outer_product(g, conj(vec))", vec="mv(conj(t(input)), g)")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix (n, m) and a vector (m,).
 
@@ -83,18 +91,21 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     >>> torch.mv(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
     tensor([3., 7.])
     """
-    if input.ndim != 2 or vec.ndim != 1:
-        raise ShapeError(f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}")
-    if input.shape[1] != vec.shape[0]:
+    return _check_mv(input, vec)
+
+
+def _check_mv(mat: Any, vec: Any) -> Any:
+    if mat.ndim != 2 or vec.ndim != 1:
+        raise ShapeError(f"vector + matrix @ vector expected, got {vec.ndim}, {mat.ndim}, {vec.ndim}")
+    if mat.shape[1] != vec.shape[0]:
         raise ShapeError(
-            f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), "
-            f"vec ({vec.shape[0]})"
+            f"size mismatch, got input ({mat.shape[0]}), mat ({mat.shape[0]}x{mat.shape[1]}), vec ({vec.shape[0]})"
         )
-    _same_dtype("mv", input, vec)
-    return product(input, vec)
+    check_same_dtype("mv", mat, vec)
+    return product(mat, vec)
 
 
-@op(node="DotBackward0", symbol="·", input="g * conj(tensor)", tensor="g * conj(input)")
+@op(node="DotBackward0", symbol="·", out=True, input="g * conj(tensor)", tensor="g * conj(input)")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements.
 
@@ -104,22 +115,26 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     >>> torch.dot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
     tensor(7.)
     """
-    if input.ndim != 1 or tensor.ndim != 1:
-        raise ShapeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
-    if input.shape != tensor.shape:
-        n, m = input.shape[0], tensor.shape[0]
-        raise ShapeError(
-            f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number "
-            "of elements, but got "
-            f"{n} and {m} elements respectively"
-        )
-    _same_dtype("dot", input, tensor)
+    _check_dot("dot", input, tensor)
     return product(input, tensor)
+
+
+def _check_dot(name: str, a: Any, b: Any) -> None:
+    if a.ndim != 1 or b.ndim != 1:
+        raise ShapeError(f"{name}: 1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if a.shape != b.shape:
+        n, m = a.shape[0], b.shape[0]
+        raise ShapeError(
+            f"{name}: inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of "
+            f"elements, but got {n} and {m} elements respectively"
+        )
+    check_same_dtype(name, a, b)
 
 
 @op(
     node="BmmBackward0",
     symbol="@",
+    out=True,
     input="bmm(g, conj(transpose(mat2, 1, 2)))",
     mat2="bmm(conj(transpose(input, 1, 2)), g)",
 )
@@ -132,16 +147,19 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     >>> torch.bmm(torch.ones(10, 3, 4), torch.ones(10, 4, 5)).shape
     torch.Size([10, 3, 5])
     """
-    if input.ndim != 3 or mat2.ndim != 3:
-        raise ShapeError(f"batch1 and batch2 must be 3D tensors, got {input.ndim}D and {mat2.ndim}D")
-    if input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
-        raise ShapeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{input.shape[0]}, "
-            f"{input.shape[2]}] but got: "
-            f"[{mat2.shape[0]}, {mat2.shape[1]}]."
-        )
-    _same_dtype("bmm", input, mat2)
+    _check_bmm(input, mat2)
     return np.matmul(input, mat2)
+
+
+def _check_bmm(a: Any, b: Any) -> None:
+    if a.ndim != 3 or b.ndim != 3:
+        raise ShapeError(f"batch1 and batch2 must be 3D tensors, got {a.ndim}D and {b.ndim}D")
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise ShapeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] but got: "
+            f"[{b.shape[0]}, {b.shape[1]}]."
+        )
+    check_same_dtype("bmm", a, b)
 
 
 @op(node="MulBackward0", symbol="⊗", method=False, input="mv(g, conj(vec2))", vec2="mv(t(g), conj(input))")
@@ -150,7 +168,7 @@ def outer_product(input: Tensor, vec2: Tensor) -> Tensor:
     return input[:, None] * vec2
 
 
-@composite()
+@composite(out=True)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of the elements of two vectors: (n,) with (m,) gives (n, m).
 
@@ -167,6 +185,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 ger = outer
+alias(ger=outer)
 
 
 @composite(operators="__matmul__")
@@ -233,13 +252,46 @@ def _rmatmul(input: Tensor, other: Tensor) -> Tensor:
     return matmul(other, input)
 
 
+# -- products added to something ---------------------------------------------------------------------------------------
+
+
+def _factor(name: str, value: Number, dtype: Any) -> Any:
+    """A factor in the dtype of what it multiplies; PyTorch drops the fraction where that is an integer one."""
+    if isinstance(value, complex) and dtype.kind != "c":
+        raise RuntimeError(
+            f"{name}(): value cannot be converted to type {dtype} without overflow: the factor {value} is complex"
+        )
+    return dtype.type(value)
+
+
+def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> Any:
+    """``beta * input + alpha * product_``, where a ``beta`` of 0 leaves the input's nan and inf out."""
+    check_same_dtype(name, input, product_)
+    if alpha != 1:
+        product_ = product_ * _factor(name, alpha, input.dtype)
+    try:
+        if beta == 0:
+            found = product_ + 0
+        else:
+            found = (input if beta == 1 else input * _factor(name, beta, input.dtype)) + product_
+    except ValueError:
+        found = None
+    if found is None or found.shape != product_.shape:
+        raise ShapeError(
+            f"{name}(): The expanded size of the tensor must match: input of shape {list(input.shape)} cannot be "
+            f"expanded to the shape of the product, {list(product_.shape)}"
+        )
+    return found
+
+
 @op(
     node="AddmmBackward0",
     symbol="+ @",
-    input="sum_to(g, input.shape) if beta == 1 else sum_to(g, input.shape) * beta",
-    mat1="mm(g, conj(t(mat2))) if alpha == 1 else mm(g, conj(t(mat2))) * alpha",
-    mat2="mm(conj(t(mat1)), g) if alpha == 1 else mm(conj(t(mat1)), g) * alpha",
+    input="sum_to(g, input.shape) if beta == 1 else sum_to(g, input.shape) * beta.conjugate()",
+    mat1="mm(g, conj(t(mat2))) if alpha == 1 else mm(g, conj(t(mat2))) * alpha.conjugate()",
+    mat2="mm(conj(t(mat1)), g) if alpha == 1 else mm(conj(t(mat1)), g) * alpha.conjugate()",
     inplace_method=True,
+    out=True,
 )
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``, ``input`` being broadcast.
@@ -249,196 +301,223 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
     tensor([[2., 2.],
             [1., 3.]])
     """
-    found = _check_mm(mat1, mat2)
-    _same_dtype("addmm", input, found)
-    return (input if beta == 1 else input * beta) + (found if alpha == 1 else found * alpha)
+    return _plus("addmm", input, _check_mm(mat1, mat2), beta, alpha)
 
 
-@composite()
-def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Dot products over the last dimension of both.
+@op(
+    node="AddmvBackward0",
+    symbol="+ @",
+    input="sum_to(g, input.shape) * beta.conjugate()",
+    mat="outer_product(g, conj(vec)) * alpha.conjugate()",
+    vec="mv(conj(t(mat)), g) * alpha.conjugate()",
+    inplace_method=True,
+    out=True,
+)
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * input + alpha * (mat @ vec)``.
 
     >>> import nbautograd as torch
-    >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
-    tensor(7)
+    >>> torch.addmv(torch.tensor([1., 2.]), torch.eye(2), torch.tensor([3., 4.]))
+    tensor([4., 6.])
     """
-    if not input._a.ndim or not other._a.ndim:
-        return input * other
-    if input._a.shape[-1] != other._a.shape[-1]:
+    return _plus("addmv", input, _check_mv(mat, vec), beta, alpha)
+
+
+@op(
+    node="AddrBackward0",
+    symbol="+ ⊗",
+    method=False,
+    input="sum_to(g, input.shape) * beta.conjugate()",
+    vec1="mv(g, conj(vec2)) * alpha.conjugate()",
+    vec2="mv(t(g), conj(vec1)) * alpha.conjugate()",
+)
+def addr_same(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Number, alpha: Number) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)`` in one dtype."""
+    product_ = vec1[:, None] * vec2
+    if input.dtype.kind == "b":
+        return (input & bool(beta)) | (product_ & bool(alpha))
+    return _plus("addr", input, product_, beta, alpha)
+
+
+@composite(inplace_method=True, out=True)
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)``.
+
+    >>> import nbautograd as torch
+    >>> torch.addr(torch.zeros(2, 2), torch.tensor([1., 2.]), torch.tensor([3., 4.]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+    for label, v in (("vec1", vec1), ("vec2", vec2)):
+        if v._a.ndim != 1:
+            raise ShapeError(f"addr: Expected 1-D argument {label}, but got {v._a.ndim}-D")
+    items = one_dtype(input, vec1, vec2)
+    for label, factor in (("beta", beta), ("alpha", alpha)):
+        if items[0]._a.dtype.kind in "iu" and isinstance(factor, (float, complex)):
+            raise RuntimeError(
+                f"addr: For integral input tensors, argument {label} must not be a floating point number, got {factor}"
+            )
+    found: Tensor = addr_same(*items, beta, alpha)
+    return found
+
+
+def one_dtype(*tensors: Tensor) -> list[Tensor]:
+    """The tensors in the dtype that arithmetic between them would have."""
+    kind = dtypes.result_dtype([(x.dtype, 2 if x._a.ndim else 1) for x in tensors])
+    return [x if x.dtype is kind else x.to(kind) for x in tensors]
+
+
+@op(
+    node="AddbmmBackward0",
+    symbol="+ Σ@",
+    input="sum_to(g, input.shape) * beta.conjugate()",
+    batch1="bmm(spread(g, (batch1.shape[0], *g.shape), 0), conj(transpose(batch2, 1, 2))) * alpha.conjugate()",
+    batch2="bmm(conj(transpose(batch1, 1, 2)), spread(g, (batch1.shape[0], *g.shape), 0)) * alpha.conjugate()",
+    inplace_method=True,
+    out=True,
+)
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * input + alpha * sum(batch1[i] @ batch2[i])``.
+
+    >>> import nbautograd as torch
+    >>> torch.addbmm(torch.zeros(1, 1), torch.ones(3, 1, 2), torch.ones(3, 2, 1))
+    tensor([[6.]])
+    """
+    _check_bmm(batch1, batch2)
+    rows = batch1.swapaxes(0, 1).reshape((batch1.shape[1], batch1.shape[0] * batch1.shape[2]))
+    columns = batch2.reshape((batch2.shape[0] * batch2.shape[1], batch2.shape[2]))
+    return _plus("addbmm", input, product(rows, columns), beta, alpha)
+
+
+@op(
+    node="BaddbmmBackward0",
+    symbol="+ @",
+    input="sum_to(g, input.shape) * beta.conjugate()",
+    batch1="bmm(g, conj(transpose(batch2, 1, 2))) * alpha.conjugate()",
+    batch2="bmm(conj(transpose(batch1, 1, 2)), g) * alpha.conjugate()",
+    inplace_method=True,
+    out=True,
+)
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * input + alpha * (batch1 @ batch2)`` for each pair of matrices.
+
+    >>> import nbautograd as torch
+    >>> torch.baddbmm(torch.ones(1), torch.ones(3, 1, 2), torch.ones(3, 2, 1)).shape
+    torch.Size([3, 1, 1])
+    """
+    _check_bmm(batch1, batch2)
+    return _plus("baddbmm", input, np.matmul(batch1, batch2), beta, alpha)
+
+
+# -- products of vectors -----------------------------------------------------------------------------------------------
+
+
+@op(node="VdotBackward0", symbol="·", out=True, input="conj(g) * other", other="g * input")
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """The dot product of two vectors, the first one conjugated.
+
+    >>> import nbautograd as torch
+    >>> torch.vdot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
+    tensor(7.)
+    """
+    _check_dot("vdot", input, other)
+    return product(input.conj() if input.dtype.kind == "c" else input, other)
+
+
+@composite(method=False, out=True)
+def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The dot products of vectors along a dimension, the first one conjugated; batches are broadcast.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.vecdot(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
+    tensor([3., 7.])
+    """
+    check_same_dtype("linalg.vecdot", x._a, y._a)
+    product_: Tensor = x.conj() * y
+    return product_.sum(dim)
+
+
+@op(
+    node="LinalgCrossBackward0",
+    symbol="×",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    input="linalg_cross_same(conj(other), g, dim)",
+    other="linalg_cross_same(g, conj(input), dim)",
+)
+def linalg_cross_same(input: Tensor, other: Tensor, dim: int) -> Tensor:
+    """The cross product of vectors in three dimensions."""
+    return np.cross(input, other, axis=dim)
+
+
+@composite(method=False, out=True)
+def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The cross products of vectors of three elements along a dimension; batches are broadcast.
+
+    :raises RuntimeError: the length along ``dim`` is not 3.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.cross(torch.tensor([1., 0., 0.]), torch.tensor([0., 1., 0.]))
+    tensor([0., 0., 1.])
+    """
+    if input._a.ndim != other._a.ndim:
         raise ShapeError(
-            f"inner() the last dimension must match on both input tensors but got shapes {list(input._a.shape)} and "
-            f"{list(other._a.shape)}"
+            f"linalg.cross: inputs must have the same number of dimensions, got {input._a.ndim} and {other._a.ndim}"
         )
-    return tensordot(input, other, ([-1], [-1]))
+    d = dimension(dim, input._a.ndim)
+    if (input._a.shape[d : d + 1], other._a.shape[d : d + 1]) != ((3,), (3,)):
+        raise ShapeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[d]} and {other.shape[d]}"
+        )
+    found: Tensor = linalg_cross_same(input, other, d)
+    return found
 
 
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Sums of products over several dimensions: the last ``dims`` of ``a`` and the first of ``b``, or two lists.
+@composite(out=True)
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The cross products of vectors of three elements.
+
+    :param dim: the dimension of the vectors; by default the first that has length 3.
 
     >>> import nbautograd as torch
-    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
-    torch.Size([2, 4])
+    >>> torch.cross(torch.tensor([1., 0., 0.]), torch.tensor([0., 1., 0.]), dim=0)
+    tensor([0., 0., 1.])
     """
-    n, m = a._a.ndim, b._a.ndim
-    if isinstance(dims, int):
-        dims = (list(range(n - dims, n)), list(range(dims)))
-    left, right = ([d % k for d in one] for one, k in zip(dims, (n, m), strict=True))
-    for i, j in zip(left, right, strict=True):
-        if a._a.shape[i] != b._a.shape[j]:
-            raise ShapeError(
-                f"contracted dimensions need to match, but first has size {a._a.shape[i]} in dim {i} and "
-                f"second has size {b._a.shape[j]} in dim {j}"
-            )
-    keep_a, keep_b = [d for d in range(n) if d not in left], [d for d in range(m) if d not in right]
-    shape_a, shape_b = [a._a.shape[d] for d in keep_a], [b._a.shape[d] for d in keep_b]
-    k = int(np.prod([a._a.shape[d] for d in left], dtype=np.int64))
-    rows = a.permute(*keep_a, *left).reshape(int(np.prod(shape_a, dtype=np.int64)), k)
-    columns = b.permute(*right, *keep_b).reshape(k, int(np.prod(shape_b, dtype=np.int64)))
-    result: Tensor = mm(rows, columns).reshape(*shape_a, *shape_b)
-    return result
+    if dim is None:
+        if 3 not in input._a.shape:
+            raise RuntimeError(f"no dimension of size 3 in input, whose shape is {list(input._a.shape)}")
+        dim = input._a.shape.index(3)
+    return linalg_cross(input, other, dim=dim)
 
 
-# -- einsum ----------------------------------------------------------------------------------------------------------
-
-
-def einsum(equation: str, *operands: Any) -> Tensor:
-    """Sums of products in Einstein's notation: ``einsum("bij,bjk->bik", a, b)``.
-
-    Letters name dimensions; those missing after ``->`` are summed over; ``...`` stands for further ones. Without
-    ``->`` the result has the letters that occur once, in alphabetical order.
-
-    :raises RuntimeError: the equation is malformed, or does not fit the operands.
+@composite(method=False)
+def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:  # noqa: N803 - PyTorch's name
+    """Vandermonde matrices: the powers of each element from 0 to N - 1, along a new last dimension.
 
     >>> import nbautograd as torch
-    >>> torch.einsum("ij,j->i", torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 10.]))
-    tensor([21., 43.])
+    >>> torch.linalg.vander(torch.tensor([2, 3]), N=3)
+    tensor([[1, 2, 4],
+            [1, 3, 9]])
     """
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        operands = tuple(operands[0])
-    inputs, output = _parse(equation, operands)
-    parts = [_only_letters(x, letters) for x, letters in zip(operands, inputs, strict=True)]
-    sizes: dict[str, int] = {}
-    for x, letters in parts:
-        for letter, n in zip(letters, x._a.shape, strict=True):
-            if sizes.setdefault(letter, n) != n:
-                if 1 not in (n, sizes[letter]):
-                    raise ShapeError(
-                        "einsum(): operands do not broadcast with remapped shapes [original->remapped]: "
-                        f"subscript {letter} "
-                        f"has size {n} which does not broadcast with previously seen size {sizes[letter]}"
-                    )
-                sizes[letter] = max(n, sizes[letter])
-    result, letters = parts[0]
-    for i, (x, theirs) in enumerate(parts[1:], 1):
-        needed = set(output).union(*(later for _, later in parts[i + 1 :]))
-        result, letters = _contract(result, letters, x, theirs, needed)
-    gone = [i for i, letter in enumerate(letters) if letter not in output]
-    if gone:
-        result = result.sum(gone)
-        letters = "".join(letter for letter in letters if letter in output)
-    if letters != output:
-        result = result.permute(*(letters.index(letter) for letter in output))
-    if any(result._a.shape[i] != sizes[letter] for i, letter in enumerate(output)):
-        result = result.expand(*(sizes[letter] for letter in output))
-    return result
+    n = (x._a.shape or (1,))[-1] if N is None else N
+    if not x._a.ndim:
+        x = x.unsqueeze(0)
+    if n is None or n <= 1:
+        raise RuntimeError(f"linalg.vander: N must be greater than 1, got {n}")
+    if x._a.dtype.kind in "biu":
+        x = x.to(dtypes.int64)
+    powers = [x * 0 + 1, x]
+    while len(powers) < n:
+        powers.append(powers[-1] * x)
+    return cat([power.unsqueeze(-1) for power in powers], -1)
 
 
-def _parse(equation: str, operands: Sequence[Any]) -> tuple[list[str], str]:
-    """The letters of each operand and of the result, the ellipsis replaced by letters of its own."""
-    for i, x in enumerate(operands):
-        if not isinstance(x, Tensor):
-            raise TypeError(f"einsum(): operand {i} must be Tensor, not {type(x).__name__}")
-    text = equation.replace(" ", "")
-    left, arrow, right = text.partition("->")
-    terms = left.split(",")
-    if len(terms) != len(operands) or not operands:
-        raise RuntimeError(
-            f"einsum(): {'fewer' if len(operands) < len(terms) else 'more'} operands were provided "
-            f"than specified in the equation: {len(operands)} for {equation!r}"
-        )
-    widths = []
-    for i, (term, x) in enumerate(zip(terms, operands, strict=True)):
-        letters = term.replace("...", "", 1)
-        if not all(c.isascii() and c.isalpha() for c in letters):
-            raise RuntimeError(
-                f"einsum(): invalid subscript given at operand {i} in the equation string {equation!r}, "
-                "subscripts must be in [a-zA-Z]"
-            )
-        width = x._a.ndim - len(letters)
-        if width < 0 or width and "..." not in term:
-            raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(letters)}) does not match the number of "
-                f"dimensions ({x._a.ndim}) for operand {i}"
-            )
-        widths.append(width)
-    most = max(widths)
-    used = {c for c in text if c.isalpha()}
-    spare = [chr(c) for c in range(0x3B1, 0x3B1 + 64)]
-    dots = "".join(spare[:most])
-    inputs = [term.replace("...", dots[most - width :]) for term, width in zip(terms, widths, strict=True)]
-    if arrow:
-        output = right.replace("...", dots)
-        for letter in output:
-            if output.count(letter) > 1 or not any(letter in term for term in inputs):
-                raise RuntimeError(
-                    f"einsum(): output subscript {letter} "
-                    + (
-                        "appears more than once in the output"
-                        if output.count(letter) > 1
-                        else "does not appear in the equation for any input operand"
-                    )
-                )
-    else:
-        joined = left.replace("...", "").replace(",", "")
-        output = dots + "".join(sorted(letter for letter in used if joined.count(letter) == 1))
-    return inputs, output
+def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:  # noqa: N803
+    """The diagonals of matrices, a view; :func:`diagonal` with the last two dimensions by default.
 
-
-def _only_letters(x: Tensor, letters: str) -> tuple[Tensor, str]:
-    """The operand with repeated letters replaced by diagonals."""
-    while len(set(letters)) < len(letters):
-        letter = next(c for c in letters if letters.count(c) > 1)
-        i = letters.index(letter)
-        j = letters.index(letter, i + 1)
-        x = x.diagonal(0, i, j)
-        letters = letters[:i] + letters[i + 1 : j] + letters[j + 1 :] + letter
-    return x, letters
-
-
-def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str]) -> tuple[Tensor, str]:
-    """The product of two operands, summed over letters that nothing needs any more: one matrix product."""
-    a, la = _sum_lonely(a, la, needed | set(lb))
-    b, lb = _sum_lonely(b, lb, needed | set(la))
-    both = [c for c in la if c in lb]
-    summed = [c for c in both if c not in needed]
-    batch = [c for c in both if c in needed]
-    rows, columns = [c for c in la if c not in both], [c for c in lb if c not in both]
-    a, b = _equal_sizes(a, la, b, lb, both)
-    size = {**dict(zip(la, a._a.shape, strict=True)), **dict(zip(lb, b._a.shape, strict=True))}
-
-    def shaped(x: Tensor, letters: str, *groups: list[str]) -> Tensor:
-        flat = [int(np.prod([size[c] for c in group], dtype=np.int64)) for group in groups]
-        return x.permute(*(letters.index(c) for group in groups for c in group)).reshape(*flat)
-
-    if not batch:
-        product_ = mm(shaped(a, la, rows, summed), shaped(b, lb, summed, columns))
-    else:
-        product_ = bmm(shaped(a, la, batch, rows, summed), shaped(b, lb, batch, summed, columns))
-    letters = batch + rows + columns
-    return product_.reshape(*(size[c] for c in letters)), "".join(letters)
-
-
-def _sum_lonely(x: Tensor, letters: str, needed: set[str]) -> tuple[Tensor, str]:
-    gone = [i for i, c in enumerate(letters) if c not in needed]
-    return (x.sum(gone), "".join(c for c in letters if c in needed)) if gone else (x, letters)
-
-
-def _equal_sizes(a: Tensor, la: str, b: Tensor, lb: str, both: list[str]) -> tuple[Tensor, Tensor]:
-    """Dimensions of length 1 expanded to the other operand's length."""
-    size = {c: max(a._a.shape[la.index(c)], b._a.shape[lb.index(c)]) for c in both}
-    wanted_a = [size.get(c, n) for c, n in zip(la, a._a.shape, strict=True)]
-    wanted_b = [size.get(c, n) for c, n in zip(lb, b._a.shape, strict=True)]
-    return (
-        a if list(a._a.shape) == wanted_a else a.expand(*wanted_a),
-        b if list(b._a.shape) == wanted_b else b.expand(*wanted_b),
-    )
+    >>> import nbautograd as torch
+    >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    return diagonal(A, offset, dim1, dim2)

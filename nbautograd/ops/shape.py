@@ -1,58 +1,46 @@
-"""Views of a tensor's memory, copies of it in other shapes, and joining several."""
+"""The whole of a tensor's memory in another shape or order of dimensions; copies of it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from nbautograd import backend, dtypes
-from nbautograd.declare import VIEW, alias, composite, op
-from nbautograd.device import as_device, device
-from nbautograd.errors import DeviceError, ShapeError
-from nbautograd.inplace import into
-from nbautograd.size import as_int, dimension, sizes
-from nbautograd.storage import same_memory
-from nbautograd.tensor import Tensor, wrap
+from nbautograd import dtypes, geometry
+from nbautograd.declare import KEPT, VIEW, alias, composite, op
+from nbautograd.errors import SCALAR_TYPES, ShapeError
+from nbautograd.geometry import restride, strides_of
+from nbautograd.layouts import channels_last, channels_last_3d, contiguous_format, preserve_format
+from nbautograd.size import Size, as_int, dimension, sizes
+from nbautograd.tensor import Tensor
 
 __all__ = [
+    "adjoint",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_shapes",
+    "broadcast_tensors",
     "broadcast_to",
-    "cat",
-    "chunk",
     "clone",
-    "concat",
-    "concatenate",
-    "diagonal",
     "flatten",
-    "flip",
-    "hstack",
     "moveaxis",
     "movedim",
-    "narrow",
     "permute",
     "ravel",
-    "real",
     "reshape",
-    "row_stack",
-    "select",
-    "split",
     "squeeze",
-    "stack",
     "swapaxes",
     "swapdims",
     "t",
-    "tile",
     "transpose",
-    "unbind",
     "unflatten",
     "unsqueeze",
-    "vstack",
 ]
 
-# -- views -----------------------------------------------------------------------------------------------------------
+# -- other shapes ----------------------------------------------------------------------------------------------------
 
 
 def inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
@@ -70,21 +58,79 @@ def inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
         raise ShapeError(f"invalid shape dimension {min(shape)}")
     if unknown:
         known = math.prod(n for n in shape if n != -1)
-        if known == 0:
+        if known == 0 and size == 0:
             raise ShapeError(
                 f"cannot reshape tensor of {size} elements into shape {list(shape)} because the unspecified dimension "
                 "size -1 can be any value and is ambiguous"
             )
-        if size % known == 0:
+        if known and size % known == 0:
             return tuple(size // known if n == -1 else n for n in shape)
     elif math.prod(shape) == size:
         return shape
     raise ShapeError(f"shape '{list(shape)}' is invalid for input of size {size}")
 
 
-@op(node="ViewBackward0", symbol="view", kind=VIEW, input="g.reshape(input.shape)")
+def _is_plain(a: Any) -> bool:
+    """Whether NumPy's own reshaping gives PyTorch's strides: row-major, and no length of which the stride is free."""
+    return a.flags.c_contiguous and a.size and 1 not in a.shape
+
+
+@op(node="ViewBackward0", symbol="view", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def view(input: Tensor, *shape: int) -> Tensor:
-    """The same memory in another shape; one size may be -1.
+    """The same memory in another shape; one size may be -1."""
+    found = inferred(shape, input.size)
+    if _is_plain(input) and 1 not in found:
+        return input.reshape(found)
+    strides = geometry.view_strides((input.shape, strides_of(input)), found)
+    if strides is None:
+        raise ShapeError(
+            f"view size is not compatible with input tensor's size and stride: a tensor of shape {list(input.shape)} "
+            f"and strides {list(strides_of(input))} has no view of shape {list(found)}, since at least one dimension "
+            "would span two runs of memory. Use .reshape(...) instead, which copies."
+        )
+    return restride(input, found, strides)
+
+
+@op(symbol="view", kind=VIEW, method=False)
+def view_dtype(input: Tensor, dtype: Any) -> Tensor:
+    """The same bytes read as another (NumPy) dtype."""
+    have, want = input.itemsize, dtype.itemsize
+    if have == want:
+        return input.view(dtype)
+    names = f"{SCALAR_TYPES[dtypes.of(input.dtype).name]} as {SCALAR_TYPES[dtypes.of(dtype).name]}"
+    reason = f"to view {names} (different element sizes)"
+    strides = strides_of(input)
+    if not input.ndim:
+        raise ShapeError(f"self.dim() cannot be 0 {reason}")
+    if strides[-1] != 1:
+        raise ShapeError(f"self.stride(-1) must be 1 {reason}, but got {strides[-1]}")
+    if have > want:
+        ratio = have // want
+        found = (tuple(n * ratio for n in input.shape[-1:]), tuple(s * ratio for s in strides[:-1]))
+    else:
+        ratio = want // have
+        for what, numbers in (
+            ("self.size(-1)", input.shape[-1:]),
+            ("self.storage_offset()", (geometry.offset_of(input),)),
+            ("self.stride()", strides[:-1]),
+        ):
+            for n in numbers:
+                if n % ratio:
+                    raise ShapeError(f"{what} must be divisible by {ratio} {reason}, but got {n}")
+        found = (tuple(n // ratio for n in input.shape[-1:]), tuple(s // ratio for s in strides[:-1]))
+    return _reread(input, dtype, (*input.shape[:-1], *found[0]), (*found[1], 1))
+
+
+def _reread(a: Any, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    """The memory from the first element of ``a`` on as another dtype."""
+    if not a.size:
+        return restride(np.empty_like(a, dtype, shape=(1,)), shape, strides)
+    line = restride(a, (max(1, dtype.itemsize // a.itemsize),), (1,))
+    return restride(line.view(dtype), shape, strides)
+
+
+def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
+    """The same memory in another shape, one size may be -1; or, given a dtype, the same bytes read as that.
 
     :raises RuntimeError: the shape holds another number of elements, or the elements do not lie in memory so that it
         can be had without copying (use ``reshape`` then).
@@ -93,23 +139,27 @@ def view(input: Tensor, *shape: int) -> Tensor:
     >>> torch.arange(6).view(2, -1)
     tensor([[0, 1, 2],
             [3, 4, 5]])
+    >>> torch.tensor([1.]).view(torch.int32)
+    tensor([1065353216], dtype=torch.int32)
     """
-    found = input.reshape(inferred(shape, input.size))
-    if found.size and not same_memory(found, input):
-        raise ShapeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-            "contiguous subspaces). Use .reshape(...) instead."
-        )
-    return found
+    if shape and isinstance(shape[0], dtypes.dtype):
+        dtype = shape[0]
+    if dtype is not None:
+        return view_dtype(self, dtype.numpy)
+    return view(self, *shape) if size is None else view(self, *size)
 
 
-@op(node="UnsafeViewBackward0", symbol="view", method=False, input="g.reshape(input.shape)")
+_view.__name__ = _view.__qualname__ = "view"
+Tensor.view = _view
+
+
+@op(node="UnsafeViewBackward0", symbol="view", method=False, half=KEPT, input="g.reshape(input.shape)")
 def reshape_copy(input: Tensor, shape: Any) -> Tensor:
     """A copy in another shape, where no view can be had."""
     return input.reshape(shape).copy() if input.size else input.reshape(shape)
 
 
-@op(node="UnsafeViewBackward0", symbol="view", method=False, input="g.reshape(input.shape)")
+@op(node="UnsafeViewBackward0", symbol="view", method=False, half=KEPT, input="g.reshape(input.shape)")
 def unsafe_view(input: Tensor, shape: Any) -> Tensor:
     """A fresh result in another shape; nobody else sees its memory."""
     return input.reshape(shape)
@@ -189,13 +239,37 @@ def ravel(input: Tensor) -> Tensor:
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dimension split into several.
 
+    :raises RuntimeError: the sizes do not multiply up to the length of the dimension.
+
     >>> import nbautograd as torch
     >>> torch.ones(6).unflatten(0, (2, 3)).shape
     torch.Size([2, 3])
     """
     shape = input._a.shape
     d = dimension(dim, len(shape))
-    return view(input, (*shape[:d], *inferred(tuple(sizes), shape[d]), *shape[d + 1 :]))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    if not shape:
+        raise RuntimeError("unflatten: Dimension specified as 0 but tensor has no dimensions")
+    try:
+        parts = inferred(tuple(sizes), shape[d])
+    except ShapeError as error:
+        raise ShapeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) in the "
+            f"input tensor: {error}"
+        ) from None
+    return view(input, (*shape[:d], *parts, *shape[d + 1 :]))
+
+
+# -- other orders ----------------------------------------------------------------------------------------------------
+
+
+def permuted(a: Any, dims: tuple[int, ...]) -> Any:
+    """The dimensions of an array in another order."""
+    if a.size:
+        return a.transpose(dims)
+    strides = strides_of(a)
+    return restride(a, tuple(a.shape[d] for d in dims), tuple(strides[d] for d in dims))
 
 
 def order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
@@ -230,7 +304,7 @@ def permute(input: Tensor, *dims: int) -> Tensor:
     >>> torch.ones(2, 3, 4).permute(2, 0, 1).shape
     torch.Size([4, 2, 3])
     """
-    return input.transpose(order(dims, input.ndim))
+    return permuted(input, order(dims, input.ndim))
 
 
 @op(node="TransposeBackward0", symbol="transpose", kind=VIEW, input="transpose(g, dim0, dim1)")
@@ -242,21 +316,42 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     torch.Size([3, 2])
     """
     a, b = dimension(dim0, input.ndim), dimension(dim1, input.ndim)
-    return input.swapaxes(a, b) if input.ndim else input.view()
+    if not input.ndim:
+        return input.view()
+    if input.size:
+        return input.swapaxes(a, b)
+    dims = list(range(input.ndim))
+    dims[a], dims[b] = b, a
+    return permuted(input, tuple(dims))
 
 
-swapaxes = swapdims = transpose
+@composite()
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Two dimensions exchanged: NumPy's name for ``transpose``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 3).swapaxes(0, 1).shape
+    torch.Size([3, 2])
+    """
+    return transpose(input, axis0, axis1)
 
 
-def _at_most_2d(a: Any) -> Any:
-    if a.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {a.ndim}D")
-    return a.T
+@composite()
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged: another name for ``transpose``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 3).swapdims(0, 1).shape
+    torch.Size([3, 2])
+    """
+    return transpose(input, dim0, dim1)
 
 
 @op(node="TBackward0", symbol="ᵀ", kind=VIEW, input="t(g)")
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; of fewer dimensions, the tensor itself.
+
+    :raises RuntimeError: there are more than two dimensions.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 3).t().shape
@@ -265,28 +360,92 @@ def t(input: Tensor) -> Tensor:
     return _at_most_2d(input)
 
 
-Tensor.T = property(lambda self: permute(self, *range(self.ndim - 1, -1, -1)), doc="All dimensions reversed.")
-Tensor.mT = property(lambda self: transpose(self, -2, -1), doc="The last two dimensions exchanged.")
+def _at_most_2d(a: Any) -> Any:
+    if a.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {a.ndim}D")
+    return permuted(a, tuple(range(a.ndim))[::-1])
 
 
+def _reversed(self: Tensor) -> Tensor:
+    n = self._a.ndim
+    if n not in (0, 2):
+        _warn_reversed(n)
+    return permute(self, *range(n - 1, -1, -1))
+
+
+def _warn_reversed(ndim: int) -> None:
+    import warnings
+
+    warnings.warn(
+        f"The use of x.T on tensors of dimension other than 2, here {ndim}, to reverse their shape is deprecated. Use "
+        "x.mT to transpose batches of matrices or x.permute(*range(x.ndim - 1, -1, -1)) to reverse the dimensions.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def _matrices(t: Tensor, name: str) -> Tensor:
+    if t._a.ndim < 2:
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {t._a.ndim}-D tensor."
+        )
+    return transpose(t, -2, -1)
+
+
+def _hermitian(self: Tensor) -> Tensor:
+    if self._a.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self._a.ndim}-D tensor.")
+    return adjoint(self) if self._a.ndim else self
+
+
+@composite()
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions exchanged and the elements conjugated.
+
+    :raises RuntimeError: there are fewer than two dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([[1j, 2]]).adjoint()
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
+    if input._a.ndim < 2:
+        raise RuntimeError(
+            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input._a.ndim}-D tensor."
+        )
+    return transpose(input, -2, -1).conj()
+
+
+Tensor.T = property(_reversed, doc="All dimensions reversed.")
+Tensor.mT = property(lambda self: _matrices(self, "mT"), doc="The last two dimensions exchanged.")
+Tensor.H = property(_hermitian, doc="A matrix transposed and conjugated.")
+Tensor.mH = property(lambda self: _matrices(self, "mH").conj(), doc="The last two dimensions exchanged, conjugated.")
+
+
+@composite()
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """The dimensions ``source`` moved to ``destination``, the others kept in order.
+
+    :raises RuntimeError: one is named twice, or there are more of one than of the other.
 
     >>> import nbautograd as torch
     >>> torch.movedim(torch.ones(2, 3, 4), 0, 2).shape
     torch.Size([3, 4, 2])
     """
     n = input._a.ndim
-    here = [dimension(d, n) for d in ([source] if isinstance(source, int) else source)]
-    there = [dimension(d, n) for d in ([destination] if isinstance(destination, int) else destination)]
-    if len(here) != len(there):
+    given = [source] if isinstance(source, int) else list(source)
+    wanted = [destination] if isinstance(destination, int) else list(destination)
+    if len(given) != len(wanted):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({here} dims) should contain the same number of dims "
-            f"as destination ({there} dims)"
+            f"movedim: Invalid source or destination dims: source ({given} dims) should contain the same number of "
+            f"dims as destination ({wanted} dims)"
         )
-    for what, dims in (("source", here), ("destination", there)):
-        if len(set(dims)) != len(dims):
-            raise RuntimeError(f"movedim: repeated dim in `{what}` ({dims})")
+    here, there = [dimension(d, n) for d in given], [dimension(d, n) for d in wanted]
+    for what, found in (("source", here), ("destination", there)):
+        if len(set(found)) != len(found):
+            raise RuntimeError(f"movedim: repeated dim in `{what}` ({found})")
+    if not n:
+        return permute(input)
     dims = [d for d in range(n) if d not in here]
     for position, d in sorted(zip(there, here, strict=True)):
         dims.insert(position, d)
@@ -294,7 +453,10 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
 
 
 moveaxis = movedim
-alias(swapaxes=transpose, swapdims=transpose, movedim=movedim, moveaxis=movedim)
+alias(moveaxis=movedim)
+
+
+# -- dimensions of length 1 ------------------------------------------------------------------------------------------
 
 
 @op(node="UnsqueezeBackward0", symbol="unsqueeze", kind=VIEW, input="g.reshape(input.shape)")
@@ -308,27 +470,42 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     n = input.ndim + 1
     if not -n <= as_int(dim, "dim") < n:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
-    return np.expand_dims(input, dim)
+    d = dim % n
+    shape = input.shape
+    if _is_plain(input):
+        return input.reshape((*shape[:d], 1, *shape[d:]))
+    strides = strides_of(input)
+    step = shape[d] * strides[d] if d < n - 1 else 1
+    return restride(input, (*shape[:d], 1, *shape[d:]), (*strides[:d], step, *strides[d:]))
+
+
+def without(a: Any, gone: Any) -> Any:
+    """An array without some of its dimensions, if they have length 1."""
+    left = [d for d, n in enumerate(a.shape) if n != 1 or d not in gone]
+    strides = strides_of(a)
+    return restride(a, tuple(a.shape[d] for d in left), tuple(strides[d] for d in left))
 
 
 @op(node="SqueezeBackward0", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def squeeze_all(input: Tensor) -> Tensor:
     """All dimensions of length 1 removed."""
-    return input.reshape(tuple(n for n in input.shape if n != 1))
+    return without(input, range(input.ndim))
 
 
 @op(node="SqueezeBackward1", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def squeeze_one(input: Tensor, dim: int) -> Tensor:
     """One dimension removed if its length is 1."""
-    d = dimension(dim, input.ndim)
-    return input.reshape(tuple(n for i, n in enumerate(input.shape) if i != d or n != 1))
+    return without(input, (dimension(dim, input.ndim),))
 
 
 @op(node="SqueezeBackward2", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def squeeze_some(input: Tensor, dims: Any) -> Tensor:
     """Of several dimensions those removed whose length is 1."""
-    gone = {dimension(d, input.ndim) for d in dims}
-    return input.reshape(tuple(n for i, n in enumerate(input.shape) if i not in gone or n != 1))
+    found = [dimension(d, input.ndim) for d in dims]
+    for d in found:
+        if found.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return without(input, found)
 
 
 @composite()
@@ -344,6 +521,9 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     return squeeze_some(input, dim) if isinstance(dim, (tuple, list)) else squeeze_one(input, dim)
 
 
+# -- broadcasting ----------------------------------------------------------------------------------------------------
+
+
 @op(node="ExpandBackward0", symbol="expand", kind=VIEW, input="sum_to(g, input.shape)")
 def expand(input: Tensor, *size: int) -> Tensor:
     """Dimensions of length 1 repeated without copying; -1 leaves a length as it is, new ones come first.
@@ -355,7 +535,15 @@ def expand(input: Tensor, *size: int) -> Tensor:
     tensor([[1, 1, 1],
             [2, 2, 2]])
     """
-    return np.broadcast_to(input, expanded(input.shape, size))
+    have = input.shape
+    shape = expanded(have, size)
+    strides, extra = strides_of(input), len(shape) - len(have)
+    found: list[int] = []
+    for d in range(len(shape) - 1, -1, -1):
+        n = have[d - extra] if d >= extra else 1
+        step = strides[d - extra] if d >= extra else shape[d + 1] * found[-1] if found else 1
+        found.append(step if n == shape[d] else 0)
+    return restride(input, shape, tuple(found[::-1]))
 
 
 def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
@@ -366,9 +554,8 @@ def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
     extra = len(want) - len(have)
     if extra < 0:
         raise ShapeError(
-            f"expand(the tensor of shape {list(have)}, size={list(want)}): the number of sizes "
-            f"provided ({len(want)}) must "
-            f"be greater or equal to the number of dimensions in the tensor ({len(have)})"
+            f"expand(the tensor of shape {list(have)}, size={list(want)}): the number of sizes provided "
+            f"({len(want)}) must be greater or equal to the number of dimensions in the tensor ({len(have)})"
         )
     shape = tuple(have[d - extra] if n == -1 and d >= extra else n for d, n in enumerate(want))
     for d, n in enumerate(shape):
@@ -378,9 +565,8 @@ def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
             )
         if d >= extra and have[d - extra] not in (1, n):
             raise ShapeError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({have[d - extra]}) "
-                "at non-singleton "
-                f"dimension {d}.  Target sizes: {list(want)}.  Tensor sizes: {list(have)}"
+                f"The expanded size of the tensor ({n}) must match the existing size ({have[d - extra]}) at "
+                f"non-singleton dimension {d}.  Target sizes: {list(want)}.  Tensor sizes: {list(have)}"
             )
     return shape
 
@@ -408,524 +594,197 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return expand(input, *other._a.shape)
 
 
-@op(node="SelectBackward0", symbol="select", kind=VIEW, input="select_back(g, input.shape, dim, index)")
-def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The slice at ``index`` of one dimension, which goes away; the memory is shared.
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """The shape that tensors of these shapes broadcast to.
 
-    :raises IndexError: out of range.
-
-    >>> import nbautograd as torch
-    >>> torch.tensor([[1, 2], [3, 4]]).select(1, 0)
-    tensor([1, 3])
-    """
-    d = dimension(dim, input.ndim)
-    return input[(slice(None),) * d + (checked_index(index, input.shape, d), Ellipsis)]
-
-
-def checked_index(index: int, shape: tuple[int, ...], dim: int) -> int:
-    """An index known to be in range (CuPy would wrap it around).
-
-    :raises IndexError: it is not.
-    """
-    if not shape:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    if not -shape[dim] <= index < shape[dim]:
-        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {shape[dim]}")
-    return index
-
-
-@op(
-    node="SliceBackward0",
-    symbol="slice",
-    kind=VIEW,
-    method=False,
-    input="slice_back(g, input.shape, dim, start, stop, step)",
-)
-def slice_(input: Tensor, dim: int, start: int | None, stop: int | None, step: int | None) -> Tensor:
-    """Part of one dimension; the memory is shared."""
-    return input[(slice(None),) * dim + (slice(start, stop, step),)]
-
-
-@op(node="SelectBackwardBackward0", symbol="select", method=False, input="select(g, dim, index)")
-def select_back(input: Tensor, shape: Any, dim: int, index: int) -> Tensor:
-    """Zeros of ``shape`` with ``input`` where ``select`` looks: its gradient."""
-    found = np.zeros_like(input, shape=shape)
-    found[(slice(None),) * dimension(dim, len(shape)) + (index,)] = input
-    return found
-
-
-@op(node="SliceBackwardBackward0", symbol="slice", method=False, input="slice_(g, dim, start, stop, step)")
-def slice_back(input: Tensor, shape: Any, dim: int, start: Any, stop: Any, step: Any) -> Tensor:
-    """Zeros of ``shape`` with ``input`` where ``slice_`` looks: its gradient."""
-    found = np.zeros_like(input, shape=shape)
-    found[(slice(None),) * dim + (slice(start, stop, step),)] = input
-    return found
-
-
-@composite()
-def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
-    """``length`` entries of one dimension from ``start`` on; the memory is shared.
-
-    :raises RuntimeError: they are not there.
+    :raises RuntimeError: they do not broadcast.
 
     >>> import nbautograd as torch
-    >>> torch.arange(5).narrow(0, 1, 3)
-    tensor([1, 2, 3])
+    >>> torch.broadcast_shapes((2,), (3, 1), 1)
+    torch.Size([3, 2])
     """
-    shape = input._a.shape
-    d, first = dimension(dim, len(shape)), int(start)
-    if length < 0:
-        raise RuntimeError("narrow(): length must be non-negative.")
-    if not -shape[d] <= first <= shape[d]:
-        raise IndexError(f"start out of range (expected to be in range of [{-shape[d]}, {shape[d]}], but got {first})")
-    first += shape[d] * (first < 0)
-    if first + length > shape[d]:
-        raise RuntimeError(f"start ({first}) + length ({length}) exceeds dimension size ({shape[d]}).")
-    return slice_(input, d, first, first + length, 1)
-
-
-@op(node="DiagonalBackward0", symbol="diagonal", kind=VIEW, input="diagonal_back(g, input.shape, offset, dim1, dim2)")
-def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal over two dimensions, put last; the memory is shared.
-
-    >>> import nbautograd as torch
-    >>> torch.tensor([[1, 2], [3, 4]]).diagonal()
-    tensor([1, 4])
-    """
-    return np.diagonal(input, offset, dimension(dim1, input.ndim), dimension(dim2, input.ndim))
-
-
-@op(node="DiagonalBackwardBackward0", symbol="diagonal", method=False, input="diagonal(g, offset, dim1, dim2)")
-def diagonal_back(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int) -> Tensor:
-    """Zeros of ``shape`` with ``input`` on the diagonal: its gradient."""
-    found = np.zeros_like(input, shape=shape)
-    view = np.diagonal(found, offset, dimension(dim1, len(shape)), dimension(dim2, len(shape)))
-    if view.__class__ is np.ndarray:
-        view.flags.writeable = True
-    view[...] = input
-    return found
-
-
-# -- views in several parts ------------------------------------------------------------------------------------------
-
-
-@op(node="UnbindBackward0", symbol="unbind", kind=VIEW, many=True, input="restack(g, input.shape, dim)")
-def unbind(input: Tensor, dim: int = 0) -> Any:
-    """The slices along one dimension, which goes away, as a tuple; the memory is shared.
-
-    >>> import nbautograd as torch
-    >>> torch.tensor([[1, 2], [3, 4]]).unbind()
-    (tensor([1, 2]), tensor([3, 4]))
-    """
-    d = dimension(dim, input.ndim)
-    return [input[(slice(None),) * d + (i, Ellipsis)] for i in range(input.shape[d])]
-
-
-def restack(parts: list[Any], shape: tuple[int, ...], dim: int) -> Any:
-    """The gradient of ``unbind``: those of its parts, zeros for the missing ones, stacked."""
-    known = next(p for p in parts if p is not None)
-    filled = [known * 0 if p is None else p for p in parts]
-    return stack(filled, dim) if isinstance(known, Tensor) else np.stack(filled, dimension(dim, len(shape)))
-
-
-@op(
-    node="SplitBackward0",
-    symbol="split",
-    kind=VIEW,
-    many=True,
-    method=False,
-    input="rejoin(g, input.shape, sections, dim)",
-)
-def split_at(input: Tensor, sections: Any, dim: int) -> Any:
-    """Parts of the given lengths along one dimension; the memory is shared."""
-    starts = np.cumsum([0, *sections]).tolist()
-    head = (slice(None),) * dim
-    return [input[(*head, slice(a, b))] for a, b in pairwise(starts)]
-
-
-def rejoin(parts: list[Any], shape: tuple[int, ...], sections: Sequence[int], dim: int) -> Any:
-    """The gradient of ``split``: those of its parts, zeros for the missing ones, joined."""
-    known = next(p for p in parts if p is not None)
-    graph = isinstance(known, Tensor)
-    like = known._a if graph else known
-    filled = []
-    for part, length in zip(parts, sections, strict=True):
-        if part is None:
-            zeros = np.zeros_like(like, shape=(*shape[:dim], length, *shape[dim + 1 :]))
-            part = wrap(zeros) if graph else zeros
-        filled.append(part)
-    return cat(filled, dim) if graph else np.concatenate(filled, dim)
-
-
-@composite()
-def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts of a length (the last may be shorter), or of several lengths, along one dimension.
-
-    :raises RuntimeError: the lengths do not sum to that of the dimension.
-
-    >>> import nbautograd as torch
-    >>> torch.arange(5).split(2)
-    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
-    """
-    if tensor._a.ndim == 0:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
-    d = dimension(dim, tensor._a.ndim)
-    n = tensor._a.shape[d]
-    if isinstance(split_size_or_sections, int):
-        step = split_size_or_sections
-        if step < 0 or step == 0 and n:
-            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
-        sections = [min(step, n - i) for i in range(0, n, step)] if n else [0]
-    else:
-        sections = [int(s) for s in split_size_or_sections]
-        if sum(sections) != n or min(sections, default=0) < 0:
-            raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at "
-                f"dimension {d}), but "
-                f"got split_sizes={sections}"
-            )
-    found: tuple[Tensor, ...] = split_at(tensor, sections, d)
-    return found
-
-
-@composite()
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most ``chunks`` parts of equal length (the last may be shorter) along one dimension.
-
-    >>> import nbautograd as torch
-    >>> torch.arange(5).chunk(2)
-    (tensor([0, 1, 2]), tensor([3, 4]))
-    """
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    n = input._a.shape[dimension(dim, input._a.ndim)]
-    return split(input, max(1, -(-n // chunks)) if n else 0, dim) if n else (input,)
-
-
-# -- joining ---------------------------------------------------------------------------------------------------------
-
-
-def cut(g: Any, shapes: list[tuple[int, ...]], dim: int) -> list[Any]:
-    """The gradient of ``cat``: one part for each tensor that was joined."""
-    found, start = [], 0
-    for shape in shapes:
-        if shape == (0,):
-            found.append(g.reshape((-1,))[:0])
-            continue
-        d = dimension(dim, len(shape))
-        found.append(g[(slice(None),) * d + (slice(start, start + shape[d]),)])
-        start += shape[d]
-    return found
-
-
-@op(node="CatBackward0", symbol="cat", method=False, tensors="cut(g, tensors.shape, dim)")
-def cat_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
-    """Tensors of one dtype joined along a dimension."""
-    real = [a for a in tensors if a.shape != (0,)] or tensors[:1]
-    d = dimension(dim, real[0].ndim)
-    for number, a in enumerate(tensors):
-        if a.shape == (0,):
-            continue
-        if a.ndim != real[0].ndim:
-            raise ShapeError(f"Tensors must have same number of dimensions: got {real[0].ndim} and {a.ndim}")
-        for i, (n, m) in enumerate(zip(real[0].shape, a.shape, strict=True)):
-            if i != d and n != m:
+    found: list[int] = []  # from the back
+    for given in shapes:
+        shape = (given,) if isinstance(given, int) else tuple(given)
+        found += [1] * (len(shape) - len(found))
+        for i, n in enumerate(reversed(shape)):
+            if n < 0:
+                raise ValueError(f"Attempting to broadcast a dimension with negative length: {n} in {shape}")
+            if n != 1 and found[i] not in (1, n):
                 raise ShapeError(
-                    f"Sizes of tensors must match except in dimension {d}. Expected size {n} but got size {m} "
-                    "for tensor "
-                    f"number {number} in the list."
+                    f"Attempting to broadcast a dimension of length {n} at {-1 - i}, where another shape has "
+                    f"{found[i]}: {', '.join(map(str, shapes))}"
                 )
-    return np.concatenate(real, d)
+            found[i] = n if found[i] == 1 else found[i]
+    return Size(reversed(found))
 
 
-def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Tensor:
-    """Tensors joined along an existing dimension.
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors broadcast to one shape, without copying.
 
-    :raises RuntimeError: the shapes differ in another dimension, or there are no tensors.
-
-    >>> import nbautograd as torch
-    >>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])
-    tensor([1, 2, 3])
-    """
-    result = cat_same(_one_dtype(tensors, "cat"), dim if axis is None else axis)
-    return into(out, result, "cat")
-
-
-concat = concatenate = cat
-
-
-def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
-    if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
-        raise TypeError(
-            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
-        )
-    if not tensors:
-        raise RuntimeError(f"{name}(): expected a non-empty list of Tensors")
-    for i, item in enumerate(tensors):
-        if not isinstance(item, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(item).__name__}")
-        if name == "cat" and item._a.ndim == 0:
-            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    places = list(dict.fromkeys(item.device for item in tensors))
-    if len(places) > 1:
-        raise DeviceError(
-            f"{name}(): Expected all tensors to be on the same device, but found at least two devices, "
-            f"{places[0]} and {places[1]}!"
-        )
-    if len({item._a.dtype for item in tensors}) == 1:
-        return list(tensors)
-    kind = tensors[0].dtype
-    for item in tensors[1:]:
-        kind = dtypes.promote_types(kind, item.dtype)
-    return [item.to(kind) for item in tensors]
-
-
-def unstacked(g: Any, dim: int) -> list[Any]:
-    """The gradient of ``stack``: one slice for each tensor that was stacked."""
-    if isinstance(g, Tensor):
-        return list(unbind(g, dim))
-    d = dimension(dim, g.ndim)
-    return [g[(slice(None),) * d + (i, Ellipsis)] for i in range(g.shape[d])]
-
-
-@op(node="StackBackward0", symbol="stack", method=False, tensors="unstacked(g, dim)")
-def stack_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
-    """Tensors of one dtype and shape stacked along a new dimension."""
-    for number, a in enumerate(tensors):
-        if a.shape != tensors[0].shape:
-            raise ShapeError(
-                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
-                f"{list(a.shape)} at entry {number}"
-            )
-    return np.stack(tensors, dimension(dim, tensors[0].ndim + 1))
-
-
-def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
-    """Tensors of one shape stacked along a new dimension.
-
-    :raises RuntimeError: the shapes differ.
+    :raises RuntimeError: they do not broadcast.
 
     >>> import nbautograd as torch
-    >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
-    tensor([[1, 2],
-            [3, 4]])
+    >>> torch.broadcast_tensors(torch.tensor([1, 2]), torch.tensor([[3]]))
+    (tensor([[1, 2]]), tensor([[3, 3]]))
     """
-    result = stack_same(_one_dtype(tensors, "stack"), dim)
-    return into(out, result, "stack")
+    given = several(tensors)
+    shape = joint_shape([t._a.shape for t in given])
+    return tuple(expand(t, *shape) for t in given)
 
 
-def atleast(tensor: Tensor, ndim: int) -> Tensor:
-    """A tensor with leading dimensions of length 1 up to ``ndim``."""
-    return tensor if tensor._a.ndim >= ndim else view(tensor, (1,) * (ndim - tensor._a.ndim) + tensor._a.shape)
+def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape that tensors broadcast to.
+
+    :raises RuntimeError: they do not.
+    """
+    found: list[int] = []
+    for number, shape in enumerate(shapes):
+        found = [1] * (len(shape) - len(found)) + found
+        for i in range(1, len(shape) + 1):
+            if shape[-i] != 1 and found[-i] not in (1, shape[-i]):
+                raise ShapeError(
+                    f"The size of tensor a ({found[-i]}) must match the size of tensor b ({shape[-i]}) at "
+                    f"non-singleton dimension {len(found) - i} (tensor {number} of shapes {list(map(list, shapes))})"
+                )
+            found[-i] = shape[-i] if found[-i] == 1 else found[-i]
+    return tuple(found)
 
 
-def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors joined side by side: along dimension 1, or 0 if they are 1-d.
+def several(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    """Tensors given one by one or as one sequence."""
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        return tuple(tensors[0])
+    return tensors
+
+
+def _atleast(one: Any) -> Any:
+    """A function of one tensor as one of several, which then gives a tuple."""
+
+    def public(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return one(tensors[0])
+        return tuple(one(t) for t in several(tensors))
+
+    public.__name__ = public.__qualname__ = one.__name__
+    public.__doc__, public.__module__ = one.__doc__, one.__module__
+    return public
+
+
+@_atleast
+def atleast_1d(t: Tensor) -> Tensor:
+    """The tensor, or each of several, with at least one dimension.
 
     >>> import nbautograd as torch
-    >>> torch.hstack([torch.tensor([1]), torch.tensor([2, 3])])
-    tensor([1, 2, 3])
+    >>> torch.atleast_1d(torch.tensor(1))
+    tensor([1])
     """
-    parts = [atleast(tensor, 1) for tensor in tensors]
-    return cat(parts, 0 if parts and parts[0]._a.ndim == 1 else 1)
+    return reshape(t, 1) if t._a.ndim == 0 else t
 
 
-def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors joined one below the other, along dimension 0.
+@_atleast
+def atleast_2d(t: Tensor) -> Tensor:
+    """The tensor, or each of several, with at least two dimensions; a vector becomes a row.
 
     >>> import nbautograd as torch
-    >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
-    tensor([[1, 2],
-            [3, 4]])
+    >>> torch.atleast_2d(torch.tensor([1, 2]))
+    tensor([[1, 2]])
     """
-    return cat([atleast(tensor, 2) for tensor in tensors], 0)
+    return reshape(t, 1, 1) if t._a.ndim == 0 else unsqueeze(t, 0) if t._a.ndim == 1 else t
 
 
-row_stack = vstack
+@_atleast
+def atleast_3d(t: Tensor) -> Tensor:
+    """The tensor, or each of several, with at least three dimensions; a matrix gets a last one of length 1.
+
+    >>> import nbautograd as torch
+    >>> torch.atleast_3d(torch.tensor([1, 2])).shape
+    torch.Size([1, 2, 1])
+    """
+    n = t._a.ndim
+    if n == 0:
+        return reshape(t, 1, 1, 1)
+    return unsqueeze(unsqueeze(t, 0), -1) if n == 1 else unsqueeze(t, -1) if n == 2 else t
 
 
 # -- copies ----------------------------------------------------------------------------------------------------------
 
 
-@op(node="CloneBackward0", symbol="clone", input="g")
-def clone(input: Tensor) -> Tensor:
+@op(node="CloneBackward0", symbol="clone", half=KEPT, input="g")
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with memory of its own, differentiable.
+
+    :param memory_format: in which order the dimensions lie in memory; by default as in ``input``.
 
     >>> import nbautograd as torch
     >>> x = torch.ones(2, requires_grad=True)
     >>> x.clone()
     tensor([1., 1.], grad_fn=<CloneBackward0>)
     """
-    return input.copy()
+    if memory_format is None and (input.ndim < 2 or input.flags.c_contiguous):
+        return input.copy()
+    found = geometry.empty(input, input.shape, geometry.strides_for(input, memory_format, "clone"))
+    found[...] = input
+    return found
 
 
 @composite()
-def contiguous(input: Tensor) -> Tensor:
+def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
     """The tensor itself if its elements lie in memory in row-major order, otherwise a copy in that order.
+
+    :param memory_format: another order: ``torch.channels_last`` or ``torch.channels_last_3d``.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 3).t().contiguous().is_contiguous()
     True
     """
-    return input if input.is_contiguous() else clone(input)
-
-
-@op(node="FlipBackward0", symbol="flip", input="flip(g, *dims)")
-def flip(input: Tensor, *dims: int) -> Tensor:
-    """The order of the elements along ``dims`` reversed, copied.
-
-    >>> import nbautograd as torch
-    >>> torch.flip(torch.arange(3), (0,))
-    tensor([2, 1, 0])
-    """
-    return np.flip(input, tuple(dimension(d, input.ndim) for d in dims)).copy()
-
-
-Tensor.__reversed__ = lambda self: flip(self, 0) if self._a.ndim else self
-
-
-@op(node="RepeatBackward0", symbol="repeat", input="unrepeat(g, input.shape, repeats)")
-def repeat(input: Tensor, *repeats: int) -> Tensor:
-    """The tensor repeated along each dimension, copied.
-
-    :raises RuntimeError: there are fewer numbers than dimensions.
-
-    >>> import nbautograd as torch
-    >>> torch.tensor([1, 2]).repeat(2, 2)
-    tensor([[1, 2, 1, 2],
-            [1, 2, 1, 2]])
-    """
-    if len(repeats) < input.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: got "
-            f"{len(repeats)} for {input.ndim}"
-        )
-    return np.tile(input, repeats)
-
-
-def unrepeat(g: Any, shape: tuple[int, ...], repeats: tuple[int, ...]) -> Any:
-    """The gradient of ``repeat``: the sum over the copies."""
-    padded = (1,) * (len(repeats) - len(shape)) + tuple(shape)
-    pairs = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
-    return g.reshape(pairs).sum(tuple(range(0, 2 * len(repeats), 2))).reshape(tuple(shape))
-
-
-def tile(input: Tensor, *dims: Any) -> Tensor:
-    """The tensor repeated along each dimension, missing numbers being 1.
-
-    >>> import nbautograd as torch
-    >>> torch.tile(torch.tensor([[1, 2]]), (2,))
-    tensor([[1, 2, 1, 2]])
-    """
-    times = sizes(dims, "dims")
-    return repeat(input, *((1,) * (input._a.ndim - len(times)) + times))
-
-
-Tensor.tile = tile
-
-
-# -- other dtypes and devices ----------------------------------------------------------------------------------------
-
-
-@op(node="ToCopyBackward0", symbol="to", method=False, input="move(g, input.dtype, source, place)")
-def move(input: Tensor, dtype: Any, place: device, source: device) -> Tensor:
-    """A copy in another (NumPy) dtype on another device than ``source``, where it is."""
-    if backend.device_of(input) != place:
-        input = backend.module(place).asarray(backend.fetch(input))
-    if input.dtype.kind == "c" and dtype.kind != "c":
-        input = input.real
-    return input.astype(dtype)
-
-
-@composite()
-def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """The tensor in another dtype, on another device, or like another tensor; itself if it is so already.
-
-    ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``, each with ``non_blocking`` and ``copy``.
-
-    :raises TypeError: an argument is none of these.
-
-    >>> import nbautograd as torch
-    >>> torch.tensor([1, 2]).to(torch.float64)
-    tensor([1., 2.], dtype=torch.float64)
-    """
-    kind, place = kwargs.pop("dtype", None), kwargs.pop("device", None)
-    copy = kwargs.pop("copy", False)
-    kwargs.pop("non_blocking", None)
-    if kwargs:
-        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    for position, value in enumerate(args):
-        if isinstance(value, Tensor):
-            kind, place = value.dtype, value.device
-        elif isinstance(value, dtypes.dtype):
-            kind = value
-        elif isinstance(value, (str, device)) or isinstance(value, int) and not isinstance(value, bool):
-            place = value
-        elif isinstance(value, bool):
-            copy = copy or position == len(args) - 1 and value and len(args) > 2
-        elif value is not None:
-            raise TypeError(
-                f"to(): argument {position + 1} must be a dtype, a device or a Tensor, not {type(value).__name__}"
-            )
-    kind = input.dtype if kind is None else kind
-    target = input.device if place is None else as_device(place)
-    if kind is input.dtype and target == input.device and not copy:
+    if is_contiguous(input, memory_format):
         return input
-    result = move(input, kind.numpy, target, input.device)
-    return result if kind.rank > 1 else wrap(result._a)
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return clone(input, memory_format=memory_format)
 
 
-def _converter(name: str, kind: dtypes.dtype) -> Any:
-    def convert(self: Tensor) -> Tensor:
-        return to(self, kind)
-
-    convert.__name__ = convert.__qualname__ = name
-    convert.__doc__ = f"The tensor in dtype {kind.name}; itself if it is so already."
-    return convert
-
-
-for _name, _kind in {
-    **{d.name: d for d in dtypes.ALL},
-    **dtypes.ALIASES,
-    "byte": dtypes.uint8,
-    "char": dtypes.int8,
-}.items():
-    if not _name[-1].isdigit():
-        setattr(Tensor, _name, _converter(_name, _kind))
+def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
+    """Whether the elements lie in memory without gaps, in row-major order or in that of ``memory_format``."""
+    a = self._a
+    if memory_format is contiguous_format or memory_format is preserve_format:
+        return bool(a.flags.c_contiguous)
+    if a.ndim != {channels_last: 4, channels_last_3d: 5}[memory_format]:
+        return False
+    return all(
+        n == 1 or have == want
+        for n, have, want in zip(a.shape, strides_of(a), geometry.channels_last(a.shape), strict=True)
+    )
 
 
-@composite()
-def cpu(input: Tensor) -> Tensor:
-    """The tensor on the CPU; itself if it is there already.
-
-    >>> import nbautograd as torch
-    >>> torch.ones(2).cpu().device
-    device(type='cpu')
-    """
-    return to(input, "cpu")
-
-
-@composite()
-def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """The tensor on a CUDA device, the current one by default.
-
-    :raises RuntimeError: CUDA cannot be used here; the message says why.
-    """
-    return to(input, "cuda" if device is None else device)
-
-
-@composite()
-def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of ``other``.
-
-    >>> import nbautograd as torch
-    >>> torch.tensor([1]).type_as(torch.tensor([1.]))
-    tensor([1.])
-    """
-    return to(input, other.dtype)
+Tensor.is_contiguous = is_contiguous
 
 
 @op(node="RealBackward0", symbol="Re", method=False, input="cast_back(g, input.dtype)")
 def real(input: Tensor) -> Tensor:
-    """The real part."""
+    """The real part in memory of its own, for formulas."""
     return input.real.copy()
+
+
+_MOVED = {
+    "cat": "joining",
+    "cat_same": "joining",
+    "diagonal": "parts",
+    "flip": "arrangement",
+    "narrow": "parts",
+    "select": "parts",
+    "slice_": "parts",
+    "split_at": "parts",
+    "stack": "joining",
+    "unbind": "parts",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Names that have moved to other modules."""
+    import importlib
+
+    if name in _MOVED:
+        return getattr(importlib.import_module(f"nbautograd.ops.{_MOVED[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

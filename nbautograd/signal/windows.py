@@ -1,5 +1,298 @@
-"""Window functions, by the names that they have in ``torch.signal.windows``."""
+# ruff: noqa: N803 - PyTorch names the number of points M
+"""Window functions, by the names that they have in ``torch.signal.windows``. Symmetric unless ``sym=False``."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd import dtypes
+from nbautograd.layouts import strided
+from nbautograd.ops.creation import Device
+from nbautograd.ops.windows import (
+    BLACKMAN,
+    HAMMING,
+    HANN,
+    NUTTALL,
+    cosine_sum,
+    kaiser_bessel,
+    made,
+    points,
+    span,
+    triangle,
+)
+from nbautograd.size import as_int
+from nbautograd.tensor import Tensor
+
+__all__ = [
+    "bartlett",
+    "blackman",
+    "cosine",
+    "exponential",
+    "gaussian",
+    "general_cosine",
+    "general_hamming",
+    "hamming",
+    "hann",
+    "kaiser",
+    "nuttall",
+]
+
+
+def _begin(name: str, M: Any, dtype: dtypes.dtype | None, layout: Any, device: Device) -> tuple[Any, int, dtypes.dtype]:
+    """The points of a window, their number and the dtype, checked.
+
+    :raises ValueError: the length is negative, the dtype neither float32 nor float64, or the layout not strided.
+    """
+    n = as_int(M, f"{name}(): argument 'M' (position 1)")
+    if n < 0:
+        raise ValueError(f"{name} requires non-negative window length, got M={n}")
+    if layout is not None and layout is not strided:
+        raise ValueError(f"{name} is implemented for strided tensors only, got: {layout!r}")
+    kind = dtypes.get_default_dtype() if dtype is None else dtype
+    if kind not in (dtypes.float32, dtypes.float64):
+        raise ValueError(f"{name} expects float32 or float64 dtypes, got: {kind!r}")
+    return points(n, device), n, kind
+
+
+def bartlett(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Bartlett's window of ``M`` points: a triangle.
+
+    :raises ValueError: a negative length, or a dtype other than float32 and float64.
+
+    >>> import nbautograd as torch
+    >>> torch.signal.windows.bartlett(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
+    k, n, kind = _begin("bartlett", M, dtype, layout, device)
+    return made(triangle(k, span(n, not sym)), n, kind, requires_grad)
+
+
+def blackman(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Blackman's window of ``M`` points: a sum of three cosines.
+
+    >>> import nbautograd as torch
+    >>> torch.signal.windows.blackman(5)[1:4]
+    tensor([0.3400, 1.0000, 0.3400])
+    """
+    k, n, kind = _begin("blackman", M, dtype, layout, device)
+    return made(cosine_sum(k, span(n, not sym), BLACKMAN), n, kind, requires_grad)
+
+
+def cosine(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The cosine window of ``M`` points: half a period, of which the ends are half a step outside.
+
+    >>> import nbautograd as torch
+    >>> torch.signal.windows.cosine(4)
+    tensor([0.3827, 0.9239, 0.9239, 0.3827])
+    """
+    k, n, kind = _begin("cosine", M, dtype, layout, device)
+    return made(np.sin(np.pi / (span(n, not sym) + 1) * (k + 0.5)), n, kind, requires_grad)
+
+
+def exponential(
+    M: int,
+    *,
+    center: float | None = None,
+    tau: float = 1.0,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The exponential window of ``M`` points, ``exp(-abs(k - center) / tau)``.
+
+    :param center: by default the middle; only where ``sym`` is False.
+    :raises ValueError: ``tau`` is not positive, or there is a center of a symmetric window.
+
+    >>> import nbautograd as torch
+    >>> torch.signal.windows.exponential(3)
+    tensor([0.3679, 1.0000, 0.3679])
+    """
+    if tau <= 0:
+        raise ValueError(f"Tau must be positive, got: {tau} instead.")
+    if sym and center is not None:
+        raise ValueError(f"Center must be None for symmetric windows, got: {center} with sym=True")
+    k, n, kind = _begin("exponential", M, dtype, layout, device)
+    middle = span(n, not sym) / 2 if center is None else center
+    return made(np.exp(-np.abs(k - middle) / tau), n, kind, requires_grad)
+
+
+def gaussian(
+    M: int,
+    *,
+    std: float = 1.0,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Gauss's bell of ``M`` points, ``std`` of them wide.
+
+    :raises ValueError: ``std`` is not positive.
+
+    >>> import nbautograd as torch
+    >>> torch.signal.windows.gaussian(3)
+    tensor([0.6065, 1.0000, 0.6065])
+    """
+    if std <= 0:
+        raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
+    k, n, kind = _begin("gaussian", M, dtype, layout, device)
+    x = (k - span(n, not sym) / 2) / std
+    return made(np.exp(-x * x / 2), n, kind, requires_grad)
+
+
+def general_cosine(
+    M: int,
+    *,
+    a: Iterable[float],
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A sum of cosines of rising frequency and alternating sign, with the weights ``a``.
+
+    :raises TypeError: ``a`` is no list.
+    :raises ValueError: ``a`` is empty.
+
+    >>> import nbautograd as torch
+    >>> torch.signal.windows.general_cosine(5, a=[0.5, 0.5])
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
+    k, n, kind = _begin("general_cosine", M, dtype, layout, device)
+    if not isinstance(a, Sequence):
+        raise TypeError(f"Coefficients must be a list/tuple, but a is {type(a).__name__}")
+    if not a:
+        raise ValueError("Coefficients cannot be empty: a has no elements")
+    return made(cosine_sum(k, span(n, not sym), a), n, kind, requires_grad)
+
+
+def general_hamming(
+    M: int,
+    *,
+    alpha: float = 0.54,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The window ``alpha - (1 - alpha) * cos`` of ``M`` points.
+
+    >>> import nbautograd as torch
+    >>> torch.signal.windows.general_hamming(5, alpha=0.6)
+    tensor([0.2000, 0.6000, 1.0000, 0.6000, 0.2000])
+    """
+    k, n, kind = _begin("general_hamming", M, dtype, layout, device)
+    return made(cosine_sum(k, span(n, not sym), (alpha, 1 - alpha)), n, kind, requires_grad)
+
+
+def hamming(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Hamming's window of ``M`` points: ``0.54 - 0.46 * cos``.
+
+    >>> import nbautograd as torch
+    >>> torch.signal.windows.hamming(5)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
+    """
+    k, n, kind = _begin("hamming", M, dtype, layout, device)
+    return made(cosine_sum(k, span(n, not sym), HAMMING), n, kind, requires_grad)
+
+
+def hann(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Hann's window of ``M`` points: a cosine's period, raised to begin and end at 0.
+
+    >>> import nbautograd as torch
+    >>> torch.signal.windows.hann(5)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
+    k, n, kind = _begin("hann", M, dtype, layout, device)
+    return made(cosine_sum(k, span(n, not sym), HANN), n, kind, requires_grad)
+
+
+def kaiser(
+    M: int,
+    *,
+    beta: float = 12.0,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Kaiser's window of ``M`` points; the greater ``beta``, the wider its main lobe and the lower the others.
+
+    :raises ValueError: ``beta`` is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.signal.windows.kaiser(5, beta=5.)
+    tensor([0.0367, 0.5529, 1.0000, 0.5529, 0.0367])
+    """
+    if beta < 0:
+        raise ValueError(f"beta must be non-negative, got: {beta} instead.")
+    k, n, kind = _begin("kaiser", M, dtype, layout, device)
+    return made(kaiser_bessel(k, span(n, not sym), beta), n, kind, requires_grad)
+
+
+def nuttall(
+    M: int,
+    *,
+    sym: bool = True,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Nuttall's window of ``M`` points, with the least side lobes that four cosines can have.
+
+    >>> import nbautograd as torch
+    >>> torch.signal.windows.nuttall(5)[1:4]
+    tensor([0.2270, 1.0000, 0.2270])
+    """
+    k, n, kind = _begin("nuttall", M, dtype, layout, device)
+    return made(cosine_sum(k, span(n, not sym), NUTTALL), n, kind, requires_grad)

@@ -1,0 +1,40 @@
+"""``torch.random``: the default generator's seed and state."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from nbautograd.generator import default_generator
+from nbautograd.ops.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+
+__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+
+
+@contextlib.contextmanager
+def fork_rng(
+    devices: Iterable[Any] | None = None, enabled: bool = True, device_type: str | None = None
+) -> Iterator[None]:
+    """Draw random numbers inside the ``with`` block, or in the decorated function, and leave no trace of it.
+
+    :param devices: PyTorch's; all devices draw from the one generator here, whose state is always kept.
+    :param enabled: False: as if this were not there.
+    :param device_type: PyTorch's; ``"cuda"`` and ``"cpu"`` are accepted.
+    :raises RuntimeError: another type of device.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(0)
+    >>> with torch.random.fork_rng():
+    ...     _ = torch.rand(100)
+    >>> torch.rand(2)
+    tensor([0.4963, 0.7682])
+    """
+    if device_type not in (None, "cpu", "cuda"):
+        raise RuntimeError(f"fork_rng(): there is no module for devices of type {device_type!r}, but 'cpu' and 'cuda'")
+    state = default_generator.get_state() if enabled else None
+    try:
+        yield
+    finally:
+        if state is not None:
+            default_generator.set_state(state)

@@ -1,0 +1,324 @@
+"""``torch.utils.checkpoint``: compute parts of the forward pass again in backward, instead of keeping them."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import Any
+
+from nbautograd.autograd import engine
+from nbautograd.autograd.backward import backward
+from nbautograd.autograd.function import Function
+from nbautograd.autograd.saving import saved_tensors_hooks
+from nbautograd.errors import AutogradError
+from nbautograd.generator import default_generator
+from nbautograd.grad_mode import enable_grad, is_grad_enabled, no_grad
+from nbautograd.tensor import Tensor
+
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
+
+Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
+
+_early_stop: ContextVar[bool | None] = ContextVar("checkpoint_early_stop", default=None)
+
+
+class CheckpointError(AutogradError):
+    """What was computed again is not what had been computed."""
+
+
+def _noop_contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    return nullcontext(), nullcontext()
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Contexts = _noop_contexts,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """``function(*args, **kwargs)``, keeping nothing for backward but the arguments: backward computes it again.
+
+    :param use_reentrant: False, which is recommended: the graph is the function's own. With True, the function becomes
+        one node whose backward runs a backward pass of its own, and some argument must require grad.
+    :param context_fn: gives a context manager for the first and one for the second computation.
+    :param determinism_check: ``"default"`` compares shapes, dtypes and devices of what is saved; or ``"none"``.
+    :param debug: must be False.
+    :param early_stop: the second computation stops when it has all that is needed.
+    :param preserve_rng_state: random numbers are the same in the second computation.
+    :raises CheckpointError: the second computation saved something else than the first.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd.utils.checkpoint import checkpoint
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> checkpoint(lambda x: (x * x).exp(), x, use_reentrant=False).sum().backward()
+    >>> x.grad
+    tensor([  5.4366, 218.3926])
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. use_reentrant=False is "
+            "recommended; the default is True for now.",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    if debug:
+        raise NotImplementedError("checkpoint(debug=True) is not supported; tracing shows what operations ran")
+    if determinism_check not in ("default", "none"):
+        raise ValueError(
+            f"determinism_check should be one of ('default', 'none') but got {determinism_check}"
+        )
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not _noop_contexts:
+            raise ValueError("Passing `context_fn` is only supported when use_reentrant=False.")
+        if is_grad_enabled() and not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        return _Reentrant.apply(function, preserve_rng_state, *args)
+    stop = _early_stop.get()
+    return _Frame(
+        functools.partial(function, **kwargs), context_fn, determinism_check, early_stop if stop is None else stop,
+        preserve_rng_state,
+    ).run(args)  # fmt: skip
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """The functions applied one after the other, checkpointing all segments but the last.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd.utils.checkpoint import checkpoint_sequential
+    >>> x = torch.tensor([1.0], requires_grad=True)
+    >>> checkpoint_sequential([torch.exp, torch.sin, torch.cos], 3, x, use_reentrant=False)
+    tensor([0.9168], grad_fn=<CosBackward0>)
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "
+            "use_reentrant=False is recommended; the default is True for now.",
+            UserWarning,
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
+
+    def part(start: int, end: int) -> Callable[[Any], Any]:
+        def run(value: Any) -> Any:
+            for function in chain[start:end]:
+                value = function(value)
+            return value
+
+        return run
+
+    size, end = len(chain) // segments, 0
+    for start in range(0, size * (segments - 1), size):
+        end = start + size
+        input = checkpoint(part(start, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return part(end, len(chain))(input)
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Decide for all checkpoints made inside the ``with`` block whether their second computation stops early."""
+    token = _early_stop.set(enable)
+    try:
+        yield
+    finally:
+        _early_stop.reset(token)
+
+
+@contextmanager
+def _random_state(state: Any) -> Iterator[None]:
+    """Random numbers from this state, and afterwards from where they were; no change for None."""
+    if state is None:
+        yield
+        return
+    before = default_generator.get_state()
+    default_generator.set_state(state)
+    try:
+        yield
+    finally:
+        default_generator.set_state(before)
+
+
+class _Reentrant(Function):
+    """A function as one node, whose backward computes it again, recorded, and runs a pass inside the pass."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Any, preserve: bool, *args: Any) -> Any:
+        ctx.function, ctx.state = function, default_generator.get_state() if preserve else None
+        ctx.plain = [None if isinstance(a, Tensor) else a for a in args]
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        with no_grad():
+            return function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        current = engine.current_pass()
+        if current is not None and current.targets is not None:
+            raise AutogradError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                "parameter to .backward(). Use use_reentrant=False."
+            )
+        args = list(ctx.plain)
+        for place, saved, wanted in zip(
+            ctx.places, ctx.saved_tensors, (ctx.needs_input_grad[2 + i] for i in ctx.places), strict=True
+        ):
+            args[place] = saved.detach().requires_grad_(wanted)
+        with _random_state(ctx.state), enable_grad():
+            result = ctx.function(*args)
+        outputs = result if isinstance(result, tuple) else (result,)
+        pairs = [
+            (out, g) for out, g in zip(outputs, gradients, strict=True) if isinstance(out, Tensor) and out.requires_grad
+        ]
+        if not pairs:
+            raise AutogradError(
+                "none of output has requires_grad=True, this checkpoint() is not necessary"
+            )
+        backward([out for out, _ in pairs], [g for _, g in pairs])
+        return None, None, *(a.grad if isinstance(a, Tensor) else None for a in args)
+
+
+class _SaveInputs(Function):
+    """Saves the arguments of a checkpointed function as any operation would, so that outer hooks see to them."""
+
+    @staticmethod
+    def forward(ctx: Any, dummy: Tensor, *tensors: Tensor) -> Any:
+        ctx.save_for_backward(*tensors)
+        return dummy.new_zeros((0,))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise AssertionError("nothing is computed from the result, so no gradient arrives here")
+
+
+class _Place:
+    """What a node keeps instead of a saved tensor: its number in the frame."""
+
+    __slots__ = ("facts", "index")
+
+    def __init__(self, index: int, facts: Any) -> None:
+        self.index, self.facts = index, facts
+
+
+class _Stop(BaseException):
+    """The second computation has all that is needed."""
+
+
+def _facts(t: Tensor) -> tuple[Any, ...]:
+    return tuple(t.shape), t.dtype, t.device
+
+
+class _Frame:
+    """One checkpointed call: what it takes to do it again, and what doing it again gave, by backward pass."""
+
+    def __init__(
+        self, function: Callable[..., Any], contexts: Contexts, check: str, early_stop: bool, preserve: bool
+    ) -> None:
+        self.function, self.check, self.early_stop = function, check, early_stop
+        self.state = default_generator.get_state() if preserve else None
+        self.first_context, self.second_context = contexts()
+        self.places: list[weakref.ref[_Place]] = []
+        self.facts: list[Any] = []
+        self.found: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
+        self.saver: Any = None
+        self.arguments: list[Any] = []
+
+    def run(self, args: tuple[Any, ...]) -> Any:
+        """The first computation."""
+        tensors = [a for a in args if isinstance(a, Tensor)]
+        self.arguments = [None if isinstance(a, Tensor) else a for a in args]
+        self.slots = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        with self.first_context:
+            if not is_grad_enabled():
+                return self.function(*args)
+            from nbautograd.ops.creation import empty
+
+            self.saver = _SaveInputs.apply(empty(0, requires_grad=True), *tensors).grad_fn
+            with saved_tensors_hooks(self.pack, self.unpack):
+                return self.function(*args)
+
+    def pack(self, t: Tensor) -> _Place:
+        place = _Place(len(self.facts), self)
+        self.facts.append(_facts(t))
+        return place
+
+    def unpack(self, place: _Place) -> Tensor:
+        key = engine.current_pass() or self
+        found = self.found.get(key)
+        if found is None or place.index not in found:
+            found = self.found[key] = self.again()
+        tensor = found.pop(place.index)
+        if not found:
+            del self.found[key]
+        return tensor
+
+    def again(self) -> dict[int, Tensor]:
+        """The second computation; returns what operations saved in it, by number."""
+        args = list(self.arguments)
+        for slot, tensor in zip(self.slots, self.saver.saved_tensors, strict=True):
+            args[slot] = tensor
+        found: dict[int, Tensor] = {}
+
+        def pack(t: Tensor) -> Any:
+            index = len(found)
+            if index >= len(self.facts):
+                raise self.error(index + 1)
+            found[index] = t.detach()
+            if self.early_stop and index + 1 == len(self.facts):
+                raise _Stop
+            return found[index]
+
+        def unpack(value: Any) -> Tensor:
+            tensor: Tensor = value
+            return tensor
+
+        try:
+            with (
+                enable_grad(),
+                _random_state(self.state),
+                self.second_context,
+                saved_tensors_hooks(pack, unpack),
+            ):
+                self.function(*args)
+        except _Stop:
+            pass
+        if len(found) != len(self.facts):
+            raise self.error(len(found))
+        if self.check == "default":
+            wrong = [
+                f"tensor at position {i}: saved {was}, recomputed {_facts(found[i])}"
+                for i, was in enumerate(self.facts)
+                if was != _facts(found[i])
+            ]
+            if wrong:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                    "during the forward pass.\n" + "\n".join(wrong)
+                )
+        return found
+
+    def error(self, count: int) -> CheckpointError:
+        """That the two computations differ."""
+        return CheckpointError(
+            "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+            f"recomputation.\nNumber of tensors saved during forward: {len(self.facts)}\n"
+            f"Number of tensors saved during recomputation: {count}"
+        )
+
+
