@@ -11,13 +11,25 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Self, TypeVar, overload
 
-__all__ = ["enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "enable_grad",
+    "inference",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "run_generator",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 grad_enabled: ContextVar[bool] = ContextVar("grad_enabled", default=True)
 is_grad_enabled = grad_enabled.get
 """Whether operations are recorded now."""
+inference: ContextVar[bool] = ContextVar("inference", default=False)
+is_inference_mode_enabled = inference.get
+"""Whether ``inference_mode`` is on."""
 
 
 class _Mode:
@@ -53,25 +65,31 @@ class _Mode:
     def _generator(self, function: F) -> F:
         """Each resumption of the generator runs in this mode; what runs between them does not."""
 
-        @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            generator = function(*args, **kwargs)
-            send, value = generator.send, None
-            while True:
-                try:
-                    with self.clone():
-                        item = send(value)
-                except StopIteration as stop:
-                    return stop.value
-                try:
-                    send, value = generator.send, (yield item)
-                except GeneratorExit:
-                    generator.close()
-                    raise
-                except BaseException as error:
-                    send, value = generator.throw, error
+        return run_generator(self, function)  # type: ignore[return-value]
 
-        return wrapper  # type: ignore[return-value]
+
+def run_generator(mode: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A generator function of which each resumption runs in ``mode.clone()``."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        generator = function(*args, **kwargs)
+        send, value = generator.send, None
+        while True:
+            try:
+                with mode.clone():
+                    item = send(value)
+            except StopIteration as stop:
+                return stop.value
+            try:
+                send, value = generator.send, (yield item)
+            except GeneratorExit:
+                generator.close()
+                raise
+            except BaseException as error:
+                send, value = generator.throw, error
+
+    return wrapper
 
 
 class _Fixed(_Mode):
@@ -141,3 +159,20 @@ class set_grad_enabled(_Mode):  # noqa: N801 - PyTorch's name
         """Decorate: as a decorator it acts inside calls only."""
         grad_enabled.set(self._before.pop())  # as a decorator it acts inside calls only
         return super().__call__(function)
+
+
+_multithreading: ContextVar[bool] = ContextVar("multithreading", default=True)
+
+
+class set_multithreading_enabled:  # noqa: N801 - PyTorch's name
+    """Whether backward passes may use several threads; ours use the calling one only, so it changes nothing."""
+
+    def __init__(self, mode: bool) -> None:
+        self._before, self.mode = _multithreading.get(), bool(mode)
+        _multithreading.set(self.mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        _multithreading.set(self._before)

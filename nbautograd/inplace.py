@@ -13,24 +13,80 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend, dtypes, storage
+from nbautograd import backend, detour, dtypes, geometry, storage, tracing
 from nbautograd.errors import DtypeError, InplaceError, ShapeError
-from nbautograd.grad_mode import is_grad_enabled
+from nbautograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd.node import LEAF, Node
 from nbautograd.tensor import Tensor, new, wrap
 
-__all__ = ["View", "check_writable", "into", "link", "resize_into", "store", "update"]
+__all__ = [
+    "Custom",
+    "Part",
+    "View",
+    "check_history",
+    "check_writable",
+    "into",
+    "link",
+    "rebase",
+    "resize_into",
+    "store",
+    "update",
+]
+
+
+class Part:
+    """One output of a function with several: calling it gives that output."""
+
+    __slots__ = ("function", "index")
+
+    def __init__(self, function: Callable[..., Any], index: int) -> None:
+        self.function, self.index = function, index
+
+    def __call__(self, *args: Any) -> Any:  # noqa: D102 - said above
+        return self.function(*args)[self.index]
+
+
+class Custom:
+    """The way from a custom Function's input to a view of it that the Function returned, which cannot be gone again."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __call__(self, value: Any, *_: Any) -> Any:
+        """What the view is after its base has been written to: of unknown history."""
+        node = new(_Unknown)
+        node.f0 = node.f1 = node.fit = None
+        node.what, node.seq = self.what, storage.tick()
+        return wrap(value._a, node)
+
+
+class _Unknown(Node):
+    """Stands behind a custom Function's view whose base has been written to."""
+
+    __slots__ = ("what",)
+    what: str
+
+    def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
+        raise InplaceError(
+            f"{self.what} is a view and its base or another view of its base has been modified inplace. It was created "
+            "inside a custom Function, so that its history cannot follow: clone() it in the Function."
+        )
+
+    vjp_graph = vjp
 
 
 class View:
     """How a tensor is a view: of which parent, the base at the end of the chain, and how to look again."""
 
-    __slots__ = ("arguments", "base", "body", "function", "parent")
+    __slots__ = ("arguments", "base", "body", "function", "inference", "parent", "recorded")
 
     def __init__(self, parent: Tensor, body: Callable[..., Any], function: Callable[..., Any], arguments: Any) -> None:
         self.parent = parent
         self.base: Tensor = parent if parent._view is None else parent._view.base
         self.body, self.function, self.arguments = body, function, arguments
+        self.recorded, self.inference = is_grad_enabled(), is_inference_mode_enabled()
 
     def steps(self) -> tuple[tuple[Callable[..., Any], Callable[..., Any], Any], ...]:
         """How to get from the base to the view, without holding either."""
@@ -58,29 +114,36 @@ def link(view: Tensor, parent: Tensor, body: Any, function: Any, arguments: Any)
 class CopySlices(Node):
     """The base of a view after the view was written to: the old base with the view's region replaced."""
 
-    __slots__ = ("steps",)
+    __slots__ = ("layout", "steps")
     arity = 2
     inputs = ("base", "region")
     symbol = "[…]="
     steps: Any
+    layout: Any  # how the base lies in memory, where that is what the view was told
 
     def name(self) -> str:
         """PyTorch's full name for it."""
         return "torch::autograd::CopySlices"
 
     def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
+        if self.layout is not None:
+            g = geometry.laid_out(g, *self.layout)
         region = look(g, self.steps).copy() if self.f1 is not None else None
         if self.f0 is None:
             return None, region
-        g = g.copy() if g.ndim else np.array(g)
+        g = g if self.layout is not None else g.copy() if g.ndim else np.array(g)
         look(g, self.steps)[...] = 0
         return g, region
 
     def vjp_graph(self, g: Tensor, keep: bool) -> tuple[Any, Any]:
+        if self.layout is not None:
+            from nbautograd.ops.strides import lay_out
+
+            g = lay_out(g, *self.layout)
         region = look(g, self.steps)
         if self.f0 is None:
             return None, region
-        g = g.clone()
+        g = g.clone() if self.layout is None else lay_out(g, *self.layout)
         look(g, self.steps).zero_()
         return g, region
 
@@ -88,13 +151,18 @@ class CopySlices(Node):
 CopySlices.__module__ = "builtins"
 
 
-def check_writable(t: Tensor, what: str) -> None:
-    """Make sure that ``t`` may be written to in place.
+def check_history(t: Tensor, what: str) -> None:
+    """Make sure that ``t`` may become another tensor.
 
     :raises InplaceError: ``t`` is a leaf that requires grad, or a view of one, and operations are recorded.
-    :raises RuntimeError: several elements of ``t`` are one place in memory.
     """
+    if storage.inferred and storage.is_inference(t._a) and not is_inference_mode_enabled():
+        raise InplaceError(
+            f"Inplace update to inference tensor outside InferenceMode is not allowed ({what}): clone() it first."
+        )
     if is_grad_enabled():
+        if t._view is not None:
+            check_view(t, False)
         if t._view is not None and t._view.base._fn is LEAF:
             raise InplaceError(
                 f"a view of a leaf Variable that requires grad is being used in an in-place operation ({what}). "
@@ -105,6 +173,23 @@ def check_writable(t: Tensor, what: str) -> None:
                 f"a leaf Variable that requires grad is being used in an in-place operation ({what}). "
                 "Write inside torch.no_grad() or to its .data, or compute a new tensor instead (w = w - step)."
             )
+
+
+def check_writable(t: Tensor, what: str) -> None:
+    """Make sure that ``t`` may be written to in place.
+
+    :raises InplaceError: ``t`` is a leaf that requires grad, or a view of one, and operations are recorded; or several
+        elements of ``t`` are one place in memory.
+    """
+    check_history(t, what)
+    check_overlap(t, what)
+
+
+def check_overlap(t: Tensor, what: str) -> None:
+    """Make sure that no two elements of ``t`` are one place in memory.
+
+    :raises InplaceError: some are.
+    """
     a = t._a
     if a.ndim and a.size and any(stride == 0 and size > 1 for stride, size in zip(a.strides, a.shape, strict=True)):
         raise InplaceError(
@@ -121,6 +206,43 @@ def update(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwa
     return store(t, function(t, *args, **kwargs))
 
 
+followers: list[Callable[[Tensor, Tensor], None]] = []
+"""Called with a tensor and what has been written into it."""
+preparers: list[Callable[[Any], None]] = []
+"""Called with an array that is about to be written to."""
+
+
+def check_view(t: Tensor, recorded: bool) -> None:
+    """Make sure that the history of a view's base can follow a write to the view.
+
+    :raises InplaceError: it cannot: the view is one of several made at once, or was made without recording.
+    """
+    how = t._view
+    if not is_grad_enabled() or how.base._fn is None and not recorded:
+        return
+    while how is not None:
+        if how.function.__class__ is Custom:
+            raise InplaceError(
+                f"{how.function.what} is a view and is being modified inplace. This view was created inside a custom "
+                "Function (or because an input was returned as-is), whose backward would be bypassed by the write, "
+                "leading to incorrect gradients. This behavior is forbidden: clone() the output in the Function."
+            )
+        if how.function.__class__ is Part:
+            raise InplaceError(
+                f"Output {how.function.index} of {how.function.function.__name__} is a view and is being modified "
+                "inplace. This view is the output of a function that returns multiple views. Such functions do not "
+                "allow the output views to be modified inplace: take the views one by one (x[i], x.narrow(...)), or "
+                "compute a new tensor."
+            )
+        if not how.recorded:
+            raise InplaceError(
+                f"A view was created in {'inference' if how.inference else 'no_grad'} mode and is being modified inplace "
+                f"{'in normal mode' if how.inference else 'with grad mode enabled'}, so that the "
+                "history of its base is unknown: make the view and write to it in the same mode."
+            )
+        how = how.parent._view
+
+
 def store(t: Tensor, result: Tensor) -> Tensor:
     """Write ``result`` into ``t``, which takes over its history.
 
@@ -134,8 +256,12 @@ def store(t: Tensor, result: Tensor) -> Tensor:
     before, target = t._a, t.shared_array()
     node = result._fn
     recorded = is_grad_enabled() and (node is not None or t._fn is not None)
+    if t._view is not None:
+        check_view(t, recorded)
     if recorded and isinstance(node, Node):
         _keep_saved(node, (before, target), result._a, target)
+    for prepare in preparers:
+        prepare(target)
     with backend.quiet():
         target[...] = result._a
     storage.record_write(target)
@@ -143,6 +269,8 @@ def store(t: Tensor, result: Tensor) -> Tensor:
         if isinstance(node, Node) and node.seq:
             node.seq = storage.tick()  # the result that it saved is what has just been written
         rebase(t, node)
+    for follow in followers:
+        follow(t, result)
     return t
 
 
@@ -167,19 +295,33 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
         )
 
 
+def _move_retained(t: Tensor, fn: Any) -> None:
+    """A tensor that retains its gradient goes on to do so; hooks, which saw the former value's, stay there."""
+    hooks = t._fn.hooks if isinstance(t._fn, Node) else None
+    if hooks is not None and hooks.retain is not None and hooks.retain() is t and isinstance(fn, Node):
+        fn.own_hooks().retain, hooks.retain = hooks.retain, None
+
+
 def rebase(t: Tensor, fn: Any) -> None:
     """Give ``t`` the history ``fn``, its base the replaced region, and every other view of that base a fresh look."""
+    _move_retained(t, fn)
     t._fn = fn
     base = t
     if t._view is not None:
         base = t._view.base
         node = new(CopySlices)
         node.f0, node.f1, node.fit, node.steps = base._fn, fn, None, t._view.steps()
+        node.layout = None
+        if any(step[0].__name__ == "as_strided_in" for step in node.steps):
+            node.layout = (geometry.of(base._a), geometry.length_of(base._a))
         node.seq = storage.tick()
+        if detour.is_on():
+            detour.made(node)
+        _move_retained(base, node)
         base._fn = node
     for ref in base.__dict__.get("_views", ([],))[0]:
         view = ref()
-        if view is not None:
+        if view is not None and view._view.recorded:
             how = view._view
             view._fn = how.function(how.parent, *how.arguments)._fn
 
@@ -214,6 +356,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         fresh[...] = result._a
         out._a = fresh
         return out
+    check_overlap(out, name)
     return store(out, wrap(result._a))
 
 
@@ -228,3 +371,11 @@ def _warn_resized(out: Tensor, result: Tensor) -> None:
         UserWarning,
         stacklevel=4,
     )
+
+
+def _note_places(on: bool) -> None:
+    """With tracing on, remember where each write was called, for the message about a saved tensor that it spoiled."""
+    storage.clock.place = tracing.caller if on else None
+
+
+tracing.on_switch(_note_places)

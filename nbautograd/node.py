@@ -40,15 +40,30 @@ MANY = _Mark("MANY")
 
 
 class Hooks:
-    """The hooks of one node, each kind in the order of registration."""
+    """The hooks of one node, each kind in the order of registration; the kinds run in the order of the fields."""
 
-    __slots__ = ("post", "pre", "retain", "tensor")
+    __slots__ = ("accumulated", "post", "pre", "retain", "tensor")
 
     def __init__(self) -> None:
         self.tensor: dict[int, Callable[..., Any]] = {}  # of the output: Tensor.register_hook
         self.retain: weakref.ref[Any] | None = None  # the output that keeps its gradient: Tensor.retain_grad
-        self.pre: dict[int, Callable[..., Any]] = {}
-        self.post: dict[int, Callable[..., Any]] = {}  # after the node; of a leaf: after its accumulation
+        self.pre: dict[int, Callable[..., Any]] = {}  # Node.register_prehook
+        self.accumulated: dict[int, Callable[..., Any]] = {}  # of a leaf: Tensor.register_post_accumulate_grad_hook
+        self.post: dict[int, Callable[..., Any]] = {}  # Node.register_hook
+
+
+class LeafHooks(Hooks):
+    """The hooks of a leaf. While there are any, passes visit leaves as soon as their gradients are complete."""
+
+    __slots__ = ()
+    alive = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        LeafHooks.alive += 1
+
+    def __del__(self) -> None:
+        LeafHooks.alive -= 1
 
 
 class RemovableHandle:
@@ -57,6 +72,8 @@ class RemovableHandle:
     __slots__ = ("_hooks", "id")
 
     def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        if not callable(hook):
+            raise TypeError(f"a hook must be callable, and this {type(hook).__name__} is not")
         self.id = tick()
         self._hooks = hooks
         hooks[self.id] = hook
@@ -135,6 +152,46 @@ class Node:
         """True: a node exists only where a gradient is required."""
         return True
 
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def __getattr__(self, name: str) -> Any:
+        """``_saved_self``, ``_saved_result``, ...: what the node has saved, under PyTorch's names."""
+        if name.startswith("_saved_"):
+            slot = _slot_of(type(self), name[7:])
+            if slot is not None:
+                return self.saved_as_tensors(slot)
+        elif name.startswith("_raw_saved_"):
+            slot = _slot_of(type(self), name[11:])
+            if slot in self.saved:
+                return SavedTensor(self, slot)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *("_saved_" + _public(slot) for slot in _saved_slots(type(self)))]
+
+    def saved_as_tensors(self, slot: str) -> Any:
+        """What a slot holds: a saved array as the tensor that it was, everything else as it is.
+
+        :raises GraphFreedError: a backward pass has used it up.
+        :raises InplaceError: it was written to since.
+        """
+        from nbautograd.tensor import Tensor, wrap
+
+        value = getattr(self, slot)
+        if value is FREED:
+            self.raise_freed()
+        if slot not in self.saved or value is None or isinstance(value, (int, float, complex, Tensor)):
+            return value
+        if isinstance(value, (list, tuple)):
+            return tuple(map(wrap, value))
+        if storage.changed_since(value, self.seq):
+            self.raise_changed(slot, value)
+        name = slot[2:]
+        if name == "result":
+            return wrap(value, self)
+        return wrap(value, dict(zip(self.inputs, self.edges(), strict=False)).get(name))
+
     def __call__(self, *gradients: Any) -> Any:
         """The gradients of the inputs for these gradients of the outputs, computed now; nothing is accumulated."""
         from nbautograd.autograd import engine
@@ -174,7 +231,8 @@ class Node:
         raise GraphFreedError(
             f"Trying to backward through the graph a second time: {self.name()}{self.place()} gave up "
             "its saved tensors "
-            "when backward() or autograd.grad() last ran through it. Specify retain_graph=True in that first call to "
+            "when backward() or autograd.grad() last ran through it (or directly access saved tensors after they have "
+            "already been freed). Specify retain_graph=True in that first call to "
             "keep them, or compute the result anew."
         )
 
@@ -182,8 +240,7 @@ class Node:
         """Where the node was made, when tracing has noted it; otherwise nothing."""
         if self.trace is None:
             return ""
-        label, source = Places.locate(self.trace.filename, self.trace.lineno)
-        return f" (made in {label}, line {self.trace.lineno}{': ' + source if source else ''})"
+        return f" (made in {_located(self.trace.filename, self.trace.lineno)})"
 
     def check_saved(self) -> None:
         """Make sure that no saved tensor was written to since this node saved it.
@@ -198,16 +255,62 @@ class Node:
     def raise_changed(self, name: str, value: Any) -> NoReturn:
         """Say which saved tensor was written to."""
         was, now = storage.version_at(value, self.seq), storage.version_of(value)
+        written = storage.where_written(value)
+        culprit = "" if written is None else f" The last write was in {_located(*written)}."
         where = {"s_result": "its result"}.get(name, f"its input {name!r}")
         raise InplaceError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"{self.name()}{self.place()} saved {where}, a {value.dtype} tensor of shape {list(value.shape)}, which is "
-            f"at version {now}; expected version {was} instead. Use an operation that makes a new tensor there "
+            f"at version {now}; expected version {was} instead.{culprit} Use an operation that makes a new tensor there "
             "(x = x + 1 instead of x += 1), or write to a clone()."
         )
 
 
 Node.__module__ = "nbautograd.autograd.graph"
+
+
+def _located(filename: str, lineno: int) -> str:
+    """A line of code as messages name it: the cell or file, the number, the text."""
+    label, source = Places.locate(filename, lineno)
+    return f"{label}, line {lineno}{': ' + source if source else ''}"
+
+
+def _saved_slots(cls: type) -> list[str]:
+    """The slots of a node's class that hold what its formulas need."""
+    return [slot for base in cls.__mro__ for slot in base.__dict__.get("__slots__", ()) if slot.startswith("s_")]
+
+
+def _public(slot: str) -> str:
+    """PyTorch's name for a slot: ``s_input`` is ``self``, ``s_input_shape`` is ``self_sym_sizes``."""
+    name = slot[2:]
+    for ours, theirs in (("input_", "self_"), ("_shape", "_sym_sizes")):
+        if ours[0] == "_" and name.endswith(ours):
+            name = name.removesuffix(ours) + theirs
+        elif name.startswith(ours):
+            name = theirs + name.removeprefix(ours)
+    return "self" if name == "input" else name
+
+
+def _slot_of(cls: type, public: str) -> str | None:
+    return next((slot for slot in _saved_slots(cls) if _public(slot) == public), None)
+
+
+class SavedTensor:
+    """One saved tensor of one node, for putting hooks on it alone: ``grad_fn._raw_saved_self``."""
+
+    __slots__ = ("node", "slot")
+
+    def __init__(self, node: Node, slot: str) -> None:
+        self.node, self.slot = node, slot
+
+    def register_hooks(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+        """Exchange what is saved for ``pack(tensor)``, from which ``unpack`` makes it again when it is needed.
+
+        :raises RuntimeError: it has been freed, is none, or has hooks already.
+        """
+        from nbautograd.autograd import saving
+
+        saving.pack_slot(self.node, self.slot, pack, unpack)
 
 
 class Slots:
@@ -267,6 +370,12 @@ class AccumulateGrad(Node):
         """The hooks of the leaf."""
         hooks: Hooks = self.variable.own_hooks()
         return hooks
+
+    def __call__(self, *gradients: Any) -> None:
+        """Add the gradient to ``variable.grad``."""
+        from nbautograd.autograd import engine
+
+        engine.accumulate(self.variable, gradients[0])
 
     def name(self) -> str:
         """PyTorch's full name for it."""

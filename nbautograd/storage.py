@@ -10,12 +10,28 @@ from __future__ import annotations
 
 import weakref
 from bisect import bisect_right
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
 import numpy as np
 
-__all__ = ["alias", "changed_since", "record_write", "same_memory", "tick", "unshared", "version_at", "version_of"]
+__all__ = [
+    "Apart",
+    "adopt",
+    "alias",
+    "changed_since",
+    "is_inference",
+    "mark_inference",
+    "owner",
+    "record_write",
+    "same_memory",
+    "tick",
+    "unshared",
+    "version_at",
+    "version_of",
+    "where_written",
+]
 
 tick = count(1).__next__
 
@@ -23,10 +39,11 @@ tick = count(1).__next__
 class _Clock:
     """When the last in-place write to any tensor happened."""
 
-    __slots__ = ("last_write",)
+    __slots__ = ("last_write", "place")
 
     def __init__(self) -> None:
         self.last_write = 0
+        self.place: Callable[[], tuple[str, int]] | None = None  # where we are in the user's code; None: not noted
 
 
 clock = _Clock()
@@ -35,11 +52,12 @@ clock = _Clock()
 class _History:
     """The times of the writes to one piece of memory."""
 
-    __slots__ = ("dropped", "former", "owner", "times")
+    __slots__ = ("dropped", "former", "owner", "place", "times")
     KEEP = 256
 
     def __init__(self, owner: Any, former: np.generic | None) -> None:
         self.times: list[int] = []
+        self.place: tuple[str, int] | None = None  # where the last write was called, if places are noted
         self.dropped = 0  # writes so old that only their number is kept
         self.former = former  # the scalar that the memory was before it was memory; alive, so that its id stays taken
         keys = [id(owner)] if former is None else [id(owner), id(former)]
@@ -54,10 +72,10 @@ class _History:
             self.dropped += self.KEEP
 
 
-_histories: dict[int, _History] = {}  # by the id of the owner (see _owner); removed when the owner dies
+_histories: dict[int, _History] = {}  # by the id of the owner (see ``owner``); removed when the owner dies
 
 
-class _Apart:
+class Apart:
     """Memory under another name: an array made from this shares memory with ``array`` but not its write history."""
 
     __slots__ = ("__array_interface__", "__weakref__", "array")
@@ -67,31 +85,44 @@ class _Apart:
         self.__array_interface__ = array.__array_interface__
 
 
-def _owner(array: Any) -> Any:
+def owner(array: Any) -> Any:
     """The object that stands for the memory of ``array``: the array at the end of its chain of bases."""
-    while array.__class__ is not _Apart:
+    while array.__class__ is not Apart:
         base = getattr(array, "base", None)
-        if base is None or not (hasattr(base, "base") or base.__class__ is _Apart):
-            break
+        if base is None or not (hasattr(base, "base") or base.__class__ is Apart):
+            kin = _adopted.get(id(array))
+            if kin is None:
+                break
+            base = kin[1]
         array = base
     return array
 
 
+_adopted: dict[int, tuple[Any, Any]] = {}  # by the id of the array: a weak reference to it, and whose memory it shows
+
+
+def adopt(array: Any, parent: Any) -> None:
+    """Note that ``array`` shows the memory of ``parent`` where it does not know so itself (CuPy's strided views)."""
+    if getattr(array, "base", None) is None:
+        key = id(array)
+        _adopted[key] = (weakref.ref(array, lambda _: _adopted.pop(key, None)), parent)
+
+
 def same_memory(a: Any, b: Any) -> bool:
     """Whether two arrays are views of the same piece of memory."""
-    return _owner(a) is _owner(b)
+    return owner(a) is owner(b)
 
 
 def unshared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory with a write history of its own, for ``Tensor.data``."""
     if not isinstance(array, np.ndarray):
         return array.view()  # on another device: a view with an owner of its own is not to be had
-    return np.asarray(_Apart(array)) if array.size else array.view()
+    return np.asarray(Apart(array)) if array.size else array.view()
 
 
 def _history(array: Any, former: np.generic | None = None) -> _History:
-    owner = _owner(array)
-    return _histories.get(id(owner)) or _History(owner, former)
+    whose = owner(array)
+    return _histories.get(id(whose)) or _History(whose, former)
 
 
 def alias(scalar: np.generic) -> np.ndarray[Any, Any]:
@@ -107,23 +138,50 @@ def alias(scalar: np.generic) -> np.ndarray[Any, Any]:
 def record_write(array: Any) -> None:
     """Note that the memory of ``array`` has just been written to."""
     time = tick()
-    _history(array).add(time)
+    history = _history(array)
+    history.add(time)
+    history.place = None if clock.place is None else clock.place()
     clock.last_write = time
+
+
+def where_written(array: Any) -> tuple[str, int] | None:
+    """The file and line of the last write to the memory of ``array``, if tracing was on."""
+    history = _histories.get(id(owner(array)))
+    return None if history is None else history.place
 
 
 def version_of(array: Any) -> int:
     """How many in-place writes the memory of ``array`` has seen."""
-    history = _histories.get(id(_owner(array)))
+    history = _histories.get(id(owner(array)))
     return 0 if history is None else history.dropped + len(history.times)
 
 
 def version_at(array: Any, time: int) -> int:
     """How many of them happened before ``time``."""
-    history = _histories.get(id(_owner(array)))
+    history = _histories.get(id(owner(array)))
     return 0 if history is None else history.dropped + bisect_right(history.times, time)
 
 
 def changed_since(array: Any, time: int) -> bool:
     """Whether the memory of ``array`` was written to after ``time``."""
-    history = _histories.get(id(_owner(array)))
+    history = _histories.get(id(owner(array)))
     return history is not None and bool(history.times) and history.times[-1] > time
+
+
+# -- memory made in inference mode -----------------------------------------------------------------------------------
+
+inferred: dict[int, Any] = {}
+"""Weak references to the owners of memory that was made in inference mode, by their id."""
+
+
+def mark_inference(array: Any) -> None:
+    """Note that the memory of ``array`` was made in inference mode."""
+    whose = owner(array)
+    key = id(whose)
+    if key not in inferred:
+        inferred[key] = weakref.ref(whose, lambda _: inferred.pop(key, None))
+
+
+def is_inference(array: Any) -> bool:
+    """Whether the memory of ``array`` was made in inference mode."""
+    return bool(inferred) and id(owner(array)) in inferred

@@ -1,21 +1,35 @@
-"""Automatic differentiation: ``backward``, ``grad``, ``Function``, grad modes and ``gradcheck``."""
+"""Automatic differentiation: ``backward``, ``grad``, ``Function``, hooks, grad modes, forward mode and ``gradcheck``."""
 
-from nbautograd.autograd import function, gradcheck as _gradcheck
+from nbautograd import grad_mode
+from nbautograd.autograd import anomaly_mode, forward_ad, function, functional, gradcheck as _gradcheck, graph
+from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from nbautograd.autograd.backward import backward, grad
 from nbautograd.autograd.function import Function
-from nbautograd.grad_mode import enable_grad, no_grad, set_grad_enabled
+from nbautograd.autograd.inference import inference_mode
+from nbautograd.grad_mode import enable_grad, no_grad, set_grad_enabled, set_multithreading_enabled
+from nbautograd.tensor import Tensor as Variable
 
 gradcheck = _gradcheck.gradcheck
 gradgradcheck = _gradcheck.gradgradcheck
 
 __all__ = [
     "Function",
+    "Variable",
+    "anomaly_mode",
     "backward",
+    "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "function",
+    "functional",
     "grad",
+    "grad_mode",
     "gradcheck",
     "gradgradcheck",
+    "graph",
+    "inference_mode",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbautograd import backend
 from nbautograd.autograd import engine
 from nbautograd.errors import AutogradError, ShapeError
-from nbautograd.node import LEAF
+from nbautograd.node import LEAF, AccumulateGrad, Node, Port
 from nbautograd.tensor import Tensor, wrap
 
-__all__ = ["backward", "grad"]
+__all__ = ["GradientEdge", "backward", "grad"]
 
-Tensors = Tensor | Sequence[Tensor]
+
+class GradientEdge(NamedTuple):
+    """A place in the graph where a gradient arrives: a node, and for which of its outputs.
+
+    It stands for the tensor that was computed there, without keeping it alive, in :func:`backward` and :func:`grad`.
+    """
+
+    node: Any
+    output_nr: int = 0
+    ownership_token: Any = None
+
+    def key(self) -> tuple[Any, int]:
+        """The engine's name for it."""
+        return (self.node.variable, 0) if isinstance(self.node, AccumulateGrad) else (self.node, self.output_nr)
+
+    def edge(self) -> Any:
+        """The same as the beginning of a pass."""
+        node, index = self.key()
+        return Port(node, index) if isinstance(node, Node) and node.outputs() > 1 else node
+
+
+Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 Gradients = Tensor | Sequence[Tensor | None] | None
 
 
@@ -62,12 +82,15 @@ def backward(
         chosen = _sequence(inputs)
         if not chosen:
             raise AutogradError("`inputs` argument to `backward()` cannot be empty.")
-        into = set()
-        for index, tensor in enumerate(chosen):
-            edge = _edge(tensor, index)
-            into.add(edge)
-            if edge is not tensor:
-                edge.__dict__["_target"] = weakref.ref(tensor)
+        into = {}
+        for index, target in enumerate(chosen):
+            key = _key(target, index)
+            if isinstance(target, GradientEdge) and isinstance(key[0], Node):
+                raise AutogradError(
+                    f"element {index} of inputs is a GradientEdge of a computed tensor, which has no .grad to add to: "
+                    "pass the tensor, or use autograd.grad()"
+                )
+            into[key] = target
     engine.execute(roots, keep, create_graph, into)
 
 
@@ -113,19 +136,23 @@ def grad(
     wanted = _sequence(inputs)
     if not wanted:
         raise ValueError("grad() requires non-empty inputs.")
-    edges = [_edge(tensor, index) for index, tensor in enumerate(wanted)]
-    found = engine.capture(roots, keep, create_graph, edges)
+    keys = [_key(target, index) for index, target in enumerate(wanted)]
+    found = engine.capture(roots, keep, create_graph, keys)
     result: list[Any] = []
     seen = {id(g) for _, g in roots}  # arrays that somebody else holds too: results share memory with nothing
-    for index, (tensor, edge) in enumerate(zip(wanted, edges, strict=True)):
-        g = found.get(edge)
+    for index, (target, key) in enumerate(zip(wanted, keys, strict=True)):
+        g = found.get(key)
         if g is None and not allow_unused and not materialize_grads:
             raise AutogradError(
                 f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
                 "Set allow_unused=True if this is the desired behavior."
             )
         if g is None and materialize_grads:
-            g = tensor.detach().new_zeros(tensor.shape)
+            if not isinstance(target, Tensor):
+                raise AutogradError(
+                    "materialize_grads cannot be used when the given input is a GradientEdge, whose shape is not known"
+                )
+            g = target.detach().new_zeros(target.shape)
         if g is not None and not isinstance(g, Tensor):
             shared = id(g) in seen or getattr(g, "base", None) is not None
             seen.add(id(g))
@@ -134,20 +161,29 @@ def grad(
     return tuple(result)
 
 
-def _sequence(tensors: Any) -> list[Tensor]:
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+def _sequence(tensors: Any) -> list[Any]:
+    return [tensors] if isinstance(tensors, (Tensor, GradientEdge)) else list(tensors)
 
 
-def _edge(tensor: Tensor, index: int) -> Any:
-    """The edge to a tensor that is differentiated by."""
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"inputs must be Tensors, but element {index} is {type(tensor).__name__}")
-    if tensor._fn is None:
-        raise AutogradError("One of the differentiated Tensors does not require grad" + f" (the one at index {index})")
-    return tensor if tensor._fn is LEAF else tensor._fn
+def _key(target: Any, index: int) -> tuple[Any, int]:
+    """The node, or the leaf, and which of its outputs is differentiated by."""
+    if isinstance(target, GradientEdge):
+        return target.key()
+    if not isinstance(target, Tensor):
+        raise TypeError(
+            f"inputs must be Tensors (or GradientEdges), but element {index} is of type {type(target).__name__}"
+        )
+    if target._fn is None:
+        raise AutogradError(
+            f"One of the differentiated Tensors does not require grad: the differentiated Tensor at index {index}"
+        )
+    if target._fn is LEAF:
+        return target, 0
+    fn = target._fn
+    return (fn.f0, fn.index) if fn.__class__ is Port else (fn, 0)
 
 
-def _roots(tensors: list[Tensor], gradients: Gradients, argument: str, caller: str) -> list[tuple[Any, Any]]:
+def _roots(tensors: list[Any], gradients: Gradients, argument: str, caller: str) -> list[tuple[Any, Any]]:
     """The (edge, gradient) pairs that a pass begins with."""
     given: list[Any] = [gradients] if gradients is None or isinstance(gradients, Tensor) else list(gradients)
     if gradients is None:
@@ -156,6 +192,9 @@ def _roots(tensors: list[Tensor], gradients: Gradients, argument: str, caller: s
         raise AutogradError(f"got {len(tensors)} tensors and {len(given)} gradients")
     roots = []
     for index, (tensor, g) in enumerate(zip(tensors, given, strict=True)):
+        if isinstance(tensor, GradientEdge):
+            roots.append((tensor.edge(), _gradient_at_edge(g, index)))
+            continue
         if not isinstance(tensor, Tensor):
             raise TypeError(f"{caller} expects Tensors, but element {index} is {type(tensor).__name__}")
         if tensor._fn is None:
@@ -167,6 +206,17 @@ def _roots(tensors: list[Tensor], gradients: Gradients, argument: str, caller: s
     return roots
 
 
+def _gradient_at_edge(g: Any, index: int) -> Any:
+    if g is None:
+        raise AutogradError(
+            "grad can be implicitly created only for scalar outputs, and the shape of what a GradientEdge stands for "
+            f"is not known: pass a gradient for element {index}"
+        )
+    if not isinstance(g, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+    return g if g._fn is not None else g._a
+
+
 def _gradient(tensor: Tensor, g: Any, index: int, argument: str) -> Any:
     a = tensor._a
     if g is None:
@@ -175,7 +225,7 @@ def _gradient(tensor: Tensor, g: Any, index: int, argument: str) -> Any:
                 "grad can be implicitly created only for scalar outputs, and this one has shape "
                 f"{list(a.shape)}. Pass gradient=, a tensor of that shape: its vector-Jacobian product is what you get."
             )
-        if a.dtype.kind != "f":
+        if a.dtype.kind not in "fV":
             raise AutogradError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype!r}")
         return backend.ones_like(a)
     if not isinstance(g, Tensor):

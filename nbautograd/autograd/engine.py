@@ -5,13 +5,15 @@ that feed it. Gradients wait in ``pending``, keyed by edge, and are summed there
 pass. What has gathered at the leaves is then added to their ``.grad``: the accumulation across passes.
 
 There are two loops. ``_run`` is the fast one, without a test per node for anything that is rare. ``_run_observed`` does
-the same with everything: observers, ``inputs=``, gradients taken at non-leaves. ``backward`` picks one at its start.
+the same with everything: observers, ``inputs=``, gradients taken at non-leaves, hooks of leaves, anomaly detection.
+``execute`` picks one at its start.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from contextvars import ContextVar
 from heapq import heappop, heappush
 from sys import getrefcount
 from typing import Any
@@ -19,43 +21,73 @@ from typing import Any
 import numpy as np
 
 from nbautograd import backend, protocol, storage
+from nbautograd.autograd import anomaly_mode as anomaly, forward_ad
 from nbautograd.grad_mode import grad_enabled
-from nbautograd.node import MANY, AccumulateGrad, Node, Port, Slots, accumulator, public_edge
+from nbautograd.node import MANY, AccumulateGrad, LeafHooks, Node, Port, Slots, accumulator, public_edge
 from nbautograd.storage import clock
 from nbautograd.tensor import Tensor, array_of, wrap
 
-__all__ = ["apply", "capture", "execute"]
+__all__ = ["Pass", "accumulate", "apply", "capture", "current_pass", "execute"]
 
 _accumulation = threading.RLock()  # backward passes of several threads may reach the same leaf
+
+Key = tuple[Any, int]  # a node, or a leaf, and which of its outputs
+
+
+class Pass:
+    """One backward pass while it runs."""
+
+    __slots__ = ("__weakref__", "_visited", "roots", "targets")
+
+    def __init__(self, roots: list[tuple[Any, Any]], targets: set[Any] | None) -> None:
+        self.roots, self.targets = [edge for edge, _ in roots], targets
+        self._visited: set[Any] | None = None
+
+    def visits(self, edge: Any) -> bool:
+        """Whether a node or leaf gets a gradient in this pass."""
+        if self._visited is None:
+            _, order = _reachable(self.roots)
+            self._visited = set(order) if self.targets is None else _leading_to(order, self.targets) & set(order)
+        return edge in self._visited
+
+
+_current: ContextVar[Pass | None] = ContextVar("current_pass", default=None)
+current_pass = _current.get
+"""The pass that runs now; None outside."""
 
 
 class _Mode:
     """The mode in which a pass runs: recorded or not, and without NumPy's floating-point warnings."""
 
-    __slots__ = ("create", "grad", "quiet")
+    __slots__ = ("create", "grad", "outer", "quiet", "this")
 
-    def __init__(self, create: bool) -> None:
-        self.create = create
+    def __init__(self, create: bool, this: Pass | None = None) -> None:
+        self.create, self.this = create, this
 
     def __enter__(self) -> None:
         self.grad = grad_enabled.set(self.create)
         self.quiet = backend.set_quiet(backend.SILENT)
+        self.outer = _current.set(self.this)
 
     def __exit__(self, *exception: object) -> None:
+        _current.reset(self.outer)
         backend.unset_quiet(self.quiet)
         grad_enabled.reset(self.grad)
 
 
-def execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: set[Any] | None = None) -> None:
+def execute(
+    roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[Key, Any] | None = None
+) -> None:
     """Run backward from ``roots``, pairs of an edge and its gradient (an array), and accumulate into the leaves.
 
     :param keep: keep the saved tensors for another pass.
     :param create: record the pass itself; gradients are then tensors.
-    :param into: accumulate into these edges only; None for all leaves.
+    :param into: accumulate into these only: by node and output, the tensor; None for all leaves.
     """
-    with _Mode(create):
+    with _Mode(create, Pass(roots, None if into is None else {node for node, _ in into})):
+        create = create or forward_ad.is_active()  # gradients then carry tangents, so they must be tensors
         roots = [(edge, _as_tensor(g) if create else array_of(g)) for edge, g in roots]
-        if into is None and not protocol.observers.get():
+        if into is None and not LeafHooks.alive and not anomaly.mode.on and not protocol.observers.get():
             pending = _run(roots, keep, create)
             with _accumulation:
                 for leaf in pending:
@@ -64,20 +96,36 @@ def execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: set[An
             _run_observed(roots, keep, create, into, accumulate=True)
 
 
-def capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, inputs: list[Any]) -> dict[Any, Any]:
-    """Run backward and return the gradients at the edges ``inputs``, accumulating nothing."""
-    with _Mode(create):
+def capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, keys: list[Key]) -> dict[Key, Any]:
+    """Run backward and return the gradients at ``keys``, accumulating nothing."""
+    with _Mode(create, Pass(roots, {node for node, _ in keys})):
+        create = create or forward_ad.is_active()
         roots = [(edge, _as_tensor(g) if create else array_of(g)) for edge, g in roots]
-        return _run_observed(roots, keep, create, set(inputs), accumulate=False)
+        return _run_observed(roots, keep, create, dict.fromkeys(keys), accumulate=False)
 
 
 def apply(node: Node, gradients: tuple[Any, ...]) -> Any:
-    """The gradients of a node's inputs for the given ones of its outputs (tensors or None), as tensors."""
-    arrays = [array_of(g) for g in gradients]
-    g = arrays[0] if node.outputs() == 1 else Slots({i: a for i, a in enumerate(arrays) if a is not None})
-    with _Mode(False):
-        found = [None if d is None else wrap(d) for d in _gradients(node, g, True, False)]
+    """The gradients of a node's inputs for the given ones of its outputs (tensors or None), as tensors.
+
+    They are recorded where gradients are, and hooks of the node run.
+    """
+    create = grad_enabled.get() and any(isinstance(g, Tensor) and g._fn is not None for g in gradients)
+    given = [g if create else array_of(g) for g in gradients]
+    g = given[0] if node.outputs() == 1 else Slots({i: a for i, a in enumerate(given) if a is not None})
+    with _Mode(create):
+        if node.hooks is not None:
+            g = _pre_hooks(node, g)
+        node.check_saved()
+        d, d1 = node.vjp_graph(g, True) if create else node.vjp(g, True)
+        found = [None if d is None else _as_tensor(d) for d in _after(node, d, d1, g)]
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def accumulate(leaf: Tensor, g: Tensor | None) -> None:
+    """Add a gradient to ``leaf.grad`` as a pass would, with all hooks but those of the tensor."""
+    if g is not None:
+        with _Mode(False), _accumulation:
+            _visit_leaf(leaf, _pre_hooks(accumulator(leaf), g._a), False)
 
 
 def _as_tensor(g: Any) -> Tensor:
@@ -96,7 +144,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool) -> dict[Any, An
     g = pending.pop(node)
     while True:
         if node.hooks is not None:
-            g = _before(node, g)
+            g = _pre_hooks(node, _tensor_hooks(node, g))
         if node.seq < clock.last_write:
             node.check_saved()
         d, d1 = node.vjp_graph(g, keep) if create else node.vjp(g, keep)
@@ -143,12 +191,6 @@ def _send(edge: Any, d: Any, pending: dict[Any, Any], ready: list[tuple[int, Any
             heappush(ready, (-edge.seq, edge))
 
 
-def _gradients(node: Node, g: Any, keep: bool, create: bool) -> list[Any]:
-    """The gradients of a node's inputs, by edge."""
-    d, d1 = node.vjp_graph(g, keep) if create else node.vjp(g, keep)
-    return list(d1) if d is MANY else [d, d1][: node.arity]
-
-
 # -- leaves ----------------------------------------------------------------------------------------------------------
 
 
@@ -167,22 +209,20 @@ _OWNED = _owned_count()
 
 
 def _finish_leaf(leaf: Tensor, pending: dict[Any, Any], create: bool) -> None:
-    """Add what arrived at a leaf to its ``.grad``, running its hooks."""
+    """Add what arrived at a leaf to its ``.grad``."""
     d = pending[leaf]
-    if leaf._hooks is None and leaf._grad is None and not create:
+    if leaf._grad is None and not create:
         # An array that nobody else holds becomes .grad without a copy: .grad shares memory with nothing.
         owned = getrefcount(d) <= _OWNED and getattr(d, "base", None) is None
         leaf._grad = wrap(d if owned or isinstance(d, np.generic) else d.copy())
         return
-    if leaf._hooks is not None:
-        d = _before(accumulator(leaf), d)
     _accumulate(leaf, d, create)
-    if leaf._hooks is not None:
-        _call_post_accumulate(leaf)
 
 
 def _accumulate(leaf: Tensor, d: Any, create: bool) -> None:
     """``leaf.grad += d``: in place unless the pass is recorded, so that whoever holds ``.grad`` sees it grow."""
+    if create and grad_enabled.get():
+        _warn_of_cycle()
     if leaf._grad is None:
         leaf._grad = d.clone() if create else wrap(d.copy())
     elif create or leaf._grad._fn is not None:
@@ -196,65 +236,130 @@ def _accumulate(leaf: Tensor, d: Any, create: bool) -> None:
             storage.record_write(held._a)
 
 
-def _call_post_accumulate(leaf: Tensor) -> None:
-    assert leaf._hooks is not None
-    for hook in list(leaf._hooks.post.values()):
-        hook(leaf)
+_warned = False
+
+
+def _warn_of_cycle() -> None:
+    """Once: what ``backward(create_graph=True)`` leaves behind."""
+    global _warned
+    if not _warned:
+        _warned = True
+        import warnings
+
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient, whose graph leads back to it: the memory stays until the garbage collector finds the cycle. "
+            "autograd.grad(..., create_graph=True) makes none; or set .grad to None after use.",
+            UserWarning,
+            stacklevel=7,
+        )
+
+
+def _visit_leaf(leaf: Tensor, g: Any, create: bool) -> None:
+    """Accumulate, with the hooks that come after it."""
+    _accumulate(leaf, g, create)
+    hooks = leaf._hooks
+    if hooks is not None:
+        for hook in list(hooks.accumulated.values()):
+            hook(leaf)
+        for hook in list(hooks.post.values()):
+            answer = hook((), (_as_tensor(g),))
+            if answer:
+                raise RuntimeError(f"hook {_name(hook)} has returned an incorrect number of values: a leaf has no inputs")
 
 
 # -- hooks -----------------------------------------------------------------------------------------------------------
 
 
-def _replaced(hook: Any, g: Any, new: Any, what: str) -> Any:
-    """What a hook returned in the place of the gradient ``g``, once it is known to fit."""
+def _name(hook: Any) -> str:
+    return f"'{getattr(hook, '__name__', hook)}'"
+
+
+def _shown(g: Any) -> Any:
+    """A gradient as a hook gets it: a tensor that is its own, so that writing into it changes nobody else's."""
+    return g if g is None or isinstance(g, Tensor) else wrap(g.copy())
+
+
+def _answer(hook: Any, g: Any, shown: Tensor, new: Any) -> Any:
+    """The gradient after a hook: what it returned, once that is known to fit, or what it may have written into."""
     if new is None:
-        return g
+        return shown if isinstance(g, Tensor) else shown._a
     if not isinstance(new, Tensor):
-        raise TypeError(f"{what} must return a Tensor or None, but {hook!r} returned {type(new).__name__}")
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}' (hook {_name(hook)})")
     if new._a.shape != g.shape:
         raise RuntimeError(
-            f"{what} has changed the size of value: {hook!r} returned shape {list(new.shape)} for a gradient of shape "
-            f"{list(g.shape)}"
+            f"hook {_name(hook)} has changed the size of value: it returned shape {list(new.shape)} for a gradient of "
+            f"shape {list(g.shape)}"
+        )
+    if new.dtype is not shown.dtype or new.device != shown.device:
+        raise RuntimeError(
+            f"hook {_name(hook)} has changed the type of value (was {shown.dtype!r} on {shown.device}, "
+            f"got {new.dtype!r} on {new.device})"
         )
     return new if isinstance(g, Tensor) else new._a
 
 
-def _before(node: Node, g: Any) -> Any:
-    """The gradient of a node's output after the hooks that run before the node."""
+def _answers(hook: Any, old: list[Any], shown: tuple[Any, ...], answer: Any) -> list[Any]:
+    """The same for a hook that gets, and returns, one gradient per input or output."""
+    if answer is None:
+        answer = [None] * len(old)
+    elif isinstance(answer, Tensor) and len(old) == 1:
+        answer = [answer]
+    elif not isinstance(answer, (tuple, list)):
+        raise TypeError(f"expected tuple, but hook returned '{type(answer).__name__}' (hook {_name(hook)})")
+    if len(answer) != len(old):
+        raise RuntimeError(
+            f"hook {_name(hook)} has returned an incorrect number of values (got {len(answer)}, but expected {len(old)})"
+        )
+    found = []
+    for g, given, new in zip(old, shown, answer, strict=True):
+        if g is None and new is not None:
+            raise RuntimeError(f"can't replace a None gradient with a non-None value (hook {_name(hook)})")
+        found.append(None if g is None else _answer(hook, g, given, new))
+    return found
+
+
+def _tensor_hooks(node: Node, g: Any) -> Any:
+    """The gradient of a tensor after its hooks; it is then complete, and kept if the tensor retains it."""
     hooks = node.hooks
-    assert hooks is not None
+    if hooks is None:
+        return g
     observers = protocol.observers.get()
     for hook in list(hooks.tensor.values()):
-        new = _replaced(hook, g, hook(_as_tensor(g)), "hook")
+        shown = _shown(g)
+        new = _answer(hook, g, shown, hook(shown))
         for observer in observers:
             observer(protocol.HookCalled(public_edge(node)[0], "tensor", g, new))
         g = new
-    for hook in list(hooks.pre.values()):
-        many = isinstance(g, Slots)
-        given = g.take(node.outputs()) if many else [g]
-        answer = hook(tuple(None if v is None else _as_tensor(v) for v in given))
-        if answer is not None:
-            values = list(answer) if isinstance(answer, (tuple, list)) else [answer]
-            values = [
-                old if old is None else _replaced(hook, old, new, "prehook")
-                for old, new in zip(given, values, strict=True)
-            ]
-            new = Slots({i: v for i, v in enumerate(values) if v is not None}) if many else values[0]
-            for observer in observers:
-                observer(protocol.HookCalled(node, "pre", g, new))
-            g = new
-    if hooks.retain is not None:
-        tensor = hooks.retain()
-        if tensor is not None:
-            _accumulate_retained(tensor, g)
+    tensor = None if hooks.retain is None else hooks.retain()
+    if tensor is not None:
+        _retain(tensor, g)
     return g
 
 
-def _accumulate_retained(tensor: Tensor, g: Any) -> None:
+def _retain(tensor: Tensor, g: Any) -> None:
+    """Add to the ``.grad`` of a computed tensor."""
     if tensor._grad is None:
         tensor._grad = g.clone() if isinstance(g, Tensor) else wrap(g.copy())
     else:
         tensor._grad = tensor._grad + _as_tensor(g)
+
+
+def _pre_hooks(node: Node, g: Any) -> Any:
+    """The gradients of a node's outputs after the hooks that run before the node."""
+    hooks = node.hooks
+    if hooks is None:
+        return g
+    for hook in list(hooks.pre.values()):
+        many = isinstance(g, Slots)
+        given = g.take(node.outputs()) if many else [g]
+        shown = tuple(map(_shown, given))
+        values = _answers(hook, given, shown, hook(shown))
+        new = Slots({i: v for i, v in enumerate(values) if v is not None}) if many else values[0]
+        for observer in protocol.observers.get():
+            observer(protocol.HookCalled(node, "pre", g, new))
+        g = new
+    return g
 
 
 def _after(node: Node, d: Any, d1: Any, g: Any) -> list[Any]:
@@ -265,22 +370,12 @@ def _after(node: Node, d: Any, d1: Any, g: Any) -> list[Any]:
         return found
     outputs = g.take(node.outputs()) if isinstance(g, Slots) else [g]
     for hook in list(hooks.post.values()):
-        answer = hook(
-            tuple(None if v is None else _as_tensor(v) for v in found),
-            tuple(None if v is None else _as_tensor(v) for v in outputs),
-        )
-        if answer is not None:
-            values = list(answer) if isinstance(answer, (tuple, list)) else [answer]
-            if len(values) != len(found):
-                raise RuntimeError(
-                    f"hook {hook!r} has returned an incorrect number of values: {len(values)} for {len(found)}"
-                )
-            found = [
-                old if old is None else _replaced(hook, old, new, "hook")
-                for old, new in zip(found, values, strict=True)
-            ]
-            for observer in protocol.observers.get():
-                observer(protocol.HookCalled(node, "post", None, None))
+        shown = tuple(map(_shown, found))
+        answer = hook(shown, tuple(map(_shown, outputs)))
+        new = _answers(hook, found, shown, answer)
+        for observer in protocol.observers.get() if answer is not None else ():
+            observer(protocol.HookCalled(node, "post", tuple(found), tuple(new)))
+        found = new
     return found
 
 
@@ -313,8 +408,8 @@ def _leading_to(order: list[Any], targets: set[Any]) -> set[Any]:
 
 
 def _run_observed(
-    roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: set[Any] | None, accumulate: bool
-) -> dict[Any, Any]:
+    roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: dict[Key, Any] | None, accumulate: bool
+) -> dict[Key, Any]:
     """The loop with everything; returns the gradients at the targets.
 
     A leaf's AccumulateGrad runs as soon as all edges to it have been used, as PyTorch's does.
@@ -326,9 +421,12 @@ def _run_observed(
             observer(event)
 
     counts, order = _reachable(edge for edge, _ in roots)
-    needed = None if targets is None else _leading_to(order, targets)
+    wanted: dict[Any, list[int]] = {}  # by node, the outputs whose gradients are to be taken
+    for node, index in targets or ():
+        wanted.setdefault(node, []).append(index)
+    needed = None if targets is None else _leading_to(order, set(wanted))
     pending: dict[Any, Any] = {}
-    captured: dict[Any, Any] = {}
+    captured: dict[Key, Any] = {}
     ready: list[tuple[float, int, Any]] = []  # heap of (-seq, order of arrival, edge); leaves go first
 
     def arrive(edge: Any, d: Any) -> Any:
@@ -338,6 +436,61 @@ def _run_observed(
     def enqueue(edge: Any) -> None:
         heappush(ready, (-edge.seq if edge.seq else float("-inf"), len(queued), edge))
         queued.add(edge)
+
+    def take(edge: Any, g: Any) -> None:
+        for index in wanted.get(edge, ()):
+            part = g.by_index.get(index) if isinstance(g, Slots) else g
+            if part is None:
+                continue
+            captured[edge, index] = part
+            tell(protocol.Captured(edge, index, part))
+            tensor = targets[edge, index] if targets is not None and accumulate else None
+            if tensor is not None and not tensor.retains_grad:
+                _retain(tensor, part)
+
+    def visit(edge: Node, g: Any) -> None:
+        outputs = tuple(g.take(edge.outputs())) if isinstance(g, Slots) else (g,)
+        shown = edge.__class__ is not Port
+        if shown:
+            tell(protocol.NodeStarted(edge, outputs))
+        g = _tensor_hooks(edge, g)
+        take(edge, g)
+        if needed is None or any(to in needed for to in edge.edges() if to is not None):
+            g = _pre_hooks(edge, g)
+            if edge.seq < clock.last_write:
+                edge.check_saved()
+            d, d1 = edge.vjp_graph(g, keep) if create else edge.vjp(g, keep)
+            found = _after(edge, d, d1, g)
+            if anomaly.mode.check_nan:
+                anomaly.check(edge, found)
+            for index, (to, part) in enumerate(zip(edge.edges(), found, strict=True)):
+                if to is not None and part is not None and (needed is None or to in needed):
+                    total = arrive(to, part)
+                    if shown and observers:
+                        node, slot = public_edge(to)
+                        if to.__class__ is Port or isinstance(total, Slots):
+                            total = part
+                        tell(protocol.EdgeSent(edge, index, node, slot, part, total))
+        if shown:
+            tell(protocol.NodeFinished(edge, bool(edge.saved) and not keep))
+
+    def visit_leaf(leaf: Tensor, g: Any) -> None:
+        if targets is not None and leaf not in wanted:
+            return
+        node = accumulator(leaf)
+        tell(protocol.NodeStarted(node, (g,)))
+        g = _tensor_hooks(node, g)
+        if accumulate:
+            g = _pre_hooks(node, g)
+            with _accumulation:
+                before = None if leaf._grad is None or not observers else array_of(leaf._grad).copy()
+                _visit_leaf(leaf, g, create)
+            if leaf._grad is not None:  # a hook may have taken it away
+                tell(protocol.Accumulated(node, before, g, leaf._grad._a))
+        else:
+            captured[leaf, 0] = g
+            tell(protocol.Captured(node, 0, g))
+        tell(protocol.NodeFinished(node, False))
 
     queued: set[Any] = set()
     error: BaseException | None = None
@@ -353,34 +506,14 @@ def _run_observed(
             g = pending.pop(edge, None)
             if not isinstance(edge, Node):
                 if g is not None:
-                    _observe_leaf(edge, g, create, targets, accumulate, captured, tell)
+                    visit_leaf(edge, g)
                 continue
-            shown = edge.__class__ is not Port
             if g is not None and (needed is None or edge in needed):
-                outputs = tuple(g.take(edge.outputs())) if isinstance(g, Slots) else (g,)
-                if shown:
-                    tell(protocol.NodeStarted(edge, outputs))
-                if edge.hooks is not None:
-                    g = _before(edge, g)
-                if targets is not None and edge in targets:
-                    captured[edge] = g
-                    tell(protocol.Captured(*public_edge(edge), g))
-                    if accumulate and (edge.hooks is None or edge.hooks.retain is None):
-                        _retain_target(edge, g)
-                if needed is None or any(to in needed for to in edge.edges() if to is not None):
-                    if edge.seq < clock.last_write:
-                        edge.check_saved()
-                    d, d1 = edge.vjp_graph(g, keep) if create else edge.vjp(g, keep)
-                    for index, (to, part) in enumerate(zip(edge.edges(), _after(edge, d, d1, g), strict=True)):
-                        if to is not None and part is not None and (needed is None or to in needed):
-                            total = arrive(to, part)
-                            if shown:
-                                node, slot = public_edge(to)
-                                if to.__class__ is Port or isinstance(total, Slots):
-                                    total = part
-                                tell(protocol.EdgeSent(edge, index, node, slot, part, total))
-                if shown:
-                    tell(protocol.NodeFinished(edge, bool(edge.saved) and not keep))
+                if anomaly.mode.on:
+                    with anomaly.watching(edge):
+                        visit(edge, g)
+                else:
+                    visit(edge, g)
             for to in edge.edges():
                 if to is not None:
                     counts[to] -= 1
@@ -391,35 +524,5 @@ def _run_observed(
         raise
     finally:
         tell(protocol.PassFinished(error))
+        del arrive, enqueue, take, visit, visit_leaf, tell  # closures over this frame, a cycle if it has raised
     return captured
-
-
-def _retain_target(edge: Any, g: Any) -> None:
-    """``backward(inputs=[t])`` for a computed t: its gradient goes into ``t.grad``."""
-    tensor = edge.__dict__.get("_target")
-    tensor = None if tensor is None else tensor()
-    if tensor is not None:
-        _accumulate_retained(tensor, g)
-
-
-def _observe_leaf(
-    leaf: Tensor, g: Any, create: bool, targets: set[Any] | None, accumulate: bool, captured: dict[Any, Any], tell: Any
-) -> None:
-    if targets is not None and leaf not in targets:
-        return
-    node: AccumulateGrad = accumulator(leaf)
-    tell(protocol.NodeStarted(node, (g,)))
-    if leaf._hooks is not None:
-        g = _before(node, g)
-    if accumulate:
-        with _accumulation:
-            before = None if leaf._grad is None else array_of(leaf._grad).copy()
-            _accumulate(leaf, g, create)
-        assert leaf._grad is not None
-        tell(protocol.Accumulated(node, before, g, leaf._grad._a))
-        if leaf._hooks is not None:
-            _call_post_accumulate(leaf)
-    else:
-        captured[leaf] = g
-        tell(protocol.Captured(node, 0, g))
-    tell(protocol.NodeFinished(node, False))

@@ -1,49 +1,75 @@
-"""``Function``: operations that users write themselves, forward and backward.
-
-The context object ``ctx`` is the graph's node itself, as in PyTorch, so what ``forward`` notes on it is there in
-``backward`` and can be seen on ``grad_fn``.
-"""
+"""``Function``: operations that users write themselves, in PyTorch's two styles."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd import storage, tracing
+import numpy as np
+
+from nbautograd import backend, detour, dtypes, storage, tracing
+from nbautograd.autograd import forward_ad, saving
 from nbautograd.errors import AutogradError
 from nbautograd.grad_mode import is_grad_enabled, no_grad
-from nbautograd.inplace import check_writable, rebase
+from nbautograd.inplace import Custom, check_writable, link, rebase
 from nbautograd.node import FREED, LEAF, MANY, Node, Port, Slots
 from nbautograd.tensor import Tensor, new, wrap
 
-__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
 
 
 class FunctionCtx:
     """What ``forward`` and ``backward`` of a custom function share; any attribute may be set on it."""
 
     _to_save: tuple[Any, ...] = ()
+    _to_save_forward: tuple[Any, ...] = ()
     _dirty: tuple[Tensor, ...] = ()
     _non_differentiable: tuple[Tensor, ...] = ()
     _materialize = True
     needs_input_grad: tuple[bool, ...] = ()
+    saved_tensors: tuple[Any, ...] = ()
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep inputs, outputs or intermediate tensors for ``backward``, which finds them in ``saved_tensors``."""
         self._to_save = tensors
 
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for ``jvp``, which finds them in ``saved_tensors``."""
+        self._to_save_forward = tensors
+
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Tell which inputs ``forward`` has written to in place; they must be returned too."""
+        _all_tensors(tensors, "mark_dirty can only accept variables")
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Tell which outputs are not differentiable; they will not require grad."""
+        _all_tensors(tensors, "mark_non_differentiable only accepts variable arguments")
         self._non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether ``backward`` gets zeros (True, the default) or None for outputs that nothing used."""
         self._materialize = value
+
+
+def _all_tensors(tensors: tuple[Any, ...], rule: str) -> None:
+    for index, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise AutogradError(f"{rule}, but argument {index} is of type {type(tensor).__name__}")
+
+
+class _Saved:
+    """One saved tensor: as it was, or, where it is an output, as an array.
+
+    A node that held its own output would keep it, and itself, alive.
+    """
+
+    __slots__ = ("output", "time", "value")
+
+    def __init__(self, value: Any, output: int | None, time: int) -> None:
+        self.value, self.output, self.time = value, output, time
 
 
 class BackwardCFunction(Node, FunctionCtx):
@@ -55,7 +81,7 @@ class BackwardCFunction(Node, FunctionCtx):
     _count = 1
     _slots: tuple[int | None, ...] = ()  # for each argument of forward, its place among the edges
     _kept: Any = ()
-    _outputs: tuple[Any, ...] = ()  # shape and dtype of each
+    _outputs: tuple[Any, ...] = ()  # shape, dtype and device of each
     symbol = "ƒ"
     all_edges: tuple[Any, ...]
 
@@ -68,7 +94,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return self._count
 
     @property
-    def saved_tensors(self) -> tuple[Any, ...]:
+    def saved_tensors(self) -> tuple[Any, ...]:  # type: ignore[override]
         """What ``save_for_backward`` kept.
 
         :raises GraphFreedError: a backward pass has used it up.
@@ -76,18 +102,22 @@ class BackwardCFunction(Node, FunctionCtx):
         """
         if self._kept is FREED:
             self.raise_freed()
-        found: list[Any] = []
-        for tensor, output, time in self._kept:
-            if tensor is None:
-                found.append(None)
-                continue
-            array: Any = tensor._a if isinstance(tensor, Tensor) else tensor
-            if storage.changed_since(array, time):
-                self.raise_changed(f"saved tensor {len(found)}", array)
-            found.append(tensor if output is None else wrap(array, self if self._count == 1 else Port(self, output)))
-        return tuple(found)
+        return tuple(None if saved is None else self._found(i, saved) for i, saved in enumerate(self._kept))
 
     saved_variables = saved_tensors
+
+    def _found(self, position: int, saved: _Saved) -> Tensor:
+        value = saved.value
+        if isinstance(value, saving.Packed):
+            value = value.array()
+        elif storage.changed_since(getattr(value, "_a", value), saved.time):
+            self.raise_changed(f"saved tensor {position}", getattr(value, "_a", value))
+        if isinstance(value, Tensor):
+            return value
+        fn = saved.output
+        if isinstance(fn, int):
+            fn = self if self._count == 1 else Port(self, fn)
+        return wrap(value, fn)
 
     def saved_values(self) -> dict[str, Any]:
         """The saved arrays, numbered."""
@@ -97,42 +127,78 @@ class BackwardCFunction(Node, FunctionCtx):
         """Nothing: ``saved_tensors`` checks when it is read."""
 
     def keep(self, outputs: list[Any]) -> None:
-        """Note the saved tensors: outputs as arrays, or else they and this node would keep each other alive."""
+        """Note the saved tensors."""
+        hooks = saving.current()
         kept: list[Any] = []
         for tensor in self._to_save:
-            if tensor is not None and not isinstance(tensor, Tensor):
+            if tensor is None:
+                kept.append(None)
+                continue
+            if not isinstance(tensor, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {len(kept)} is of type "
                     f"{type(tensor).__name__}"
                 )
-            index = next((i for i, out in enumerate(outputs) if out is tensor and tensor is not None), None)
-            kept.append((tensor if index is None or tensor is None else tensor._a, index, storage.tick()))
+            output: Any = next((i for i, out in enumerate(outputs) if out is tensor), None)
+            value: Any = tensor if output is None else tensor._a
+            if hooks is not None:
+                value = saving.pack(tensor._a, hooks)
+                if output is None:
+                    output = tensor if tensor._fn is LEAF else tensor._fn
+            kept.append(_Saved(value, output, storage.tick()))
         self._kept, self._to_save = kept, ()
 
     def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, over arrays."""
         given = g.take(self._count) if isinstance(g, Slots) else [g]
-        tensors = [None if d is None else wrap(d) for d in given]
+        # Copies: backward may write into them, while other nodes may have got the same arrays.
+        tensors = [None if d is None else wrap(d.copy()) for d in given]
         return MANY, [None if d is None else d._a for d in self._call_backward(tensors, keep)]
 
     def vjp_graph(self, g: Any, keep: bool) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, recorded."""
-        return MANY, self._call_backward(g.take(self._count) if isinstance(g, Slots) else [g], keep)
+        given = g.take(self._count) if isinstance(g, Slots) else [g]
+        before = [None if d is None else storage.version_of(d._a) for d in given]
+        answer = self._call_backward(given, keep)
+        for d, version in zip(given, before, strict=True):
+            if d is not None and storage.version_of(d._a) != version:
+                raise AutogradError(
+                    f"{self.name()}: backward() has modified its incoming gradient by an inplace operation, which "
+                    "other nodes may have got too; with create_graph=True it must compute a new tensor instead"
+                )
+        return MANY, answer
+
+    def apply(self, *gradients: Any) -> Any:
+        """Call the function's ``backward`` or ``vjp`` on these gradients."""
+        return self._backward()(self, *gradients)
+
+    def _backward(self) -> Callable[..., Any]:
+        cls = self._function
+        if cls.vjp is Function.vjp:
+            return cls.backward
+        if cls.backward is not Function.backward:
+            raise AutogradError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed: they are two names for "
+                f"the same, so {cls.__name__} should have only one of them."
+            )
+        return cls.vjp
 
     def _call_backward(self, gradients: list[Any], keep: bool) -> list[Any]:
         if self._kept is FREED:
             self.raise_freed()
         if self._materialize:
             gradients = [self._zeros(i) if g is None else g for i, g in enumerate(gradients)]
-        answer = self._function.backward(self, *gradients)
+        answer = self._backward()(self, *gradients)
+        found = self._checked(list(answer) if isinstance(answer, (tuple, list)) else [answer])
         if not keep and self._kept:
             self._kept = FREED
-        values = list(answer) if isinstance(answer, (tuple, list)) else [answer]
-        return self._checked(values)
+        return found
 
-    def _zeros(self, index: int) -> Tensor:
-        shape, dtype, make = self._outputs[index]
-        return wrap(make(shape, dtype))
+    def _zeros(self, index: int) -> Tensor | None:
+        if self._outputs[index] is None:
+            return None
+        shape, dtype, place = self._outputs[index]
+        return wrap(backend.module(place).zeros(shape, dtype))
 
     def _checked(self, values: list[Any]) -> list[Any]:
         """The gradients by edge, once their number, types and shapes are known to fit."""
@@ -150,16 +216,15 @@ class BackwardCFunction(Node, FunctionCtx):
                 continue
             if slot is None:
                 raise AutogradError(
-                    f"function {name} returned a gradient different from None at position {position + 1}, but the "
+                    f"function {name} returned a gradient different than None at position {position + 1}, but the "
                     "corresponding forward input was not a Variable"
                 )
             if not isinstance(value, Tensor):
-                raise TypeError(
-                    f"function {name} returned {type(value).__name__} at position {position + 1}, expected a "
-                    "Tensor or None"
+                raise AutogradError(
+                    f"expected Variable or None (got {type(value).__name__}): function {name} returned it at position "
+                    f"{position + 1}"
                 )
-            edge = self.all_edges[slot]
-            if edge is not None:
+            if self.all_edges[slot] is not None:
                 found[slot] = self._fitted(value, position, *self.fit[slot])
         return found
 
@@ -173,13 +238,17 @@ class BackwardCFunction(Node, FunctionCtx):
                     f"{list(g.shape)} but "
                     f"expected shape compatible with {list(shape)}"
                 ) from None
-        return g if g._a.dtype == dtype else g.cast(dtype)
+        if g._a.dtype == dtype:
+            return g
+        if g._a.dtype.kind == "c" and dtype.kind != "c":
+            g = g.real
+        return g.cast(dtype)
 
 
 BackwardCFunction.__module__ = "nbautograd.autograd.function"
 
 
-class _FunctionMeta(type):
+class FunctionMeta(type):
     """Gives each custom function its own node class."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> None:
@@ -188,15 +257,16 @@ class _FunctionMeta(type):
             f"{name}Backward", (BackwardCFunction,), {"__slots__": (), "_function": cls, "__doc__": cls.__doc__}
         )
         node.__module__ = "nbautograd.autograd.function"
-        cls._node_class = node
+        cls._node_class = cls._backward_cls = node
 
 
-class Function(FunctionCtx, metaclass=_FunctionMeta):
+class Function(FunctionCtx, metaclass=FunctionMeta):
     """Base class of operations written by users, as static methods ``forward`` and ``backward``.
 
     ``forward(ctx, *args)`` computes with tensors, unrecorded; ``backward(ctx, *grads)`` gets one gradient per output
     and returns one per argument of ``forward``, None for those that are no tensors. ``forward(*args)`` together with
-    ``setup_context(ctx, inputs, output)`` is the other style. Call the operation with ``apply``.
+    ``setup_context(ctx, inputs, output)`` is the other style. ``jvp(ctx, *tangents)`` returns the tangent of each
+    output, for forward-mode derivatives. Call the operation with ``apply``.
 
     >>> import nbautograd as torch
     >>> class Exp(torch.autograd.Function):
@@ -219,6 +289,11 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
     """
 
     _node_class: type[BackwardCFunction]
+    _backward_cls: type[BackwardCFunction]
+    generate_vmap_rule = False
+    # What the nodes offer, so that ``Function.name`` and the like are found where PyTorch has them.
+    name, metadata, next_functions = Node.name, Node.metadata, Node.next_functions
+    register_hook, register_prehook = Node.register_hook, Node.register_prehook
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(
@@ -247,32 +322,66 @@ class Function(FunctionCtx, metaclass=_FunctionMeta):
             "to use it with backward mode AD."
         )
 
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Compute the tangents of the outputs from those of the inputs; to be overridden for forward mode."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Not supported, as there is no vmap."""
+        raise NotImplementedError("nbautograd has no vmap: call the function in a loop and stack() the results")
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run ``forward`` on ``args`` and record it as one node, if any tensor among them requires grad."""
-        tensors = [a for a in args if isinstance(a, Tensor)]
+        """Run ``forward`` on the arguments and record it as one node, if any tensor among them requires grad."""
+        plain_style = cls.setup_context is Function.setup_context
         node: Any = new(cls._node_class)
-        node.f0 = node.f1 = None
+        if kwargs:
+            bound = inspect.signature(cls.forward).bind(*([node] if plain_style else []), *args, **kwargs)
+            args, kwargs = bound.args[1:] if plain_style else bound.args, bound.kwargs
+        tensors = [a for a in args if isinstance(a, Tensor)]
+        node.f0 = node.f1 = node.fit = None
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a._fn is not None for a in args)
         recorded = is_grad_enabled() and any(node.needs_input_grad)
-        before = {id(a): (storage.version_of(a._a), a._fn) for a in tensors}
-        with no_grad():
-            if cls.setup_context is Function.setup_context:
+        before = {id(a): a._fn for a in tensors}
+        tangents = forward_ad.tangents_of(args)
+        with no_grad(), forward_ad.suspended():
+            if plain_style:
                 answer = cls.forward(node, *args, **kwargs)
             else:
                 answer = cls.forward(*args, **kwargs)
                 cls.setup_context(node, args, answer)
-        if not recorded:
-            return answer  # nothing requires grad: whatever forward returned, as it is
-        several = isinstance(answer, (tuple, list))
+        several = isinstance(answer, tuple)
         outputs = list(answer) if several else [answer]
-        _record(node, args, outputs, before)
+        _check_dirty(node, outputs, before)
+        if recorded:
+            _record(node, args, outputs, before)
+        if tangents is not None:
+            _set_tangents(cls, node, args, tangents, outputs)
         return tuple(outputs) if several else outputs[0]
+
+
+def _check_dirty(node: BackwardCFunction, outputs: list[Any], before: dict[int, Any]) -> None:
+    returned = {id(out) for out in outputs}
+    for tensor in node._dirty:
+        if id(tensor) not in returned:
+            raise AutogradError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
+                f"are modified inplace must all be outputs of the Function ({node.name()})."
+            )
 
 
 def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], before: dict[int, Any]) -> None:
     """Make ``node`` the origin of ``outputs``, replacing those that are inputs returned unchanged."""
     tensors = [a for a in args if isinstance(a, Tensor)]
+    for tensor in node._dirty:
+        if id(tensor) in before:
+            check_writable(tensor, node.name())
     slots = iter(range(len(tensors)))
     node._slots = tuple(next(slots) if isinstance(a, Tensor) else None for a in args)
     node.all_edges = tuple(a if a._fn is LEAF else a._fn for a in tensors)
@@ -281,12 +390,9 @@ def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], 
     node.arity = len(tensors)
     node.seq = storage.tick()
     node._count = len(outputs)
-    for tensor in node._dirty:
-        if before.get(id(tensor), (0, None))[1] is LEAF:
-            check_writable(tensor, node.name())
     node.keep(outputs)
     node._outputs = tuple(
-        (o._a.shape, o._a.dtype, _zeros_like(o._a)) if isinstance(o, Tensor) else None for o in outputs
+        (o._a.shape, o._a.dtype, backend.device_of(o._a)) if isinstance(o, Tensor) else None for o in outputs
     )
     fixed = {id(t) for t in node._non_differentiable}
     inputs, dirty = {id(a) for a in tensors}, {id(t) for t in node._dirty}
@@ -294,25 +400,59 @@ def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], 
         if not isinstance(out, Tensor):
             continue
         fn = node if len(outputs) == 1 else Port(node, index)
-        if id(out) in fixed or out._a.dtype.kind not in "fc":
+        if id(out) in fixed or out._a.dtype.kind not in dtypes.INEXACT:
             out._fn = None
         elif id(out) in dirty:
             rebase(out, fn)
         elif id(out) in inputs or out._view is not None:
-            outputs[index] = wrap(out.shared_array().view(), fn)
+            source = out if id(out) in inputs else out._view.parent
+            shared = outputs[index] = wrap(out.shared_array().view(), fn)
+            way = Custom(f"Output {index} of {node._function.__name__}")
+            link(shared, source, way, way, ())
         else:
             out._fn = fn
+    if detour.is_on():
+        detour.made(node)
     if tracing.is_on():
         shown = next((o for o in outputs if isinstance(o, Tensor)), None)
         if shown is not None:
             node.trace = tracing.note(node, shown, tuple((f"input {i}", a) for i, a in enumerate(args)))
 
 
-def _zeros_like(array: Any) -> Callable[..., Any]:
-    from nbautograd import backend
+def _set_tangents(
+    cls: type[Function], node: BackwardCFunction, args: tuple[Any, ...], tangents: list[Any], outputs: list[Any]
+) -> None:
+    """Forward mode: the tangents of the outputs, by the function's ``jvp``."""
+    if node._materialize:
+        tangents = [
+            wrap(np.zeros_like(a._a)) if t is None and isinstance(a, Tensor) and a.is_floating_point() else t
+            for a, t in zip(args, tangents, strict=True)
+        ]
+    context = _ForwardContext(node)
+    answer = cls.jvp(context, *tangents)
+    found = list(answer) if isinstance(answer, tuple) else [answer]
+    if len(found) != len(outputs):
+        raise AutogradError(
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
+            f"{len(found)})"
+        )
+    fixed = {id(t) for t in node._non_differentiable}
+    for out, tangent in zip(outputs, found, strict=True):
+        if isinstance(out, Tensor) and id(out) not in fixed and tangent is not None:
+            forward_ad.set_tangent(out, tangent)
 
-    made: Callable[..., Any] = backend.module(backend.device_of(array)).zeros
-    return made
+
+class _ForwardContext(FunctionCtx):
+    """The context as ``jvp`` sees it: ``saved_tensors`` are those for forward."""
+
+    def __init__(self, node: BackwardCFunction) -> None:
+        self.__dict__.update(node.__dict__)
+        self.saved_tensors = node._to_save_forward
+        self.needs_input_grad = node.needs_input_grad
+
+
+class InplaceFunction(Function):
+    """PyTorch's former base class of functions with an ``inplace`` option; use :class:`Function`."""
 
 
 class _Twice(Node):
@@ -337,7 +477,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(ctx: Any, *gradients: Any) -> Any:
         with no_grad():
             answer = backward(ctx, *gradients)
-        if not is_grad_enabled() or not any(isinstance(g, Tensor) and g._fn is not None for g in gradients):
+        if not is_grad_enabled():
             return answer
         values = list(answer) if isinstance(answer, (tuple, list)) else [answer]
         for index, value in enumerate(values):

@@ -1,0 +1,171 @@
+"""Anomaly detection: which forward line a failing backward formula, or the first NaN, comes from."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from nbautograd import detour
+from nbautograd.errors import AutogradError
+from nbautograd.node import Node
+from nbautograd.tensor import array_of
+
+__all__ = ["check", "detect_anomaly", "mode", "set_detect_anomaly", "watching"]
+
+TRACEBACK, PARENT = "traceback_", "parent_"  # PyTorch's names in a node's metadata
+
+
+class _AnomalyMode:
+    """The switch, shared by all threads as PyTorch's is."""
+
+    __slots__ = ("check_nan", "on", "wanted")
+
+    def __init__(self) -> None:
+        self.on = self.check_nan = False
+        self.wanted = True  # check_nan as it was given, whether on or not
+
+
+mode = _AnomalyMode()
+_running: ContextVar[Node | None] = ContextVar("running_node", default=None)
+
+
+def note(node: Node) -> None:
+    """Remember where in the user's code ``node`` was made, and while the formula of which node."""
+    if not mode.on or TRACEBACK in node.metadata:
+        return
+    frame: Any = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "nbautograd":
+        frame = frame.f_back
+    # Only the places, not the text of the lines, which is looked up when it is shown.
+    node.metadata[TRACEBACK] = [
+        traceback.FrameSummary(f.f_code.co_filename, line, f.f_code.co_name, lookup_line=False)
+        for f, line in traceback.walk_stack(frame)
+    ][::-1]
+    node.metadata[PARENT] = _running.get()
+
+
+def check(node: Node, gradients: list[Any]) -> None:
+    """Make sure that no gradient that ``node`` computed has a NaN.
+
+    :raises AutogradError: one has.
+    """
+    for index, g in enumerate(gradients):
+        a = array_of(g)
+        if getattr(a, "dtype", None) is not None and a.dtype.kind in "fc" and bool((a != a).any()):
+            raise AutogradError(f"Function '{node.name()}' returned nan values in its {index}th output.")
+
+
+@contextmanager
+def watching(node: Node) -> Iterator[None]:
+    """Run a node's formula; should it fail, warn with the forward line that made the node."""
+    token = _running.set(node)
+    try:
+        yield
+    except Exception:
+        warnings.warn(_story(node), UserWarning, stacklevel=2)
+        raise
+    finally:
+        _running.reset(token)
+
+
+def _story(node: Node) -> str:
+    where = node.metadata.get(TRACEBACK)
+    if where is None:
+        return (
+            f"Error detected in {node.name()}. No forward pass information available. "
+            "Enable detect anomaly during forward pass for more information."
+        )
+    text = (
+        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
+        f"{''.join(traceback.format_list(where))}"
+    )
+    parent, seen = node.metadata.get(PARENT), {node}
+    while parent is not None and parent not in seen:
+        seen.add(parent)
+        where = parent.metadata.get(TRACEBACK, [])
+        text += (
+            f"\n\nPrevious calculation was induced by {parent.name()}. "
+            f"Traceback of forward call that induced the previous calculation:\n{''.join(traceback.format_list(where))}"
+        )
+        parent = parent.metadata.get(PARENT)
+    return text
+
+
+def _switch(on: bool, check_nan: bool) -> None:
+    if on != mode.on:
+        (detour.enter if on else detour.leave)(note_results)
+    mode.on, mode.check_nan, mode.wanted = on, on and check_nan, check_nan
+
+
+def note_results(nodes: list[Node]) -> None:
+    """What the detour calls with the nodes that an operation made."""
+    for node in nodes:
+        note(node)
+
+
+class set_detect_anomaly:  # noqa: N801 - PyTorch's name
+    """Switch anomaly detection on or off, at once or for a ``with`` block; see :class:`detect_anomaly`."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._before = _state()
+        _switch(bool(mode), check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        _switch(*self._before)
+
+
+def _state() -> tuple[bool, bool]:
+    return mode.on, mode.wanted
+
+
+class detect_anomaly:  # noqa: N801 - PyTorch's name
+    """Find the operation that makes a NaN gradient: it raises, and a warning shows the forward line that called it.
+
+    Both the forward and the backward computation have to run inside the ``with`` block. It is slow.
+
+    :param check_nan: look for NaN; otherwise only errors of formulas are explained.
+
+    >>> import nbautograd as torch, warnings
+    >>> x = torch.tensor([0.0], requires_grad=True)
+    >>> warnings.simplefilter("ignore")
+    >>> with torch.autograd.detect_anomaly():
+    ...     (x * 0).sqrt().mul(0).backward()
+    Traceback (most recent call last):
+        ...
+    nbautograd.errors.AutogradError: Function 'SqrtBackward0' returned nan values in its 0th output.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        self._before = _state()
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled "
+            "for debugging.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        self._before = _state()
+        _switch(True, self.check_nan)
+
+    def __exit__(self, *exception: object) -> None:
+        _switch(*self._before)
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly detection is on."""
+    return mode.on
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether it looks for NaN."""
+    return mode.wanted

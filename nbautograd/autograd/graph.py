@@ -1,0 +1,240 @@
+"""The graph as an object: its nodes and edges, hooks on what it saves, hooks on several gradients at once."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from nbautograd import backend, inplace, storage
+from nbautograd.autograd import engine
+from nbautograd.autograd.backward import GradientEdge
+from nbautograd.autograd.saving import disable_saved_tensors_hooks, saved_tensors_hooks
+from nbautograd.errors import AutogradError
+from nbautograd.node import LEAF, Node, Port, RemovableHandle, accumulator
+from nbautograd.tensor import Tensor, wrap
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """Where in the graph the gradient of ``tensor`` arrives.
+
+    :raises RuntimeError: the tensor does not require grad.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> y = x * 2
+    >>> edge = torch.autograd.graph.get_gradient_edge(y)
+    >>> z = y * y
+    >>> del y
+    >>> torch.autograd.grad(z, edge)
+    (tensor(12.),)
+    """
+    fn = tensor._fn
+    if fn is None:
+        raise AutogradError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
+    if fn is LEAF:
+        return GradientEdge(accumulator(tensor), 0)
+    return GradientEdge(fn.f0, fn.index, fn) if fn.__class__ is Port else GradientEdge(fn, 0)
+
+
+def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
+    """Note a write to the memory of one or more tensors that was done behind the library's back.
+
+    >>> import nbautograd as torch
+    >>> x = torch.zeros(2)
+    >>> torch.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
+    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        storage.record_write(t.shared_array())
+
+
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
+    """Keep what operations save for backward in the host's memory, and bring it back when backward needs it.
+
+    :param pin_memory: must be False.
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        if pin_memory:
+            raise NotImplementedError("pin_memory=True is not supported")
+
+        def pack(t: Tensor) -> tuple[Any, Any]:
+            return backend.device_of(t._a), backend.fetch(t._a).copy()
+
+        def unpack(packed: tuple[Any, Any]) -> Tensor:
+            place, values = packed
+            return wrap(backend.module(place).asarray(values))
+
+        super().__init__(pack, unpack)
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
+) -> RemovableHandle:
+    """Call ``fn`` once per backward pass, when the gradients of all ``tensors``, or of any, have arrived.
+
+    With ``mode="all"``, ``fn`` gets a list with the gradients of all tensors, None for those that the pass does not
+    reach, as soon as it has all that are to come. With ``mode="any"`` it gets the first gradient that is there.
+
+    >>> import nbautograd as torch
+    >>> a, b = (torch.tensor(v, requires_grad=True) for v in (2.0, 3.0))
+    >>> handle = torch.autograd.graph.register_multi_grad_hook((a, b), print)
+    >>> (a * b).backward()
+    [tensor(3.), tensor(2.)]
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    lock = threading.Lock()
+    handles: list[RemovableHandle] = []
+    state: weakref.WeakKeyDictionary[engine.Pass, Any] = weakref.WeakKeyDictionary()
+    places = [t if t._fn is LEAF else (t._fn.f0 if t._fn.__class__ is Port else t._fn) for t in tensors if t._fn]
+    if len(places) != len(tensors):
+        raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+    nodes = [weakref.ref(place) for place in places]
+
+    def every(index: int, gradient: Tensor) -> None:
+        current = engine.current_pass()
+        assert current is not None
+        with lock:
+            found = state.get(current)
+            if found is None:
+                coming = sum(current.visits(node) for node in (ref() for ref in nodes) if node is not None)
+                found = state[current] = [coming, [None] * len(nodes)]
+            found[0] -= found[1][index] is None
+            found[1][index] = gradient
+            complete = found[0] == 0
+        if complete:
+            del state[current]
+            fn(found[1])
+
+    def first(index: int, gradient: Tensor) -> None:
+        current = engine.current_pass()
+        assert current is not None
+        with lock:
+            seen, state[current] = current in state, True
+        if not seen:
+            fn(gradient)
+
+    for index, tensor in enumerate(tensors):
+        hook = functools.partial(every if mode == "all" else first, index)
+        handles.append(tensor.register_hook(hook))
+    return _Handles(handles)
+
+
+class _Handles(RemovableHandle):
+    """Several handles as one."""
+
+    __slots__ = ("handles",)
+
+    def __init__(self, handles: list[RemovableHandle]) -> None:
+        self.handles, self.id = handles, storage.tick()
+
+    def remove(self) -> None:
+        """Take all hooks away."""
+        for handle in self.handles:
+            handle.remove()
+
+
+# -- writing to what has been saved ----------------------------------------------------------------------------------
+
+
+class _Snapshot:
+    """An array that a node has saved: itself until it is written to, from then on a copy."""
+
+    __slots__ = ("__weakref__", "array", "context")
+
+    def __init__(self, array: Any, context: _AllowMutationOnSavedContext) -> None:
+        self.array, self.context = array, context
+
+
+class _AllowMutationOnSavedContext:
+    """What :func:`allow_mutation_on_saved_tensors` gives: how many copies it holds, and a way to drop all."""
+
+    def __init__(self) -> None:
+        self.saved: weakref.WeakSet[_Snapshot] = weakref.WeakSet()
+        self.cloned: weakref.WeakSet[_Snapshot] = weakref.WeakSet()
+        self.closed = False
+
+    def clear(self) -> None:
+        """Let all copies go; what needs them can no longer be run backward."""
+        for snapshot in list(self.cloned):
+            snapshot.array = None
+        self.cloned.clear()
+
+    def pack(self, t: Tensor) -> _Snapshot:
+        snapshot = _Snapshot(t._a, self)
+        self.saved.add(snapshot)
+        return snapshot
+
+    def unpack(self, snapshot: _Snapshot) -> Tensor:
+        if self.closed:
+            raise AutogradError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which the graph was "
+                "originally recorded."
+            )
+        if snapshot.array is None:
+            raise AutogradError("the copy of a saved tensor that was written to has been dropped by clear()")
+        return wrap(snapshot.array)
+
+    def before_write(self, target: Any) -> None:
+        for snapshot in list(self.saved):
+            if storage.same_memory(snapshot.array, target):
+                snapshot.array = snapshot.array.copy()
+                self.saved.discard(snapshot)
+                self.cloned.add(snapshot)
+
+
+_mutation_allowed: ContextVar[bool] = ContextVar("mutation_allowed", default=False)
+
+
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
+    """Allow in-place writes to tensors that operations have saved: the first write makes a copy for backward.
+
+    Forward and backward both have to run inside the ``with`` block.
+
+    :raises RuntimeError: the block is inside another.
+
+    >>> import nbautograd as torch
+    >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     x = torch.tensor([2.0, 3.0], requires_grad=True)
+    ...     y = x.clone()
+    ...     out = (y * y).sum()
+    ...     z = y.zero_()
+    ...     out.backward()
+    >>> x.grad
+    tensor([4., 6.])
+    """
+    if _mutation_allowed.get():
+        raise AutogradError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    context = _AllowMutationOnSavedContext()
+    token = _mutation_allowed.set(True)
+    inplace.preparers.append(context.before_write)
+    try:
+        with saved_tensors_hooks(context.pack, context.unpack):
+            yield context
+    finally:
+        inplace.preparers.remove(context.before_write)
+        _mutation_allowed.reset(token)
+        context.clear()
+        context.closed = True
