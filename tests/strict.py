@@ -12,6 +12,7 @@ with integer indices out of range (NumPy raises, CuPy wraps around) and with nam
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import SimpleNamespace
@@ -78,11 +79,19 @@ FUNCTIONS = {
     "imag": "val",
     "inner": "a b",
     "isclose": "a b rtol atol equal_nan",
+    "isin": "element test_elements assume_unique invert",
     "kron": "a b",
     "lexsort": "keys",
+    "fft.fftn": "a s axes norm",
+    "fft.ifftn": "a s axes norm",
+    "fft.irfft": "a n axis norm",
+    "fft.rfftn": "a s axes norm",
     "linalg.cholesky": "a",
     "linalg.det": "a",
+    "linalg.eig": "a",
     "linalg.eigh": "a UPLO",
+    "linalg.eigvals": "a",
+    "linalg.eigvalsh": "a UPLO",
     "linalg.inv": "a",
     "linalg.norm": "x ord axis keepdims",
     "linalg.pinv": "a rcond",
@@ -114,6 +123,7 @@ FUNCTIONS = {
     "round": "a decimals out",
     "searchsorted": "a v side sorter",
     "shape": "a",
+    "sinc": "x",
     "size": "a axis",
     "lib.stride_tricks.sliding_window_view": "x window_shape axis subok writeable",
     "sort": "a axis kind",
@@ -139,6 +149,15 @@ FUNCTIONS = {
     "zeros_like": "a dtype order subok shape",
 }
 """The functions of CuPy that NumPy hands over, with the parameters that CuPy gives them (``*``: any, by position)."""
+
+SCIPY = {
+    "linalg": _words("lu_factor solve_triangular"),
+    "special": _words("""
+        digamma entr erf erfc erfcx erfinv gammainc gammaincc gammaln i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e log_ndtr ndtri
+        xlog1py xlogy y0 y1 zeta
+    """),
+}
+"""The functions of ``cupyx.scipy`` that SciPy has too, by module."""
 
 DOORS = ("arange", "array", "asarray", "empty", "eye", "full", "identity", "linspace", "ones", "tri", "zeros")
 """The functions that make arrays."""
@@ -220,7 +239,8 @@ def _made(result: Any, sources: tuple[Any, ...] = ()) -> Any:
                     made.base = source if source.base is None else source.base
         return made
     if isinstance(result, (tuple, list)):
-        return type(result)(_made(item, sources) for item in result)
+        made_items = [_made(item, sources) for item in result]
+        return type(result)(*made_items) if hasattr(result, "_fields") else type(result)(made_items)
     return result
 
 
@@ -253,6 +273,10 @@ def _call(
     with np.errstate(all="ignore"):  # CuPy warns of nothing
         result = function(*_deep(args, name), **{key: _deep(value, name) for key, value in kwargs.items()})
     return _made(result, _flat((*args, *kwargs.values())))
+
+
+def _call_scipy(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return _call(name, function, "*" if not kwargs else f"* {' '.join(kwargs)}", args, kwargs)
 
 
 def _index(key: Any) -> Any:
@@ -553,9 +577,24 @@ class StrictBackend:
         """The stand-in for ``cupy``."""
         return _MODULE
 
+    def scipy(self, name: str) -> Any:
+        """The stand-in for a module of ``cupyx.scipy``."""
+        module = importlib.import_module(f"scipy.{name}")
+        return SimpleNamespace(
+            **{
+                found: functools.partial(_call_scipy, f"{name}.{found}", getattr(module, found))
+                for found in SCIPY[name]
+            }
+        )
+
     def address(self, array: Any) -> int:
         """Where in memory the first element is."""
         return int(array.data.ptr)
+
+    def strided(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> Any:
+        """A view at these strides, which like CuPy's does not know its base."""
+        made = backend._NUMPY.strided(array._v, shape, strides, shift)
+        return StrictArray(made)
 
     def fetch(self, array: Any) -> np.ndarray[Any, Any]:
         """A copy on the host."""

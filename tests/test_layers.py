@@ -19,16 +19,20 @@ import nbautograd
 from nbautograd.declare import COMPOSITES, OPS
 
 PACKAGE = Path(nbautograd.__file__).parent
-LOWEST = "errors protocol size device dtypes generator grad_mode printing returns storage backend standin"
+LOWEST = (
+    "errors protocol size device dtypes defaults layouts grad_mode printing returns storage storages geometry memory "
+    "rejection backend standin"
+)
+NAMESPACES = "nn optim linalg fft special signal tensor_types cuda random serialization utils func"
 LAYERS = [
     *(
         {f"nbautograd.{name}" for name in layer.split()}
-        for layer in (LOWEST, "node", "tensor", "tracing inplace", "declare")
+        for layer in (LOWEST, "node", "tensor", "tracing detour inplace generator", "declare")
     ),
     {"nbautograd.ops.kernels"},
     {"nbautograd.ops"},
     {"nbautograd.autograd"},
-    {f"nbautograd.{name}" for name in ["nn", "linalg", "fft", "special", "signal", "cuda"]},
+    {f"nbautograd.{name}" for name in NAMESPACES.split()},
     {"nbautograd"},
 ]
 VIZ = "nbautograd.viz"
@@ -158,7 +162,12 @@ def global_names(code: types.CodeType) -> set[str]:
     return names.union(*(global_names(c) for c in code.co_consts if isinstance(c, types.CodeType)))
 
 
-GENERATED = {"zip"}  # what generated code itself uses; a formula that says sum, abs or max must mean the operation
+GENERATED = {
+    "zip",
+    "enumerate",
+    "len",
+    "range",
+}  # what generated code itself uses; a formula that says sum, abs or max must mean the operation
 
 
 @pytest.mark.parametrize("name", sorted(OPS))
@@ -171,8 +180,8 @@ def test_every_name_in_a_formula_is_known(name: str) -> None:
     if not declaration.formulas:
         return
     functions = {id(other.function): key for key, other in OPS.items()} | {id(f): key for key, f in COMPOSITES.items()}
-    for is_complex in (False, True):
-        node = declaration.node(is_complex)
+    for flavour in ("real", "complex", "half"):
+        node = declaration.node(flavour)
         for method in ("vjp", "vjp_graph"):
             code, scope = getattr(node, method).__code__, getattr(node, method).__globals__
             used = global_names(code)

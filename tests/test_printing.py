@@ -133,6 +133,64 @@ def test_options_default_dtypes_and_notes(default_printing, array, options, defa
     assert ours == repr(theirs)
 
 
+EDGES = [1e30, 1e38, 1e-38, 1e-45, 5e-324, 1e308, 65504.0, 6e-8, 123456.789, 0.99995, 0.00009, 2.0**53, 99999999.0]
+FLOATS = st.sampled_from(SPECIAL + EDGES) | st.floats() | st.floats(width=16) | st.integers(-(10**9), 10**9).map(float)
+LAYOUTS = {
+    "": lambda t: t,
+    "transposed": lambda t: t.transpose(0, -1) if t.ndim > 1 else t,
+    "stepped": lambda t: t[::2] if t.ndim else t,
+    "expanded": lambda t: t.expand(2, *t.shape),
+}
+ROLES = {"": lambda t: t, "leaf": lambda t: t, "product": lambda t: t * 1, "copy": lambda t: t.clone()}
+
+
+@st.composite
+def few_values(draw):
+    """A dtype, a shape, and elements taken from a few values, so that notations that hang on all of them come up."""
+    name = draw(st.sampled_from([*DTYPES, "bfloat16"]))
+    shape = draw(hnp.array_shapes(min_dims=0, max_dims=5, min_side=0, max_side=draw(st.sampled_from([2, 4, 8]))))
+    shape = shape if np.prod(shape) <= 400 else shape[:2]
+    if "int" in name:
+        info = np.iinfo(name)
+        values = st.integers(max(-3, int(info.min)), 3) | st.integers(int(info.min), int(info.max))
+    else:
+        values = {"bool": st.booleans(), "complex64": st.builds(complex, FLOATS, FLOATS)}.get(name, FLOATS)
+    some = draw(st.lists(values, min_size=1, max_size=12))
+    picked = np.random.RandomState(draw(st.integers(0, 2**32 - 1))).randint(0, len(some), int(np.prod(shape)))
+    return name, shape, [some[i] for i in picked.tolist()]
+
+
+@given(
+    few_values(),
+    OPTIONS,
+    st.sampled_from(["float32", "float64", "float16"]),
+    st.sampled_from(list(ROLES)),
+    st.sampled_from(list(LAYOUTS)),
+)
+@settings(
+    max_examples=400, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_tensors_of_any_values_dtype_layout_and_history(default_printing, values, options, default, role, layout):
+    name, shape, elements = values
+    texts = []
+    try:
+        for library in (nb, torch):
+            library.set_printoptions(profile="default")
+            library.set_printoptions(**options)
+            library.set_default_dtype(getattr(library, default))
+            t = torch.tensor(elements, dtype=getattr(torch, name)).reshape(shape)
+            if library is nb:
+                wide = t.float() if name == "bfloat16" else t
+                t = nb.from_numpy(wide.numpy()).to(getattr(nb, name))
+            t = LAYOUTS[layout](t)
+            if role and t.dtype.is_floating_point | t.dtype.is_complex:
+                t = ROLES[role](t.detach().requires_grad_())
+            texts.append(repr(t))
+    finally:
+        nb.set_default_dtype(nb.float32)
+    assert texts[0] == texts[1]
+
+
 def test_a_long_note_moves_to_the_next_line(default_printing):
     class AFunctionWithAVeryLongNameThatLeavesLittleRoom(torch.autograd.Function):
         @staticmethod

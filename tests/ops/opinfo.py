@@ -46,6 +46,17 @@ TOLERANCES = {
 }
 
 
+LESS_EXACT = {
+    "special.bessel_j0": 1e-6,
+    "special.bessel_j1": 1e-6,
+    "special.bessel_y0": 1e-6,
+    "special.bessel_y1": 1e-6,
+    "special.airy_ai": 1e-8,
+    "special.log_ndtr": 1e-3,
+}
+"""Entries whose values are less exact in PyTorch than ours (checked against SciPy at higher precision)."""
+
+
 class DisagreementError(AssertionError):
     """What differs between the two libraries."""
 
@@ -172,22 +183,21 @@ def tensors(value: Any, kind: type) -> list[Any]:
 
 
 def numpy_of(t: Any) -> np.ndarray:
-    if isinstance(t, torch.Tensor):
-        return (t.float() if t.dtype == torch.bfloat16 else t).numpy(force=True)
-    a = t.detach().numpy(force=True)
-    return a.astype(np.float32) if str(t.dtype) == "torch.bfloat16" else a
+    t = t.detach()
+    return (t.float() if "bfloat16" in str(t.dtype) else t).numpy(force=True)
 
 
-def compare(ours: Any, theirs: Any, what: str, typed: bool = True) -> None:
+def compare(ours: Any, theirs: Any, what: str, least: float = 0.0) -> None:
     """Raise a DisagreementError unless two structures of results agree."""
     if isinstance(theirs, torch.Tensor):
         if not isinstance(ours, nb.Tensor):
             raise DisagreementError(f"{what}: {type(ours).__name__}, not a Tensor")
-        if typed and str(ours.dtype) != str(theirs.dtype):
+        if str(ours.dtype) != str(theirs.dtype):
             raise DisagreementError(f"{what}: dtype {ours.dtype}, PyTorch's {theirs.dtype}")
         if tuple(ours.shape) != tuple(theirs.shape):
             raise DisagreementError(f"{what}: shape {tuple(ours.shape)}, PyTorch's {tuple(theirs.shape)}")
         rtol, atol = TOLERANCES.get(str(theirs.dtype).removeprefix("torch."), (0, 0))
+        rtol, atol = max(rtol, least), max(atol, least)
         a, b = numpy_of(ours), numpy_of(theirs)
         scale = np.abs(b[np.isfinite(b)]).max(initial=0.0) if b.dtype.kind in "fc" else 0
         if not np.allclose(a, b, rtol=rtol, atol=atol * max(1.0, float(scale)), equal_nan=True):
@@ -200,7 +210,7 @@ def compare(ours: Any, theirs: Any, what: str, typed: bool = True) -> None:
                 f"{what}: {type(ours).__name__} {ours!r:.60}, PyTorch's {type(theirs).__name__} of {len(theirs)}"
             )
         for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-            compare(a, b, f"{what}[{i}]", typed)
+            compare(a, b, f"{what}[{i}]", least)
     elif isinstance(theirs, (bool, int, float, complex)) and not np.allclose(ours, theirs, equal_nan=True):
         raise DisagreementError(f"{what}: {ours!r:.60}, PyTorch's {theirs!r:.60}")
 
@@ -224,6 +234,7 @@ def agree(entry: Entry, dtype: torch.dtype, limit: int = 8, second: bool = True)
     differentiable = info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")
     function = entry.ours
     samples = entry.samples(dtype, differentiable, limit)
+    least = LESS_EXACT.get(info.name, 0.0)
     for number, sample in enumerate(samples):
         leaves: dict[int, Any] = {}
         try:
@@ -246,11 +257,11 @@ def agree(entry: Entry, dtype: torch.dtype, limit: int = 8, second: bool = True)
         try:
             shown = (translated(process)(ours), process(theirs)) if info.name.startswith(GAUGED) else (ours, theirs)
             if not random:
-                compare(*shown, f"sample {number} {about}: result")
+                compare(*shown, f"sample {number} {about}: result", least)
             if differentiable:
                 results = (translated(process)(ours), process(theirs))
                 compare_derivatives(
-                    results, sample, leaves, second and info.supports_gradgrad, f"sample {number} {about}"
+                    results, sample, leaves, second and info.supports_gradgrad, f"sample {number} {about}", least
                 )
         except DisagreementError:
             raise
@@ -263,7 +274,9 @@ GAUGED = ("linalg.svd", "svd", "linalg.eig", "linalg.eigh", "pca_lowrank", "svd_
 """Results that are unique only up to a phase or sign: compared after the database's own processing."""
 
 
-def compare_derivatives(results: Any, sample: Any, leaves: dict[int, Any], second: bool, about: str) -> None:
+def compare_derivatives(
+    results: Any, sample: Any, leaves: dict[int, Any], second: bool, about: str, least: float = 0.0
+) -> None:
     theirs_in = [t for t in tensors((sample.input, sample.args, sample.kwargs), torch.Tensor) if t.requires_grad]
     theirs_in = list({id(t): t for t in theirs_in}.values())
     ours_in = [leaves[id(t)] for t in theirs_in]
@@ -300,7 +313,7 @@ def compare_derivatives(results: Any, sample: Any, leaves: dict[int, Any], secon
         if not (zero(a) and zero(b)):
             if a is None or b is None:
                 raise DisagreementError(f"{about}: gradient {i} is {a}, PyTorch's {b}")
-            compare(a, b, f"{about}: gradient {i}")
+            compare(a, b, f"{about}: gradient {i}", least)
     if not second:
         return
     pairs = [(a, b) for a, b in zip(mine, first, strict=True) if b is not None and b.requires_grad]
@@ -327,7 +340,7 @@ def compare_derivatives(results: Any, sample: Any, leaves: dict[int, Any], secon
         if not (zero(a) and zero(b)):
             if a is None or b is None:
                 raise DisagreementError(f"{about}: second derivative {i} is {a}, PyTorch's {b}")
-            compare(a, b, f"{about}: second derivative {i}")
+            compare(a, b, f"{about}: second derivative {i}", least)
 
 
 def describe(sample: Any) -> str:
@@ -397,7 +410,7 @@ def agree_on_variants(entry: Entry, dtype: torch.dtype = torch.float64, limit: i
                 ours = call(ours_call, *converted((sample.input, sample.args, sample.kwargs), {}))
             except Exception as error:
                 raise DisagreementError(f"{what} {describe(sample)}: {type(error).__name__}: {error}") from error
-            compare(ours, theirs, f"{what} {describe(sample)}")
+            compare(ours, theirs, f"{what} {describe(sample)}", LESS_EXACT.get(info.name, 0.0))
     return count
 
 

@@ -1,0 +1,141 @@
+"""Write ``docs/reference.md``: what there is of PyTorch's public names, with derivatives, read off the registry.
+
+python docs/reference.py           # write it
+python docs/reference.py --check   # fail if it is out of date, or if something is absent without a reason
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import nbautograd
+from nbautograd.declare import OPS, Declaration
+from nbautograd.viz.formulas import latex, marks
+
+HERE = Path(__file__).parent
+PAGE = HERE / "reference.md"
+NAMES = tomllib.loads((HERE / "pytorch_names.toml").read_text(encoding="utf-8"))
+ABSENT: dict[str, str] = tomllib.loads((HERE / "absent.toml").read_text(encoding="utf-8"))
+OPERATIONS = (
+    "creation",
+    "indexing",
+    "sampling",
+    "pointwise",
+    "reductions",
+    "comparison",
+    "spectral",
+    "operations",
+    "BLAS",
+)
+"""Families whose functions get a row each; of the others the names are enough."""
+G = {"g": [["i", "g"]]}
+
+
+def find(path: str) -> Any:
+    """What ``nbautograd.<path>`` is, or None."""
+    found: Any = nbautograd
+    for part in path.split("."):
+        try:
+            found = inspect.getattr_static(found, part) if isinstance(found, type) else getattr(found, part)
+        except AttributeError:
+            return None
+    return found
+
+
+def page() -> str:
+    """The whole page."""
+    sections, total, present = [], 0, 0
+    for family in NAMES["family"]:
+        names = family["names"].split()
+        below = family["below"] + "." if family["below"] else ""
+        here = [name for name in names if find(below + name) is not None]
+        total, present = total + len(names), present + len(here)
+        detailed = not below and any(word in family["title"] for word in OPERATIONS)
+        rows = [f"\n## {family['title']}: {len(here)} of {len(names)}\n"]
+        rows += table(here) if detailed else [", ".join(f"`{name}`" for name in here)]
+        rows += missing([below + name for name in names if name not in here])
+        sections.append("\n".join(rows))
+    head = f"""# What there is of PyTorch
+
+Written by `docs/reference.py` from the registry of operations; do not edit. Of the {total} public names of PyTorch 2.13
+listed here, {present} exist ({100 * present / total:.0f} %). Where one is missing, the reason is given. In derivatives
+$g$ is the gradient of the result.
+"""
+    return head + "\n".join(sections) + "\n"
+
+
+def table(names: list[str]) -> list[str]:
+    """A row per function: what it computes, in which forms it comes, and its derivative."""
+    return ["| | | forms | derivative |", "| --- | --- | --- | --- |", *(row(name) for name in names)]
+
+
+def row(name: str) -> str:
+    function = find(name)
+    declared = OPS.get(getattr(function, "__name__", name))
+    declared = declared if declared is not None and declared.function is function else None
+    text = (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ").replace("|", r"\|")
+    forms = ["method"] * hasattr(nbautograd.Tensor, name) + ["in place"] * hasattr(nbautograd.Tensor, name + "_")
+    if takes_out(function, declared):
+        forms.append("`out=`")
+    return f"| `{name}` | {text} | {', '.join(forms)} | {derivative(declared)} |"
+
+
+def takes_out(function: Any, declared: Declaration | None) -> bool:
+    if declared is not None:
+        return declared.has_out
+    try:
+        return "out" in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def derivative(declared: Declaration | None) -> str:
+    """The formulas of an operation that is declared under this very name; composites have those of their parts."""
+    if declared is None or not declared.formulas:
+        return ""
+    parts = []
+    for name, formula in declared.formulas.items():
+        if len(formula) > 90:
+            parts.append(f"`{name}`: `{formula}`".replace("|", r"\|"))
+        else:
+            parts.append(f"`{name}`: ${latex(marks(formula, G))}$".replace("|", r"\vert "))
+    return "<br>".join(parts)
+
+
+def missing(paths: list[str]) -> list[str]:
+    """The names that are absent, with the reason of each."""
+    if not paths:
+        return []
+    return ["", "| absent | why |", "| --- | --- |", *(f"| `{path}` | {ABSENT.get(path, '')} |" for path in paths)]
+
+
+def unexplained() -> list[str]:
+    """Names that are absent without a reason, and reasons for names that exist."""
+    listed = {(f["below"] + "." if f["below"] else "") + name for f in NAMES["family"] for name in f["names"].split()}
+    absent = {path for path in listed if find(path) is None}
+    return sorted(absent ^ set(ABSENT))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing, fail if something is out of date")
+    check = parser.parse_args().check
+    if trouble := unexplained():
+        print("docs/absent.toml does not fit what is absent:", *trouble, sep="\n  ")
+    text = page()
+    if not check:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    current = PAGE.exists() and PAGE.read_text(encoding="utf-8") == text
+    if not current:
+        print("docs/reference.md is out of date: run python docs/reference.py")
+    return 0 if current and not trouble else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

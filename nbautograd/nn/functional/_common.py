@@ -1,0 +1,82 @@
+"""What several of the functions share: reading their arguments, and saying what is wrong with them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from nbautograd import inplace
+from nbautograd.tensor import Tensor
+
+__all__ = ["check_tensors", "in_place_or_not", "legacy_reduction", "reduced", "tuple_of"]
+
+
+def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[int, ...]:
+    """``n`` ints, given as one for all or as a sequence of one or of ``n``.
+
+    :raises RuntimeError: there are more or fewer, or one is below ``least``.
+    """
+    items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    for item in items:
+        if isinstance(item, (bool, float)) or not hasattr(item, "__index__"):
+            raise TypeError(f"argument '{what}' must be tuple of ints, but found element of type {type(item).__name__}")
+    found = tuple(int(item) for item in items)
+    if len(found) == 1:
+        found = found * n
+    if len(found) != n:
+        raise RuntimeError(f"{what} must be a single int or a tuple of {n} ints, got {value!r}")
+    if least is not None and min(found, default=least) < least:
+        kind = {0: "non-negative", 1: "greater than zero (positive)"}.get(least, f"at least {least}")
+        raise RuntimeError(f"{what} should be {kind}, but got {value!r}")
+    return found
+
+
+def check_tensors(name: str, **arguments: Any) -> None:
+    """Make sure that arguments are tensors.
+
+    :raises TypeError: one is not.
+    """
+    for position, (label, value) in enumerate(arguments.items(), 1):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"{name}(): argument '{label}' (position {position}) must be Tensor, not {type(value).__name__}"
+            )
+
+
+def in_place_or_not(name: str, function: Callable[..., Tensor], write: bool, input: Tensor, *options: Any) -> Tensor:
+    """``function(input, *options)``, written into ``input`` if ``write``."""
+    if write:
+        return inplace.update(input, name + "_", function, options, {})
+    return function(input, *options)
+
+
+def check_reduction(reduction: str) -> None:
+    """Make sure that a reduction is one of the three.
+
+    :raises ValueError: it is not.
+    """
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction: expected 'mean', 'sum' or 'none'")
+
+
+def reduced(losses: Tensor, reduction: str) -> Tensor:
+    """The losses' mean, their sum, or all of them.
+
+    :raises ValueError: another reduction.
+    """
+    check_reduction(reduction)
+    return losses if reduction == "none" else losses.mean() if reduction == "mean" else losses.sum()
+
+
+def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """The reduction that the former arguments ``size_average`` and ``reduce`` ask for, if they are given."""
+    if size_average is None and reduce is None:
+        return reduction
+    found = "none" if reduce is False else "sum" if size_average is False else "mean"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return found

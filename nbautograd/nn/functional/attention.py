@@ -1,0 +1,298 @@
+"""Attention: weighted means of values, the weights being how well keys fit queries."""
+
+from __future__ import annotations
+
+import math
+
+from nbautograd import backend
+from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.nn.functional._common import check_tensors
+from nbautograd.nn.functional.activation import softmax
+from nbautograd.nn.functional.dropout import dropout
+from nbautograd.nn.functional.linear import linear
+from nbautograd.nn.functional.padding import pad
+from nbautograd.ops.joining import cat
+from nbautograd.tensor import Tensor, wrap
+
+__all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """``softmax(scale * query @ key.T + mask) @ value`` (Vaswani et al., "Attention is all you need", 2017).
+
+    A query that may look at nothing gets 0.
+
+    :param query: shape (..., l, e).
+    :param key: shape (..., s, e).
+    :param value: shape (..., s, ev).
+    :param attn_mask: broadcasts to (..., l, s); True where a query may look, or numbers that are added.
+    :param dropout_p: the probability with which weights are dropped, always, not only when training.
+    :param is_causal: query i may look at keys up to i only.
+    :param scale: ``1 / sqrt(e)`` by default.
+    :param enable_gqa: let several heads of ``query`` (dimension -3) share one of ``key`` and ``value``.
+    :returns: shape (..., l, ev).
+    :raises RuntimeError: shapes, dtypes or options do not fit.
+
+    >>> import nbautograd as torch
+    >>> q, k, v = torch.zeros(1, 2), torch.ones(2, 2), torch.tensor([[1.], [3.]])
+    >>> torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    tensor([[2.]])
+    """
+    name = "scaled_dot_product_attention"
+    check_tensors(name, query=query, key=key, value=value)
+    ndims = [t._a.ndim for t in (query, key, value)]
+    if min(ndims) < 2:
+        raise ShapeError(
+            f"{name}(): Expected query, key, and value to all be at least 2 dimensional, but got query.dim: {ndims[0]} "
+            f"key.dim: {ndims[1]} and value.dim: {ndims[2]}"
+        )
+    if not query._a.dtype == key._a.dtype == value._a.dtype:
+        raise DtypeError(
+            f"{name}(): Expected query, key, and value to have the same dtype, but got {query.dtype!r}, {key.dtype!r} "
+            f"and {value.dtype!r}"
+        )
+    if attn_mask is not None and is_causal:
+        raise RuntimeError(f"{name}(): Explicit attn_mask should not be set when is_causal=True")
+    if not 0 <= dropout_p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
+    if enable_gqa:
+        key, value = (_repeated(name, query, t) for t in (key, value))
+    factor = 1 / math.sqrt(query._a.shape[-1]) if scale is None else scale
+    # The root of the factor on either side, so that neither grows too large.
+    root = math.sqrt(abs(factor))
+    scores = (query * (root if factor >= 0 else -root)) @ (key * root).transpose(-2, -1)
+    allowed = None
+    if is_causal:
+        module, (rows, columns) = backend.module(query.device), scores._a.shape[-2:]
+        allowed = wrap(module.arange(columns) <= module.arange(rows)[:, None])
+    elif attn_mask is not None:
+        check_tensors(name, attn_mask=attn_mask)
+        if attn_mask._a.dtype.kind == "b":
+            allowed = attn_mask
+        elif attn_mask._a.dtype == query._a.dtype or attn_mask._a.dtype.kind == "f":
+            scores = scores + attn_mask
+        else:
+            raise DtypeError(
+                f"{name}(): Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+                f"{attn_mask.dtype!r} and query {query.dtype!r}"
+            )
+    weights = softmax(scores if allowed is None else scores.where(allowed, -math.inf), -1)
+    if allowed is not None or attn_mask is not None:  # rows in which everything is -inf give nan: nothing to look at
+        nothing = scores.detach() == -math.inf if allowed is None else ~allowed
+        weights = weights.masked_fill(nothing.all(-1, True), 0)
+    return dropout(weights, dropout_p) @ value if dropout_p else weights @ value
+
+
+def _repeated(name: str, query: Tensor, shared: Tensor) -> Tensor:
+    """Heads of keys or values, each repeated for as many heads of queries."""
+    heads, have = query._a.shape[-3], shared._a.shape[-3]
+    if have == 0 or heads % have:
+        raise RuntimeError(
+            f"{name}(): Number of heads in key and value must divide the number of heads in query, {have} and {heads}"
+        )
+    shape = shared._a.shape
+    wide = shared.unsqueeze(-3).expand(*shape[:-2], heads // have, *shape[-2:])
+    return wide.reshape(*shape[:-3], heads, *shape[-2:])
+
+
+def _as_scores(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
+    """A mask as numbers to add: -inf where a bool one is True."""
+    if mask is None or mask._a.dtype.kind == "f":
+        return mask
+    if mask._a.dtype.kind != "b":
+        raise AssertionError(f"only bool and floating types of {name} are supported, got {mask.dtype!r}")
+    zeros = mask.to(like.dtype) * 0
+    return zeros.masked_fill(mask, -math.inf)
+
+
+def _projected(
+    query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor, ...], biases: tuple[Tensor | None, ...]
+) -> tuple[Tensor, ...]:
+    return tuple(linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention of several heads, with the linear maps before and after it (Vaswani et al., 2017).
+
+    :param query: shape (l, n, e), or (l, e) for no batch; so ``key`` and ``value`` with s for l.
+    :param in_proj_weight: shape (3 e, e): the maps of query, key and value; ``use_separate_proj_weight`` takes them
+        from ``q_proj_weight``, ``k_proj_weight`` and ``v_proj_weight`` instead.
+    :param bias_k: one more key, shape (1, 1, e); so ``bias_v``.
+    :param add_zero_attn: one more key and value of zeros.
+    :param key_padding_mask: shape (n, s); True, or -inf, for keys that nobody looks at.
+    :param need_weights: return the weights, too.
+    :param attn_mask: shape (l, s) or (n heads, l, s); True where one may not look, or numbers that are added.
+    :param static_k: projected keys, shape (n heads, s, e / heads), instead of those of ``key``; so ``static_v``.
+    :param average_attn_weights: return the mean of the weights over the heads.
+    :param is_causal: a hint that ``attn_mask`` is the causal mask, which must be given.
+    :returns: the result, shape (l, n, e), and the weights, shape (n, l, s), or None.
+    :raises AssertionError: sizes do not fit.
+    :raises RuntimeError: masks do not fit.
+
+    >>> import nbautograd as torch
+    >>> x, w = torch.ones(2, 1, 4), torch.eye(4)
+    >>> y, p = torch.nn.functional.multi_head_attention_forward(
+    ...     x, x, x, 4, 2, torch.cat([w, w, w]), None, None, None, False, 0.0, w, None)
+    >>> y.shape, p.shape
+    (torch.Size([2, 1, 4]), torch.Size([1, 2, 2]))
+    """
+    name = "multi_head_attention_forward"
+    check_tensors(name, query=query, key=key, value=value)
+    batched = query._a.ndim == 3
+    _check_heads(query, key, value, key_padding_mask, attn_mask, embed_dim_to_check, num_heads)
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    if not batched:
+        query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    (length, batch, size), sources = query._a.shape, key._a.shape[0]
+    head = size // num_heads
+    padding = _as_scores(key_padding_mask, "key_padding_mask", query)
+    mask = _as_scores(attn_mask, "attn_mask", query)
+
+    if use_separate_proj_weight:
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+        for label, w in zip(("q", "k", "v"), weights, strict=True):
+            if w is None:
+                raise AssertionError(f"use_separate_proj_weight is True but {label}_proj_weight is None")
+    elif in_proj_weight is None:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+    else:
+        weights = in_proj_weight.chunk(3)
+    biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
+    q, k, v = _projected(query, key, value, weights, biases)
+
+    if mask is not None:
+        expected = (length, sources) if mask._a.ndim == 2 else (batch * num_heads, length, sources)
+        if mask._a.ndim not in (2, 3):
+            raise RuntimeError(f"attn_mask's dimension {mask._a.ndim} is not supported: expected 2 or 3")
+        if mask._a.shape != expected:
+            raise RuntimeError(
+                f"The shape of the {mask._a.ndim}D attn_mask is {list(mask._a.shape)}, but should be {list(expected)}."
+            )
+        mask = mask.unsqueeze(0) if mask._a.ndim == 2 else mask
+
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v must be given together: one is set but the other is None")
+    if bias_k is not None and bias_v is not None:
+        if static_k is not None or static_v is not None:
+            raise AssertionError("bias cannot be added to static key or value.")
+        k, v = cat([k, bias_k.repeat(1, batch, 1)]), cat([v, bias_v.repeat(1, batch, 1)])
+        mask, padding = _one_more(mask), _one_more(padding)
+
+    def heads(x: Tensor) -> Tensor:
+        return x.contiguous().view(x._a.shape[0], batch * num_heads, head).transpose(0, 1)
+
+    q = heads(q)
+    k = heads(k) if static_k is None else _static("static_k", static_k, batch * num_heads, head)
+    v = heads(v) if static_v is None else _static("static_v", static_v, batch * num_heads, head)
+    if add_zero_attn:
+        k, v = pad(k, (0, 0, 0, 1)), pad(v, (0, 0, 0, 1))
+        mask, padding = _one_more(mask), _one_more(padding)
+    sources = k._a.shape[1]
+    if padding is not None:
+        wide = padding.view(batch, 1, 1, sources).expand(-1, num_heads, -1, -1)
+        wide = wide.reshape(batch * num_heads, 1, sources)
+        mask = wide if mask is None else mask + wide
+
+    drop = dropout_p if training else 0.0
+    if not need_weights:
+        if mask is not None:
+            mask = mask.unsqueeze(0) if mask._a.shape[0] == 1 else mask.view(batch, num_heads, -1, sources)
+        parts = (t.reshape(batch, num_heads, -1, head) for t in (q, k, v))
+        found = scaled_dot_product_attention(*parts, mask, drop)
+        found = found.permute(2, 0, 1, 3).reshape(length * batch, size)
+        result = linear(found, out_proj_weight, out_proj_bias).view(length, batch, -1)
+        return (result if batched else result.squeeze(1)), None
+
+    scores = (q * math.sqrt(1.0 / head)).bmm(k.transpose(-2, -1))
+    shares = softmax(scores if mask is None else scores + mask, -1)
+    if drop > 0:
+        shares = dropout(shares, drop)
+    found = shares.bmm(v).transpose(0, 1).reshape(length * batch, size)
+    result = linear(found, out_proj_weight, out_proj_bias).view(length, batch, -1)
+    shares = shares.view(batch, num_heads, length, sources)
+    if average_attn_weights:
+        shares = shares.mean(1)
+    return (result, shares) if batched else (result.squeeze(1), shares.squeeze(0))
+
+
+def _one_more(mask: Tensor | None) -> Tensor | None:
+    """A mask with room for one more key."""
+    return None if mask is None else pad(mask, (0, 1))
+
+
+def _static(name: str, given: Tensor, heads: int, size: int) -> Tensor:
+    if given._a.shape[0] != heads or given._a.shape[2] != size:
+        raise AssertionError(f"expecting {name} of shape ({heads}, any, {size}), but got {list(given._a.shape)}")
+    return given
+
+
+def _check_heads(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    key_padding_mask: Tensor | None,
+    attn_mask: Tensor | None,
+    size: int,
+    num_heads: int,
+) -> None:
+    """Make sure that shapes fit before anything is computed."""
+    ndim = query._a.ndim
+    if ndim not in (2, 3):
+        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {ndim}-D query tensor")
+    for label, t in (("key", key), ("value", value)):
+        if t._a.ndim != ndim:
+            raise AssertionError(f"For {ndim}-D query, expected {label} to be {ndim}-D but found {t._a.ndim}-D")
+    if key_padding_mask is not None and key_padding_mask._a.ndim != ndim - 1:
+        raise AssertionError(
+            f"For {ndim}-D query, expected key_padding_mask to be None or {ndim - 1}-D but found "
+            f"{key_padding_mask._a.ndim}-D tensor instead"
+        )
+    if attn_mask is not None and attn_mask._a.ndim not in (2, 3):
+        raise AssertionError(
+            f"expected attn_mask to be None, 2-D or 3-D but found {attn_mask._a.ndim}-D tensor instead"
+        )
+    if query._a.shape[-1] != size:
+        raise AssertionError(f"was expecting embedding dimension of {size}, but got {query._a.shape[-1]}")
+    if size % num_heads:
+        raise AssertionError(f"embed_dim {size} not divisible by num_heads {num_heads}")
+    if key._a.shape[:-1] != value._a.shape[:-1]:
+        raise AssertionError(
+            f"key's sequence and batch dims {list(key._a.shape[:-1])} do not match value's {list(value._a.shape[:-1])}"
+        )

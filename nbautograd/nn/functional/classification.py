@@ -1,0 +1,421 @@
+"""Losses of classifiers: what the right classes, given as indices, cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd import backend
+from nbautograd.declare import op
+from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.nn.functional._common import check_reduction, check_tensors, legacy_reduction, reduced
+from nbautograd.nn.functional.activation import log_softmax, logsigmoid
+from nbautograd.nn.functional.loss import aggregate, each, floating_only  # noqa: F401 - formulas name each
+from nbautograd.ops.comparison import where
+from nbautograd.ops.kernels import total, zeros_of
+from nbautograd.ops.reduction import sum_over
+from nbautograd.ops.shape import unsqueeze
+from nbautograd.ops.twofold import twofold
+from nbautograd.tensor import Tensor
+
+__all__ = [
+    "cross_entropy",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+]
+
+
+# -- negative log likelihood -----------------------------------------------------------------------------------------
+
+
+def _chosen(shape: tuple[int, ...], target: Any, weight: Any, ignored: int, kind: Any) -> tuple[Any, Any]:
+    """The index of each target's class, shaped to look along dimension 1, and its weight: 0 where it is ignored."""
+    counts = target != ignored
+    index = np.where(counts, target, 0).astype(np.int64)
+    classes = shape[1] if len(shape) > 1 else shape[0]
+    if index.size and (int(index.min()) < 0 or int(index.max()) >= classes):
+        wrong = int(index.min()) if int(index.min()) < 0 else int(index.max())
+        raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes")
+    weights = counts.astype(kind) if weight is None else np.where(counts, np.take(weight, index), 0).astype(kind)
+    return index, weights
+
+
+def _nll(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
+    index, weights = _chosen(input.shape, target, weight, ignore_index, input.dtype)
+    if input.ndim == 1:
+        picked = input[index]
+    else:
+        picked = np.take_along_axis(input, np.expand_dims(index, 1), 1).reshape(index.shape)
+    losses = np.where(weights == 0, weights, -picked * weights)
+    if reduction == "none":
+        return losses
+    return total(losses) / total(weights) if reduction == "mean" else total(losses)
+
+
+def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
+    """Minus the elements at ``target`` along dimension 1, weighted and reduced."""
+    return _nll(input, target, weight, reduction, ignore_index)
+
+
+_BACK = "nll_back(g, input.shape, target, weight, reduction, ignore_index)"
+_nll_of_rows = op(node="NllLossBackward0", symbol="nll", method=False, input=_BACK, name="nll_rows")(_nll_loss)
+_nll_of_images = op(node="NllLoss2DBackward0", symbol="nll", method=False, input=_BACK, name="nll_images")(_nll_loss)
+
+
+@op(
+    node="NllLossBackwardBackward0",
+    symbol="nll",
+    method=False,
+    input="nll_rows(g, target, weight, reduction, ignore_index)",
+)
+def nll_back(
+    input: Tensor, shape: Any, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int
+) -> Tensor:
+    """The transpose of the loss, which is linear: the gradient of every element of ``shape``."""
+    index, weights = _chosen(shape, target, weight, ignore_index, input.dtype)
+    values = weights * -(input / total(weights) if reduction == "mean" else input)
+    found = np.zeros_like(input, shape=shape)
+    if len(shape) == 1:
+        found[index] = values
+    else:
+        np.put_along_axis(found, np.expand_dims(index, 1), np.expand_dims(values, 1), 1)
+    return found
+
+
+def _check_target(name: str, input: Tensor, target: Tensor) -> None:
+    a, t = input._a, target._a
+    if not a.ndim:
+        raise ValueError(f"{name}(): Expected 1 or more dimensions (got 0)")
+    first = a.shape[0] if a.ndim > 1 else 1
+    if a.ndim > 1 and (t.shape[0] if t.ndim else 0) != first:
+        raise ValueError(
+            f"Expected input batch_size ({first}) to match target batch_size ({t.shape[0] if t.ndim else 0})."
+        )
+    expected = (first, *a.shape[2:]) if a.ndim > 1 else ()
+    if t.shape != expected and not (a.ndim == 1 and t.shape == (1,)):
+        raise ShapeError(f"{name}(): Expected target size {list(expected)}, got {list(t.shape)}")
+    if t.dtype not in (np.int64, np.uint8):
+        raise DtypeError(f"{name}(): expected target dtype to be Long or Byte, but got {target.dtype!r}")
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log probability of the right class.
+
+    :param input: logarithms of probabilities, shape (n, c), (n, c, ...) or (c,).
+    :param target: the index of the right class, shape (n,), (n, ...) or (); int64.
+    :param weight: a factor for each class, shape (c,); the mean is over the weights.
+    :param ignore_index: a target that costs nothing and is not counted.
+    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+    :raises IndexError: a target is no class.
+    :raises ValueError: the batch sizes differ, or another reduction.
+    :raises RuntimeError: the shapes or dtypes do not fit.
+
+    >>> import nbautograd as torch
+    >>> log_p = torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
+    >>> torch.nn.functional.nll_loss(log_p, torch.tensor([1, 0]), reduction="none")
+    tensor([0.2877, 0.6931])
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    check_tensors("nll_loss", input=input, target=target)
+    check_reduction(reduction)
+    _check_target("nll_loss", input, target)
+    floating_only("nll_loss", input)
+    _check_weight("nll_loss", input, weight)
+    function = _nll_of_rows if input._a.ndim < 3 else _nll_of_images
+    if input._a.ndim == 1 and target._a.ndim == 1:
+        target = target[0]
+    return function(input, target, weight, reduction, ignore_index)
+
+
+def _check_weight(name: str, input: Tensor, weight: Tensor | None) -> None:
+    classes = input._a.shape[1 if input._a.ndim > 1 else 0]
+    if weight is None:
+        return
+    if weight._a.shape != (classes,):
+        raise RuntimeError(
+            f"{name}(): weight tensor should be defined either for all {classes} classes or no classes but got weight "
+            f"tensor of shape: {list(weight._a.shape)}"
+        )
+    if weight._a.dtype != input._a.dtype:
+        raise DtypeError(f"{name}(): expected scalar type of weight to be {input.dtype!r} but found {weight.dtype!r}")
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Minus the log probability of the right class, from scores of any size: ``nll_loss(log_softmax(input))``.
+
+    :param input: shape (n, c), (n, c, ...) or (c,).
+    :param target: indices of classes, shape (n,), (n, ...) or (); or probabilities, shape as ``input``.
+    :param weight: a factor for each class, shape (c,).
+    :param ignore_index: a target that costs nothing and is not counted.
+    :param label_smoothing: this much of the probability is spread evenly over all classes.
+    :param reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+    :raises RuntimeError: the shapes, dtypes or options do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.cross_entropy(torch.tensor([[0., 0.]]), torch.tensor([1]))
+    tensor(0.6931)
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    check_tensors("cross_entropy", input=input, target=target)
+    check_reduction(reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    classes_dim = 1 if input._a.ndim > 1 else 0
+    if not input._a.ndim:
+        raise ValueError("cross_entropy(): Expected 1 or more dimensions (got 0)")
+    if target._a.dtype.kind == "f" and input._a.shape == target._a.shape:
+        if ignore_index >= 0:
+            raise RuntimeError(f"ignore_index is not supported for floating point target, got {ignore_index}")
+        _check_weight("cross_entropy", input, weight)
+        return _of_probabilities(input, target, weight, reduction, label_smoothing, classes_dim)
+    if input._a.ndim > 1:
+        _check_target("cross_entropy", input, target)
+    scores = log_softmax(input, classes_dim)
+    loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
+    if not label_smoothing:
+        return loss
+    spread = _spread_evenly(scores, target, weight, reduction, ignore_index, classes_dim)
+    return loss * (1 - label_smoothing) + spread * (label_smoothing / input._a.shape[classes_dim])
+
+
+def _of_probabilities(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, label_smoothing: float, d: int
+) -> Tensor:
+    """The cross entropy with distributions as targets."""
+    classes = input._a.shape[d]
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / classes
+    terms = log_softmax(input, d) * target
+    if weight is not None:
+        terms = terms * weight.reshape((-1,) + (1,) * (input._a.ndim - d - 1))
+    if reduction == "none":
+        return -terms.sum(d)
+    count = input._a.size // classes if classes else 0
+    if reduction == "sum":
+        return -terms.sum()
+    return -terms.sum() / count if count else -terms.sum() * float("nan")
+
+
+def _spread_evenly(
+    scores: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int, d: int
+) -> Tensor:
+    """The part of the loss that counts all classes alike."""
+    terms = scores if weight is None else scores * weight.reshape((-1,) + (1,) * (scores._a.ndim - d - 1))
+    ignored = target == ignore_index
+    losses = -terms.sum(d).masked_fill(ignored.reshape(losses_shape(scores, d)), 0)
+    if reduction != "mean":
+        return losses if reduction == "none" else losses.sum()
+    if weight is None:
+        return losses.sum() / (~ignored).sum()
+    _, weights = _chosen(scores._a.shape, target._a, weight._a, ignore_index, scores._a.dtype)
+    return losses.sum() / float(total(weights))
+
+
+def losses_shape(scores: Tensor, d: int) -> tuple[int, ...]:
+    """The shape without the dimension of the classes."""
+    return (*scores._a.shape[:d], *scores._a.shape[d + 1 :])
+
+
+# -- margins ---------------------------------------------------------------------------------------------------------
+
+
+@op(method=False)
+def is_class(target: Tensor, like: Tensor) -> Tensor:
+    """One-hot rows of the dtype of ``like``, shape (n, c)."""
+    classes = backend.module(backend.device_of(like)).arange(like.shape[-1])
+    return (target.reshape((-1, 1)) == classes).astype(like.dtype)
+
+
+@twofold
+def multi_margin_slope(x: Any, target: Any, p: int, margin: float, weight: Any) -> Any:
+    """The derivative of each row's loss by its elements."""
+    hot = is_class(target, x)
+    gap = (x - sum_over(x * hot, -1, True) + margin) * (1 - hot)
+    slope = where(gap > 0, gap * 2 if p == 2 else zeros_of(gap) + 1, zeros_of(gap)) / x.shape[-1]
+    if weight is not None:
+        slope = slope * sum_over(hot * weight, -1, True)
+    return slope - hot * sum_over(slope, -1, True)
+
+
+@op(
+    node="MultiMarginLossBackward0",
+    symbol="multi margin",
+    method=False,
+    input="multi_margin_slope(input, target, p, margin, weight) * unsqueeze(each(g, target.shape, reduction), -1)",
+)
+def _multi_margin(
+    input: Tensor, target: Tensor, p: int, margin: float, weight: Tensor | None, reduction: str
+) -> Tensor:
+    """The losses of rows (n, c), reduced."""
+    hot = is_class.__wrapped__(target, input)
+    gap = np.maximum((input - total(input * hot, (1,), True) + margin) * (1 - hot), 0)
+    losses = total(gap * gap if p == 2 else gap, (1,)) / input.shape[1]
+    return aggregate(losses if weight is None else losses * total(hot * weight, (1,)), reduction)
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over the classes of ``max(0, margin - input[right] + input[other]) ** p``.
+
+    :param input: shape (n, c), or (c,).
+    :param target: the index of the right class, shape (n,), or ().
+    :param p: 1 or 2.
+    :param weight: a factor for each class, shape (c,).
+    :raises ValueError: another ``p`` or reduction.
+    :raises RuntimeError: the shapes do not fit, or a target is no class.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.multi_margin_loss(torch.tensor([[0.5, 0.25]]), torch.tensor([0]))
+    tensor(0.3750)
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    check_tensors("multi_margin_loss", input=input, target=target)
+    if p not in (1, 2):
+        raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
+    check_reduction(reduction)
+    if weight is not None and weight._a.ndim != 1:
+        raise ValueError(f"weight must be one-dimensional, got shape {list(weight._a.shape)}")
+    shape, flat = input._a.shape, input._a.ndim < 2
+    if input._a.ndim > 2 or 0 in shape[1:] or (flat and input._a.size == 0):
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
+        )
+    rows = 1 if flat else shape[0]
+    if target._a.ndim > 1 or target._a.size != rows:
+        raise RuntimeError(f"inconsistent target size, expected {rows} but got {list(target._a.shape)}")
+    if target._a.dtype != np.int64:
+        raise DtypeError(f"multi_margin_loss(): expected target dtype to be Long, but got {target.dtype!r}")
+    floating_only("multi_margin_loss", input)
+    classes = shape[-1] if shape else 1
+    if weight is not None and weight._a.size != classes:
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight._a.shape)}")
+    if rows and (int(target._a.min()) < 0 or int(target._a.max()) >= classes):
+        raise RuntimeError(f"multi_margin_loss(): target out of range: there are {classes} classes")
+    if not flat:
+        return _multi_margin(input, target, p, margin, weight, reduction)
+    found = _multi_margin(input.reshape(1, -1), target.reshape(1), p, margin, weight, reduction)
+    return found.reshape(target._a.shape) if reduction == "none" else found
+
+
+@op(method=False)
+def label_counts(target: Tensor, like: Tensor) -> Tensor:
+    """How often each class occurs in rows of labels, up to the first negative one; in the dtype of ``like``."""
+    valid = np.cumsum(target < 0, -1) == 0
+    classes = backend.module(backend.device_of(like)).arange(like.shape[-1])
+    return ((target[..., None] == classes) & valid[..., None]).sum(-2).astype(like.dtype)
+
+
+@twofold
+def multilabel_slope(x: Any, target: Any) -> Any:
+    """The derivative of each row's loss by its elements."""
+    counts = label_counts(target, x)
+    gap = 1 - unsqueeze(x, -1) + unsqueeze(x, -2)
+    pairs = unsqueeze(counts, -1) * unsqueeze(where(counts == 0, zeros_of(counts) + 1, zeros_of(counts)), -2)
+    pairs = where(gap > 0, pairs, zeros_of(pairs)) / x.shape[-1]
+    return sum_over(pairs, -2, False) - sum_over(pairs, -1, False)
+
+
+@op(
+    node="MultilabelMarginLossBackward0",
+    symbol="multilabel margin",
+    method=False,
+    input="multilabel_slope(input, target) * unsqueeze(each(g, target.shape[:-1], reduction), -1)",
+)
+def _multilabel_margin(input: Tensor, target: Tensor, reduction: str) -> Tensor:
+    """The losses of rows (n, c) or (c,), reduced."""
+    counts = label_counts.__wrapped__(target, input)
+    gap = np.maximum(1 - input[..., :, None] + input[..., None, :], 0)
+    pairs = counts[..., :, None] * (counts == 0)[..., None, :]
+    return aggregate((gap * pairs).sum(-1).sum(-1) / input.shape[-1], reduction)
+
+
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The sum over right classes i and wrong classes j of ``max(0, 1 - (input[i] - input[j]))``, over their number.
+
+    :param input: shape (n, c), or (c,).
+    :param target: the indices of the right classes, then -1; shape as ``input``.
+    :raises RuntimeError: the shapes differ, or a target is no class.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([0.5, 0.25]), torch.tensor([0, -1]))
+    tensor(0.3750)
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    check_tensors("multilabel_margin_loss", input=input, target=target)
+    check_reduction(reduction)
+    shape = input._a.shape
+    if len(shape) > 2 or 0 in shape[1:]:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
+        )
+    if target._a.shape != shape:
+        raise RuntimeError(f"inconsistent target size: {list(target._a.shape)} for input of size: {list(shape)}")
+    if target._a.dtype != np.int64:
+        raise DtypeError(f"multilabel_margin_loss(): expected target dtype to be Long, but got {target.dtype!r}")
+    floating_only("multilabel_margin_loss", input)
+    classes = shape[-1] if shape else 1
+    if target._a.size and (int(target._a.min()) < -1 or int(target._a.max()) >= classes):
+        raise RuntimeError(f"multilabel_margin_loss(): target is out of range: there are {classes} classes")
+    if not shape:
+        return _multilabel_margin(input.reshape(1), target.reshape(1), reduction)
+    return _multilabel_margin(input, target, reduction)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Binary cross entropies of logits, averaged over the last dimension.
+
+    :param target: 1 for classes that are right, 0 for others; shape as ``input``.
+    :param weight: a factor for each class.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.multilabel_soft_margin_loss(torch.tensor([[0., 0.]]), torch.tensor([[1., 0.]]))
+    tensor(0.6931)
+    """
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    check_tensors("multilabel_soft_margin_loss", input=input, target=target)
+    check_reduction(reduction)
+    losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        losses = losses * weight
+    return reduced(losses.sum(-1) / losses._a.shape[-1], reduction)

@@ -1,0 +1,403 @@
+"""Convolutions and their transposes over one, two and three dimensions; windows as columns."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.nn.functional._common import check_tensors, tuple_of
+from nbautograd.nn.functional.padding import pad
+from nbautograd.ops import conv
+from nbautograd.tensor import Tensor
+
+__all__ = [
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "fold",
+    "unfold",
+]
+
+Ints = int | tuple[int, ...]
+
+
+def _options(name: str, n: int, stride: Ints, dilation: Ints) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    step, spread = tuple_of(stride, n, "stride"), tuple_of(dilation, n, "dilation", 1)
+    if min(step) < 1:
+        raise RuntimeError(f"{name}(): non-positive stride is not supported, got {stride!r}")
+    return step, spread
+
+
+def _padding(name: str, n: int, padding: Ints) -> tuple[int, ...]:
+    around = tuple_of(padding, n, "padding")
+    if min(around) < 0:
+        raise RuntimeError(f"{name}(): negative padding is not supported, got {padding!r}")
+    return around
+
+
+def _check(
+    name: str, n: int, input: Tensor, weight: Tensor, bias: Tensor | None, groups: int, transposed: bool
+) -> None:
+    """Make sure that the tensors fit each other."""
+    check_tensors(name, input=input, weight=weight)
+    if weight._a.ndim != n + 2:
+        raise ShapeError(
+            f"{name}(): expected a {n + 2}D weight ({'in, out' if transposed else 'out, in'} / groups, "
+            f"{n} sizes of the kernel), got shape {list(weight._a.shape)}"
+        )
+    if input._a.ndim not in (n + 1, n + 2):
+        raise ShapeError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input._a.shape)}"
+        )
+    if groups <= 0:
+        raise RuntimeError(f"{name}(): non-positive groups is not supported, got {groups}")
+    first, second = weight._a.shape[:2]
+    if first % groups or first < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0 and divisible by it, but "
+            f"got weight of size {list(weight._a.shape)} instead"
+        )
+    channels = first if transposed else second * groups
+    if input._a.shape[-n - 1] != channels:
+        raise ShapeError(
+            f"Given groups={groups}, weight of size {list(weight._a.shape)}, expected input{list(input._a.shape)} to "
+            f"have {channels} channels, but got {input._a.shape[-n - 1]} channels instead"
+        )
+    out = second * groups if transposed else first
+    if bias is not None:
+        check_tensors(name, bias=bias)
+        if bias._a.shape != (out,):
+            raise ShapeError(
+                f"Given weight of size {list(weight._a.shape)}, expected bias to be 1-dimensional with {out} elements, "
+                f"but got bias of size {list(bias._a.shape)} instead"
+            )
+    for x in (weight, bias):
+        if x is not None and x._a.dtype != input._a.dtype:
+            raise DtypeError(
+                f"{name}(): input and weight and bias must have the same dtype (expected scalar type that of the "
+                f"input), but found {input.dtype!r} and {x.dtype!r}"
+            )
+
+
+def _convolution(
+    name: str,
+    n: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Ints,
+    padding: Ints | str,
+    dilation: Ints,
+    groups: int,
+) -> Tensor:
+    _check(name, n, input, weight, bias, groups, False)
+    step, spread = _options(name, n, stride, dilation)
+    kernel = weight._a.shape[2:]
+    if isinstance(padding, str):
+        around, input = _named_padding(name, padding, input, kernel, step, spread)
+    else:
+        around = _padding(name, n, padding)
+    size = tuple(k + 2 * p for k, p in zip(input._a.shape[-n:], around, strict=True))
+    reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, spread, strict=True))
+    if any(r > k for r, k in zip(reach, size, strict=True)):
+        raise ShapeError(
+            f"Calculated padded input size per channel: ({_times(size)}). Kernel size: ({_times(reach)}). Kernel size "
+            "can't be greater than actual input size"
+        )
+    out = conv.output_size(input._a.shape[-n:], kernel, step, around, spread)
+    if input._a.ndim == n + 2:
+        return conv.convolution(input, weight, bias, out, step, around, spread, groups)
+    return conv.convolution(input.unsqueeze(0), weight, bias, out, step, around, spread, groups).squeeze(0)
+
+
+def _times(size: tuple[int, ...]) -> str:
+    return " x ".join(map(str, size))
+
+
+def _named_padding(
+    name: str, padding: str, input: Tensor, kernel: Any, stride: Any, dilation: Any
+) -> tuple[tuple[int, ...], Tensor]:
+    """The padding that a name stands for, and the input padded on one side where it is uneven."""
+    if padding == "valid":
+        return (0,) * len(kernel), input
+    if padding != "same":
+        raise RuntimeError(f"{name}(): Invalid padding string: '{padding}', expected 'valid' or 'same'")
+    if any(s != 1 for s in stride):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+    if any(total % 2 for total in totals):
+        warnings.warn(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+            "input be created",
+            UserWarning,
+            stacklevel=4,
+        )
+        sides: list[int] = []
+        for total in reversed(totals):
+            sides += (0, total % 2)
+        input = pad(input, sides)
+    return tuple(total // 2 for total in totals), input
+
+
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution (cross-correlation) over one dimension; see :func:`conv2d`.
+
+    :param input: shape (n, c, l), or (c, l).
+    :param weight: shape (o, c / groups, k).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.conv1d(torch.tensor([[1., 2., 4.]]), torch.tensor([[[-1., 1.]]]))
+    tensor([[1., 2.]])
+    """
+    return _convolution("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution (cross-correlation) over two dimensions.
+
+    :param input: shape (n, c, h, w), or (c, h, w).
+    :param weight: shape (o, c / groups, kh, kw).
+    :param bias: shape (o,).
+    :param padding: zeros on both sides, ``"valid"`` (none) or ``"same"`` (as many as keep the size, for stride 1).
+    :returns: shape (n, o, oh, ow) with oh = (h + 2 padding - dilation (kh - 1) - 1) // stride + 1.
+    :raises RuntimeError: shapes, dtypes or options do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 2, 2))
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
+    """
+    return _convolution("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Convolution (cross-correlation) over three dimensions; see :func:`conv2d`.
+
+    :param input: shape (n, c, d, h, w), or (c, d, h, w).
+    :param weight: shape (o, c / groups, kd, kh, kw).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.conv3d(torch.ones(1, 1, 3, 3, 3), torch.ones(1, 1, 3, 3, 2))
+    tensor([[[[[18., 18.]]]]])
+    """
+    return _convolution("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+
+
+def _transpose(
+    name: str,
+    n: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Ints,
+    padding: Ints,
+    output_padding: Ints,
+    groups: int,
+    dilation: Ints,
+) -> Tensor:
+    _check(name, n, input, weight, bias, groups, True)
+    step, spread = _options(name, n, stride, dilation)
+    around, extra = _padding(name, n, padding), tuple_of(output_padding, n, "output_padding")
+    if min(extra) < 0:
+        raise RuntimeError(f"{name}(): negative output_padding is not supported, got {output_padding!r}")
+    if any(e >= max(s, d) for e, s, d in zip(extra, step, spread, strict=True)):
+        raise RuntimeError(
+            f"output padding must be smaller than either stride or dilation, but got output_padding {extra}, stride "
+            f"{step} and dilation {spread}"
+        )
+    x = input if input._a.ndim == n + 2 else input.unsqueeze(0)
+    options = zip(x._a.shape[2:], step, around, spread, weight._a.shape[2:], extra, strict=True)
+    size = tuple((m - 1) * s - 2 * p + d * (k - 1) + e + 1 for m, s, p, d, k, e in options)
+    if min(size) <= 0:
+        raise ShapeError(
+            f"Given input size per channel: ({_times(x._a.shape[2:])}). Calculated output size per channel: "
+            f"({_times(size)}). Output size is too small"
+        )
+    shape = (x._a.shape[0], weight._a.shape[1] * groups, *size)
+    result = conv.conv_input(x, weight, bias, shape, step, around, spread, groups)
+    return result if x is input else result.squeeze(0)
+
+
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    groups: int = 1,
+    dilation: Ints = 1,
+) -> Tensor:
+    """The transpose of :func:`conv1d`; see :func:`conv_transpose2d`.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.conv_transpose1d(torch.tensor([[1., 2.]]), torch.tensor([[[-1., 1.]]]))
+    tensor([[-1., -1.,  2.]])
+    """
+    return _transpose("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    groups: int = 1,
+    dilation: Ints = 1,
+) -> Tensor:
+    """The transpose of :func:`conv2d`: what its gradient with respect to its input is.
+
+    :param input: shape (n, c, h, w), or (c, h, w).
+    :param weight: shape (c, o / groups, kh, kw).
+    :param bias: shape (o,).
+    :param output_padding: how many of the sizes that :func:`conv2d` maps to the input's to add to the smallest one.
+    :returns: shape (n, o, oh, ow) with oh = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
+    :raises RuntimeError: shapes, dtypes or options do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
+    return _transpose("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    groups: int = 1,
+    dilation: Ints = 1,
+) -> Tensor:
+    """The transpose of :func:`conv3d`; see :func:`conv_transpose2d`.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2))
+    tensor([[[[[1., 2., 1.]]]]])
+    """
+    return _transpose("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+# -- windows as columns ----------------------------------------------------------------------------------------------
+
+
+def _window_options(
+    kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    kernel, spread = tuple_of(kernel_size, 2, "kernel_size", 1), tuple_of(dilation, 2, "dilation", 1)
+    return kernel, spread, tuple_of(padding, 2, "padding", 0), tuple_of(stride, 2, "stride", 1)
+
+
+def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> Tensor:
+    """The windows of an image as columns (im2col).
+
+    :param input: shape (n, c, h, w), or (c, h, w).
+    :returns: shape (n, c kh kw, windows).
+    :raises RuntimeError: shapes or options do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.unfold(torch.arange(6.).reshape(1, 1, 2, 3), 2)
+    tensor([[[0., 1.],
+             [1., 2.],
+             [3., 4.],
+             [4., 5.]]])
+    """
+    check_tensors("unfold", input=input)
+    kernel, spread, around, step = _window_options(kernel_size, dilation, padding, stride)
+    shape = input._a.shape
+    if len(shape) not in (3, 4) or 0 in shape[-3:]:
+        raise ShapeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
+            f"but got: {list(shape)}"
+        )
+    blocks = conv.output_size(shape[-2:], kernel, step, around, spread)
+    if min(blocks) < 1:
+        raise ShapeError(
+            f"Given input with spatial size {shape[-2:]}, kernel_size={kernel}, dilation={spread}, padding={around}, "
+            f"calculated shape of the array of sliding blocks as {blocks}, but its components must be at least one."
+        )
+    if len(shape) == 4:
+        return conv.im2col(input, kernel, step, around, spread)
+    return conv.im2col(input.unsqueeze(0), kernel, step, around, spread).squeeze(0)
+
+
+def fold(
+    input: Tensor,
+    output_size: Ints,
+    kernel_size: Ints,
+    dilation: Ints = 1,
+    padding: Ints = 0,
+    stride: Ints = 1,
+) -> Tensor:
+    """Columns added up to an image, overlapping ones too (col2im): the transpose of :func:`unfold`.
+
+    :param input: shape (n, c kh kw, windows), or (c kh kw, windows).
+    :param output_size: (h, w).
+    :returns: shape (n, c, h, w).
+    :raises RuntimeError: shapes or options do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.fold(torch.ones(1, 4, 2), (2, 3), 2)
+    tensor([[[[1., 2., 1.],
+              [1., 2., 1.]]]])
+    """
+    check_tensors("fold", input=input)
+    size = tuple_of(output_size, 2, "output_size", 1)
+    kernel, spread, around, step = _window_options(kernel_size, dilation, padding, stride)
+    shape = input._a.shape
+    if len(shape) not in (2, 3) or 0 in shape[-2:]:
+        raise ShapeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+            f"input, but got: {list(shape)}"
+        )
+    cell = kernel[0] * kernel[1]
+    if shape[-2] % cell:
+        raise ShapeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={shape[-2]} and kernel_size={kernel}."
+        )
+    blocks = conv.output_size(size, kernel, step, around, spread)
+    if min(blocks) < 1 or shape[-1] != blocks[0] * blocks[1]:
+        raise ShapeError(
+            f"Given output_size={size}, kernel_size={kernel}, dilation={spread}, padding={around}, stride={step}, "
+            "expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{blocks[0]} * {blocks[1]} = {blocks[0] * blocks[1]}, but got input.size(2)={shape[-1]}."
+        )
+    x = input if len(shape) == 3 else input.unsqueeze(0)
+    found = conv.col2im(x, (x._a.shape[0], shape[-2] // cell, *size), kernel, step, around, spread)
+    return found if x is input else found.squeeze(0)

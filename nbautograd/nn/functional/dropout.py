@@ -1,0 +1,198 @@
+"""Dropout: elements or whole channels set to 0 at random, number for number as PyTorch's on the CPU."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from nbautograd import backend, generator
+from nbautograd.nn.functional._common import check_tensors
+from nbautograd.tensor import Tensor, wrap
+
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
+
+SATURATION = 1.7580993408473766
+"""Minus what selu gives far to the left: its scale times its alpha."""
+
+
+def _check(name: str, input: Tensor, p: float) -> None:
+    check_tensors(name, input=input)
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _kept(input: Tensor, p: float, whole_channels: bool) -> Any:
+    """1 for what stays, 0 for what goes; drawn in the order of memory, as PyTorch does."""
+    a = input._a
+    if a.dtype.kind not in "fc":
+        raise RuntimeError(f"dropout(): result type Float can't be cast to the desired output type, {input.dtype!r}")
+    kind = np.promote_types(a.real.dtype, np.float32)  # the factors of half types are computed in single precision
+    if whole_channels:
+        if a.ndim < 2:
+            raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, got {a.ndim}")
+        shape = (*a.shape[:2], *(1,) * (a.ndim - 2))
+        return generator.default_generator.bernoulli(1 - p, shape, kind)
+    order = sorted(range(a.ndim), key=lambda d: -abs(a.strides[d]))
+    drawn = generator.default_generator.bernoulli(1 - p, [a.shape[d] for d in order], kind)
+    return drawn.transpose(np.argsort(order)) if a.ndim > 1 else drawn
+
+
+def _times(input: Tensor, factors: Any, inplace: bool) -> Tensor:
+    array = wrap(backend.module(input.device).asarray(np.asarray(factors, input._a.dtype)))
+    return input.mul_(array) if inplace else input * array
+
+
+def _dropped(input: Tensor, p: float, training: bool, inplace: bool, whole_channels: bool = False) -> Tensor:
+    if not training or p == 0 or not input._a.size:
+        return input
+    if p == 1:
+        return _times(input, np.zeros((), input._a.dtype), inplace)
+    kept = _kept(input, p, whole_channels)
+    return _times(input, kept / kept.dtype.type(1 - p), inplace)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Each element 0 with probability ``p``, the others divided by ``1 - p``; nothing when not training.
+
+    :raises ValueError: ``p`` is not in [0, 1].
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(5)
+    >>> torch.nn.functional.dropout(torch.ones(4), 0.5)
+    tensor([0., 2., 2., 2.])
+    """
+    _check("dropout", input, p)
+    return _dropped(input, p, training, inplace)
+
+
+def _unbatched(input: Tensor, p: float, training: bool, inplace: bool, ndim: int) -> Tensor:
+    """Dropout of channels, a missing batch dimension being added meanwhile."""
+    if input._a.ndim == ndim:
+        return _dropped(input, p, training, inplace, True)
+    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    found = _dropped(batch, p, training, inplace, True)
+    return found.squeeze_(0) if inplace else found.squeeze(0)
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Each channel 0 with probability ``p``, the others divided by ``1 - p``.
+
+    :param input: shape (n, c, l), or (c, l).
+    :raises ValueError: ``p`` is not in [0, 1].
+    :raises RuntimeError: another number of dimensions.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(5)
+    >>> torch.nn.functional.dropout1d(torch.ones(2, 3), 0.5)
+    tensor([[0., 0., 0.],
+            [2., 2., 2.]])
+    """
+    _check("dropout1d", input, p)
+    if input._a.ndim not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input._a.ndim}D input: it drops channels of inputs "
+            "(n, c, l) or (c, l)"
+        )
+    return _unbatched(input, p, training, inplace, 3)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Each channel 0 with probability ``p``, the others divided by ``1 - p``.
+
+    :param input: shape (n, c, h, w).
+    :raises ValueError: ``p`` is not in [0, 1].
+    :raises RuntimeError: ``input`` has fewer than two dimensions.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(5)
+    >>> torch.nn.functional.dropout2d(torch.ones(1, 2, 1, 3), 0.5)
+    tensor([[[[0., 0., 0.]],
+    <BLANKLINE>
+             [[2., 2., 2.]]]])
+    """
+    _check("dropout2d", input, p)
+    if input._a.ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+            "desired: its shape is taken as (n, c, l). dropout1d does the same without this warning.",
+            UserWarning,
+            stacklevel=2,
+        )
+    elif input._a.ndim != 4:
+        warnings.warn(
+            f"dropout2d: Received a {input._a.ndim}-D input to dropout2d, which is deprecated: expected (n, c, h, w)",
+            UserWarning,
+            stacklevel=2,
+        )
+    return _dropped(input, p, training, inplace, True)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Each channel 0 with probability ``p``, the others divided by ``1 - p``.
+
+    :param input: shape (n, c, d, h, w), or (c, d, h, w).
+    :raises ValueError: ``p`` is not in [0, 1].
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(5)
+    >>> torch.nn.functional.dropout3d(torch.ones(1, 2, 1, 1, 3), 0.5).sum()
+    tensor(6.)
+    """
+    _check("dropout3d", input, p)
+    if input._a.ndim not in (4, 5):
+        warnings.warn(
+            f"dropout3d: Received a {input._a.ndim}-D input to dropout3d, which is deprecated: expected "
+            "(n, c, d, h, w) or (c, d, h, w)",
+            UserWarning,
+            stacklevel=2,
+        )
+    return _unbatched(input, p, training, inplace, 5)
+
+
+def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, whole_channels: bool) -> Tensor:
+    """What goes is set to selu's lower bound, and then all is scaled and shifted back to mean 0 and variance 1."""
+    if not training or p == 0 or not input._a.size:
+        return input
+    if p == 1:
+        return _times(input, np.zeros((), input._a.dtype), inplace)
+    kept = _kept(input, p, whole_channels)
+    one = kept.dtype.type
+    scale = 1 / math.sqrt((SATURATION * SATURATION * p + 1) * (1 - p))
+    shift = (kept - one(1)) * one(SATURATION * scale) + one(SATURATION * scale * p)
+    found = _times(input, kept * one(scale), inplace)
+    added = wrap(backend.module(input.device).asarray(shift.astype(input._a.dtype)))
+    return found.add_(added) if inplace else found + added
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean 0 and variance 1 after :func:`selu` (Klambauer et al., 2017).
+
+    :raises ValueError: ``p`` is not in [0, 1].
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(5)
+    >>> torch.nn.functional.alpha_dropout(torch.ones(3), 0.5, training=True)
+    tensor([-0.7792,  1.6656,  1.6656])
+    """
+    _check("alpha_dropout", input, p)
+    return _alpha_dropped(input, p, training, inplace, False)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """:func:`alpha_dropout` of whole channels.
+
+    :param input: shape (n, c, ...).
+    :raises ValueError: ``p`` is not in [0, 1].
+    :raises RuntimeError: ``input`` has fewer than two dimensions.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(5)
+    >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 2, 2), 0.5, training=True)
+    tensor([[[-0.7792, -0.7792],
+             [ 1.6656,  1.6656]]])
+    """
+    _check("feature_alpha_dropout", input, p)
+    return _alpha_dropped(input, p, training, inplace, True)

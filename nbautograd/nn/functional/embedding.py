@@ -1,0 +1,356 @@
+"""Tables of vectors looked up by index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd import backend
+from nbautograd.declare import op
+from nbautograd.grad_mode import no_grad
+from nbautograd.nn.functional._common import check_tensors
+from nbautograd.tensor import Tensor, wrap
+
+__all__ = ["embedding", "embedding_bag", "one_hot"]
+
+
+# -- one row each ----------------------------------------------------------------------------------------------------
+
+
+def rows_added(index: Any, rows: Any, n: int) -> Any:
+    """A table of ``n`` rows, zeros at first, to which ``rows`` are added at ``index``.
+
+    Element by element in the flattened table, which NumPy does several times faster than row by row.
+    """
+    m = rows.shape[1]
+    found = np.zeros_like(rows, shape=(n * m,), order="C")
+    flat = index.astype(np.int64)[:, None] * m + backend.module(backend.device_of(rows)).arange(m)
+    backend.add_at(found, (flat.reshape((-1,)),), rows.reshape((-1,)))
+    return found.reshape((n, m))
+
+
+def _factors(index: Any, padding: int, by_frequency: bool, kind: Any) -> Any:
+    """What each row's gradient is multiplied by, shaped to do so; None where all are 1."""
+    found = None
+    if padding >= 0:
+        found = (index != padding).astype(kind)
+    if by_frequency and index.size:
+        flat = index.reshape((-1,))
+        counts = np.bincount(flat, None, int(flat.max()) + 1)
+        share = (1 / np.take(counts, index)).astype(kind)
+        found = share if found is None else found * share
+    return None if found is None else found[..., None]
+
+
+@op(
+    node="EmbeddingBackward0",
+    symbol="embedding",
+    method=False,
+    weight="embedding_back(g, index, weight.shape, padding, by_frequency)",
+)
+def _embedding(weight: Tensor, index: Tensor, padding: int, by_frequency: bool) -> Tensor:
+    """The rows at ``index``."""
+    return np.take(weight, index, 0)
+
+
+@op(
+    node="EmbeddingDenseBackwardBackward0",
+    symbol="embedding",
+    method=False,
+    input="embedding_masked(g, index, padding, by_frequency)",
+)
+def embedding_back(input: Tensor, index: Tensor, shape: Any, padding: int, by_frequency: bool) -> Tensor:
+    """Zeros of ``shape`` to which rows are added at ``index``, but for padding, perhaps over how often each occurs."""
+    factors = _factors(index, padding, by_frequency, input.dtype)
+    rows = input if factors is None else input * factors
+    return rows_added(index.reshape((-1,)), rows.reshape((-1, shape[1])), shape[0])
+
+
+@op(
+    node="EmbeddingBackward0",
+    symbol="embedding",
+    method=False,
+    input="embedding_back(g, index, input.shape, padding, by_frequency)",
+)
+def embedding_masked(input: Tensor, index: Tensor, padding: int, by_frequency: bool) -> Tensor:
+    """The transpose of that."""
+    factors = _factors(index, padding, by_frequency, input.dtype)
+    rows = np.take(input, index, 0)
+    return rows if factors is None else rows * factors
+
+
+def _check_index(name: str, input: Tensor, rows: int) -> None:
+    check_tensors(name, input=input)
+    a = input._a
+    if a.dtype not in (np.int64, np.int32):
+        raise RuntimeError(
+            f"{name}(): Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
+            f"Int; but got {input.dtype!r}"
+        )
+    if a.size and (int(a.min()) < 0 or int(a.max()) >= rows):
+        wrong = int(a.min()) if int(a.min()) < 0 else int(a.max())
+        raise IndexError(f"{name}(): index out of range in self: {wrong} in a table of {rows} rows")
+
+
+def _padding_index(padding_idx: int | None, rows: int) -> int:
+    """The index from the front, or -1."""
+    if padding_idx is None:
+        return -1
+    if not -rows <= padding_idx < rows:
+        raise AssertionError(f"Padding_idx must be within num_embeddings: got {padding_idx} for {rows} rows")
+    return padding_idx % rows
+
+
+def _refuse_sparse(name: str, sparse: bool) -> None:
+    if sparse:
+        raise NotImplementedError(f"{name}(): sparse=True is not supported: there are no sparse gradients")
+
+
+def _shrink(weight: Tensor, index: Tensor, max_norm: float, norm_type: float) -> None:
+    """Rows that are looked up and longer than ``max_norm`` become that long, in place."""
+    with no_grad():
+        used = wrap(np.unique(index._a))
+        rows = weight.detach()[used]
+        length = rows.norm(norm_type, 1, True)
+        scaled = rows * (max_norm / (length + 1e-7))
+        weight[used] = scaled.where(length > max_norm, rows)
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of ``weight`` at the indices in ``input``.
+
+    :param input: int64 or int32, any shape.
+    :param weight: shape (n, m).
+    :param padding_idx: a row that gets no gradient.
+    :param max_norm: rows that are looked up and longer than this are made as long, in place.
+    :param scale_grad_by_freq: divide each row's gradient by how often it is looked up.
+    :param sparse: must be False.
+    :raises IndexError: an index is out of range.
+    :raises RuntimeError: ``input`` is of another dtype.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.embedding(torch.tensor([1, 0, 1]), torch.tensor([[1., 2.], [3., 4.]]))
+    tensor([[3., 4.],
+            [1., 2.],
+            [3., 4.]])
+    """
+    check_tensors("embedding", input=input, weight=weight)
+    if weight._a.ndim != 2:
+        raise RuntimeError(f"embedding(): 'weight' must be 2-D, got shape {list(weight._a.shape)}")
+    _refuse_sparse("embedding", sparse)
+    rows = weight._a.shape[0]
+    padding = _padding_index(padding_idx, rows)
+    _check_index("embedding", input, rows)
+    if max_norm is not None:
+        _shrink(weight, input, max_norm, norm_type)
+    return _embedding(weight, input, padding, scale_grad_by_freq)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """A last dimension with a 1 at the class and zeros elsewhere.
+
+    :param tensor: int64, any shape.
+    :param num_classes: by default the largest class plus one.
+    :raises RuntimeError: a class is negative or too large, or the dtype is another.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    check_tensors("one_hot", tensor=tensor)
+    a = tensor._a
+    if a.dtype != np.int64:
+        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype!r}")
+    if a.size == 0:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    else:
+        if int(a.min()) < 0:
+            raise RuntimeError(f"Class values must be non-negative, got {int(a.min())}")
+        if num_classes == -1:
+            num_classes = int(a.max()) + 1
+        elif int(a.max()) >= num_classes:
+            raise RuntimeError(f"Class values must be smaller than num_classes, got {int(a.max())} for {num_classes}")
+    classes = backend.module(tensor.device).arange(num_classes)
+    return wrap((a[..., None] == classes).astype(np.int64))
+
+
+# -- bags of rows ----------------------------------------------------------------------------------------------------
+
+
+@op(
+    node="EmbeddingBagBackward0",
+    symbol="Σ embedding",
+    method=False,
+    weight="bag_back(g, weights, index, bag, weight.shape, frequency)",
+    weights="(index_select(g, 0, bag) * index_select(weight, 0, index)).sum(1)",
+)
+def bag_sum(
+    weight: Tensor, weights: Tensor | None, index: Tensor, bag: Tensor, bags: int, frequency: Tensor | None
+) -> Tensor:
+    """Weighted sums of the rows at ``index``, each added to the bag that it is in."""
+    rows = np.take(weight, index, 0)
+    if weights is not None:
+        rows = rows * weights[:, None]
+    return rows_added(bag, rows, bags)
+
+
+@op(
+    node="EmbeddingBagBackwardBackward0",
+    symbol="embedding",
+    method=False,
+    input="bag_sum(g if frequency is None else g * frequency, weights, index, bag, input.shape[0], None)",
+    weights="(index_select(input, 0, bag) * index_select(g if frequency is None else g * frequency, 0, index)).sum(1)",
+)
+def bag_back(
+    input: Tensor, weights: Tensor | None, index: Tensor, bag: Tensor, shape: Any, frequency: Tensor | None
+) -> Tensor:
+    """The transpose of ``bag_sum``: what bags are worth, added to the rows in them."""
+    rows = np.take(input, bag, 0)
+    if weights is not None:
+        rows = rows * weights[:, None]
+    found = rows_added(index, rows, shape[0])
+    return found if frequency is None else found * frequency
+
+
+@op(
+    node="EmbeddingBagBackward0",
+    symbol="max embedding",
+    method=False,
+    weight="gather_back(g * filled, weight.shape, 0, rows)",
+)
+def _bag_max(weight: Tensor, rows: Tensor, filled: Tensor) -> Tensor:
+    """The elements of ``weight`` at ``rows``, column by column, 0 where no bag is."""
+    return np.take_along_axis(weight, rows, 0) * filled
+
+
+def _winners(weight: Any, index: Any, bag: Any, counted: Any, bags: int) -> tuple[Any, Any]:
+    """For each bag and column, the row with the largest element; and 1 for each bag that is not empty."""
+    module = backend.module(backend.device_of(weight))
+    index, bag = index[counted], bag[counted]
+    sizes = np.bincount(bag, None, bags)
+    first = np.cumsum(sizes) - sizes
+    place = module.arange(len(index)) - np.take(first, bag)
+    longest = int(sizes.max()) if sizes.size else 0
+    values = np.full_like(weight, -np.inf, shape=(bags, max(longest, 1), weight.shape[1]), order="C")
+    names = np.zeros_like(index, shape=(bags, max(longest, 1)), order="C")
+    values[bag, place] = np.take(weight, index, 0)
+    names[bag, place] = index
+    return np.take_along_axis(names, values.argmax(1), 1), (sizes > 0).astype(weight.dtype)[:, None]
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sums, means or maxima of bags of rows of ``weight``.
+
+    :param input: indices, shape (bags, size), or (n,) with ``offsets``.
+    :param offsets: where each bag begins; with ``include_last_offset`` also where the last one ends.
+    :param mode: ``"mean"``, ``"sum"`` or ``"max"``; an empty bag gives 0.
+    :param per_sample_weights: a factor for each row, shape as ``input``; only for ``"sum"``.
+    :param padding_idx: a row that is left out.
+    :param sparse: must be False.
+    :raises ValueError: the arguments do not fit each other.
+    :raises RuntimeError: the dtypes or offsets do not fit.
+
+    >>> import nbautograd as torch
+    >>> w = torch.tensor([[1., 2.], [3., 4.]])
+    >>> torch.nn.functional.embedding_bag(torch.tensor([0, 1, 1]), w, torch.tensor([0, 2]))
+    tensor([[2., 3.],
+            [3., 4.]])
+    """
+    name = "embedding_bag"
+    check_tensors(name, input=input, weight=weight)
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
+    _refuse_sparse(name, sparse)
+    if per_sample_weights is not None:
+        if per_sample_weights._a.shape != input._a.shape:
+            raise ValueError(
+                f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+                f"same shape as the input ({input.shape})"
+            )
+        if mode != "sum":
+            raise NotImplementedError(
+                f"embedding_bag: per_sample_weights is only supported for mode='sum' (got mode={mode!r})"
+            )
+        per_sample_weights = per_sample_weights.reshape(-1)
+    if weight._a.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight._a.ndim}")
+    if scale_grad_by_freq and mode == "max":
+        raise RuntimeError("embedding_bag: scaling the gradient by frequency is not supported for mode='max'")
+    _check_index(name, input, weight._a.shape[0])
+    padding = _padding_index(padding_idx, weight._a.shape[0])
+    index, bag, bags = _bags(input, offsets, include_last_offset)
+    if max_norm is not None:
+        _shrink(weight, input, max_norm, norm_type)
+    module, kind = backend.module(weight.device), weight._a.dtype
+    counted = index != padding
+    if mode == "max":
+        rows, filled = _winners(weight._a, index, bag, counted, bags)
+        return _bag_max(weight, wrap(rows), wrap(filled))
+    weights = per_sample_weights
+    if mode == "mean":
+        sizes = np.maximum(np.bincount(bag[counted], None, bags), 1)
+        weights = wrap((counted / np.take(sizes, bag)).astype(kind))
+    elif not bool(counted.all()):
+        mask = wrap(counted.astype(kind))
+        weights = mask if weights is None else weights * mask
+    frequency = None
+    if scale_grad_by_freq and index.size:
+        counts = module.asarray(np.bincount(backend.fetch(index), None, weight._a.shape[0]))
+        frequency = wrap((1 / np.maximum(counts, 1)).astype(kind)[:, None])
+    return bag_sum(weight, weights, wrap(index), wrap(bag), bags, frequency)
+
+
+def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Any, Any, int]:
+    """The indices one after the other, the number of the bag that each is in, and how many bags there are."""
+    a, module = input._a, backend.module(input.device)
+    index = a.reshape((-1,)).astype(np.int64)
+    if a.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets).__name__}"
+            )
+        return index, np.repeat(module.arange(a.shape[0]), a.shape[1]), a.shape[0]
+    if a.ndim != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {a.ndim}")
+    if offsets is None or offsets._a.ndim != 1:
+        given = None if offsets is None else f"{offsets._a.ndim}D"
+        raise ValueError(f"offsets has to be a 1D Tensor but got {given}")
+    starts = offsets._a
+    if len(starts) and int(starts[0]) != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
+            f"got {int(starts[0])}"
+        )
+    if len(starts) and int(starts[-1]) > len(index):
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {len(index)} but got offsets[-1] of {int(starts[-1])}"
+        )
+    if include_last:
+        if not len(starts):
+            raise RuntimeError("include_last_offset: numBags should be at least 1")
+        starts = starts[:-1]
+    return index, np.searchsorted(starts, module.arange(len(index)), "right") - 1, len(starts)

@@ -1,0 +1,158 @@
+"""Maxima of windows at random, uneven steps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nbautograd import backend, generator
+from nbautograd.errors import ShapeError, UnsupportedDtypeError
+from nbautograd.nn.functional._common import check_tensors, tuple_of
+from nbautograd.ops import pool
+from nbautograd.tensor import Tensor
+
+__all__ = [
+    "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices",
+]
+
+Ints = int | tuple[int, ...]
+
+
+def _starts(sample: Any, n: int, m: int, kernel: int) -> Any:
+    """Where ``m`` windows begin in a row of ``n``: at uneven steps that a number in [0, 1) shifts (Graham, 2014)."""
+    i = np.arange(m)
+    if m == 1:
+        return np.zeros((*sample.shape, 1), np.int64) + (n - kernel)
+    step = sample.dtype.type((n - kernel) / (m - 1))
+    starts = ((i + sample[..., None]) * step).astype(np.int64) - (sample * step).astype(np.int64)[..., None]
+    starts[..., -1] = n - kernel
+    return starts
+
+
+def _fractional(
+    name: str, n: int, input: Tensor, kernel_size: Ints, output_size: Any, output_ratio: Any, samples: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    check_tensors(name, input=input)
+    if (output_size is None) == (output_ratio is None):
+        raise ValueError(f"{name}(): exactly one of output_size and output_ratio must be given (specifying either)")
+    a = input._a
+    if a.ndim not in (n + 1, n + 2) or 0 in a.shape[1:]:
+        raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, non-empty, but got: {list(a.shape)}")
+    if a.dtype.kind != "f":
+        raise UnsupportedDtypeError(name, input.dtype, "f")
+    kernel = tuple_of(kernel_size, n, f"{name}: kernel_size", 1)
+    if output_size is None:
+        ratios = tuple(output_ratio) if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * n
+        output_size = [int(m * r) for m, r in zip(a.shape[-n:], ratios, strict=True)]
+    out = tuple_of(output_size, n, f"{name}: output_size", 1)
+    for m, k, o in zip(a.shape[-n:], kernel, out, strict=True):
+        if o + k - 1 > m:
+            raise RuntimeError(f"{name}(): pool size {kernel} and output size {out} too large relative to input size")
+    batch = a.shape[0] if a.ndim == n + 2 else 1
+    channels = a.shape[-n - 1]
+    if samples is None:
+        drawn = generator.default_generator.rand((batch, channels, n), a.dtype)
+    else:
+        check_tensors(name, _random_samples=samples)
+        drawn = backend.fetch(samples._a)
+        if drawn.ndim != 3 or drawn.shape[0] < batch or drawn.shape[1] != channels or drawn.shape[2] != n:
+            raise RuntimeError(
+                f"{name}(): Expect _random_samples of shape {[batch, channels, n]}, got {list(drawn.shape)}"
+            )
+    # In two dimensions the first number is for the last dimension.
+    order = range(n) if n == 3 else range(n - 1, -1, -1)
+    places: Any = np.zeros((batch, channels) + (1,) * (2 * n), np.int64)
+    for d, number in enumerate(order):
+        starts = _starts(drawn[:batch, :, number], a.shape[d - n], out[d], kernel[d])
+        at = starts.reshape((batch, channels) + tuple(out[d] if e == d else 1 for e in range(n)) + (1,) * n)
+        offsets = np.arange(kernel[d]).reshape(tuple(kernel[d] if e == d else 1 for e in range(n)))
+        places = places * a.shape[d - n] + at + offsets
+    places = backend.module(input.device).asarray(places.reshape((batch, channels, *out, math.prod(kernel))))
+    x = input if a.ndim == n + 2 else input.unsqueeze(0)
+    values, indices = pool.FRACTIONAL_MAX[n](x, places)
+    return (values, indices) if x is input else (values.squeeze(0), indices.squeeze(0))
+
+
+def fractional_max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """:func:`fractional_max_pool2d`, and the place of each maximum in the flattened last dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.ones(1, 2, 7, 7), 2, 3)[1].shape
+    torch.Size([1, 2, 3, 3])
+    """
+    return _fractional("fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio, _random_samples)
+
+
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """Maxima of windows at randomly uneven steps, so that any output size can be had (Graham, 2014).
+
+    :param output_size: how many windows; or ``output_ratio``, their number over the size of the input.
+    :param return_indices: return the places of the maxima, too.
+    :raises ValueError: none or both of ``output_size`` and ``output_ratio`` are given.
+    :raises RuntimeError: the sizes do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.fractional_max_pool2d(torch.ones(1, 2, 7, 7), 2, output_size=3).shape
+    torch.Size([1, 2, 3, 3])
+    """
+    found = _fractional("fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio, _random_samples)
+    return found if return_indices else found[0]
+
+
+def fractional_max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """:func:`fractional_max_pool3d`, and the place of each maximum in the flattened last dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.ones(1, 2, 7, 7, 7), 2, 3)[1].shape
+    torch.Size([1, 2, 3, 3, 3])
+    """
+    return _fractional("fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, _random_samples)
+
+
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """Maxima of windows at randomly uneven steps, so that any output size can be had (Graham, 2014).
+
+    :param output_size: how many windows; or ``output_ratio``, their number over the size of the input.
+    :param return_indices: return the places of the maxima, too.
+    :raises ValueError: none or both of ``output_size`` and ``output_ratio`` are given.
+    :raises RuntimeError: the sizes do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.fractional_max_pool3d(torch.ones(1, 2, 7, 7, 7), 2, output_size=3).shape
+    torch.Size([1, 2, 3, 3, 3])
+    """
+    found = _fractional("fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, _random_samples)
+    return found if return_indices else found[0]

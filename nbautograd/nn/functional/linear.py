@@ -1,0 +1,130 @@
+"""Linear and bilinear maps, and how alike two sets of vectors are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nbautograd.declare import composite
+from nbautograd.nn.functional._common import check_tensors
+from nbautograd.ops.distances import pdist, vector_norm
+from nbautograd.ops.einsum import einsum
+from nbautograd.tensor import Tensor
+
+__all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "pairwise_distance", "pdist"]
+
+
+@composite(method=False, out=True)
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """``input @ weight.T + bias``.
+
+    :param input: shape (..., in).
+    :param weight: shape (out, in), or (in,).
+    :param bias: shape (out,).
+    :raises RuntimeError: the shapes or dtypes do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.linear(torch.tensor([[1., 2.]]), torch.tensor([[3., 4.]]), torch.tensor([10.]))
+    tensor([[21.]])
+    """
+    check_tensors("linear", input=input, weight=weight)
+    shape = input._a.shape
+    if bias is None or weight._a.ndim != 2 or not shape or not math.prod(shape):
+        product = input @ (weight.t() if weight._a.ndim == 2 else weight)
+        return product if bias is None else product + bias
+    if len(shape) == 2:
+        result: Tensor = bias.addmm(input, weight.t())
+        return result
+    if shape[-1] != weight._a.shape[1]:
+        raise RuntimeError(
+            f"linear(): mat1 and mat2 shapes cannot be multiplied ({list(shape)} and {list(weight._a.shape)}): the "
+            "last size of input must be the last of weight"
+        )
+    rows = bias.addmm(input.reshape(-1, shape[-1]), weight.t())
+    return rows.view(*shape[:-1], weight._a.shape[0])
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """For each output k, ``input1 @ weight[k] @ input2 + bias[k]``.
+
+    :param input1: shape (..., m).
+    :param input2: shape (..., n).
+    :param weight: shape (out, m, n).
+    :param bias: shape (out,).
+    :raises RuntimeError: the shapes do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.bilinear(torch.tensor([[1., 2.]]), torch.tensor([[3.]]), torch.ones(1, 2, 1))
+    tensor([[9.]])
+    """
+    check_tensors("bilinear", input1=input1, input2=input2, weight=weight)
+    a, b, w = input1._a.shape, input2._a.shape, weight._a.shape
+    if a[:-1] != b[:-1]:
+        raise RuntimeError(
+            f"bilinear(): input batch dimensions do not match: got shapes {list(a)} for input1 and {list(b)} for input2"
+        )
+    for position, (label, shape) in enumerate((("input1", a), ("input2", b)), 1):
+        if len(w) != 3 or shape[-1] != w[position]:
+            raise RuntimeError(
+                f"bilinear(): {label} size does not match weight size: got {shape[-1]} but expected "
+                f"{w[position] if len(w) == 3 else 'a 3D weight'}"
+            )
+    if bias is not None and bias._a.shape != (w[0],):
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {list(bias._a.shape)} but expected {w[0]}"
+        )
+    found = einsum("...m,omn,...n->...o", input1, weight, input2)
+    return found if bias is None else found + bias
+
+
+# -- distances -------------------------------------------------------------------------------------------------------
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """``input`` divided by its p-norm over ``dim``, or by ``eps`` where that is larger.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.normalize(torch.tensor([[3., 4.]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    check_tensors("normalize", input=input)
+    return input.true_divide(input.norm(p, dim, True).clamp(min=eps).expand_as(input), out=out)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along ``dim``: dot product over the product of the lengths.
+
+    :param eps: the least length that is divided by.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.cosine_similarity(torch.tensor([[1., 0.]]), torch.tensor([[1., 1.]]))
+    tensor([0.7071])
+    """
+    check_tensors("cosine_similarity", x1=x1, x2=x2)
+    kind = (x1[..., :0].sum() + x2[..., :0].sum()).dtype if x1.dtype != x2.dtype and x1._a.ndim and x2._a.ndim else None
+    if kind is not None:
+        x1, x2 = x1.to(kind), x2.to(kind)
+    if x1._a.dtype.kind not in "fc":
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x1.dtype!r}")
+    shape = np.broadcast_shapes(x1._a.shape, x2._a.shape)
+    x1, x2 = x1.expand(*shape), x2.expand(*shape)
+    lengths = [vector_norm(x, 2.0, dim, True) for x in (x1, x2)]
+    return (_over(x1, lengths[0], eps) * _over(x2, lengths[1], eps)).sum(dim)
+
+
+def _over(x: Tensor, length: Tensor, eps: float) -> Tensor:
+    """``x / length``, or over ``eps`` where that is larger; without a derivative of the bound."""
+    return x / length.clamp(min=eps)
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of ``x1 - x2 + eps`` over the last dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.pairwise_distance(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.]]), eps=0)
+    tensor([5.])
+    """
+    check_tensors("pairwise_distance", x1=x1, x2=x2)
+    return (x1 - x2 + eps).norm(p, -1, keepdim)

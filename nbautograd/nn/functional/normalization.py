@@ -1,0 +1,407 @@
+"""Normalisation: mean 0 and variance 1 over batches, layers, groups or instances, then a scale and a shift."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nbautograd import dtypes
+from nbautograd.declare import op
+from nbautograd.errors import DtypeError, UnsupportedDtypeError
+from nbautograd.grad_mode import no_grad
+from nbautograd.nn.functional._common import check_tensors
+from nbautograd.nn.functional.padding import pad
+from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
+from nbautograd.ops.elementary import rsqrt
+from nbautograd.ops.kernels import average, sum_to, zeros_of
+from nbautograd.ops.reduction import mean_over
+from nbautograd.ops.twofold import twofold
+from nbautograd.size import as_int
+from nbautograd.tensor import Tensor, wrap
+
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
+
+Shape = tuple[int, ...]
+
+
+# -- the operations --------------------------------------------------------------------------------------------------
+
+# All three norms are one map: the input looked at in the shape ``rows`` has its statistics taken over ``axes``, and
+# weight and bias, of the shape ``own``, multiply and add in the shape ``wide`` to the result in the input's shape.
+
+
+def _norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    rows: Shape,
+    axes: Shape,
+    wide: Shape,
+    own: Shape,
+    eps: float,
+) -> Any:
+    """The normalised input; then the mean, the reciprocal of the standard deviation, and the variance."""
+    x = input.reshape(rows)
+    mean = average(x, axes, True)
+    found = x - mean
+    variance = average(found * found, axes, True)
+    rstd = 1 / np.sqrt(variance + eps)
+    found *= rstd
+    found = found.reshape(input.shape)
+    if weight is not None:
+        found *= weight.reshape(wide)
+    if bias is not None:
+        found += bias.reshape(wide)
+    return found, mean, rstd, variance
+
+
+@twofold
+def norm_back(g: Any, x: Any, weight: Any, mean: Any, rstd: Any, rows: Shape, axes: Shape, wide: Shape) -> Any:
+    """The gradient of the input; ``g`` has one of the result, and in higher derivatives of mean and rstd, too."""
+    unit = (x.reshape(rows) - mean) * rstd
+    found = None
+    if g[0] is not None:
+        part = g[0] if weight is None else g[0] * weight.reshape(wide)
+        part = part.reshape(rows)
+        found = (part - mean_over(part, axes, True) - unit * mean_over(part * unit, axes, True)) * rstd
+    count = math.prod(rows[d] for d in axes)
+    for extra in (None if g[1] is None else g[1] / count, None if g[2] is None else g[2] * rstd * rstd * unit / -count):
+        if extra is not None:
+            extra = extra + zeros_of(unit)
+            found = extra if found is None else found + extra
+    return None if found is None else found.reshape(x.shape)
+
+
+@twofold
+def norm_weight_back(g: Any, x: Any, mean: Any, rstd: Any, rows: Shape, wide: Shape, shape: Shape) -> Any:
+    """The gradient of the weight."""
+    unit = ((x.reshape(rows) - mean) * rstd).reshape(x.shape)
+    return sum_to(g * unit, wide).reshape(shape)
+
+
+def _declare(node: str, name: str) -> Any:
+    return op(
+        node=node,
+        symbol=name.replace("_", " "),
+        method=False,
+        many=True,
+        name=f"native_{name}",
+        input="norm_back(g, input, weight, result[1], result[2], rows, axes, wide)",
+        weight="None if g[0] is None else norm_weight_back(g[0], input, result[1], result[2], rows, wide, own)",
+        bias="None if g[0] is None else sum_to(g[0], wide).reshape(own)",
+    )(_norm)
+
+
+_layer = _declare("NativeLayerNormBackward0", "layer_norm")
+_group = _declare("NativeGroupNormBackward0", "group_norm")
+_batch = _declare("NativeBatchNormBackward0", "batch_norm")
+
+
+@op(
+    node="NativeBatchNormBackward0",
+    symbol="batch norm",
+    method=False,
+    input="g * eval_scale(weight, running_var, wide, eps)",
+    weight="eval_weight_back(g, input, running_mean, running_var, wide, eps, own)",
+    bias="sum_to(g, wide).reshape(own)",
+)
+def _batch_norm_eval(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    wide: Shape,
+    own: Shape,
+    eps: float,
+) -> Tensor:
+    """Batch normalisation by statistics that are given."""
+    found = input - running_mean.reshape(wide)
+    found *= 1 / np.sqrt(running_var.reshape(wide) + eps)
+    if weight is not None:
+        found *= weight.reshape(wide)
+    if bias is not None:
+        found += bias.reshape(wide)
+    return found
+
+
+@twofold
+def eval_scale(weight: Any, running_var: Any, wide: Shape, eps: float) -> Any:
+    """What the input is multiplied by."""
+    scale = rsqrt(running_var.reshape(wide) + eps)
+    return scale if weight is None else scale * weight.reshape(wide)
+
+
+@twofold
+def eval_weight_back(g: Any, x: Any, running_mean: Any, running_var: Any, wide: Shape, eps: float, shape: Shape) -> Any:
+    """The gradient of the weight."""
+    unit = (x - running_mean.reshape(wide)) * eval_scale(None, running_var, wide, eps)
+    return sum_to(g * unit, wide).reshape(shape)
+
+
+# -- what users call -------------------------------------------------------------------------------------------------
+
+
+def _check_channels(name: str, channels: int, **arguments: Tensor | None) -> None:
+    """Make sure that the arguments that are given have an element per channel."""
+    for label, t in arguments.items():
+        if t is not None:
+            check_tensors(name, **{label: t})
+            if t._a.shape != (channels,):
+                raise RuntimeError(f"{name}(): {label} should contain {channels} elements not {list(t._a.shape)}")
+
+
+def _floating(name: str, input: Tensor) -> None:
+    if input._a.dtype.kind != "f":
+        raise UnsupportedDtypeError(name, input.dtype, "f")
+
+
+def _same_dtype(name: str, input: Tensor, *others: Tensor | None) -> None:
+    for t in others:
+        if t is not None and t._a.dtype != input._a.dtype:
+            raise DtypeError(f"{name}(): expected scalar type {input.dtype!r} as that of input but found {t.dtype!r}")
+
+
+def _update(running: Tensor, fresh: Any, momentum: float) -> None:
+    """Let a running statistic follow that of a batch."""
+    with no_grad():
+        running.copy_(running * (1 - momentum) + wrap(fresh.astype(running._a.dtype)) * momentum)
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each channel with mean 0 and variance 1 over the batch (Ioffe and Szegedy, 2015).
+
+    :param input: shape (n, c, ...).
+    :param running_mean: shape (c,), as the next three; what is used instead of the batch's own mean and variance when
+        not training. When training they follow those: ``(1 - momentum) * running + momentum * batch``, the variance
+        without bias.
+    :param weight: a factor for each channel.
+    :raises ValueError: training with a single value per channel.
+    :raises RuntimeError: shapes do not fit, or the running statistics are missing.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor([[1., 10.], [3., 30.]])
+    >>> torch.nn.functional.batch_norm(x, None, None, training=True)
+    tensor([[-1.0000, -1.0000],
+            [ 1.0000,  1.0000]])
+    """
+    check_tensors("batch_norm", input=input)
+    shape = input._a.shape
+    if shape == (0,):
+        return input.clone()
+    if len(shape) < 2:
+        raise RuntimeError(f"batch_norm(): input must have at least 2 dimensions (n, c, ...), got shape {list(shape)}")
+    if training and math.prod(shape) // max(shape[1], 1) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    for label, running in (("running_mean", running_mean), ("running_var", running_var)):
+        if running is None and not training:
+            raise RuntimeError(f"batch_norm(): {label} must be defined in evaluation mode")
+    _floating("batch_norm", input)
+    _check_channels(
+        "batch_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
+    )
+    wide = (1, shape[1]) + (1,) * (len(shape) - 2)
+    if not training:
+        assert running_mean is not None and running_var is not None
+        return _batch_norm_eval(
+            input, weight, bias, running_mean.detach(), running_var.detach(), wide, (shape[1],), eps
+        )
+    axes = tuple(d for d in range(len(shape)) if d != 1)
+    found, mean, _, variance = _batch(input, weight, bias, shape, axes, wide, (shape[1],), eps)
+    count = math.prod(shape) // max(shape[1], 1)
+    if running_mean is not None:
+        _update(running_mean, mean._a.reshape((-1,)), momentum)
+    if running_var is not None:
+        _update(running_var, variance._a.reshape((-1,)) * (count / max(count - 1, 1)), momentum)
+    return found
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Each channel of each sample with mean 0 and variance 1 (Ulyanov et al., 2016).
+
+    :param input: shape (n, c, ...).
+    :param use_input_stats: whether to use the input's own statistics, not the running ones.
+    :raises ValueError: a channel has a single element.
+    :raises RuntimeError: shapes do not fit, or the running statistics are missing.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.instance_norm(torch.tensor([[[1., 3.], [10., 30.]]]))
+    tensor([[[-1.0000,  1.0000],
+             [-1.0000,  1.0000]]])
+    """
+    check_tensors("instance_norm", input=input)
+    shape = input._a.shape
+    if use_input_stats and math.prod(shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    if len(shape) < 2:
+        raise RuntimeError(f"instance_norm(): input must have at least 2 dimensions, got shape {list(shape)}")
+    n, c = shape[:2]
+    _check_channels("instance_norm", c, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    _same_dtype("instance_norm", input, weight)
+    each = [None if t is None else t.repeat(n) for t in (running_mean, running_var, weight, bias)]
+    rows = input.contiguous().view(1, n * c, *shape[2:])
+    found = batch_norm(rows, *each, use_input_stats, momentum, eps)
+    for running, followed in ((running_mean, each[0]), (running_var, each[1])):
+        if use_input_stats and running is not None and followed is not None:
+            with no_grad():
+                running.copy_(followed.detach().view(n, c).mean(0))
+    return found.view(*shape)
+
+
+def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tensor | None) -> Shape:
+    """The last dimensions that are normalised, once it is known that all fit."""
+    check_tensors(name, input=input)
+    items = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
+    shape = tuple(as_int(n, f"{name}(): argument 'normalized_shape'") for n in items)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    for label, t in arguments.items():
+        if t is not None:
+            check_tensors(name, **{label: t})
+            if t._a.shape != shape:
+                raise RuntimeError(
+                    f"Expected {label} to be of same shape as normalized_shape, but got {label} of shape "
+                    f"{list(t._a.shape)} and normalized_shape = {list(shape)}"
+                )
+    have = input._a.shape
+    if len(have) < len(shape) or have[len(have) - len(shape) :] != shape:
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but "
+            f"got input of size{list(have)}"
+        )
+    return shape
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """The last dimensions together with mean 0 and variance 1 (Ba et al., 2016).
+
+    :param normalized_shape: their sizes; also the shape of ``weight`` and ``bias``.
+    :param eps: added to the variance.
+    :raises RuntimeError: the shapes do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.layer_norm(torch.tensor([[1., 3.], [10., 30.]]), (2,))
+    tensor([[-1.0000,  1.0000],
+            [-1.0000,  1.0000]])
+    """
+    shape = _shape_of("layer_norm", input, normalized_shape, weight=weight, bias=bias)
+    _floating("layer_norm", input)
+    _same_dtype("layer_norm", input, weight, bias)
+    have = input._a.shape
+    rows = (math.prod(have[: len(have) - len(shape)]), math.prod(shape))
+    return _layer(input, weight, bias, rows, (1,), (1,) * (len(have) - len(shape)) + shape, shape, eps)[0]
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Groups of channels of each sample with mean 0 and variance 1 (Wu and He, 2018).
+
+    :param input: shape (n, c, ...), ``num_groups`` dividing c.
+    :param weight: shape (c,); so ``bias``.
+    :raises RuntimeError: the shapes do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.group_norm(torch.tensor([[1., 3., 10., 30.]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
+    check_tensors("group_norm", input=input)
+    shape = input._a.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    n, c = shape[:2]
+    if c % num_groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(shape)} "
+            f"and num_groups={num_groups}"
+        )
+    if n and c and math.prod(shape[2:]) * c // num_groups * n == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
+    _floating("group_norm", input)
+    _check_channels("group_norm", c, weight=weight, bias=bias)
+    _same_dtype("group_norm", input, weight, bias)
+    rows = (n, num_groups, c // num_groups * math.prod(shape[2:]))
+    return _group(input, weight, bias, rows, (2,), (1, c) + (1,) * (len(shape) - 2), (c,), eps)[0]
+
+
+def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """The last dimensions together divided by the root of their mean square (Zhang and Sennrich, 2019).
+
+    :param normalized_shape: their sizes; also the shape of ``weight``.
+    :param eps: added to the mean square; by default the dtype's machine epsilon.
+    :raises RuntimeError: the shapes do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.rms_norm(torch.tensor([1., 7.]), (2,))
+    tensor([0.2000, 1.4000])
+    """
+    shape = _shape_of("rms_norm", input, normalized_shape, weight=weight)
+    if input._a.dtype.kind not in "fc":
+        raise UnsupportedDtypeError("rms_norm", input.dtype, "fc")
+    if eps is None:
+        eps = float(np.finfo(input._a.dtype).eps)
+    dims, half = tuple(range(-len(shape), 0)), input._a.dtype.itemsize == 2
+    x = input.to(dtypes.float32) if half else input  # the square of a large half does not fit
+    found = x * (x.square().mean(dims, True) + eps).rsqrt()
+    found = found.to(input.dtype) if half else found
+    return found if weight is None else found * weight
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """Each element divided by ``(k + alpha * mean)^beta``, the mean of squares over ``size`` neighbouring channels.
+
+    See Krizhevsky et al., "ImageNet classification with deep convolutional neural networks" (2012).
+
+    :param input: shape (n, c, ...).
+    :raises ValueError: ``input`` has fewer than three dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.local_response_norm(torch.ones(1, 1, 2), 1, alpha=3., beta=0.5)
+    tensor([[[0.5000, 0.5000]]])
+    """
+    check_tensors("local_response_norm", input=input)
+    shape = input._a.shape
+    if len(shape) < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {len(shape)} dimensions)")
+    if not input._a.size:
+        return input
+    squares, sides = (input * input).unsqueeze(1), (size // 2, (size - 1) // 2)
+    if len(shape) == 3:
+        means = avg_pool2d(pad(squares, (0, 0, *sides)), (size, 1), 1).squeeze(1)
+    else:
+        squares = squares.view(shape[0], 1, shape[1], shape[2], -1)
+        means = avg_pool3d(pad(squares, (0, 0, 0, 0, *sides)), (size, 1, 1), 1).squeeze(1).view(*shape)
+    return input / (means * alpha + k).pow(beta)

@@ -1,0 +1,638 @@
+"""Pooling: averages and maxima of windows, and putting maxima back where they were."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nbautograd.declare import composite
+from nbautograd.errors import ShapeError, UnsupportedDtypeError
+from nbautograd.nn.functional._common import check_tensors, tuple_of
+from nbautograd.ops import pool
+from nbautograd.tensor import Tensor
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool2d_with_indices",
+    "max_pool3d",
+    "max_pool3d_with_indices",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
+]
+
+Ints = int | tuple[int, ...]
+
+
+# -- reading arguments -----------------------------------------------------------------------------------------------
+
+
+def _check(name: str, n: int, input: Tensor) -> None:
+    check_tensors(name, input=input)
+    shape = input._a.shape
+    if len(shape) not in (n + 1, n + 2) or 0 in shape[-n - 1 :]:
+        raise ShapeError(
+            f"{name}(): Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input, "
+            f"non-empty otherwise, but got: {list(shape)}"
+        )
+
+
+def _windows(
+    name: str, n: int, input: Tensor, kernel_size: Ints, stride: Ints | None, padding: Ints, dilation: Ints, ceil: bool
+) -> tuple[tuple[int, ...], ...]:
+    """The options of windows, all as tuples: kernel, stride, padding, dilation, and how many windows there are."""
+    _check(name, n, input)
+    kernel, spread = tuple_of(kernel_size, n, f"{name}: kernel_size", 1), tuple_of(dilation, n, f"{name}: dilation", 1)
+    step = kernel if stride is None or stride == () or stride == [] else tuple_of(stride, n, f"{name}: stride")
+    if min(step) < 1:
+        raise RuntimeError(f"{name}(): stride must be greater than zero and should not be zero, got {stride}")
+    around = tuple_of(padding, n, f"{name}: padding", 0)
+    for p, k, d in zip(around, kernel, spread, strict=True):
+        if p > (d * (k - 1) + 1) // 2:
+            raise RuntimeError(
+                f"{name}(): pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                f"dilation={d}"
+            )
+    size = input._a.shape[-n:]
+    options = zip(size, kernel, step, around, spread, strict=True)
+    out = tuple(_count(m, k, s, p, d, ceil) for m, k, s, p, d in options)
+    if min(out) < 1:
+        raise ShapeError(
+            f"{name}(): Given input size {list(size)}. Calculated output size: {list(out)}. Output size is too small"
+        )
+    return kernel, step, around, spread, out
+
+
+def _count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool) -> int:
+    """How many windows there are; with ``ceil``, the last may end beyond the padding, but not start there."""
+    room = size + 2 * padding - dilation * (kernel - 1) - 1
+    count = (room + (stride - 1 if ceil else 0)) // stride + 1
+    return count - 1 if ceil and (count - 1) * stride >= size + padding else count
+
+
+def _flat(values: tuple[int, ...], first: int) -> tuple[int, ...]:
+    """Options of one dimension as those of two."""
+    return (first, *values)
+
+
+# -- averages --------------------------------------------------------------------------------------------------------
+
+
+def _avg(
+    name: str,
+    n: int,
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None,
+    padding: Ints,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+) -> Tensor:
+    kernel, step, around, _, out = _windows(name, n, input, kernel_size, stride, padding, 1, ceil_mode)
+    if divisor_override == 0:
+        raise RuntimeError(f"{name}(): divisor must be not zero, got divisor_override=0")
+    if input._a.dtype.kind not in "fi" or n == 3 and input._a.dtype.kind == "i" and input._a.dtype != np.int64:
+        raise UnsupportedDtypeError(name, input.dtype, "if")
+    if n > 1:
+        options = (kernel, step, around, count_include_pad, divisor_override)
+        return pool.AVG[n](input, out, options)
+    options = (_flat(kernel, 1), _flat(step, 1), _flat(around, 0), count_include_pad, None)
+    return pool.AVG[2](input.unsqueeze(-2), _flat(out, 1), options).squeeze(-2)
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Means of windows over one dimension; see :func:`avg_pool2d`.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.avg_pool1d(torch.tensor([[1., 2., 3., 4.]]), 2)
+    tensor([[1.5000, 3.5000]])
+    """
+    return _avg("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+
+@composite(method=False, out=True)
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """Means of windows.
+
+    :param input: shape (n, c, h, w), or (c, h, w).
+    :param stride: the kernel's size by default.
+    :param padding: zeros around, at most half of the kernel.
+    :param ceil_mode: keep a last window that is not full.
+    :param count_include_pad: divide by the number of elements including the padding.
+    :param divisor_override: divide by this instead.
+    :raises RuntimeError: shapes or options do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.avg_pool2d(torch.ones(1, 2, 4), 2)
+    tensor([[[1., 1.]]])
+    """
+    return _avg("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+@composite(method=False, out=True)
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """Means of windows over three dimensions; see :func:`avg_pool2d`.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.avg_pool3d(torch.ones(1, 2, 2, 4), 2)
+    tensor([[[[1., 1.]]]])
+    """
+    return _avg("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def _lp(
+    name: str, n: int, input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None, ceil_mode: bool
+) -> Tensor:
+    count = math.prod(tuple_of(kernel_size, n, f"{name}: kernel_size", 1))
+    means = _avg(name, n, input.pow(norm_type), kernel_size, stride, 0, ceil_mode, True, None)
+    return (means.sign() * means.abs().relu() * count).pow(1.0 / norm_type)
+
+
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """The p-norms of windows, p being ``norm_type``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.lp_pool1d(torch.tensor([[3., 4.]]), 2, 2)
+    tensor([[5.]])
+    """
+    return _lp("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """The p-norms of windows, p being ``norm_type``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.lp_pool2d(torch.tensor([[[3., 4.]]]), 2, (1, 2))
+    tensor([[[5.]]])
+    """
+    return _lp("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool3d(
+    input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """The p-norms of windows, p being ``norm_type``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.lp_pool3d(torch.tensor([[[[3., 4.]]]]), 2, (1, 1, 2))
+    tensor([[[[5.]]]])
+    """
+    return _lp("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def _cells(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
+    """The output size; None keeps that of the input."""
+    check_tensors(name, input=input)
+    if n > 1 and isinstance(output_size, (tuple, list)) and input._a.ndim <= n:
+        raise ValueError(f"{name}(): Input dimension should be at least {n + 1}, got shape {list(input._a.shape)}")
+    _check_cells(name, n, input)
+    items = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * n
+    if len(items) == 1:
+        items = tuple(items) * n
+    if len(items) != n:
+        raise RuntimeError(f"{name}(): output_size must be {n} numbers, got {output_size!r}")
+    found = tuple(m if k is None else int(k) for k, m in zip(items, input._a.shape[-n:], strict=True))
+    if min(found) < 0:
+        raise RuntimeError(
+            f"{name}(): elements of output_size must be greater than or equal to 0 but received {output_size!r}"
+        )
+    return found
+
+
+def _check_cells(name: str, n: int, input: Tensor) -> None:
+    check_tensors(name, input=input)
+    shape = input._a.shape
+    if len(shape) not in (n + 1, n + 2):
+        raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(shape)}")
+    if 0 in shape[-n:]:
+        raise ShapeError(
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but it has sizes {list(shape)}"
+        )
+    if input._a.dtype.kind != "f":
+        raise UnsupportedDtypeError(name, input.dtype, "f")
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of cells, ``output_size`` along the last dimension, into which ``input`` is divided.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[1., 2., 3.]]), 2)
+    tensor([[1.5000, 2.5000]])
+    """
+    out = _cells("adaptive_avg_pool1d", 1, input, output_size)
+    found: Tensor = pool.ADAPTIVE_AVG[2](input.unsqueeze(-2), _flat(out, 1))
+    return found.squeeze(-2)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_avg_pool2d(torch.tensor([[[1., 2., 3.]]]), (1, 2))
+    tensor([[[1.5000, 2.5000]]])
+    """
+    out = _cells("adaptive_avg_pool2d", 2, input, output_size)
+    return pool.ADAPTIVE_AVG[2](input, out)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_avg_pool3d(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))
+    tensor([[[[1.5000, 2.5000]]]])
+    """
+    out = _cells("adaptive_avg_pool3d", 3, input, output_size)
+    return pool.ADAPTIVE_AVG[3](input, out)
+
+
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """:func:`adaptive_max_pool1d`, and the place of each maximum in the flattened last dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_max_pool1d_with_indices(torch.tensor([[1., 2., 3.]]), 2)[1]
+    tensor([[1, 2]])
+    """
+    out = _cells("adaptive_max_pool1d", 1, input, output_size)
+    values, indices = pool.ADAPTIVE_MAX[2](input.unsqueeze(-2), _flat(out, 1))
+    return values.squeeze(-2), indices.squeeze(-2)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maxima of cells, ``output_size`` along the last dimension, into which ``input`` is divided.
+
+    :param return_indices: return their places, too.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1., 2., 3.]]), 2)
+    tensor([[2., 3.]])
+    """
+    found = adaptive_max_pool1d_with_indices(input, output_size)
+    return found if return_indices else found[0]
+
+
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """:func:`adaptive_max_pool2d`, and the place of each maximum in the flattened last dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_max_pool2d_with_indices(torch.tensor([[[1., 2., 3.]]]), (1, 2))[1]
+    tensor([[[1, 2]]])
+    """
+    out = _cells("adaptive_max_pool2d", 2, input, output_size)
+    values, indices = pool.ADAPTIVE_MAX[2](input, out)
+    return values, indices
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maxima of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
+
+    :param return_indices: return their places, too.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_max_pool2d(torch.tensor([[[1., 2., 3.]]]), (1, 2))
+    tensor([[[2., 3.]]])
+    """
+    found = adaptive_max_pool2d_with_indices(input, output_size)
+    return found if return_indices else found[0]
+
+
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """:func:`adaptive_max_pool3d`, and the place of each maximum in the flattened last dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_max_pool3d_with_indices(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))[1]
+    tensor([[[[1, 2]]]])
+    """
+    out = _cells("adaptive_max_pool3d", 3, input, output_size)
+    values, indices = pool.ADAPTIVE_MAX[3](input, out)
+    return values, indices
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maxima of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
+
+    :param return_indices: return their places, too.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_max_pool3d(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))
+    tensor([[[[2., 3.]]]])
+    """
+    found = adaptive_max_pool3d_with_indices(input, output_size)
+    return found if return_indices else found[0]
+
+
+# -- maxima ----------------------------------------------------------------------------------------------------------
+
+
+def _max(
+    name: str,
+    n: int,
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None,
+    padding: Ints,
+    dilation: Ints,
+    ceil_mode: bool,
+) -> tuple[Tensor, Tensor]:
+    kernel, step, around, spread, out = _windows(name, n, input, kernel_size, stride, padding, dilation, ceil_mode)
+    if input._a.dtype.kind not in "fiu":
+        raise UnsupportedDtypeError(name, input.dtype, "if")
+    if n > 1:
+        values, indices = pool.MAX[n](input, out, kernel, step, around, spread)
+        return values, indices
+    options = (_flat(out, 1), _flat(kernel, 1), _flat(step, 1), _flat(around, 0), _flat(spread, 1))
+    values, indices = pool.MAX[2](input.unsqueeze(-2), *options)
+    return values.squeeze(-2), indices.squeeze(-2)
+
+
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """:func:`max_pool1d`, and the place of each maximum in the flattened last dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.max_pool1d_with_indices(torch.tensor([[1., 3., 2., 0.]]), 2)[1]
+    tensor([[1, 2]])
+    """
+    return _max("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The maxima of windows over one dimension; see :func:`max_pool2d`.
+
+    :param return_indices: return the places of the maxima, too.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.max_pool1d(torch.tensor([[1., 3., 2., 0.]]), 2)
+    tensor([[3., 2.]])
+    """
+    found = _max("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return found if return_indices else found[0]
+
+
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """:func:`max_pool2d`, and the place of each maximum in the flattened last dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.max_pool2d_with_indices(torch.tensor([[[1., 3., 2., 0.]]]), (1, 2))[1]
+    tensor([[[1, 2]]])
+    """
+    return _max("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The maxima of windows; of equal ones the first.
+
+    :param input: shape (n, c, h, w), or (c, h, w).
+    :param stride: the kernel's size by default.
+    :param padding: minus infinity around, at most half of the kernel.
+    :param dilation: the distance between the elements of a window.
+    :param ceil_mode: keep a last window that is not full.
+    :param return_indices: return the places of the maxima, too.
+    :raises RuntimeError: shapes or options do not fit.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.max_pool2d(torch.tensor([[[1., 3., 2., 0.]]]), (1, 2))
+    tensor([[[3., 2.]]])
+    """
+    found = _max("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return found if return_indices else found[0]
+
+
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """:func:`max_pool3d`, and the place of each maximum in the flattened last dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.max_pool3d_with_indices(torch.tensor([[[[1., 3., 2., 0.]]]]), (1, 1, 2))[1]
+    tensor([[[[1, 2]]]])
+    """
+    return _max("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The maxima of windows over three dimensions; see :func:`max_pool2d`.
+
+    :param return_indices: return the places of the maxima, too.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.max_pool3d(torch.tensor([[[[1., 3., 2., 0.]]]]), (1, 1, 2))
+    tensor([[[[3., 2.]]]])
+    """
+    found = _max("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return found if return_indices else found[0]
+
+
+def _unpool(
+    name: str,
+    n: int,
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None,
+    padding: Ints,
+    output_size: Any,
+) -> Tensor:
+    check_tensors(name, input=input, indices=indices)
+    kernel = tuple_of(kernel_size, n, f"{name}: kernel_size")
+    step = kernel if stride is None else tuple_of(stride, n, f"{name}: stride")
+    around = tuple_of(padding, n, f"{name}: padding")
+    a, index = input._a, indices._a
+    if index.dtype != np.int64:
+        raise RuntimeError(f"{name}(): elements in indices should be type int64 but got: {indices.dtype!r}")
+    if index.shape != a.shape:
+        raise ShapeError(
+            f"{name}(): Expected shape of indices to be same as that of the input tensor ({list(a.shape)}) but got "
+            f"indices tensor with shape: {list(index.shape)}"
+        )
+    if a.ndim not in (n + 1, n + 2) or 0 in a.shape[-n:]:
+        raise ShapeError(
+            f"{name}(): Input to max_unpooling should be a {n + 1}d or {n + 2}d Tensor, got {list(a.shape)}"
+        )
+    least = [(m - 1) * s + k - 2 * p for m, s, k, p in zip(a.shape[-n:], step, kernel, around, strict=True)]
+    size = tuple(least) if output_size is None else tuple(int(m) for m in output_size)
+    if len(size) == a.ndim:
+        size = size[-n:]
+    if len(size) != n:
+        raise ValueError(f"{name}(): output_size should be a sequence containing {n} or {n + 2} elements, got {size}")
+    if output_size is not None:
+        for m, low, s in zip(size, least, step, strict=True):
+            if not low - s < m < low + s:
+                raise ValueError(
+                    f"{name}(): invalid output_size {size}: each must differ from {least} by less than stride {step}"
+                )
+    if index.size and (int(index.min()) < 0 or int(index.max()) >= math.prod(size)):
+        raise RuntimeError(
+            f"{name}(): Found an invalid max index: {int(index.max())} (output volumes are of size {size})"
+        )
+    if n > 1:
+        return pool.UNPOOL[n](input, indices, (*a.shape[:-n], *size), n)
+    shape = (*a.shape[:-1], 1, *size)
+    return pool.UNPOOL[2](input.unsqueeze(-2), indices.unsqueeze(-2), shape, 2).squeeze(-2)
+
+
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Zeros, with maxima put back where they were: a partial inverse of :func:`max_pool1d`.
+
+    :param indices: the places that :func:`max_pool1d` returned.
+    :param output_size: the size where several would pool to that of ``input``.
+    :raises ValueError: ``output_size`` does not fit.
+    :raises RuntimeError: the shapes do not fit.
+
+    >>> import nbautograd as torch
+    >>> values, indices = torch.tensor([[3., 2.]]), torch.tensor([[1, 2]])
+    >>> torch.nn.functional.max_unpool1d(values, indices, 2)
+    tensor([[0., 3., 2., 0.]])
+    """
+    return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Zeros, with maxima put back where they were: a partial inverse of :func:`max_pool2d`.
+
+    :param indices: the places that :func:`max_pool2d` returned.
+    :param output_size: the size where several would pool to that of ``input``.
+    :raises ValueError: ``output_size`` does not fit.
+    :raises RuntimeError: the shapes do not fit.
+
+    >>> import nbautograd as torch
+    >>> values, indices = torch.tensor([[[3., 2.]]]), torch.tensor([[[1, 2]]])
+    >>> torch.nn.functional.max_unpool2d(values, indices, (1, 2))
+    tensor([[[0., 3., 2., 0.]]])
+    """
+    return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Any = None,
+) -> Tensor:
+    """Zeros, with maxima put back where they were: a partial inverse of :func:`max_pool3d`.
+
+    :param indices: the places that :func:`max_pool3d` returned.
+    :param output_size: the size where several would pool to that of ``input``.
+    :raises ValueError: ``output_size`` does not fit.
+    :raises RuntimeError: the shapes do not fit.
+
+    >>> import nbautograd as torch
+    >>> values, indices = torch.tensor([[[[3., 2.]]]]), torch.tensor([[[[1, 2]]]])
+    >>> torch.nn.functional.max_unpool3d(values, indices, (1, 1, 2))
+    tensor([[[[0., 3., 2., 0.]]]])
+    """
+    return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)

@@ -1,0 +1,342 @@
+"""Images in other sizes, and channels rearranged into space and back."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd.declare import op
+from nbautograd.errors import ShapeError, UnsupportedDtypeError
+from nbautograd.nn.functional._common import check_tensors
+from nbautograd.nn.functional.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from nbautograd.ops.resample import Array, Table, declare
+from nbautograd.tensor import Tensor
+
+__all__ = [
+    "channel_shuffle",
+    "interpolate",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
+]
+
+# -- interpolation ---------------------------------------------------------------------------------------------------
+
+_LINEAR = {1: "linear", 2: "bilinear", 3: "trilinear"}
+_SAMPLERS: dict[tuple[str, int], Any] = {("bicubic", 2): declare("UpsampleBicubic2DBackward0", "upsample_bicubic2d")}
+for _n in (1, 2, 3):
+    _SAMPLERS["nearest", _n] = declare(f"UpsampleNearest{_n}DBackward0", f"upsample_nearest{_n}d")
+    _SAMPLERS["nearest-exact", _n] = declare(f"UpsampleNearestExact{_n}DBackward0", f"upsample_nearest_exact{_n}d")
+    _name = _LINEAR[_n]
+    _SAMPLERS[_name, _n] = declare(f"Upsample{_name.title()}{_n}DBackward0", f"upsample_{_name}{_n}d")
+for _name in ("bilinear", "bicubic"):
+    _SAMPLERS[_name + " aa", 2] = declare(f"Upsample{_name.title()}2DAaBackward0", f"upsample_{_name}2d_aa")
+
+
+def _nearest(n: int, m: int, scale: float, exact: bool) -> Array:
+    """The old element nearest to each of ``m`` new ones; PyTorch computes these in single precision."""
+    i = np.arange(m, dtype=np.float32) + np.float32(0.5 if exact else 0)
+    return np.minimum((i * np.float32(scale)).astype(np.int64), n - 1)[:, None]
+
+
+def _source(n: int, m: int, scale: float, align: bool, kind: Any) -> Array:
+    """Where among the old elements each new one lies."""
+    i = np.arange(m, dtype=kind)
+    if align:
+        return i * kind.type((n - 1) / (m - 1) if m > 1 else 0)
+    found: Array = (i + kind.type(0.5)) * kind.type(scale) - kind.type(0.5)
+    return found
+
+
+def _linear(n: int, m: int, scale: float, align: bool, kind: Any) -> tuple[Array, Array]:
+    """The two old elements around each new one, and their shares."""
+    at = np.maximum(_source(n, m, scale, align, kind), 0)
+    low = np.minimum(at.astype(np.int64), n - 1)
+    share = np.clip(at - low, 0, 1)
+    return np.stack([low, np.minimum(low + 1, n - 1)], 1), np.stack([1 - share, share], 1)
+
+
+def cubic(x: Any, a: float = -0.75) -> Any:
+    """Keys's cubic convolution kernel (1981) at distances ``x``."""
+    x = np.abs(x)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0))
+
+
+def _cubic(n: int, m: int, scale: float, align: bool, kind: Any) -> tuple[Array, Array]:
+    """The four old elements around each new one, and their shares."""
+    at = _source(n, m, scale, align, kind)
+    low = np.floor(at)
+    offsets = np.arange(-1, 3)
+    weight = cubic((at - low)[:, None] - offsets.astype(kind))
+    return np.clip(low.astype(np.int64)[:, None] + offsets, 0, n - 1), weight.astype(kind)
+
+
+def _smooth(n: int, m: int, scale: float, kernel: Callable[[Any], Any], reach: int) -> tuple[Array, Array]:
+    """All old elements within reach of each new one: a kernel widened where the image shrinks, so without aliasing."""
+    stretch = max(scale, 1.0)
+    center = (np.arange(m) + 0.5) * scale
+    start = np.maximum((center - reach * stretch + 0.5).astype(np.int64), 0)
+    end = np.minimum((center + reach * stretch + 0.5).astype(np.int64), n)
+    at = start[:, None] + np.arange(int((end - start).max()))
+    weight = np.where(at < end[:, None], kernel((at - center[:, None] + 0.5) / stretch), 0)
+    return np.minimum(at, n - 1), weight / weight.sum(1, keepdims=True)
+
+
+def _table(mode: str, d: int, n: int, m: int, scale: float, align: bool, kind: Any) -> Table:
+    """How dimension ``d`` of size ``n`` gets size ``m``."""
+    if align:
+        smooth_scale = (n - 1) / (m - 1) if m > 1 else 0.0
+    else:
+        smooth_scale = scale
+    if mode.startswith("nearest"):
+        return Table(d, _nearest(n, m, scale, mode == "nearest-exact"), None)
+    if mode == "bilinear aa":
+        return Table(d, *_smooth(n, m, smooth_scale, lambda x: np.maximum(1 - np.abs(x), 0), 1))
+    if mode == "bicubic aa":
+        return Table(d, *_smooth(n, m, smooth_scale, lambda x: cubic(x, -0.5), 2))
+    return Table(d, *(_cubic if mode == "bicubic" else _linear)(n, m, scale, align, kind))
+
+
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """An image, a row or a volume in another size.
+
+    :param input: shape (n, c, ...) with one, two or three further dimensions.
+    :param size: the new size; or ``scale_factor``, by what to multiply the old one, rounded down.
+    :param mode: ``"nearest"``, ``"nearest-exact"``, ``"linear"`` (one dimension), ``"bilinear"``, ``"bicubic"`` (two),
+        ``"trilinear"`` (three) or ``"area"``.
+    :param align_corners: whether the centres of the corners' elements stay where they are, not their outer edges.
+    :param recompute_scale_factor: take positions from the sizes, where the scale factor would not give whole ones.
+    :param antialias: for ``"bilinear"`` and ``"bicubic"``, smooth before shrinking.
+    :raises ValueError: sizes and options do not fit each other.
+    :raises NotImplementedError: the mode does not go with this number of dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.interpolate(torch.tensor([[[1., 2.]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    >>> torch.nn.functional.interpolate(torch.tensor([[[1., 3.]]]), size=3, mode="linear", align_corners=True)
+    tensor([[[1., 2., 3.]]])
+    """
+    check_tensors("interpolate", input=input)
+    modes = ("nearest", "nearest-exact", "area", "linear", "bilinear", "bicubic", "trilinear")
+    ndim, n = input._a.ndim, input._a.ndim - 2
+    old = input._a.shape[2:]
+    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
+            f"trilinear, got mode {mode!r}"
+        )
+    align = bool(align_corners)
+    new, scales = _sizes(old, size, scale_factor, recompute_scale_factor)
+    if antialias and (mode not in ("bilinear", "bicubic") or ndim != 4):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input, got "
+            f"mode {mode!r} and {ndim}-D"
+        )
+    if n not in (1, 2, 3) or mode not in modes:
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: {' | '.join(modes)} "
+            f"(got {mode})"
+        )
+    wanted = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}.get(mode, n)
+    if n != wanted:
+        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {wanted + 2}D input")
+    if mode == "area":
+        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[n - 1](input, new)
+    if min(*old, *new) < 1:
+        raise RuntimeError(f"interpolate(): Input and output sizes should be greater than 0, but got {old} and {new}")
+    kind = input._a.dtype
+    if kind.kind != "f" and not (kind == np.uint8 and mode.startswith("nearest")):
+        raise UnsupportedDtypeError("interpolate", input.dtype, "f")
+    name = mode + " aa" * antialias
+    options = enumerate(zip(old, new, scales, strict=True), 2)
+    kind = np.promote_types(kind, np.float32)
+    tables = tuple(_table(name, d, a, b, a / b if s is None else 1 / s, align, kind) for d, (a, b, s) in options)
+    return _SAMPLERS[name, n](input, tables)
+
+
+def _sizes(
+    old: tuple[int, ...], size: Any, scale_factor: Any, recompute: bool | None
+) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
+    """The new size, and for each dimension the scale for computing positions, or None for that of the sizes."""
+    if (size is None) == (scale_factor is None):
+        which = "either" if size is None else "only one of"
+        raise ValueError(f"interpolate(): {which} size or scale_factor should be defined")
+    label, given = ("size", size) if size is not None else ("scale_factor", scale_factor)
+    items = tuple(given) if isinstance(given, (tuple, list)) else (given,) * len(old)
+    if len(items) != len(old):
+        raise ValueError(
+            f"Input and {'output' if size is not None else 'scale_factor'} must have the same number of spatial "
+            f"dimensions, but got input with spatial dimensions of {list(old)} and {label} of {items}"
+        )
+    if size is not None:
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        if any(isinstance(m, float) for m in items):
+            raise TypeError(f"interpolate(): argument 'size' must be int or tuple of ints, got {size!r}")
+        return tuple(int(m) for m in items), (None,) * len(old)
+    new = tuple(math.floor(m * s) for m, s in zip(old, items, strict=True))
+    return new, (None,) * len(old) if recompute else tuple(float(s) for s in items)
+
+
+def upsample(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
+    """The former name of :func:`interpolate`."""
+    _warn_former("upsample")
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The former name of :func:`interpolate` with mode ``"nearest"``."""
+    _warn_former("upsample_nearest")
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """The former name of :func:`interpolate` with mode ``"bilinear"`` and aligned corners."""
+    _warn_former("upsample_bilinear")
+    return interpolate(input, size, scale_factor, "bilinear", True)
+
+
+def _warn_former(name: str) -> None:
+    warnings.warn(
+        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", UserWarning, stacklevel=3
+    )
+
+
+# -- channels and space ----------------------------------------------------------------------------------------------
+
+
+@op(
+    node="PixelShuffleBackward0",
+    symbol="pixel shuffle",
+    method=False,
+    input="pixel_unshuffle(g, factor)",
+    name="pixel_shuffle",
+)
+def _pixel_shuffle(input: Tensor, factor: int) -> Tensor:
+    """(..., c r², h, w) as (..., c, h r, w r)."""
+    *lead, c, h, w = input.shape
+    n = len(lead)
+    cells = input.reshape((*lead, c // factor**2, factor, factor, h, w))
+    moved = cells.transpose((*range(n + 1), n + 3, n + 1, n + 4, n + 2))
+    return moved.reshape((*lead, c // factor**2, h * factor, w * factor)).copy()
+
+
+@op(
+    node="PixelUnshuffleBackward0",
+    symbol="pixel unshuffle",
+    method=False,
+    input="pixel_shuffle(g, factor)",
+    name="pixel_unshuffle",
+)
+def _pixel_unshuffle(input: Tensor, factor: int) -> Tensor:
+    """The inverse."""
+    *lead, c, h, w = input.shape
+    n = len(lead)
+    cells = input.reshape((*lead, c, h // factor, factor, w // factor, factor))
+    moved = cells.transpose((*range(n + 1), n + 2, n + 4, n + 1, n + 3))
+    return moved.reshape((*lead, c * factor**2, h // factor, w // factor)).copy()
+
+
+@op(
+    node="ChannelShuffleBackward0",
+    symbol="channel shuffle",
+    method=False,
+    input="channel_shuffle(g, input.shape[1] // groups)",
+    name="channel_shuffle",
+)
+def _channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """(n, groups c, ...) as (n, c groups, ...)."""
+    n, c, *rest = input.shape
+    return input.reshape((n, groups, c // groups, *rest)).swapaxes(1, 2).reshape(input.shape).copy()
+
+
+def _check_pixels(name: str, input: Tensor, factor: int, label: str) -> None:
+    check_tensors(name, input=input)
+    if input._a.ndim < 3:
+        raise ShapeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {input._a.ndim} dimension(s)"
+        )
+    if factor <= 0:
+        raise RuntimeError(f"{name} expects a positive {label}, but got {factor}")
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Channels moved into space: (..., c r², h, w) as (..., c, h r, w r) (Shi et al., 2016).
+
+    :raises RuntimeError: the channels are not divisible by the square of the factor.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.pixel_shuffle(torch.arange(4).reshape(4, 1, 1), 2)
+    tensor([[[0, 1],
+             [2, 3]]])
+    """
+    _check_pixels("pixel_shuffle", input, upscale_factor, "upscale_factor")
+    if input._a.shape[-3] % upscale_factor**2:
+        raise ShapeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but input.size(-3)={input._a.shape[-3]} is not divisible by {upscale_factor**2}"
+        )
+    return _pixel_shuffle(input, upscale_factor)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Space moved into channels: the inverse of :func:`pixel_shuffle`.
+
+    :raises RuntimeError: height or width is not divisible by the factor.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.pixel_unshuffle(torch.arange(4).reshape(1, 2, 2), 2).shape
+    torch.Size([4, 1, 1])
+    """
+    _check_pixels("pixel_unshuffle", input, downscale_factor, "downscale_factor")
+    for label, d in (("height", -2), ("width", -1)):
+        if input._a.shape[d] % downscale_factor:
+            raise ShapeError(
+                f"pixel_unshuffle expects {label} to be divisible by downscale_factor, but input.size({d})="
+                f"{input._a.shape[d]} is not divisible by {downscale_factor}"
+            )
+    return _pixel_unshuffle(input, downscale_factor)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Channels dealt out: the first of each group, then the second of each, and so on (Zhang et al., 2018).
+
+    :param input: shape (n, c, ...).
+    :raises RuntimeError: ``groups`` does not divide the channels.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+    """
+    check_tensors("channel_shuffle", input=input)
+    if input._a.ndim < 3:
+        raise ShapeError(f"channel_shuffle expects input with > 2 dims, but got sizes {list(input._a.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    if input._a.shape[1] % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {input._a.shape[1]} channels and {groups} groups."
+        )
+    return _channel_shuffle(input, groups)

@@ -1,0 +1,109 @@
+"""Rounding errors of what adds up, measured in long double, beside those of PyTorch."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from nbautograd.ops.kernels import total
+
+SHAPES = {
+    "flat": ((200_000,), 0),
+    "rows": ((1000, 200), 0),
+    "columns": ((200, 1000), 1),
+    "long and thin": ((50_000, 4), 0),
+    "short rows": ((20_000, 10), 1),
+    "first of three": ((60, 50, 70), 0),
+    "middle of three": ((60, 50, 70), 1),
+    "two of three": ((60, 50, 70), (0, 2)),
+    "first two": ((60, 50, 70), (0, 1)),
+    "all of three": ((60, 50, 70), (0, 1, 2)),
+}
+LAYOUTS = {
+    "contiguous": lambda a: a,
+    "transposed": lambda a: np.ascontiguousarray(a.T).T,
+    "every other": lambda a: np.repeat(a, 2, -1)[..., ::2],
+    "backwards": lambda a: np.ascontiguousarray(np.flip(a)),
+}
+CALLS = {
+    "sum": (lambda T, x, d: x.sum(d), lambda a, d: a.sum(d)),
+    "mean": (lambda T, x, d: x.mean(d), lambda a, d: a.mean(d)),
+    "var": (lambda T, x, d: x.var(d), lambda a, d: a.var(d, ddof=1)),
+    "std": (lambda T, x, d: x.std(d), lambda a, d: a.std(d, ddof=1)),
+    "norm": (lambda T, x, d: x.norm(2, d), lambda a, d: np.sqrt((a * a).sum(d))),
+    "norm 3": (lambda T, x, d: x.norm(3, d), lambda a, d: np.cbrt((abs(a) ** 3).sum(d))),
+    "logsumexp": (lambda T, x, d: x.logsumexp(d), lambda a, d: np.log(np.exp(a).sum(d))),
+    "nansum": (lambda T, x, d: x.nansum(d), lambda a, d: a.sum(d)),
+}
+
+
+def error(result: np.ndarray, exact: np.ndarray, eps: float) -> float:
+    """The largest relative error, in units of the dtype's precision."""
+    return float(np.max(np.abs((result.astype(exact.dtype) - exact) / exact))) / eps
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_errors_beside_those_of_torch(call, shape, dtype):
+    torch = pytest.importorskip("torch")
+    size, dim = SHAPES[shape]
+    a = np.random.default_rng(0).random(size).astype(dtype)
+    if dtype == "float16":
+        a = a[:2000] if a.ndim == 1 else a[:1000]  # whose sums are below 65504
+    function, reference = CALLS[call]
+    exact, eps = reference(a.astype(np.longdouble), dim), float(np.finfo(dtype).eps)
+    ours = error(function(nb, nb.tensor(a), dim).numpy(), exact, eps)
+    theirs = error(function(torch, torch.tensor(a), dim).numpy(), exact, eps)
+    assert ours <= max(2 * theirs, 4)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_sums_in_every_layout(shape, layout, dtype):
+    size, dim = SHAPES[shape]
+    a = LAYOUTS[layout](np.random.default_rng(0).random(size).astype(dtype))
+    axes = (dim,) if isinstance(dim, int) else dim
+    exact = a.astype(np.clongdouble if a.dtype.kind == "c" else np.longdouble).sum(axes)
+    assert error(total(a, axes), exact, float(np.finfo(dtype).eps)) < 4
+    assert total(a, axes, True).shape == tuple(1 if d in axes else n for d, n in enumerate(a.shape))
+
+
+@pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 64, 65, 511, 512, 513, 5000])
+@pytest.mark.parametrize("width", [1, 3, 600, 2000])
+def test_blocks_of_every_length(n, width):
+    a = np.random.default_rng(0).integers(-100, 100, (2, n, width)).astype(np.float64)
+    np.testing.assert_array_equal(total(a, (1,)), a.astype(np.int64).sum(1))
+    np.testing.assert_array_equal(total(a, (0, 1)), a.astype(np.int64).sum((0, 1)))
+
+
+def test_ones_are_counted():
+    assert nb.ones(5000, 8, dtype=nb.float16).sum(0)[0].item() == 5000
+    assert nb.ones(70_000, 2, dtype=nb.float16).mean(0)[0].item() == 1
+    assert nb.ones(2**24 + 8).cumsum(0)[-1].item() == 2**24 + 8
+    assert nb.ones(5000, dtype=nb.float16).cumsum(0)[2999].item() == 3000
+    assert nb.ones(2**22, 2).sum_to_size(1, 2)[0, 0].item() == 2**22
+
+
+def test_mean_far_from_zero_keeps_the_variance():
+    a = (np.random.default_rng(0).random((5000, 3)) + 1e4).astype(np.float32)
+    exact = a.astype(np.float64).var(0, ddof=1)
+    np.testing.assert_allclose(nb.tensor(a).var(0).numpy(), exact, rtol=2e-6)
+
+
+def test_cumulative_sums_against_fsum():
+    a = np.random.default_rng(0).standard_normal(20_000).astype(np.float32)
+    exact = math.fsum(a.astype(np.float64))
+    assert abs(nb.tensor(a).cumsum(0)[-1].item() - exact) <= abs(exact) * 1e-7
+
+
+def test_infinite_and_empty_logsumexp():
+    inf = math.inf
+    x = nb.tensor([[-inf, -inf], [1.0, -inf], [inf, 1.0]])
+    assert x.logsumexp(1).tolist() == [-inf, 1.0, inf]
+    assert nb.zeros(2, 0).logsumexp(1).tolist() == [-inf, -inf]
+    assert nb.tensor([-inf, 0.0, -inf]).logcumsumexp(0).tolist() == [-inf, 0.0, 0.0]

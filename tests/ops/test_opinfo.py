@@ -1,0 +1,44 @@
+"""Every entry of PyTorch's database of operations that is in scope, beside PyTorch (see ``opinfo.py``)."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+pytest.importorskip("expecttest", reason="PyTorch's database of operations imports it")
+
+from tests.ops import opinfo  # noqa: E402
+
+PRESENT = [entry for entry in opinfo.ENTRIES if entry.name not in opinfo.ABSENT]
+SAMPLES = 4
+
+
+@pytest.mark.parametrize("entry", PRESENT, ids=str)
+def test_values_and_derivatives(entry):
+    opinfo.agree(entry, torch.float64, 2 * SAMPLES)
+
+
+@pytest.mark.parametrize("name", ["float32", "complex128", "int64", "bool", "float16", "bfloat16"])
+@pytest.mark.parametrize("entry", PRESENT, ids=str)
+def test_other_dtypes(entry, name):
+    dtype = getattr(torch, name)
+    if dtype not in entry.info.supported_dtypes("cpu"):
+        return  # what is refused is compared in test_registry.py
+    opinfo.agree(entry, dtype, SAMPLES, second=name == "complex128")
+
+
+@pytest.mark.parametrize("entry", PRESENT, ids=str)
+def test_methods_in_place_and_out(entry):
+    opinfo.agree_on_variants(entry)
+
+
+@pytest.mark.parametrize("entry", PRESENT, ids=str)
+def test_errors(entry):
+    opinfo.agree_on_errors(entry)
+
+
+def test_coverage():
+    """Of what is in scope, at least 95 % exist, and each that does not has its reason."""
+    missing = {entry.name for entry in opinfo.ENTRIES if entry.ours is None}
+    assert missing == set(opinfo.ABSENT)
+    assert len(missing) <= 0.05 * len(opinfo.ENTRIES)

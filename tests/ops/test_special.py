@@ -1,0 +1,110 @@
+"""Special functions where PyTorch's samples do not go: far out, at poles, for nan; and where PyTorch is less exact."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+
+ODD = [math.nan, math.inf, -math.inf, 0.0, 1.0, -1.0, 0.5, -0.5, 1e-300, -1e-10, 1e300, 3.7, -3.7, 20.0, -20.0, 800.0]
+UNARY = [
+    "digamma",
+    "gammaln",
+    "erf",
+    "erfc",
+    "erfinv",
+    "erfcx",
+    "ndtri",
+    "log_ndtr",
+    "entr",
+    "expit",
+    "logit",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "modified_bessel_i0",
+    "modified_bessel_i1",
+    "modified_bessel_k0",
+    "modified_bessel_k1",
+    "scaled_modified_bessel_k0",
+    "scaled_modified_bessel_k1",
+    "spherical_bessel_j0",
+]
+POLYNOMIALS = [name for name in nb.special.__all__ if "polynomial" in name]
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_far_out_and_at_poles(name: str) -> None:
+    ours, theirs = (getattr(T.special, name)(T.tensor(ODD, dtype=T.float64)).numpy() for T in (nb, torch))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "airy_ai"])
+def test_bessel_functions_where_pytorch_is_right_to_six_digits_only(name: str) -> None:
+    ours, theirs = (getattr(T.special, name)(T.tensor(ODD, dtype=T.float64)).numpy() for T in (nb, torch))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_bessel_functions_by_their_wronskian() -> None:
+    x = nb.linspace(0.1, 30, 100, dtype=nb.float64)
+    j0, j1, y0, y1 = (getattr(nb.special, f"bessel_{name}")(x) for name in ("j0", "j1", "y0", "y1"))
+    np.testing.assert_allclose((j1 * y0 - j0 * y1).numpy(), 2 / (math.pi * x.numpy()), rtol=1e-12)  # DLMF 10.5.2
+
+
+@pytest.mark.parametrize("name", ["gammainc", "gammaincc", "xlogy", "xlog1py", "zeta"])
+def test_of_two_variables(name: str) -> None:
+    finite = [v for v in ODD if math.isfinite(v) and v != 1e-300 and abs(v) < 1e300]
+    x, y = (np.ravel(m) for m in np.meshgrid(finite, finite))
+    ours, theirs = (getattr(T.special, name)(T.tensor(x), T.tensor(y)).numpy() for T in (nb, torch))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+@pytest.mark.parametrize("degree", [-2, -0.5, 0, 0.9, 1, 2, 5, 6, 7, 8.7, 30])
+def test_polynomials(name: str, degree: float) -> None:
+    points = [-2.0, -1.0, -0.4, 0.0, 0.3, 0.5, 0.9999, 1.0, 1.7]
+    ours, theirs = (getattr(T.special, name)(T.tensor(points, dtype=T.float64), degree).numpy() for T in (nb, torch))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_polynomials_of_nan_and_of_no_elements(name: str) -> None:
+    polynomial = getattr(nb.special, name)
+    assert math.isnan(polynomial(nb.tensor([math.nan]), 3).item())
+    assert polynomial(nb.zeros(0), 3).shape == polynomial(3.0, nb.zeros(0)).shape == (0,)
+    assert polynomial(nb.ones(2, 1), nb.ones(3)).shape == (2, 3)
+
+
+def test_ndtr_of_large_negative_numbers_is_not_zero() -> None:
+    np.testing.assert_allclose(nb.special.ndtr(nb.tensor(-20.0, dtype=nb.float64)).item(), 2.7536241186062337e-89)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "expected"),
+    [
+        ("logit", [0.0, 1.0, -0.5, 1.5], [math.inf, math.inf, math.nan, math.nan]),
+        ("entr", [0.0, -1.0], [math.inf, math.nan]),
+        ("erfinv", [1.0, -1.0, 2.0], [math.inf, math.inf, math.nan]),
+        ("i1", [0.0], [0.5]),
+        ("i1e", [0.0], [0.5]),
+        ("i0e", [0.0], [0.0]),
+    ],
+)
+def test_derivatives_at_the_edges(name: str, at: list[float], expected: list[float]) -> None:
+    for T in (nb, torch):
+        x = T.tensor(at, dtype=T.float64, requires_grad=True)
+        getattr(T.special, name)(x).sum().backward()
+        np.testing.assert_array_equal(x.grad.numpy(), expected)
+
+
+def test_the_other_argument_has_a_derivative_where_the_first_has_none() -> None:
+    for T in (nb, torch):
+        a, x = T.ones(1), T.full((1,), 2.0, requires_grad=True)
+        T.igamma(a, x).backward()
+        np.testing.assert_allclose(x.grad.numpy(), [math.exp(-2)], rtol=1e-6)
