@@ -32,12 +32,50 @@ from nbautograd.dtypes import (
     set_default_dtype,
     uint8,
 )
+from nbautograd.errors import OutOfMemoryError
 from nbautograd.generator import Generator, default_generator
 from nbautograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from nbautograd.layouts import *
+from nbautograd.nn.functional import (
+    adaptive_avg_pool1d,
+    adaptive_max_pool1d,
+    alpha_dropout,
+    avg_pool1d,
+    bilinear,
+    celu,
+    celu_,
+    channel_shuffle,
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+    cosine_similarity,
+    group_norm,
+    hardshrink,
+    layer_norm,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    pairwise_distance,
+    pdist,
+    pixel_shuffle,
+    pixel_unshuffle,
+    prelu,
+    relu_,
+    rms_norm,
+    rrelu,
+    rrelu_,
+    selu,
+    selu_,
+    threshold,
+    threshold_,
+)
 from nbautograd.ops.arithmetic import *
 from nbautograd.ops.arrangement import *
 from nbautograd.ops.bessel import *
+from nbautograd.ops.broadcasting import *
 from nbautograd.ops.comparison import *
 from nbautograd.ops.complex import *
 from nbautograd.ops.conversion import *
@@ -51,23 +89,27 @@ from nbautograd.ops.fourier import *
 from nbautograd.ops.indexing import *
 from nbautograd.ops.interchange import *
 from nbautograd.ops.joining import *
-from nbautograd.ops.logic import *
 from nbautograd.ops.least_squares import *
+from nbautograd.ops.logic import *
 from nbautograd.ops.lowrank import *
 from nbautograd.ops.lu import *
 from nbautograd.ops.matrix_functions import *
 from nbautograd.ops.norms import *
 from nbautograd.ops.ordering import *
-from nbautograd.ops.predicates import *
+from nbautograd.ops.padding import constant_pad_nd
 from nbautograd.ops.parts import *
+from nbautograd.ops.predicates import *
 from nbautograd.ops.products import *
 from nbautograd.ops.random import *
+from nbautograd.ops.ranges import *
 from nbautograd.ops.reduction import *
 from nbautograd.ops.reflections import *
 from nbautograd.ops.rounding import *
 from nbautograd.ops.scan import *
 from nbautograd.ops.scatter import *
+from nbautograd.ops.selecting import *
 from nbautograd.ops.shape import *
+from nbautograd.ops.softmax import *
 from nbautograd.ops.solvers import *
 from nbautograd.ops.special import *
 from nbautograd.ops.statistics import *
@@ -101,3 +143,11 @@ def unload_ipython_extension(ipython: object) -> None:
     from nbautograd.viz import magics
 
     magics.unload(ipython)
+
+
+def __getattr__(name: str) -> object:
+    if name == "optim":  # at its first use
+        from importlib import import_module
+
+        return import_module("nbautograd.optim")
+    raise AttributeError(f"module 'nbautograd' has no attribute {name!r}")

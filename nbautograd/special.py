@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from nbautograd.nn.functional import (
-    log_softmax,
-    softmax,
-)
 from nbautograd.ops.bessel import (
     i0,
     special_airy_ai as airy_ai,
@@ -41,6 +37,7 @@ from nbautograd.ops.polynomials import (
 )
 from nbautograd.ops.reduction import logsumexp
 from nbautograd.ops.rounding import round
+from nbautograd.ops.softmax import log_softmax, softmax
 from nbautograd.ops.special import (
     digamma,
     digamma as psi,

@@ -24,6 +24,7 @@ from nbautograd import backend, dtypes, geometry, memory, printing, storage
 from nbautograd.device import as_device, device
 from nbautograd.errors import AutogradError
 from nbautograd.grad_mode import is_inference_mode_enabled
+from nbautograd.layouts import layout, strided
 from nbautograd.node import LEAF, Hooks, LeafHooks, Port, RemovableHandle
 from nbautograd.size import Size, dimension
 
@@ -104,6 +105,11 @@ class Tensor(_Fields):
     def device(self) -> device:
         """Where the tensor lives."""
         return backend.device_of(self._a)
+
+    @property
+    def layout(self) -> layout:
+        """How the elements are stored: always ``torch.strided``."""
+        return strided
 
     @property
     def ndim(self) -> int:
@@ -231,12 +237,12 @@ class Tensor(_Fields):
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
-            raise TypeError(f"requires_grad must be a bool, not {type(value).__name__}")
+            raise AutogradError(f"requires_grad must be a bool, not {type(value).__name__}")
         if self._fn is None:
             if value:
                 if storage.is_inference(self._a) and not is_inference_mode_enabled():
                     raise AutogradError(
-                        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: clone() it"
+                        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: clone it"
                     )
                 if self._a.dtype.kind not in dtypes.INEXACT:
                     raise AutogradError(
@@ -263,6 +269,8 @@ class Tensor(_Fields):
         >>> torch.ones(2).requires_grad_()
         tensor([1., 1.], requires_grad=True)
         """
+        if not isinstance(requires_grad, bool):
+            raise TypeError(f"requires_grad_(): argument must be bool, not {type(requires_grad).__name__}")
         self.requires_grad = requires_grad
         return self
 

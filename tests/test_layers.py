@@ -23,11 +23,11 @@ LOWEST = (
     "errors protocol size device dtypes defaults layouts grad_mode printing returns storage storages geometry memory "
     "rejection backend standin"
 )
-NAMESPACES = "nn optim linalg fft special signal tensor_types cuda random serialization utils func"
+NAMESPACES = "nn optim linalg fft special signal tensor_types cuda random serialization torch_files utils func"
 LAYERS = [
     *(
         {f"nbautograd.{name}" for name in layer.split()}
-        for layer in (LOWEST, "node", "tensor", "tracing detour inplace generator", "declare")
+        for layer in (LOWEST, "node", "tensor", "tracing detour inplace generator registry", "writer promotion", "vjp", "declare")
     ),
     {"nbautograd.ops.kernels"},
     {"nbautograd.ops"},

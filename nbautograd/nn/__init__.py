@@ -1,5 +1,36 @@
-"""Neural networks: so far their functions, in :mod:`nbautograd.nn.functional`."""
+"""Neural networks: modules, their parameters and how these begin.
 
-from nbautograd.nn import functional
+The functions of :mod:`nbautograd.nn.functional` are there at once; the modules are imported when first asked for.
+"""
 
-__all__ = ["functional"]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from nbautograd.nn import functional as functional
+
+if TYPE_CHECKING:
+    from nbautograd.nn import init as init, modules as modules, parameter as parameter, utils as utils
+    from nbautograd.nn.modules import *  # noqa: F403
+    from nbautograd.nn.parameter import *  # noqa: F403
+
+PARTS = ("init", "modules", "parameter", "utils")
+
+
+def __getattr__(name: str) -> Any:
+    if name in PARTS:
+        return import_module(f"nbautograd.nn.{name}")
+    if name == "__all__":
+        return __dir__()
+    for part in ("parameter", "modules"):
+        module = import_module(f"nbautograd.nn.{part}")
+        if name in module.__all__:
+            globals()[name] = getattr(module, name)
+            return globals()[name]
+    raise AttributeError(f"module 'nbautograd.nn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    names = [name for part in ("parameter", "modules") for name in import_module(f"nbautograd.nn.{part}").__all__]
+    return sorted(["functional", *PARTS, *names])

@@ -88,14 +88,14 @@ def times(alpha: Number, array: Any) -> Any:
     symbol="−",
     kind=POINTWISE,
     operators="__sub__ __isub__",
-    accepts="ifc",
+    accepts_each="ifc",
     input="g",
     other="-g if alpha == 1 else -conj(conj(g) * alpha)",
 )
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """``input - alpha * other``.
 
-    :raises RuntimeError: both are bool.
+    :raises RuntimeError: one of them is bool.
 
     >>> import nbautograd as torch
     >>> torch.tensor([5, 7]) - 2
@@ -109,7 +109,7 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) ->
     symbol="−",
     kind=POINTWISE,
     operators="__rsub__",
-    accepts="ifc",
+    accepts_each="ifc",
     method=False,
     inplace_method=False,
     out=False,
@@ -119,7 +119,7 @@ def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) ->
 def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """``other - alpha * input``.
 
-    :raises RuntimeError: both are bool.
+    :raises RuntimeError: one of them is bool.
 
     >>> import nbautograd as torch
     >>> 1 - torch.tensor([5., 7.])

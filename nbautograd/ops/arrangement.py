@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from nbautograd.declare import KEPT, alias, composite, op
-from nbautograd.ops.shape import clone, expand, reshape, unsafe_view, unsqueeze
+from nbautograd.ops.broadcasting import expand
+from nbautograd.ops.shape import clone, reshape, unsafe_view, unsqueeze
 from nbautograd.size import dimension, sizes
 from nbautograd.tensor import Tensor, wrap
 
@@ -216,7 +217,7 @@ def repeat_interleave(
             f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._a.shape[0]} and "
             f"input.size({d}) = {n}"
         )
-    from nbautograd.ops.indexing import index_select
+    from nbautograd.ops.selecting import index_select
 
     return index_select(x, d, _owners(repeats, output_size))
 

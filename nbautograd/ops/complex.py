@@ -43,7 +43,7 @@ __all__ = [
 )
 def _conj(input: Tensor) -> Tensor:
     """The complex conjugate."""
-    return np.conjugate(input)
+    return np.conjugate(input) if input.dtype.kind == "c" else input.copy()
 
 
 def conj(input: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ Tensor.conj = conj
 )
 def _conj_physical(input: Tensor) -> Tensor:
     """The complex conjugate."""
-    return np.conjugate(input)
+    return np.conjugate(input) if input.dtype.kind == "c" else input.copy()
 
 
 @composite(inplace_method=True, out=True)

@@ -1,4 +1,4 @@
-"""Tensors in other dtypes and on other devices."""
+"""Tensors in other dtypes, on other devices and in pinned memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nbautograd.layouts import preserve_format
 from nbautograd.ops.shape import contiguous
 from nbautograd.tensor import Tensor, wrap
 
-__all__: list[str] = []
+__all__ = ["get_device"]
 
 
 @op(node="ToCopyBackward0", symbol="to", method=False, half=KEPT, input="move(g, input.dtype, source, place)")
@@ -28,39 +28,54 @@ def move(input: Tensor, dtype: Any, place: device, source: device) -> Tensor:
 def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The tensor in another dtype, on another device, or like another tensor; itself if it is so already.
 
-    ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``, each with ``non_blocking`` and ``copy``.
+    ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``, each with ``non_blocking``, ``copy`` and
+    ``memory_format``.
 
+    :param non_blocking: accepted: copies from the host do not wait for the device anyway, those to the host do.
+    :param copy: whether it is to be a copy in any case.
     :raises TypeError: an argument is none of these.
+    :raises RuntimeError: CUDA is asked for and cannot be used here; the message says why.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]).to(torch.float64)
     tensor([1., 2.], dtype=torch.float64)
     """
-    kind, place = kwargs.pop("dtype", None), kwargs.pop("device", None)
-    copy = kwargs.pop("copy", False)
-    wanted = kwargs.pop("memory_format", None) or preserve_format
-    kwargs.pop("non_blocking", None)
-    if kwargs:
-        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    for position, value in enumerate(args):
-        if isinstance(value, Tensor):
-            kind, place = value.dtype, value.device
-        elif isinstance(value, dtypes.dtype):
-            kind = value
-        elif isinstance(value, (str, device)) or isinstance(value, int) and not isinstance(value, bool):
-            place = value
-        elif isinstance(value, bool):
-            copy = copy or position == len(args) - 1 and value and len(args) > 2
-        elif value is not None:
-            raise TypeError(
-                f"to(): argument {position + 1} must be a dtype, a device or a Tensor, not {type(value).__name__}"
-            )
+    kind, place, copy, wanted = _target(args, kwargs)
     kind = input.dtype if kind is None else kind
     target = input.device if place is None else as_device(place)
     if kind is not input.dtype or target != input.device or copy:
         result = move(input, kind.numpy, target, input.device)
         input = result if kind.rank > 1 else wrap(result._a)
     return input if wanted is preserve_format else contiguous(input, wanted)
+
+
+def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
+    """What the arguments of ``to`` ask for: dtype, device, whether to copy, memory format."""
+    names = ["device", "dtype", "non_blocking", "copy"]
+    if args and isinstance(args[0], Tensor) or "other" in kwargs:
+        names = ["other", "non_blocking", "copy"]
+    elif args and isinstance(args[0], dtypes.dtype):
+        names = ["dtype", "non_blocking", "copy"]
+    surplus = [name for name in kwargs if name in names[: len(args)] or name not in (*names, "memory_format")]
+    if surplus:
+        raise TypeError(f"to() got an unexpected keyword argument {surplus[0]!r}")
+    if len(args) > len(names):
+        raise TypeError(f"to() takes at most {len(names)} positional arguments here, not {len(args)}")
+    found = {**dict(zip(names, args, strict=False)), **kwargs}
+    accepted = {"device": (str, device, int), "dtype": dtypes.dtype, "other": Tensor}
+    for name, value in found.items():
+        expected: Any = accepted.get(name, (bool, int))
+        refused = name == "device" and isinstance(value, bool)
+        if name != "memory_format" and (refused or not isinstance(value, expected)):
+            if value is None and name in ("device", "dtype"):
+                continue
+            raise TypeError(
+                f"to() received an invalid combination of arguments: {name} must be "
+                f"{'a device, a dtype or a Tensor' if name == 'device' else name}, not {type(value).__name__}"
+            )
+    other = found.get("other")
+    kind, place = (found.get("dtype"), found.get("device")) if other is None else (other.dtype, other.device)
+    return kind, place, bool(found.get("copy")), found.get("memory_format") or preserve_format
 
 
 def _converter(name: str, kind: dtypes.dtype) -> Any:
@@ -73,33 +88,70 @@ def _converter(name: str, kind: dtypes.dtype) -> Any:
 
 
 for _name, _kind in {
-    **{d.name: d for d in dtypes.ALL},
     **dtypes.ALIASES,
+    "bool": dtypes.bool_,
     "byte": dtypes.uint8,
     "char": dtypes.int8,
+    "bfloat16": dtypes.bfloat16,
 }.items():
-    if not _name[-1].isdigit():
-        setattr(Tensor, _name, _converter(_name, _kind))
+    setattr(Tensor, _name, _converter(_name, _kind))
 
 
 @composite()
-def cpu(input: Tensor) -> Tensor:
+def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor on the CPU; itself if it is there already.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).cpu().device
     device(type='cpu')
     """
-    return to(input, "cpu")
+    return to(input, "cpu", memory_format=memory_format)
 
 
 @composite()
-def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """The tensor on a CUDA device, the current one by default.
 
-    :raises RuntimeError: CUDA cannot be used here; the message says why.
+    :raises RuntimeError: the device is none of CUDA's, or CUDA cannot be used here; the message says why.
     """
-    return to(input, "cuda" if device is None else device)
+    place = as_device("cuda" if device is None else device)
+    if place.type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device: {place}")
+    return to(input, place, non_blocking=non_blocking, memory_format=memory_format)
+
+
+@composite()
+def get_device(input: Tensor) -> int:
+    """The index of the CUDA device that the tensor is on; -1 for the CPU.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).get_device()
+    -1
+    """
+    place = input.device
+    return -1 if place.index is None else place.index
+
+
+@composite()
+def pin_memory(input: Tensor, device: Any = None) -> Tensor:
+    """A copy of a CPU tensor in memory that CUDA devices can copy from directly; itself if it is there already.
+
+    :raises RuntimeError: CUDA cannot be used here, or the tensor is not on the CPU.
+    """
+    if not input.is_cpu:
+        raise RuntimeError(f"cannot pin a tensor on {input.device}: only dense CPU tensors can be pinned")
+    return input if is_pinned(input) else wrap(backend.cuda.pin(input.shared_array()))
+
+
+@composite()
+def is_pinned(input: Tensor, device: Any = None) -> bool:
+    """Whether the tensor is in memory that CUDA devices can copy from directly.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).is_pinned()
+    False
+    """
+    return input.is_cpu and backend.cuda.is_pinned(input.shared_array())
 
 
 @composite()

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend
+from nbautograd import backend, detour
 from nbautograd.declare import KEPT, composite, op
 from nbautograd.errors import AutogradError, LinAlgError
 from nbautograd.grad_mode import is_grad_enabled
@@ -372,7 +372,7 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 def recorded(A: Tensor) -> bool:
     """Whether a gradient can be wanted."""
-    return bool(A.requires_grad and is_grad_enabled())
+    return detour.is_on() or bool(A.requires_grad and is_grad_enabled())
 
 
 @composite(out=True)

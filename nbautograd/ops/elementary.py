@@ -6,8 +6,10 @@ from math import pi as PI  # noqa: N812 - formulas name it as a constant
 
 import numpy as np
 
-from nbautograd.declare import POINTWISE, alias, op
+from nbautograd.declare import POINTWISE, alias, composite, op
+from nbautograd.errors import UnsupportedDtypeError
 from nbautograd.ops.kernels import ratio  # noqa: F401 - formulas name it
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.tensor import Tensor
 
 __all__ = [
@@ -182,21 +184,34 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     return np.logaddexp2(input, other)
 
 
-@op(
-    node="LdexpBackward0",
-    symbol="x·2ʸ",
-    kind=POINTWISE,
-    floating=True,
-    input="g * conj(exp2(other))",
-    other="g * conj(result * LOG_2)",
-)
+@composite(inplace_method=True, out=True)
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2 ** other``.
+
+    :raises RuntimeError: ``other`` is bool and ``input`` is floating.
 
     >>> import nbautograd as torch
     >>> torch.ldexp(torch.tensor([1.]), torch.tensor([1, 2, 3]))
     tensor([2., 4., 8.])
     """
+    check_tensors("ldexp", input=input, other=other)
+    if input.is_floating_point() and not other.dtype.rank:
+        raise UnsupportedDtypeError("ldexp", other.dtype, "ifc")
+    return _ldexp(input, other)
+
+
+@op(
+    node="LdexpBackward0",
+    symbol="x·2ʸ",
+    kind=POINTWISE,
+    floating=True,
+    method=False,
+    inplace_method=False,
+    input="g * conj(exp2(other))",
+    other="g * conj(result * LOG_2)",
+)
+def _ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """``input * 2 ** other``, in one dtype."""
     return input * np.exp2(other)
 
 

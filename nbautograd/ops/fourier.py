@@ -20,7 +20,7 @@ from nbautograd.inplace import into
 from nbautograd.ops.arrangement import roll
 from nbautograd.ops.complex import conj
 from nbautograd.ops.creation import Device, check_options, finish
-from nbautograd.ops.indexing import crop_like, pad_like
+from nbautograd.ops.selecting import crop_like, pad_like
 from nbautograd.size import as_int, dimension
 from nbautograd.tensor import Tensor
 

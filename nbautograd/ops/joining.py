@@ -12,8 +12,9 @@ from nbautograd import dtypes
 from nbautograd.declare import KEPT, op
 from nbautograd.errors import DeviceError, ShapeError
 from nbautograd.inplace import into
+from nbautograd.ops.broadcasting import atleast_1d, atleast_2d, atleast_3d, expand, several
 from nbautograd.ops.parts import unbind
-from nbautograd.ops.shape import atleast_1d, atleast_2d, atleast_3d, expand, reshape, several, view
+from nbautograd.ops.shape import reshape, view
 from nbautograd.size import dimension
 from nbautograd.tensor import Tensor, wrap
 

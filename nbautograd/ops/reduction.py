@@ -68,7 +68,7 @@ def sum_all(input: Tensor) -> Tensor:
 
 
 @op(node="SumBackward1", symbol="Σ", method=False, input="spread(g, input.shape, dim, keepdim)")
-def sum_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+def sum_over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The sum over ``dim``."""
     return total(input, axes(dim, input.ndim), keepdim)
 

@@ -10,7 +10,7 @@ import numpy as np
 from nbautograd import dtypes
 from nbautograd.declare import composite, op
 from nbautograd.ops.extremes import check
-from nbautograd.ops.shape import cat
+from nbautograd.ops.joining import cat
 from nbautograd.returns import return_type
 from nbautograd.size import dimension
 from nbautograd.tensor import Tensor

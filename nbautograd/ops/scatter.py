@@ -11,17 +11,16 @@ from nbautograd import backend, dtypes, geometry
 from nbautograd.declare import KEPT, composite, op
 from nbautograd.errors import SCALAR_TYPES
 from nbautograd.geometry import Geometry, restride
-from nbautograd.ops.indexing import (
+from nbautograd.ops.broadcasting import expand
+from nbautograd.ops.indexing import number_as, own
+from nbautograd.ops.parts import as_strided_back, on_diagonal, part, stretch  # noqa: F401 - a formula names the first
+from nbautograd.ops.selecting import (
     along,
     at_slices,
     check_along,
     check_vector,
-    number_as,
     numpy_dtype,  # noqa: F401 - a formula names it
-    own,
 )
-from nbautograd.ops.parts import as_strided_back, on_diagonal, part, stretch  # noqa: F401 - a formula names the first
-from nbautograd.ops.shape import expand
 from nbautograd.ops.strides import check_inside
 from nbautograd.ops.twofold import twofold
 from nbautograd.size import dimension, sizes

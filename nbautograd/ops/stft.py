@@ -9,13 +9,15 @@ import numpy as np
 
 from nbautograd.declare import composite, op
 from nbautograd.errors import DtypeError, ShapeError
-from nbautograd.nn.functional.padding import constant_pad, pad
 from nbautograd.ops.arithmetic import abs
+from nbautograd.ops.broadcasting import expand
 from nbautograd.ops.complex import view_as_real
 from nbautograd.ops.creation import ones
 from nbautograd.ops.fourier import _fft_c2c, _fft_c2r, _fft_r2c
-from nbautograd.ops.indexing import crop_like, pad_like
-from nbautograd.ops.shape import expand, narrow, reshape, transpose
+from nbautograd.ops.padding import constant_pad, pad
+from nbautograd.ops.parts import narrow
+from nbautograd.ops.selecting import crop_like, pad_like
+from nbautograd.ops.shape import reshape, transpose
 from nbautograd.size import as_int
 from nbautograd.tensor import Tensor
 

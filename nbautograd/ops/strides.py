@@ -16,6 +16,7 @@ from nbautograd.inplace import View, check_history
 from nbautograd.layouts import contiguous_format, preserve_format
 from nbautograd.node import LEAF
 from nbautograd.ops import parts, shape as shapes
+from nbautograd.ops.broadcasting import expand
 from nbautograd.ops.complex import view_as_complex, view_as_real
 from nbautograd.ops.parts import as_strided_in
 from nbautograd.size import sizes
@@ -357,7 +358,7 @@ alias_copy = _copies("alias_copy", lambda input: input)
 as_strided_copy = _copies("as_strided_copy", as_strided)
 detach_copy = _copies("detach_copy", lambda input: input.detach())
 diagonal_copy = _copies("diagonal_copy", parts.diagonal)
-expand_copy = _copies("expand_copy", lambda input, size, *, implicit=False: shapes.expand(input, *size))
+expand_copy = _copies("expand_copy", lambda input, size, *, implicit=False: expand(input, *size))
 narrow_copy = _copies("narrow_copy", parts.narrow, method=True)
 permute_copy = _copies("permute_copy", lambda input, dims: shapes.permute(input, *dims))
 select_copy = _copies("select_copy", parts.select)

@@ -74,9 +74,7 @@ def checkpoint(
     if debug:
         raise NotImplementedError("checkpoint(debug=True) is not supported; tracing shows what operations ran")
     if determinism_check not in ("default", "none"):
-        raise ValueError(
-            f"determinism_check should be one of ('default', 'none') but got {determinism_check}"
-        )
+        raise ValueError(f"determinism_check should be one of ('default', 'none') but got {determinism_check}")
     if use_reentrant:
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
@@ -187,9 +185,7 @@ class _Reentrant(Function):
             (out, g) for out, g in zip(outputs, gradients, strict=True) if isinstance(out, Tensor) and out.requires_grad
         ]
         if not pairs:
-            raise AutogradError(
-                "none of output has requires_grad=True, this checkpoint() is not necessary"
-            )
+            raise AutogradError("none of output has requires_grad=True, this checkpoint() is not necessary")
         backward([out for out, _ in pairs], [g for _, g in pairs])
         return None, None, *(a.grad if isinstance(a, Tensor) else None for a in args)
 
@@ -320,5 +316,3 @@ class _Frame:
             f"recomputation.\nNumber of tensors saved during forward: {len(self.facts)}\n"
             f"Number of tensors saved during recomputation: {count}"
         )
-
-

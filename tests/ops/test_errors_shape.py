@@ -1,4 +1,4 @@
-"""Misuse of views, indices, joining and making: the exception type is PyTorch's, and its key words are in the message."""
+"""Misuse of views, indices, joining and making: PyTorch's exception type, with its key words in the message."""
 
 from __future__ import annotations
 
@@ -79,7 +79,10 @@ CALLS = [
     ("Expected dtype int32/int64 for index", lambda T: matrix(T).gather(0, T.tensor([[0.0]]))),
     ("same number of dimensions", lambda T: matrix(T).gather(0, T.tensor([0]))),
     ("out of bounds", lambda T: matrix(T).gather(0, T.tensor([[5]]))),
-    ("self.dtype to be equal to src.dtype", lambda T: matrix(T).scatter(0, T.tensor([[0]]), T.ones(1, 1, dtype=T.int64))),
+    (
+        "self.dtype to be equal to src.dtype",
+        lambda T: matrix(T).scatter(0, T.tensor([[0]]), T.ones(1, 1, dtype=T.int64)),
+    ),
     ("to be no larger", lambda T: matrix(T).scatter(0, T.tensor([[0, 1]]), T.ones(1, 1))),
     ("add or multiply", lambda T: matrix(T).scatter(0, T.tensor([[0]]), 1.0, reduce="max")),
     ("sum, prod, mean, amax or amin", lambda T: matrix(T).scatter_reduce(0, T.tensor([[0]]), T.ones(1, 1), "median")),
@@ -118,7 +121,7 @@ CALLS = [
 def test_refused_as_pytorch_refuses_it(words, call):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(Exception) as theirs:  # noqa: PT011 - any, to be compared
+        with pytest.raises(Exception) as theirs:
             call(torch)
         with pytest.raises(type(theirs.value)) as ours:
             call(nb)

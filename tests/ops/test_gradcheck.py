@@ -15,7 +15,7 @@ def test_gradcheck(case):
     assert nb.autograd.gradcheck(lambda *xs: case.call(nb, *xs), inputs, **tolerance)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", [case for case in CASES if case.second], ids=str)
 def test_gradgradcheck(case):
     inputs = [nb.tensor(a, requires_grad=True) for a in case.arrays()]
     tolerance = {"atol": 1e-2, "rtol": 1e-2, "eps": 1e-2} if case.name == "to" else {}

@@ -9,8 +9,8 @@ pytest.importorskip("expecttest", reason="PyTorch's database of operations impor
 
 from tests.ops import opinfo  # noqa: E402
 
-PRESENT = [entry for entry in opinfo.ENTRIES if entry.name not in opinfo.ABSENT]
-SAMPLES = 4
+PRESENT = [entry for entry in opinfo.ENTRIES if entry.name not in opinfo.ABSENT | opinfo.OTHERWISE]
+SAMPLES = 3
 
 
 @pytest.mark.parametrize("entry", PRESENT, ids=str)
@@ -41,4 +41,4 @@ def test_coverage():
     """Of what is in scope, at least 95 % exist, and each that does not has its reason."""
     missing = {entry.name for entry in opinfo.ENTRIES if entry.ours is None}
     assert missing == set(opinfo.ABSENT)
-    assert len(missing) <= 0.05 * len(opinfo.ENTRIES)
+    assert len(opinfo.ABSENT | opinfo.OTHERWISE) <= 0.05 * len(opinfo.ENTRIES)

@@ -80,7 +80,8 @@ def agree(ours, expected, rtol=1e-6, about=""):
         assert str(a.dtype) == str(b.dtype), about
         assert tuple(a.shape) == tuple(b.shape), about
         left, right = (
-            t.detach().to(getattr(lib, WIDE[t.dtype.is_complex])).numpy() for lib, t in ((nb, a), (torch, b))
+            t.detach().resolve_conj().to(getattr(lib, WIDE[t.dtype.is_complex])).numpy()
+            for lib, t in ((nb, a), (torch, b))
         )
         np.testing.assert_allclose(left, right, rtol=rtol, atol=rtol, err_msg=about)
 

@@ -1,4 +1,4 @@
-"""Chains of views, against PyTorch: the same geometry at every step, and the same effect of writing through the last."""
+"""Chains of views, against PyTorch: the same geometry at every step, the same effect of writing through the last."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ small = st.integers(-3, 3)
 
 def factors(n):
     """Shapes of n elements, or nearly so."""
-    return st.sampled_from([(n,), (-1,), (1, n), (n, 1), (2, -1), (-1, 3), (2, 2, -1), (3, -1, 2), (n + 1,), (1, -1, 1)])
+    return st.sampled_from(
+        [(n,), (-1,), (1, n), (n, 1), (2, -1), (-1, 3), (2, 2, -1), (3, -1, 2), (n + 1,), (1, -1, 1)]
+    )
 
 
 @st.composite
@@ -50,7 +52,7 @@ def steps(draw, x):
             return kind, (draw(small), dim, draw(small))
         case "unfold":
             return kind, (dim, draw(st.integers(0, n)), draw(st.integers(1, 2)))
-        case "as_strided":
+        case "as_strided" if x._base is None:
             shape = draw(st.lists(st.integers(1, 3), max_size=2))
             stride = draw(st.lists(st.integers(0, 3), min_size=len(shape), max_size=len(shape)))
             return kind, (shape, stride, draw(st.integers(0, 3)))
@@ -66,10 +68,33 @@ def steps(draw, x):
             return kind, ()
 
 
-KINDS = (
-    "view reshape permute transpose movedim swapaxes unsqueeze squeeze select narrow __getitem__ expand diagonal unfold "
-    "as_strided unflatten flatten split chunk tensor_split unbind t squeeze_all ravel detached_shape"
-).split()
+KINDS = [
+    "view",
+    "reshape",
+    "permute",
+    "transpose",
+    "movedim",
+    "swapaxes",
+    "unsqueeze",
+    "squeeze",
+    "select",
+    "narrow",
+    "__getitem__",
+    "expand",
+    "diagonal",
+    "unfold",
+    "as_strided",
+    "unflatten",
+    "flatten",
+    "split",
+    "chunk",
+    "tensor_split",
+    "unbind",
+    "t",
+    "squeeze_all",
+    "ravel",
+    "detached_shape",
+]
 
 
 @st.composite
@@ -103,8 +128,19 @@ def take(x, step):
 
 
 def geometry(x):
-    strides = x.stride() if x.numel() or any(x.stride()) else "any"  # of no elements: NumPy has no strides to tell
-    return tuple(x.shape), strides, x.storage_offset(), x.is_contiguous(), x.untyped_storage().nbytes()
+    return tuple(x.shape), tuple(x.stride()), x.storage_offset(), x.is_contiguous(), x.untyped_storage().nbytes()
+
+
+def overlaps(x):
+    """Whether two elements are one place in memory."""
+    lines = zip(x.shape[::-1], x.stride()[::-1], strict=True)
+    places = sum(np.arange(n).reshape(-1, *(1,) * i) * s for i, (n, s) in enumerate(lines))
+    return np.unique(places).size < x.numel()
+
+
+def untold(x):
+    """Whether NumPy has no strides to tell: those of no elements, if all are 0."""
+    return not x.numel() and not any(x.stride())
 
 
 def chain(data, x, length):
@@ -120,7 +156,7 @@ def chain(data, x, length):
                 take(ours, step)
             continue
         found = take(ours, step)
-        assert geometry(found) == geometry(expected), step
+        assert untold(expected) or geometry(found) == geometry(expected), step
         np.testing.assert_array_equal(found.numpy(), expected.detach().numpy())
         assert found._is_view() == expected._is_view()
         x, ours = expected, found
@@ -143,7 +179,7 @@ def test_writing_through_a_view(shape, data):
     """A write through a chain of views: the base's values, the other view's, and the gradients of both."""
     values = np.cos(np.arange(math.prod(shape), dtype=np.float64)).reshape(shape)
     taken = chain(data, torch.tensor(values), 3)
-    in_place = data.draw(st.sampled_from(["mul_", "add_", "zero_", "sin_"]))
+    in_place = data.draw(st.sampled_from(["mul_", "add_", "neg_", "sin_"]))
     first = data.draw(st.booleans())
     found = []
     for T in (nb, torch):
@@ -153,8 +189,8 @@ def test_writing_through_a_view(shape, data):
         view = base
         for step in taken:
             view = take(view, step)
-        if not view._is_view() or view._base is not base:
-            return  # a copy: nothing is shared
+        if not view._is_view() or view._base is not base or overlaps(view):
+            return  # a copy, or a view to which no order of writing is defined
         try:
             written = other if first else view
             getattr(written, in_place)(*([3.0] if in_place in ("mul_", "add_") else []))

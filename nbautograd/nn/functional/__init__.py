@@ -120,9 +120,6 @@ from nbautograd.nn.functional.normalization import (
     local_response_norm,
     rms_norm,
 )
-from nbautograd.nn.functional.padding import (
-    pad,
-)
 from nbautograd.nn.functional.pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -157,6 +154,9 @@ from nbautograd.nn.functional.sampling import (
     upsample,
     upsample_bilinear,
     upsample_nearest,
+)
+from nbautograd.ops.padding import (
+    pad,
 )
 
 __all__ = [

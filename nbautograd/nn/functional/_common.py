@@ -9,7 +9,7 @@ from typing import Any
 from nbautograd import inplace
 from nbautograd.tensor import Tensor
 
-__all__ = ["check_tensors", "in_place_or_not", "legacy_reduction", "reduced", "tuple_of"]
+__all__ = ["in_place_or_not", "legacy_reduction", "reduced", "tuple_of"]
 
 
 def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[int, ...]:
@@ -30,18 +30,6 @@ def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[i
         kind = {0: "non-negative", 1: "greater than zero (positive)"}.get(least, f"at least {least}")
         raise RuntimeError(f"{what} should be {kind}, but got {value!r}")
     return found
-
-
-def check_tensors(name: str, **arguments: Any) -> None:
-    """Make sure that arguments are tensors.
-
-    :raises TypeError: one is not.
-    """
-    for position, (label, value) in enumerate(arguments.items(), 1):
-        if not isinstance(value, Tensor):
-            raise TypeError(
-                f"{name}(): argument '{label}' (position {position}) must be Tensor, not {type(value).__name__}"
-            )
 
 
 def in_place_or_not(name: str, function: Callable[..., Tensor], write: bool, input: Tensor, *options: Any) -> Tensor:

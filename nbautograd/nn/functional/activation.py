@@ -10,12 +10,12 @@ import numpy as np
 
 from nbautograd import backend, dtypes, generator
 from nbautograd.declare import POINTWISE, composite, op
-from nbautograd.errors import UnsupportedDtypeError
-from nbautograd.nn.functional._common import check_tensors, in_place_or_not
+from nbautograd.nn.functional._common import in_place_or_not
 from nbautograd.ops.comparison import relu as _relu
 from nbautograd.ops.elementary import exp, sigmoid, tanh
 from nbautograd.ops.joining import cat_same
-from nbautograd.ops.kernels import total
+from nbautograd.ops.predicates import check_tensors
+from nbautograd.ops.softmax import log_softmax_over, refuse_integers, softmax_over
 from nbautograd.ops.special import erf
 from nbautograd.ops.twofold import twofold
 from nbautograd.size import dimension
@@ -672,7 +672,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     check_tensors("glu", input=input)
     if not input._a.ndim:
         raise RuntimeError("glu does not support 0-dimensional tensors")
-    _refuse_integers("glu", input._a)
+    refuse_integers("glu", input._a)
     d = dimension(dim, input._a.ndim)
     if input._a.shape[d] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {d} is size {input._a.shape[d]}")
@@ -787,11 +787,6 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 # -- softmax ---------------------------------------------------------------------------------------------------------
 
 
-def _refuse_integers(name: str, a: Any) -> None:
-    if a.dtype.kind != "f":
-        raise UnsupportedDtypeError(name, dtypes.of(a.dtype), "f")
-
-
 def _implicit_dim(name: str, dim: int | None, ndim: int) -> int:
     if dim is None:
         warnings.warn(
@@ -815,7 +810,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     """
     check_tensors("softmax", input=input)
     x = input if dtype is None else input.to(dtype)
-    return _softmax(x, _implicit_dim("softmax", dim, x._a.ndim))
+    return softmax_over(x, _implicit_dim("softmax", dim, x._a.ndim))
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None) -> Tensor:
@@ -827,7 +822,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     """
     check_tensors("softmin", input=input)
     x = -input if dtype is None else (-input).to(dtype)
-    return _softmax(x, _implicit_dim("softmin", dim, x._a.ndim))
+    return softmax_over(x, _implicit_dim("softmin", dim, x._a.ndim))
 
 
 def log_softmax(
@@ -843,48 +838,7 @@ def log_softmax(
     """
     check_tensors("log_softmax", input=input)
     x = input if dtype is None else input.to(dtype)
-    return _log_softmax(x, _implicit_dim("log_softmax", dim, x._a.ndim))
-
-
-def _shifted(name: str, a: Any, dim: int) -> Any:
-    """``a`` less its largest elements along ``dim``, a fresh array."""
-    _refuse_integers(name, a)
-    d = dimension(dim, a.ndim)
-    if not a.ndim or not a.size:
-        return a - a
-    return a - a.max(d, None, True)
-
-
-def sum_along(g: Any, dim: int) -> Any:
-    """The sum over ``dim``, which is kept with length 1, of an array or a tensor."""
-    if not g.ndim:
-        return g
-    return g.sum(dim, keepdim=True) if isinstance(g, Tensor) else total(g, (dim % g.ndim,), True)
-
-
-@op(node="SoftmaxBackward0", symbol="softmax", method=False, input="(g - sum_along(g * result, dim)) * result")
-def _softmax(input: Tensor, dim: int) -> Tensor:
-    """Softmax over one dimension."""
-    shifted = _shifted("softmax", input, dim)
-    if not input.ndim:
-        return np.exp(shifted)
-    powers = np.exp(shifted, out=shifted)
-    powers /= total(powers, (dim % input.ndim,), True)
-    return powers
-
-
-@op(node="LogSoftmaxBackward0", symbol="log softmax", method=False, input="g - exp(result) * sum_along(g, dim)")
-def _log_softmax(input: Tensor, dim: int) -> Tensor:
-    """Log-softmax over one dimension."""
-    shifted = _shifted("log_softmax", input, dim)
-    if not input.ndim:
-        return shifted
-    shifted -= np.log(total(np.exp(shifted), (dim % input.ndim,), True))
-    return shifted
-
-
-Tensor.softmax = softmax
-Tensor.log_softmax = log_softmax
+    return log_softmax_over(x, _implicit_dim("log_softmax", dim, x._a.ndim))
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
@@ -899,7 +853,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     """
     check_tensors("gumbel_softmax", logits=logits)
     array = logits._a
-    _refuse_integers("gumbel_softmax", array)
+    refuse_integers("gumbel_softmax", array)
     drawn = generator.default_generator.exponential(array.shape, array.dtype)
     noise = -wrap(backend.module(logits.device).asarray(drawn)).log()
     soft = softmax((logits + noise) / tau, dim)

@@ -6,12 +6,12 @@ import math
 
 from nbautograd import backend
 from nbautograd.errors import DtypeError, ShapeError
-from nbautograd.nn.functional._common import check_tensors
 from nbautograd.nn.functional.activation import softmax
 from nbautograd.nn.functional.dropout import dropout
 from nbautograd.nn.functional.linear import linear
-from nbautograd.nn.functional.padding import pad
 from nbautograd.ops.joining import cat
+from nbautograd.ops.padding import pad
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.tensor import Tensor, wrap
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
@@ -78,7 +78,7 @@ def scaled_dot_product_attention(
         check_tensors(name, attn_mask=attn_mask)
         if attn_mask._a.dtype.kind == "b":
             allowed = attn_mask
-        elif attn_mask._a.dtype == query._a.dtype or attn_mask._a.dtype.kind == "f":
+        elif attn_mask.is_floating_point():
             scores = scores + attn_mask
         else:
             raise DtypeError(
@@ -106,7 +106,7 @@ def _repeated(name: str, query: Tensor, shared: Tensor) -> Tensor:
 
 def _as_scores(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
     """A mask as numbers to add: -inf where a bool one is True."""
-    if mask is None or mask._a.dtype.kind == "f":
+    if mask is None or mask.is_floating_point():
         return mask
     if mask._a.dtype.kind != "b":
         raise AssertionError(f"only bool and floating types of {name} are supported, got {mask.dtype!r}")

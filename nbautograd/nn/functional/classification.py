@@ -9,11 +9,12 @@ import numpy as np
 from nbautograd import backend
 from nbautograd.declare import op
 from nbautograd.errors import DtypeError, ShapeError
-from nbautograd.nn.functional._common import check_reduction, check_tensors, legacy_reduction, reduced
+from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
 from nbautograd.nn.functional.activation import log_softmax, logsigmoid
 from nbautograd.nn.functional.loss import aggregate, each, floating_only  # noqa: F401 - formulas name each
 from nbautograd.ops.comparison import where
 from nbautograd.ops.kernels import total, zeros_of
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.ops.reduction import sum_over
 from nbautograd.ops.shape import unsqueeze
 from nbautograd.ops.twofold import twofold
@@ -183,7 +184,7 @@ def cross_entropy(
     classes_dim = 1 if input._a.ndim > 1 else 0
     if not input._a.ndim:
         raise ValueError("cross_entropy(): Expected 1 or more dimensions (got 0)")
-    if target._a.dtype.kind == "f" and input._a.shape == target._a.shape:
+    if target.is_floating_point() and input._a.shape == target._a.shape:
         if ignore_index >= 0:
             raise RuntimeError(f"ignore_index is not supported for floating point target, got {ignore_index}")
         _check_weight("cross_entropy", input, weight)

@@ -6,9 +6,10 @@ import warnings
 from typing import Any
 
 from nbautograd.errors import DtypeError, ShapeError
-from nbautograd.nn.functional._common import check_tensors, tuple_of
-from nbautograd.nn.functional.padding import pad
+from nbautograd.nn.functional._common import tuple_of
 from nbautograd.ops import conv
+from nbautograd.ops.padding import pad
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.tensor import Tensor
 
 __all__ = [

@@ -14,7 +14,8 @@ import numpy as np
 from nbautograd import backend
 from nbautograd.declare import op
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
-from nbautograd.nn.functional._common import check_reduction, check_tensors
+from nbautograd.nn.functional._common import check_reduction
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.tensor import Tensor, wrap
 
 __all__ = ["ctc_loss"]
@@ -174,7 +175,7 @@ def _back_recorded(g: Tensor, log_probs: Tensor, labels: Labels, zero_infinity: 
 
 
 def _moved(alpha: Tensor, by: int) -> Tensor:
-    from nbautograd.nn.functional.padding import pad
+    from nbautograd.ops.padding import pad
 
     return pad(alpha, (by, -by), value=NEVER)
 
@@ -225,7 +226,7 @@ def ctc_loss(
     name = "ctc_loss"
     check_tensors(name, log_probs=log_probs, targets=targets)
     check_reduction(reduction)
-    if log_probs._a.dtype.kind != "f":
+    if not log_probs.is_floating_point():
         raise UnsupportedDtypeError(name, log_probs.dtype, "f")
     if targets._a.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): targets must be of an integral dtype (Int or Long), got {targets.dtype!r}")

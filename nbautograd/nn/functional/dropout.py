@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd import backend, generator
-from nbautograd.nn.functional._common import check_tensors
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.tensor import Tensor, wrap
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
@@ -27,9 +27,11 @@ def _check(name: str, input: Tensor, p: float) -> None:
 def _kept(input: Tensor, p: float, whole_channels: bool) -> Any:
     """1 for what stays, 0 for what goes; drawn in the order of memory, as PyTorch does."""
     a = input._a
-    if a.dtype.kind not in "fc":
+    if input.dtype.rank < 2:
         raise RuntimeError(f"dropout(): result type Float can't be cast to the desired output type, {input.dtype!r}")
-    kind = np.promote_types(a.real.dtype, np.float32)  # the factors of half types are computed in single precision
+    kind = np.dtype(
+        np.float64 if a.dtype.char in "dD" else np.float32
+    )  # the factors of half types are computed in single precision
     if whole_channels:
         if a.ndim < 2:
             raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, got {a.ndim}")
@@ -41,7 +43,7 @@ def _kept(input: Tensor, p: float, whole_channels: bool) -> Any:
 
 
 def _times(input: Tensor, factors: Any, inplace: bool) -> Tensor:
-    array = wrap(backend.module(input.device).asarray(np.asarray(factors, input._a.dtype)))
+    array = wrap(backend.module(input.device).asarray(np.asarray(factors))).to(input.dtype)
     return input.mul_(array) if inplace else input * array
 
 
@@ -49,7 +51,7 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, whole_chann
     if not training or p == 0 or not input._a.size:
         return input
     if p == 1:
-        return _times(input, np.zeros((), input._a.dtype), inplace)
+        return _times(input, np.zeros(()), inplace)
     kept = _kept(input, p, whole_channels)
     return _times(input, kept / kept.dtype.type(1 - p), inplace)
 
@@ -157,13 +159,13 @@ def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, whole
     if not training or p == 0 or not input._a.size:
         return input
     if p == 1:
-        return _times(input, np.zeros((), input._a.dtype), inplace)
+        return _times(input, np.zeros(()), inplace)
     kept = _kept(input, p, whole_channels)
     one = kept.dtype.type
     scale = 1 / math.sqrt((SATURATION * SATURATION * p + 1) * (1 - p))
     shift = (kept - one(1)) * one(SATURATION * scale) + one(SATURATION * scale * p)
     found = _times(input, kept * one(scale), inplace)
-    added = wrap(backend.module(input.device).asarray(shift.astype(input._a.dtype)))
+    added = wrap(backend.module(input.device).asarray(shift)).to(input.dtype)
     return found.add_(added) if inplace else found + added
 
 

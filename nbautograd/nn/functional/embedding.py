@@ -9,7 +9,7 @@ import numpy as np
 from nbautograd import backend
 from nbautograd.declare import op
 from nbautograd.grad_mode import no_grad
-from nbautograd.nn.functional._common import check_tensors
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.tensor import Tensor, wrap
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend, generator
+from nbautograd import backend, dtypes
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
-from nbautograd.nn.functional._common import check_tensors, tuple_of
+from nbautograd.nn.functional._common import tuple_of
 from nbautograd.ops import pool
+from nbautograd.ops.predicates import check_tensors
+from nbautograd.ops.random import rand
 from nbautograd.tensor import Tensor
 
 __all__ = [
@@ -43,7 +45,7 @@ def _fractional(
     a = input._a
     if a.ndim not in (n + 1, n + 2) or 0 in a.shape[1:]:
         raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, non-empty, but got: {list(a.shape)}")
-    if a.dtype.kind != "f":
+    if not input.is_floating_point():
         raise UnsupportedDtypeError(name, input.dtype, "f")
     kernel = tuple_of(kernel_size, n, f"{name}: kernel_size", 1)
     if output_size is None:
@@ -55,11 +57,12 @@ def _fractional(
             raise RuntimeError(f"{name}(): pool size {kernel} and output size {out} too large relative to input size")
     batch = a.shape[0] if a.ndim == n + 2 else 1
     channels = a.shape[-n - 1]
+    wide = dtypes.float64 if input.dtype is dtypes.float64 else dtypes.float32
     if samples is None:
-        drawn = generator.default_generator.rand((batch, channels, n), a.dtype)
+        drawn = backend.fetch(rand(batch, channels, n, dtype=input.dtype).to(wide)._a)
     else:
         check_tensors(name, _random_samples=samples)
-        drawn = backend.fetch(samples._a)
+        drawn = backend.fetch(samples.to(wide)._a)
         if drawn.ndim != 3 or drawn.shape[0] < batch or drawn.shape[1] != channels or drawn.shape[2] != n:
             raise RuntimeError(
                 f"{name}(): Expect _random_samples of shape {[batch, channels, n]}, got {list(drawn.shape)}"

@@ -12,8 +12,8 @@ import numpy as np
 from nbautograd import backend
 from nbautograd.declare import op
 from nbautograd.errors import DtypeError, ShapeError, UnsupportedDtypeError
-from nbautograd.nn.functional._common import check_tensors
 from nbautograd.ops.joining import stack_same
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.ops.twofold import twofold
 from nbautograd.tensor import Tensor, wrap
 
@@ -159,10 +159,10 @@ def grid_spread(input: Tensor, grid: Tensor, shape: Any, options: Options, order
 
 
 @op(method=False)
-def position_slope(grid: Tensor, d: int, size: int, options: Options) -> Tensor:
+def position_slope(grid: Tensor, axis: int, size: int, options: Options) -> Tensor:
     """The derivative of a position by the coordinate that it is made from; piecewise constant."""
     mode, outside, align = options
-    x = grid[..., grid.shape[-1] - 1 - d]
+    x = grid[..., grid.shape[-1] - 1 - axis]
     factor = (size - 1) / 2 if align else size / 2
     slope = np.ones_like(x) if mode == "bicubic" else _kept(_position(x, size, align), size, outside, align)[1]
     return (slope * factor).astype(grid.dtype)
@@ -231,7 +231,7 @@ def grid_sample(
         raise ShapeError(f"grid_sampler(): expected input to have non-empty spatial dimensions, but got {list(a)}")
     if mode == "bicubic" and n == 3:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    if input._a.dtype.kind != "f":
+    if not input.is_floating_point():
         raise UnsupportedDtypeError("grid_sample", input.dtype, "f")
     if input._a.dtype != grid._a.dtype:
         raise DtypeError(f"grid_sample(): expected scalar type {input.dtype!r} for grid but found {grid.dtype!r}")
@@ -279,7 +279,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
               [ 0.5000,  0.0000]]]])
     """
     check_tensors("affine_grid", theta=theta)
-    if theta._a.dtype.kind != "f":
+    if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype!r}")
     size = tuple(int(n) for n in size)
     if len(size) not in (4, 5):
@@ -296,12 +296,11 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     if align_corners is None:
         _warn_corners("affine_grid")
-    kind = theta._a.dtype
     axes = []
     for m in size[2:]:
         points = np.linspace(-1, 1, m) if m > 1 else np.zeros(1)
         axes.append(points if align_corners else points * ((m - 1) / m))
     columns = [a.ravel() for a in np.meshgrid(*axes, indexing="ij")][::-1]
-    base = np.stack([*columns, np.ones(len(columns[0]))], 1).astype(kind)
-    on_device = wrap(backend.module(theta.device).asarray(base))
+    base = np.stack([*columns, np.ones(len(columns[0]))], 1)
+    on_device = wrap(backend.module(theta.device).asarray(base)).to(theta.dtype)
     return _affine_grid(theta, on_device, size[2:])

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from nbautograd.declare import composite
-from nbautograd.nn.functional._common import check_tensors
 from nbautograd.ops.distances import pdist, vector_norm
 from nbautograd.ops.einsum import einsum
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.tensor import Tensor
 
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "pairwise_distance", "pdist"]
@@ -106,7 +106,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     kind = (x1[..., :0].sum() + x2[..., :0].sum()).dtype if x1.dtype != x2.dtype and x1._a.ndim and x2._a.ndim else None
     if kind is not None:
         x1, x2 = x1.to(kind), x2.to(kind)
-    if x1._a.dtype.kind not in "fc":
+    if x1.dtype.rank < 2:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x1.dtype!r}")
     shape = np.broadcast_shapes(x1._a.shape, x2._a.shape)
     x1, x2 = x1.expand(*shape), x2.expand(*shape)

@@ -11,13 +11,14 @@ import numpy as np
 from nbautograd import dtypes
 from nbautograd.declare import op
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
-from nbautograd.nn.functional._common import check_reduction, check_tensors, legacy_reduction, reduced
+from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
 from nbautograd.nn.functional.activation import logsigmoid
 from nbautograd.nn.functional.linear import pairwise_distance
 from nbautograd.ops.arithmetic import abs, sgn
 from nbautograd.ops.comparison import where
 from nbautograd.ops.elementary import log, log1p, sigmoid
 from nbautograd.ops.kernels import total, zeros_of
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.ops.special import xlogy
 from nbautograd.ops.twofold import twofold
 from nbautograd.tensor import Tensor
@@ -98,7 +99,7 @@ def floating_only(name: str, *tensors: Tensor) -> None:
     :raises NotImplementedError: one is not.
     """
     for t in tensors:
-        if t._a.dtype.kind != "f":
+        if not t.is_floating_point():
             raise UnsupportedDtypeError(name, t.dtype, "f")
 
 
@@ -152,7 +153,7 @@ def mse_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     input, target = _pair("mse_loss", input, target)
     check_reduction(reduction)
-    if input._a.dtype.kind not in "fc":
+    if input.dtype.rank < 2:
         raise UnsupportedDtypeError("mse_loss", input.dtype, "f")
     if weight is not None:
         return _weighted_difference(_mse(input, target, "none"), weight, reduction, True)

@@ -11,11 +11,11 @@ from nbautograd import dtypes
 from nbautograd.declare import op
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
 from nbautograd.grad_mode import no_grad
-from nbautograd.nn.functional._common import check_tensors
-from nbautograd.nn.functional.padding import pad
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
 from nbautograd.ops.elementary import rsqrt
 from nbautograd.ops.kernels import average, sum_to, zeros_of
+from nbautograd.ops.padding import pad
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.ops.reduction import mean_over
 from nbautograd.ops.twofold import twofold
 from nbautograd.size import as_int
@@ -154,7 +154,7 @@ def _check_channels(name: str, channels: int, **arguments: Tensor | None) -> Non
 
 
 def _floating(name: str, input: Tensor) -> None:
-    if input._a.dtype.kind != "f":
+    if not input.is_floating_point():
         raise UnsupportedDtypeError(name, input.dtype, "f")
 
 
@@ -369,10 +369,10 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     tensor([0.2000, 1.4000])
     """
     shape = _shape_of("rms_norm", input, normalized_shape, weight=weight)
-    if input._a.dtype.kind not in "fc":
+    if input.dtype.rank < 2:
         raise UnsupportedDtypeError("rms_norm", input.dtype, "fc")
     if eps is None:
-        eps = float(np.finfo(input._a.dtype).eps)
+        eps = 2.0**-7 if input.dtype is dtypes.bfloat16 else float(np.finfo(input._a.dtype).eps)
     dims, half = tuple(range(-len(shape), 0)), input._a.dtype.itemsize == 2
     x = input.to(dtypes.float32) if half else input  # the square of a large half does not fit
     found = x * (x.square().mean(dims, True) + eps).rsqrt()

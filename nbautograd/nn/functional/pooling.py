@@ -9,8 +9,9 @@ import numpy as np
 
 from nbautograd.declare import composite
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
-from nbautograd.nn.functional._common import check_tensors, tuple_of
+from nbautograd.nn.functional._common import tuple_of
 from nbautograd.ops import pool
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.tensor import Tensor
 
 __all__ = [
@@ -111,7 +112,7 @@ def _avg(
     kernel, step, around, _, out = _windows(name, n, input, kernel_size, stride, padding, 1, ceil_mode)
     if divisor_override == 0:
         raise RuntimeError(f"{name}(): divisor must be not zero, got divisor_override=0")
-    if input._a.dtype.kind not in "fi" or n == 3 and input._a.dtype.kind == "i" and input._a.dtype != np.int64:
+    if not input.is_floating_point() and input._a.dtype != np.int64:
         raise UnsupportedDtypeError(name, input.dtype, "if")
     if n > 1:
         options = (kernel, step, around, count_include_pad, divisor_override)
@@ -255,7 +256,7 @@ def _check_cells(name: str, n: int, input: Tensor) -> None:
         raise ShapeError(
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but it has sizes {list(shape)}"
         )
-    if input._a.dtype.kind != "f":
+    if not input.is_floating_point():
         raise UnsupportedDtypeError(name, input.dtype, "f")
 
 
@@ -388,7 +389,7 @@ def _max(
     ceil_mode: bool,
 ) -> tuple[Tensor, Tensor]:
     kernel, step, around, spread, out = _windows(name, n, input, kernel_size, stride, padding, dilation, ceil_mode)
-    if input._a.dtype.kind not in "fiu":
+    if input.dtype.rank not in (1, 2):
         raise UnsupportedDtypeError(name, input.dtype, "if")
     if n > 1:
         values, indices = pool.MAX[n](input, out, kernel, step, around, spread)

@@ -11,8 +11,8 @@ import numpy as np
 
 from nbautograd.declare import op
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
-from nbautograd.nn.functional._common import check_tensors
 from nbautograd.nn.functional.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.ops.resample import Array, Table, declare
 from nbautograd.tensor import Tensor
 
@@ -161,11 +161,11 @@ def interpolate(
     if min(*old, *new) < 1:
         raise RuntimeError(f"interpolate(): Input and output sizes should be greater than 0, but got {old} and {new}")
     kind = input._a.dtype
-    if kind.kind != "f" and not (kind == np.uint8 and mode.startswith("nearest")):
+    if not input.is_floating_point() and not (kind == np.uint8 and mode.startswith("nearest")):
         raise UnsupportedDtypeError("interpolate", input.dtype, "f")
     name = mode + " aa" * antialias
     options = enumerate(zip(old, new, scales, strict=True), 2)
-    kind = np.promote_types(kind, np.float32)
+    kind = np.dtype(np.float64 if kind == np.float64 else np.float32)
     tables = tuple(_table(name, d, a, b, a / b if s is None else 1 / s, align, kind) for d, (a, b, s) in options)
     return _SAMPLERS[name, n](input, tables)
 

@@ -18,7 +18,7 @@ class Case:
     shapes: tuple[tuple[int, ...], ...]
     low: float = -2.0
     high: float = 2.0
-    second: bool = True  # whether a second derivative is defined and not constant nonsense
+    second: bool = True  # whether there is a second derivative
     seed: int = field(default=0)
 
     def arrays(self) -> list[np.ndarray]:

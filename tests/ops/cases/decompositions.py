@@ -28,6 +28,11 @@ def projectors(v: Any) -> Any:
     return v * v
 
 
+def _weighted(T, values):
+    # a symmetric function of the eigenvalues that is another one for the transpose's cotangent
+    return T.stack([(values**k).sum().real for k in (1, 2, 3)])
+
+
 CASES = [
     case("linalg.cholesky", lambda T, x: T.linalg.cholesky(spd(T, x)), (3, 3)),
     case("linalg.cholesky upper batch", lambda T, x: T.linalg.cholesky(spd(T, x), upper=True), (2, 2, 2)),
@@ -82,4 +87,6 @@ CASES = [
     ),
     case("ormqr", lambda T, x, t, c: T.ormqr(x, t, c), (3, 2), (2,), (3, 2)),
     case("ormqr right transposed", lambda T, x, t, c: T.ormqr(x, t, c, False, True), (2, 2), (2,), (3, 2)),
+    case("torch.cholesky", lambda T, x: T.cholesky(x @ x.mT + 3 * T.eye(3, dtype=x.dtype)), (3, 3)),
+    case("linalg.eig complex", lambda T, x: _weighted(T, T.linalg.eigvals(x)), (3, 3)),
 ]

@@ -40,4 +40,6 @@ CASES = [
     case("F.softmax", lambda T, x: T.nn.functional.softmax(x, dim=1), (2, 3)),
     case("F.log_softmax", lambda T, x: T.nn.functional.log_softmax(x, dim=0), (2, 3)),
     case("F.softmin", lambda T, x: T.nn.functional.softmin(x, dim=0), (2, 3)),
+    case("F.prelu of 4", lambda T, x, w: T.nn.functional.prelu(x, w), (2, 3, 4), (3,)),
+    case("F.rrelu training", lambda T, x: (T.manual_seed(0), T.nn.functional.rrelu(x, training=True))[1], (2, 3)),
 ]

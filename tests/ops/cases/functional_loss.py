@@ -23,6 +23,10 @@ def _weights(T: Any, n: int) -> Any:
     return T.tensor([0.5, 2.0, 1.5, 0.7][:n], dtype=T.float64)
 
 
+def _targets(T):
+    return T.tensor([1, 0, 3])
+
+
 CASES = [
     case("F.mse_loss mean", lambda T, x, y: T.nn.functional.mse_loss(x, y, reduction="mean"), (2, 3), (2, 3)),
     case("F.mse_loss sum", lambda T, x, y: T.nn.functional.mse_loss(x, y, reduction="sum"), (2, 3), (2, 3)),
@@ -246,5 +250,22 @@ CASES = [
         (2, 3),
         (2, 3),
         (2, 3),
+    ),
+    case(
+        "F.soft_margin_loss target", lambda T, x, y: T.nn.functional.soft_margin_loss(x, y), (2, 3), (2, 3), second=True
+    ),
+    case("F.multi_margin_loss", lambda T, x: T.nn.functional.multi_margin_loss(x, _targets(T), margin=0.7), (3, 4)),
+    case(
+        "F.multilabel_margin_loss",
+        lambda T, x: T.nn.functional.multilabel_margin_loss(x, T.tensor([[1, 2, -1, 0], [0, -1, 1, 2], [3, 1, 0, -1]])),
+        (3, 4),
+    ),
+    case(
+        "F.ctc_loss",
+        lambda T, x: T.nn.functional.ctc_loss(
+            x.log_softmax(2), T.tensor([[1, 2], [2, 1]]), T.tensor([4, 4]), T.tensor([2, 1]), reduction="none"
+        ),
+        (4, 2, 3),
+        second=False,
     ),
 ]

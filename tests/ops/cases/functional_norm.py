@@ -22,4 +22,13 @@ CASES = [
     case("F.rms_norm", lambda T, x, w: T.nn.functional.rms_norm(x, (3,), w), (2, 3), (3,)),
     case("F.local_response_norm", lambda T, x: T.nn.functional.local_response_norm(x, 2, alpha=0.3), (1, 4, 3)),
     case("F.local_response_norm 4d", lambda T, x: T.nn.functional.local_response_norm(x, 3), (1, 3, 2, 2)),
+    case(
+        "F.batch_norm eval",
+        lambda T, x, w, b: T.nn.functional.batch_norm(
+            x, T.tensor([0.1, -0.2]).double(), T.tensor([0.8, 1.3]).double(), w, b, training=False
+        ),
+        (3, 2, 2),
+        (2,),
+        (2,),
+    ),
 ]

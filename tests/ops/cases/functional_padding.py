@@ -33,4 +33,5 @@ CASES = [
         (1, 1, 3, 3),
     ),
     case("F.pad value", lambda T, x: T.nn.functional.pad(x, (1, 1), value=2.5), (2, 3)),
+    case("pad circular 3d", lambda T, x: T.nn.functional.pad(x, (1, 1, 0, 1, 1, 0), mode="circular"), (1, 1, 2, 2, 3)),
 ]

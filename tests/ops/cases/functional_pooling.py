@@ -66,4 +66,18 @@ CASES = [
         (1, 2, 3, 4, 4),
     ),
     case("F.avg_pool2d divisor", lambda T, x: T.nn.functional.avg_pool2d(x, 2, divisor_override=3), (2, 4, 4)),
+    case(
+        "F.fractional_max_pool2d",
+        lambda T, x: T.nn.functional.fractional_max_pool2d(
+            x, 2, (2, 2), _random_samples=T.full((1, 1, 2), 0.3).double()
+        ),
+        (1, 1, 4, 5),
+    ),
+    case(
+        "F.fractional_max_pool3d",
+        lambda T, x: T.nn.functional.fractional_max_pool3d(
+            x, 2, (1, 2, 2), _random_samples=T.full((1, 1, 3), 0.3).double()
+        ),
+        (1, 1, 2, 4, 4),
+    ),
 ]

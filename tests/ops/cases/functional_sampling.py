@@ -187,4 +187,19 @@ CASES = [
     case("F.pixel_shuffle", lambda T, x: T.nn.functional.pixel_shuffle(x, 2), (1, 4, 2, 3)),
     case("F.pixel_unshuffle", lambda T, x: T.nn.functional.pixel_unshuffle(x, 2), (1, 4, 2)),
     case("F.channel_shuffle", lambda T, x: T.nn.functional.channel_shuffle(x, 2), (1, 4, 2)),
+    case(
+        "F.interpolate nearest-exact 2d",
+        lambda T, x: T.nn.functional.interpolate(x, (3, 5), mode="nearest-exact"),
+        (1, 2, 2, 3),
+    ),
+    case(
+        "F.interpolate nearest-exact 3d",
+        lambda T, x: T.nn.functional.interpolate(x, (3, 2, 5), mode="nearest-exact"),
+        (1, 1, 2, 2, 3),
+    ),
+    case(
+        "F.interpolate nearest-exact 1d",
+        lambda T, x: T.nn.functional.interpolate(x, 5, mode="nearest-exact"),
+        (1, 2, 3),
+    ),
 ]

@@ -24,4 +24,5 @@ CASES = [
     case("linalg.norm", lambda T, x: T.linalg.norm(x), (2, 3)),
     case("linalg.norm vectors", lambda T, x: T.linalg.norm(x, 4, dim=1), (2, 3)),
     case("linalg.norm matrices", lambda T, x: T.linalg.norm(x, "nuc", dim=(1, 2)), (2, 2, 3)),
+    case("vector_norm 0", lambda T, x: T.linalg.vector_norm(x, 0) * x.sum(), (2, 3)),
 ]

@@ -99,4 +99,12 @@ CASES = [
     case("clamp_min tensor", lambda T, x, y: T.clamp_min(x, y), (2, 3), (3,)),
     case("clamp_max tensor", lambda T, x, y: T.clamp_max(x, y), (2, 3), (3,)),
     case("clamp tensors", lambda T, x, y, z: T.clamp(x, y, z), (2, 3), (3,), (2, 1)),
+    case(
+        "clamp between tensors that bind",
+        lambda T, x, y: T.clamp(x, y - 0.8, y + 0.8),
+        (2, 3),
+        (2, 3),
+    ),
+    case("nan_to_num of inf", lambda T, x: T.nan_to_num(x + T.tensor([float("inf"), 0.0, 0.0]).double()), (2, 3)),
+    case("hardsigmoid", lambda T, x: T.nn.functional.hardsigmoid(x), (2, 3), low=-5, high=5),
 ]

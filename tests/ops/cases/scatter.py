@@ -40,4 +40,10 @@ CASES = [
     case("index_fill tensor", lambda T, x, y: x.index_fill(1, T.tensor([2, 2]), y) * 1, (2, 3), ()),
     case("select_scatter", lambda T, x, y: x.select_scatter(y, 1, -1), (2, 3), (2,)),
     case("slice_scatter", lambda T, x, y: x.slice_scatter(y, 1, 0, 3, 2), (2, 3), (2, 2)),
+    case(
+        "as_strided_scatter",
+        lambda T, x, y: T.as_strided_scatter(x, y, (2, 2), (1, 2)),
+        (3, 4),
+        (2, 2),
+    ),
 ]

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from tests.ops.cases.case import case
 
+
+def _view_written(x):
+    v = x.view(3, 2)
+    x.mul_(x.detach())
+    return v
+
+
 CASES = [
     case("view", lambda T, x: x.view(3, 2) * 2, (2, 3)),
     case("view_as", lambda T, x, y: x.view_as(y) * y, (2, 3), (3, 2)),
@@ -53,4 +60,6 @@ CASES = [
     case("permute_copy", lambda T, x: T.permute_copy(x, (1, 0)) * 1, (2, 3)),
     case("split_copy", lambda T, x: T.split_copy(x, 2, 1)[0] * 1, (2, 3)),
     case("as_strided_copy", lambda T, x: T.as_strided_copy(x, (2, 2), (1, 2)) * 1, (2, 3)),
+    case("view", lambda T, x: x.contiguous().view(3, 2), (2, 3)),
+    case("view of a base written to", lambda T, x: _view_written(x * 1), (2, 3)),
 ]

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd import backend
 from nbautograd.declare import op
-from nbautograd.nn.functional._common import check_tensors
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.tensor import Tensor
 
 __all__ = ["pad"]
@@ -140,8 +140,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
                 f"pad(): the padding {numbers} would give a negative size from shape {list(input._a.shape)}: each "
                 "resulting length must be non-negative"
             )
-        filled = 0 if value is None else input._a.dtype.type(value)
-        return constant_pad(input, pads, filled)
+        return constant_pad(input, pads, 0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(
             f"Unrecognised padding mode {mode}: expected 'constant', 'reflect', 'replicate' or 'circular'"
@@ -170,3 +169,18 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         input = constant_pad(input, tuple((min(a, 0), min(b, 0)) for a, b in pads), 0)
         pads = tuple((max(a, 0), max(b, 0)) for a, b in pads)
     return _PADS[mode, count](input, pads, mode)
+
+
+_padded = pad  # which is the name of a parameter, too
+
+
+def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
+    """``input`` with ``value`` around it, or, with negative numbers, without its edges.
+
+    :param pad: how much before and after the last dimension, then the last but one, and so on.
+
+    >>> import nbautograd as torch
+    >>> torch.constant_pad_nd(torch.ones(2), (1, 0))
+    tensor([0., 1., 1.])
+    """
+    return _padded(input, pad, "constant", value)

@@ -1,0 +1,138 @@
+"""Pictures of graphs: time to the first one and how large it is, next to torchviz; and the layout by itself.
+
+    python benchmarks/pictures.py [--rounds N] [--deadline SECONDS] [--layout]
+
+The graph is a loop in which every step uses one shared weight, or random operations on the last twelve results. Time is
+processor time from the tensor to the SVG, without imports, the least of some rounds; torchviz hands its drawing to the
+program ``dot``, so each of its cells runs in a process of its own, ended after the deadline.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import random
+import resource
+import time
+from collections.abc import Callable
+from queue import Empty
+from typing import Any
+
+import nbautograd
+from nbautograd.viz.layout import layout
+from nbautograd.viz.model import build
+from nbautograd.viz.svg import draw, measure
+
+SIZES = (10, 100, 1000, 10_000)
+
+
+def chain(T: Any, operations: int) -> Any:
+    w, y = T.tensor(1.0, requires_grad=True), T.tensor(1.0)
+    for i in range(operations):
+        y = y * w if i % 2 else y + w
+    return y
+
+
+def random_operations(T: Any, operations: int) -> Any:
+    choose = random.Random(0)
+    made = [T.tensor(1.0, requires_grad=True) for _ in range(4)]
+    for _ in range(operations):
+        a, b = choose.choice(made[-12:]), choose.choice(made[-12:])
+        made.append(a + b if choose.random() < 0.5 else a * b)
+    return made[-1]
+
+
+GRAPHS: dict[str, Callable[[Any, int], Any]] = {"loop with one weight": chain, "random operations": random_operations}
+
+
+def spent() -> float:
+    """Processor time of this process and of the programs that it started."""
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def ours(make: Callable[[Any, int], Any], operations: int, rounds: int) -> tuple[float, int, int]:
+    """(seconds, bytes of SVG, boxes that are drawn)"""
+    root = make(nbautograd, operations)
+    best = float("inf")
+    for _ in range(rounds):
+        begun = spent()
+        model = build(root, {"y": root})
+        svg = draw(model, layout(model, measure(model)))
+        best = min(best, spent() - begun)
+    return best, len(svg.encode()), len(model.nodes)
+
+
+def torchviz(graph: str, operations: int, answer: Any) -> None:
+    """In a process of its own: put (seconds, bytes) or what went wrong into the queue."""
+    try:
+        import torch
+        from torchviz import make_dot
+
+        root = GRAPHS[graph](torch, operations)
+        begun = spent()
+        svg = make_dot(root, params={}).pipe(format="svg")
+        answer.put((spent() - begun, len(svg)))
+    except BaseException as error:
+        answer.put(f"{type(error).__name__}")
+
+
+def theirs(graph: str, operations: int, deadline: float) -> str:
+    """A cell of the table."""
+    context = multiprocessing.get_context("spawn")
+    answer = context.Queue()
+    process = context.Process(target=torchviz, args=(graph, operations, answer))
+    process.start()
+    try:
+        found = answer.get(timeout=deadline)
+    except Empty:
+        found = f"> {deadline:.0f} s"
+    finally:
+        end(process)
+    return found if isinstance(found, str) else f"{found[0]:.3f} s, {found[1]:,} B"
+
+
+def end(process: Any) -> None:
+    """Stop a process and the ``dot`` that it may have started."""
+    import subprocess
+
+    if process.is_alive():
+        subprocess.run(["pkill", "-P", str(process.pid)], check=False)
+        process.terminate()
+    process.join()
+
+
+def time_of_layouts(rounds: int) -> None:
+    print("\n| layout alone, not folded | " + " | ".join(f"{n:,}" for n in SIZES[1:]) + " |\n|---|" + "---|" * 3)
+    for name, make in GRAPHS.items():
+        cells = []
+        for count in SIZES[1:]:
+            model = build(make(nbautograd, count), {}, budget=10 * count)
+            sizes = {node.id: (76.0, 44.0) for node in model.nodes}
+            best = float("inf")
+            for _ in range(rounds):
+                begun = time.process_time()
+                layout(model, sizes)
+                best = min(best, time.process_time() - begun)
+            cells.append(f"{best * 1000:,.1f} ms")
+        print(f"| {name} | {' | '.join(cells)} |")
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--deadline", type=float, default=60.0)
+    arguments.add_argument("--layout", action="store_true", help="only the times of the layout")
+    options = arguments.parse_args()
+    if not options.layout:
+        print("| graph | operations | nbautograd | boxes | torchviz |\n|---|---|---|---|---|")
+        for name, make in GRAPHS.items():
+            for count in SIZES:
+                seconds, size, boxes = ours(make, count, options.rounds)
+                other = theirs(name, count, options.deadline)
+                print(f"| {name} | {count:,} | {seconds:.3f} s, {size:,} B | {boxes} | {other} |", flush=True)
+    time_of_layouts(options.rounds)
+
+
+if __name__ == "__main__":
+    main()

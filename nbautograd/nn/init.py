@@ -1,0 +1,330 @@
+"""How parameters begin: functions that fill tensors in place, with PyTorch's numbers after the same seed."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from nbautograd.generator import Generator
+from nbautograd.grad_mode import no_grad
+from nbautograd.ops.comparison import where
+from nbautograd.ops.creation import empty_like
+from nbautograd.ops.decompositions import linalg_qr
+from nbautograd.ops.random import randperm
+from nbautograd.tensor import Tensor
+
+__all__ = [
+    "calculate_gain",
+    "constant_",
+    "dirac_",
+    "eye_",
+    "kaiming_normal_",
+    "kaiming_uniform_",
+    "normal_",
+    "ones_",
+    "orthogonal_",
+    "sparse_",
+    "trunc_normal_",
+    "uniform_",
+    "xavier_normal_",
+    "xavier_uniform_",
+    "zeros_",
+]
+
+LINEAR = ("linear", "sigmoid", *(f"conv{'_transpose' * t}{n}d" for t in (0, 1) for n in (1, 2, 3)))
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor by which a nonlinearity wants the standard deviation of the weights before it to be larger.
+
+    :param nonlinearity: ``"linear"``, ``"conv2d"`` and the like, ``"sigmoid"``, ``"tanh"``, ``"relu"``,
+        ``"leaky_relu"`` or ``"selu"``.
+    :param param: the slope of ``"leaky_relu"`` below zero, 0.01 by default.
+    :raises ValueError: another nonlinearity, or a slope that is no number.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.init.calculate_gain("leaky_relu", 0.2)
+    1.3867504905630728
+    """
+    if nonlinearity in LINEAR:
+        return 1.0
+    if nonlinearity == "leaky_relu":
+        if param is not None and (isinstance(param, bool) or not isinstance(param, (int, float))):
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
+    known = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
+    if nonlinearity not in known:
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}: known are {', '.join((*LINEAR, *known))}")
+    return known[nonlinearity]
+
+
+# -- plain distributions ---------------------------------------------------------------------------------------------
+
+
+@no_grad()
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with uniform numbers in [a, b).
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(42)
+    >>> torch.nn.init.uniform_(torch.empty(2))
+    tensor([0.8823, 0.9150])
+    """
+    return tensor.uniform_(a, b, generator=generator)
+
+
+@no_grad()
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with normal numbers."""
+    return tensor.normal_(mean, std, generator=generator)
+
+
+@no_grad()
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Fill with normal numbers, those outside [a, b] drawn anew.
+
+    Where less than 0.3 of the distribution lies in [a, b], uniform numbers are drawn instead and accepted with a
+    probability proportional to their density.
+    """
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_: the numbers may be distributed otherwise",
+            UserWarning,
+            stacklevel=2,
+        )
+    inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2
+    if inside > 0.3:
+        low, high = (tensor.new_tensor(bound).item() for bound in (a, b))
+        found = tensor.normal_(mean, std, generator=generator)
+        while True:
+            outside = (found < low) | (found > high)
+            if not outside.any():
+                break
+            found = where(outside, empty_like(found).normal_(mean, std, generator=generator), found)
+    else:
+        top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2  # the logarithm of the largest density
+        found, chance, pending = tensor, empty_like(tensor), None
+        candidates = tensor
+        while pending is None or pending.any():
+            candidates = candidates.uniform_(a, b, generator=generator)
+            found = candidates if pending is None else where(pending, candidates, found)
+            density = ((candidates - mean) / std).pow(2) * -0.5 - top
+            refused = chance.uniform_(generator=generator).log_() > density
+            pending = refused if pending is None else pending & refused
+            candidates = empty_like(tensor)
+    if found is not tensor:
+        tensor.copy_(found)
+    return tensor
+
+
+@no_grad()
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Fill with one value."""
+    return tensor.fill_(val)
+
+
+@no_grad()
+def ones_(tensor: Tensor) -> Tensor:
+    """Fill with ones."""
+    return tensor.fill_(1.0)
+
+
+@no_grad()
+def zeros_(tensor: Tensor) -> Tensor:
+    """Fill with zeros."""
+    return tensor.zero_()
+
+
+# -- by the numbers of inputs and outputs ----------------------------------------------------------------------------
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs an output of a layer with this weight has, and how many outputs an input has."""
+    if tensor.ndim < 2:
+        raise ValueError(
+            f"Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, and it has {tensor.ndim}"
+        )
+    window = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * window, tensor.shape[0] * window
+
+
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    modes = ("fan_in", "fan_out")
+    if str(mode).lower() not in modes:
+        raise ValueError(f"Mode {mode} not supported, please use one of {list(modes)}")
+    return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with uniform numbers of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
+
+    :param tensor: at least two dimensions, the first two being outputs and inputs.
+    :raises ValueError: fewer dimensions.
+    """
+    std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Fill with normal numbers of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
+
+    :raises ValueError: fewer than two dimensions.
+    """
+    std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
+    return normal_(tensor, 0.0, std, generator)
+
+
+def _kaiming(fill: Callable[[float], Tensor], tensor: Tensor, a: float, mode: str, nonlinearity: str) -> Tensor:
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=3)
+        return tensor
+    fan = _calculate_correct_fan(tensor, mode)
+    return fill(calculate_gain(nonlinearity, a) / math.sqrt(fan))
+
+
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Fill with uniform numbers of variance ``gain² / fan`` (He et al., "Delving deep into rectifiers", 2015).
+
+    :param a: the slope below zero of the leaky ReLU that follows.
+    :param mode: ``"fan_in"`` keeps the sizes of values in the forward pass, ``"fan_out"`` of gradients.
+    :raises ValueError: fewer than two dimensions, or another mode.
+    """
+
+    def fill(std: float) -> Tensor:
+        bound = math.sqrt(3.0) * std
+        return uniform_(tensor, -bound, bound, generator)
+
+    return _kaiming(fill, tensor, a, mode, nonlinearity)
+
+
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Fill with normal numbers of variance ``gain² / fan`` (He et al., "Delving deep into rectifiers", 2015).
+
+    :param a: the slope below zero of the leaky ReLU that follows.
+    :raises ValueError: fewer than two dimensions, or another mode.
+    """
+    return _kaiming(lambda std: normal_(tensor, 0, std, generator), tensor, a, mode, nonlinearity)
+
+
+# -- matrices --------------------------------------------------------------------------------------------------------
+
+
+@no_grad()
+def eye_(tensor: Tensor) -> Tensor:
+    """Fill with the identity matrix.
+
+    :raises ValueError: not two dimensions.
+    """
+    if tensor.ndim != 2:
+        raise ValueError(f"Only tensors with 2 dimensions are supported, and this one has {tensor.ndim}")
+    tensor.zero_()
+    tensor.diagonal().fill_(1)
+    return tensor
+
+
+@no_grad()
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Fill the weight of a convolution so that it keeps its input, as many channels as it can.
+
+    :param tensor: 3 to 5 dimensions.
+    :raises ValueError: another number of dimensions, or ``groups`` that do not divide the outputs.
+    """
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError(f"Only tensors with 3, 4, or 5 dimensions are supported, and this one has {tensor.ndim}")
+    if tensor.shape[0] % groups:
+        raise ValueError(f"dim 0 must be divisible by groups: {tensor.shape[0]} channels, {groups} groups")
+    each = tensor.shape[0] // groups
+    middle = tuple(n // 2 for n in tensor.shape[2:])
+    tensor.zero_()
+    for group in range(groups):
+        for channel in range(min(each, tensor.shape[1])):
+            tensor[(group * each + channel, channel, *middle)] = 1
+    return tensor
+
+
+@no_grad()
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+    """Fill with a random matrix with orthogonal rows or columns, uniformly (Saxe et al., 2013).
+
+    :param tensor: at least two dimensions; those after the first are taken as one.
+    :raises ValueError: fewer dimensions.
+    """
+    if tensor.ndim < 2:
+        raise ValueError(f"Only tensors with 2 or more dimensions are supported, and this one has {tensor.ndim}")
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.shape[0]
+    columns = tensor.numel() // rows
+    drawn = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
+    q, r = linalg_qr(drawn.t() if rows < columns else drawn)
+    q = q * r.diagonal().sign()  # which makes it uniform: Mezzadri, arXiv:math-ph/0609050
+    if rows < columns:
+        q = q.t()
+    tensor.copy_((q * gain).reshape(tensor.shape))
+    return tensor
+
+
+@no_grad()
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
+    """Fill with normal numbers, the given share of each column with zeros (Martens, 2010).
+
+    :raises ValueError: not two dimensions.
+    """
+    if tensor.ndim != 2:
+        raise ValueError(f"Only tensors with 2 dimensions are supported, and this one has {tensor.ndim}")
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    tensor.normal_(0, std, generator=generator)
+    for column in range(columns):
+        tensor[randperm(rows)[:zeros], column] = 0
+    return tensor
+
+
+def _deprecated(name: str) -> Callable[..., Any]:
+    function = globals()[name + "_"]
+
+    def former(*args: Any, **kwargs: Any) -> Any:
+        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    former.__name__ = name
+    former.__doc__ = f"The deprecated name of :func:`{name}_`."
+    return former
+
+
+for _name in [
+    "uniform",
+    "normal",
+    "constant",
+    "eye",
+    "dirac",
+    "xavier_uniform",
+    "xavier_normal",
+    "kaiming_uniform",
+    "kaiming_normal",
+]:
+    globals()[_name] = _deprecated(_name)
+for _name in ("orthogonal", "sparse"):
+    globals()[_name] = _deprecated(_name)

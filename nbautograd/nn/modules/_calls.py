@@ -1,0 +1,320 @@
+"""Calling a module: ``forward``, with the hooks around it and around its part of the backward pass."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from nbautograd.autograd.function import Function
+from nbautograd.node import RemovableHandle
+from nbautograd.tensor import Tensor
+
+if TYPE_CHECKING:
+    from nbautograd.nn.modules.module import Module
+
+__all__ = [
+    "Calls",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+]
+
+Hook = Callable[..., Any]
+
+
+class _Registry(OrderedDict[int, Hook]):
+    """Hooks by number, in the order in which they run, and what each of them asked for."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.with_kwargs: set[int] = set()
+        self.always_call: set[int] = set()
+
+    def add(
+        self, hook: Hook, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        handle = RemovableHandle(self, hook)
+        if prepend:
+            self.move_to_end(handle.id, last=False)
+        if with_kwargs:
+            self.with_kwargs.add(handle.id)
+        if always_call:
+            self.always_call.add(handle.id)
+        return handle
+
+    def call(self, number: int, module: Module, args: Any, kwargs: Any, *rest: Any) -> Any:
+        hook = self[number]
+        return hook(module, args, kwargs, *rest) if number in self.with_kwargs else hook(module, args, *rest)
+
+
+KINDS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+EVERYWHERE = {kind: _Registry() for kind in KINDS}  # the hooks of all modules
+
+
+class BackwardHookFunction(Function):
+    """The identity, for the sake of its node, where the hooks are."""
+
+    @staticmethod
+    def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
+        """The same tensors."""
+        ctx.mark_non_differentiable(*[a for a in args if not a.requires_grad])
+        ctx.set_materialize_grads(False)
+        return tuple(a.view_as(a) for a in args)
+
+    @staticmethod
+    def backward(ctx: Any, *args: Tensor | None) -> tuple[Tensor | None, ...]:
+        """The same gradients."""
+        return args
+
+
+class _BackwardHooks:
+    """One call's part of a backward pass: its hooks run between the nodes behind its inputs and its outputs."""
+
+    def __init__(self, module: Module, hooks: list[Hook], pre_hooks: list[Hook]) -> None:
+        self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
+        self.grad_outputs: tuple[Any, ...] | None = None
+        self.arguments = 0
+        self.inputs: tuple[list[int], int] | None = None  # the places of the tensors, and the number of all
+        self.outputs: tuple[list[int], int] = ([], 0)
+
+    @staticmethod
+    def _through_node(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any]:
+        """The values, the tensors among them passed through a node, their places, and the node if there is one."""
+        places = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
+        if not any(values[i].requires_grad for i in places):
+            return values, places, None
+        passed = BackwardHookFunction.apply(*[values[i] for i in places])
+        node = next((t.grad_fn for t in passed if t.grad_fn is not None), None)
+        found = list(values)
+        for i, t in zip(places, passed, strict=True):
+            found[i] = t
+        return tuple(found), places, node
+
+    @staticmethod
+    def _spread(gradients: tuple[Any, ...], places: list[int], count: int) -> tuple[Any, ...]:
+        found = [None] * count
+        for i, g in zip(places, gradients, strict=True):
+            found[i] = g
+        return tuple(found)
+
+    def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        passed, places, node = self._through_node(args)
+        self.arguments = len(args)
+        if node is not None:
+            self.inputs = (places, len(args))
+            node.register_hook(self._at_inputs)
+        return passed
+
+    def watch_outputs(self, result: Any) -> Any:
+        single = isinstance(result, Tensor)
+        passed, places, node = self._through_node((result,) if single else result)
+        if node is None:
+            return result
+        self.outputs = (places, len(passed))
+        node.register_prehook(self._at_outputs)
+        if single:
+            return passed[0]
+        return type(result)(*passed) if hasattr(result, "_fields") else passed
+
+    def _at_outputs(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Before the backward pass enters the module."""
+        places, count = self.outputs
+        grad_outputs = self._spread(gradients, places, count)
+        for hook in self.pre_hooks:
+            found = hook(self.module, grad_outputs)
+            if found is not None:
+                grad_outputs = _checked("Backward pre hook", found, count)
+        self.grad_outputs = grad_outputs
+        if self.inputs is None and self.hooks:  # there is no node behind the inputs, where the hooks would run
+            warnings.warn(
+                "Full backward hook is firing when gradients are computed with respect to module outputs, since no "
+                "inputs require gradients",
+                UserWarning,
+                stacklevel=2,
+            )
+            for hook in self.hooks:
+                if hook(self.module, (None,) * self.arguments, grad_outputs) is not None:
+                    raise RuntimeError(
+                        "backward hook returned a gradient for grad_input, but no input of the module requires "
+                        "grad: it must always return None here"
+                    )
+        return tuple(grad_outputs[i] for i in places)
+
+    def _at_inputs(self, gradients: tuple[Any, ...], _: Any) -> tuple[Any, ...]:
+        """After the backward pass has left the module."""
+        if self.grad_outputs is None:
+            raise RuntimeError("Module backward hook: the gradient of an input is there before that of an output")
+        assert self.inputs is not None
+        places, count = self.inputs
+        grad_inputs = self._spread(gradients, places, count)
+        for hook in self.hooks:
+            found = hook(self.module, grad_inputs, self.grad_outputs)
+            if found is not None:
+                grad_inputs = _checked("Backward hook", found, count)
+        self.grad_outputs = None
+        return tuple(grad_inputs[i] for i in places)
+
+
+def _checked(what: str, gradients: Any, count: int) -> tuple[Any, ...]:
+    found = gradients if isinstance(gradients, tuple) else (gradients,)
+    if len(found) != count:
+        raise RuntimeError(f"{what} returned an invalid number of grad: got {len(found)}, but expected {count}")
+    return found
+
+
+class Calls:
+    """The part of :class:`Module` that calls ``forward``."""
+
+    _forward_hooks: _Registry
+    _forward_pre_hooks: _Registry
+    _backward_hooks: _Registry
+    _backward_pre_hooks: _Registry
+
+    if TYPE_CHECKING:
+        forward: Callable[..., Any]
+
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        for kind in KINDS:
+            if self.__dict__[kind] or EVERYWHERE[kind]:
+                return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    __call__: Callable[..., Any] = _call_impl
+
+    def _hooks(self, kind: str) -> list[tuple[_Registry, int]]:
+        """The hooks to run now: those of all modules before this one's own."""
+        return [(hooks, number) for hooks in (EVERYWHERE[kind], self.__dict__[kind]) for number in tuple(hooks)]
+
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        module: Any = self
+        done: set[int] = set()
+        result: Any = None
+        try:
+            for hooks, number in self._hooks("_forward_pre_hooks"):
+                found = hooks.call(number, module, args, kwargs)
+                if found is None:
+                    continue
+                if number in hooks.with_kwargs:
+                    if not isinstance(found, tuple) or len(found) != 2:
+                        raise RuntimeError(
+                            f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {found}."
+                        )
+                    args, kwargs = found
+                else:
+                    args = found if isinstance(found, tuple) else (found,)
+            watcher = None
+            backward = [hooks[number] for hooks, number in self._hooks("_backward_hooks")]
+            before_backward = [hooks[number] for hooks, number in self._hooks("_backward_pre_hooks")]
+            if backward or before_backward:
+                watcher = _BackwardHooks(module, backward, before_backward)
+                args = watcher.watch_inputs(args)
+            result = self.forward(*args, **kwargs)
+            for hooks, number in self._hooks("_forward_hooks"):
+                done.add(number)
+                found = hooks.call(number, module, args, kwargs, result)
+                if found is not None:
+                    result = found
+            if watcher is not None:
+                if isinstance(result, (Tensor, tuple)):
+                    return watcher.watch_outputs(result)
+                warnings.warn(
+                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                    f"{type(module).__name__} returned {type(result)}",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            return result
+        except Exception:
+            for hooks, number in self._hooks("_forward_hooks"):
+                if number not in hooks.always_call or number in done:
+                    continue
+                try:
+                    hooks.call(number, module, args, kwargs, result)
+                except Exception as error:
+                    warnings.warn(
+                        "a module forward hook with always_call=True raised an exception, which is silenced as forward "
+                        f"had raised another one: {error}",
+                        UserWarning,
+                        stacklevel=3,
+                    )
+            raise
+
+    def register_forward_pre_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args)`` before each ``forward``; what it returns replaces the arguments.
+
+        :param prepend: run it before the hooks that are there already.
+        :param with_kwargs: call ``hook(module, args, kwargs)``, which returns None or both.
+        :returns: a handle whose ``remove()`` takes the hook away.
+        """
+        return self._forward_pre_hooks.add(hook, prepend, with_kwargs)
+
+    def register_forward_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args, output)`` after each ``forward``; what it returns replaces the output.
+
+        :param prepend: run it before the hooks that are there already.
+        :param with_kwargs: call ``hook(module, args, kwargs, output)``.
+        :param always_call: call it, with None for the output, even when ``forward`` raises.
+        :returns: a handle whose ``remove()`` takes the hook away.
+
+        >>> import nbautograd as torch
+        >>> m = torch.nn.ReLU()
+        >>> handle = m.register_forward_hook(lambda module, args, output: output + 1)
+        >>> m(torch.tensor([-1., 2.]))
+        tensor([1., 3.])
+        """
+        return self._forward_hooks.add(hook, prepend, with_kwargs, always_call)
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` when a backward pass has gone through the module.
+
+        Both are tuples, with None for what is no tensor or has no gradient; a tuple that the hook returns replaces
+        ``grad_input`` in what follows.
+
+        :param prepend: run it before the hooks that are there already.
+        :returns: a handle whose ``remove()`` takes the hook away.
+        """
+        return self._backward_hooks.add(hook, prepend)
+
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(module, grad_output)`` when a backward pass reaches the module; a result replaces it.
+
+        :param prepend: run it before the hooks that are there already.
+        :returns: a handle whose ``remove()`` takes the hook away.
+        """
+        return self._backward_pre_hooks.add(hook, prepend)
+
+    def register_backward_hook(self, hook: Hook) -> RemovableHandle:
+        """Refused: this deprecated kind of hook saw the gradients of the last operation only.
+
+        :raises NotImplementedError: always.
+        """
+        raise NotImplementedError("register_backward_hook() is not supported: use register_full_backward_hook()")
+
+
+def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, args)`` before each ``forward`` of every module."""
+    return EVERYWHERE["_forward_pre_hooks"].add(hook)
+
+
+def register_module_forward_hook(
+    hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call ``hook(module, args, output)`` after each ``forward`` of every module."""
+    return EVERYWHERE["_forward_hooks"].add(hook, False, with_kwargs, always_call)
+
+
+def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, grad_input, grad_output)`` when a backward pass has gone through any module."""
+    return EVERYWHERE["_backward_hooks"].add(hook)
+
+
+def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Call ``hook(module, grad_output)`` when a backward pass reaches any module."""
+    return EVERYWHERE["_backward_pre_hooks"].add(hook)

@@ -1,0 +1,143 @@
+"""Layers that are a function with options: one declaration each."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, dataclass_transform
+
+from nbautograd.nn.modules.module import Module
+from nbautograd.tensor import Tensor
+
+__all__ = ["Layer"]
+
+REQUIRED = inspect.Parameter.empty
+
+
+@dataclass_transform()
+class Layer(Module):
+    """Base class of layers that keep options as attributes and call a function with them.
+
+    As in a dataclass, the annotated names of a subclass are the options, in the order of ``__init__``'s arguments,
+    and their values the defaults. The arguments of the class statement are:
+
+    :param function: what ``forward`` calls, with the inputs and the options by name.
+    :param inputs: the names of the inputs.
+    :param show: what ``repr`` shows: names, for ``name=value``, or a format string in which 0 is the layer;
+        ``inplace=True`` is added where the class has that option and it is true.
+    :param convert: functions that turn given options into the attributes.
+    :param buffers: options that are tensors and belong to the state.
+    :param unused: options that the function does not get.
+    :param training: whether the function gets ``training``.
+    :param positional: how many options, from the first, may be given by position; all by default.
+    """
+
+    _function: Callable[..., Any]
+    _inputs: tuple[str, ...] = ("input",)
+    _options: tuple[str, ...] = ()
+    _passed: tuple[str, ...] = ()
+    _show: str = ""
+    _convert: Mapping[str, Callable[[Any], Any]] = {}
+    _buffer_names: tuple[str, ...] = ()
+    _with_training = False
+    _signature = inspect.Signature()
+
+    def __init_subclass__(
+        cls,
+        function: Callable[..., Any] | None = None,
+        inputs: str | None = None,
+        show: str | None = None,
+        convert: Mapping[str, Callable[[Any], Any]] | None = None,
+        buffers: str = "",
+        unused: str = "",
+        training: bool = False,
+        positional: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init_subclass__(**kwargs)
+        if function is None:
+            return  # a class between, or a user's own
+        names = tuple(vars(cls).get("__annotations__", {}))
+        defaults = {name: vars(cls)[name] for name in names if name in vars(cls)}
+        for name in defaults:
+            delattr(cls, name)
+        cls._function = staticmethod(function)
+        cls._options = names
+        cls._passed = tuple(name for name in names if name not in unused.split())
+        cls._convert, cls._buffer_names, cls._with_training = convert or {}, tuple(buffers.split()), training
+        if inputs is not None:
+            cls._inputs = tuple(inputs.split())
+        if show is not None:
+            cls._show = show if "{" in show else ", ".join(f"{name}={{0.{name}}}" for name in show.split())
+        kinds = inspect.Parameter
+        cls._signature = inspect.Signature(
+            [
+                kinds(
+                    name,
+                    kinds.POSITIONAL_OR_KEYWORD if positional is None or i < positional else kinds.KEYWORD_ONLY,
+                    default=defaults.get(name, REQUIRED),
+                )
+                for i, name in enumerate(names)
+            ]
+        )
+        cls.__signature__ = cls._signature
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__()
+            try:
+                bound = self._signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
+            bound.apply_defaults()
+            for name, value in self._checked(bound.arguments).items():
+                if name in self._convert:
+                    value = self._convert[name](value)
+                if name in self._buffer_names:
+                    self.register_buffer(name, value)
+                else:
+                    setattr(self, name, value)
+
+    def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options, once they are known to be right."""
+        return options
+
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        """What the function returns for the inputs."""
+        if named or len(inputs) != len(self._inputs):
+            inputs = self._by_position(inputs, named)
+        options = {name: getattr(self, name) for name in self._passed}
+        if self._with_training:
+            options["training"] = self.training
+        return self._function(*inputs, **options)
+
+    def _by_position(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        try:
+            return inspect.Signature([inspect.Parameter(n, kind) for n in self._inputs]).bind(*inputs, **named).args
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}.forward() {error}") from None
+
+    def extra_repr(self) -> str:
+        """The options that matter."""
+        text = self._show.format(self)
+        if "inplace" in self._options and self.inplace and "inplace" not in self._show:
+            return f"{text}, inplace=True" if text else "inplace=True"
+        return text
+
+
+def tuples(n: int) -> Callable[[Any], Any]:
+    """What turns a number into ``n`` times that number."""
+
+    def convert(value: Any) -> Any:
+        return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
+
+    return convert
+
+
+def check_tensor(owner: Module, input: Any) -> Tensor:
+    """The input of a layer, if it is a tensor."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{type(owner).__name__}: the input must be a Tensor, got {type(input).__name__}")
+    return input

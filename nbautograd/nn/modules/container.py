@@ -1,0 +1,510 @@
+"""Modules that hold other modules or parameters, as sequences and dicts."""
+
+from __future__ import annotations
+
+import operator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
+
+from nbautograd.nn.modules.module import Module
+from nbautograd.nn.parameter import Parameter
+from nbautograd.tensor import Tensor
+
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+
+def _position(index: Any, length: int) -> int:
+    """An index, counted from the end where it is negative."""
+    found = operator.index(index)
+    if not -length <= found < length:
+        raise IndexError(f"index {found} is out of range of {length}")
+    return found % length
+
+
+class _Numbered(Module):
+    """Modules by their places; the keys in ``_modules`` are the numbers as strings."""
+
+    def _keys(self) -> list[str]:
+        return list(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def _replace(self, modules: Iterable[Any]) -> None:
+        """Make these the modules, numbered from 0."""
+        self._modules = {str(i): m for i, m in enumerate(modules)}
+
+    def __getitem__(self, index: Any) -> Any:
+        keys = self._keys()
+        if isinstance(index, slice):
+            return self._part(keys[index])
+        return self._modules[keys[_position(index, len(keys))]]
+
+    def _part(self, keys: list[str]) -> Any:
+        raise NotImplementedError
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        keys = self._keys()
+        setattr(self, keys[_position(index, len(keys))], module)
+
+    def __delitem__(self, index: Any) -> None:
+        keys = self._keys()
+        gone = keys[index] if isinstance(index, slice) else [keys[_position(index, len(keys))]]
+        self._replace([m for key, m in self._modules.items() if key not in gone])
+
+    def append(self, module: Module) -> Self:
+        """Add a module at the end.
+
+        :raises TypeError: it is no Module.
+        """
+        self.add_module(str(len(self)), module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Put a module before the one at a place.
+
+        :raises TypeError: it is no Module.
+        """
+        _check(module)
+        modules = list(self)
+        modules.insert(index, module)
+        self._replace(modules)
+        return None
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Add modules at the end.
+
+        :raises TypeError: one of them is no Module, or ``modules`` no iterable.
+        """
+        if not isinstance(modules, Iterable):
+            raise TypeError(
+                f"{type(self).__name__}.extend should be called with an iterable, but got {type(modules).__name__}"
+            )
+        added = list(modules)
+        for module in added:
+            _check(module)
+        for module in added:
+            self.append(module)
+        return self
+
+    def pop(self, key: Any) -> Module:
+        """Take a module out and return it."""
+        found = self[key]
+        del self[key]
+        return found
+
+
+def _check(module: Any) -> None:
+    if module is not None and not isinstance(module, Module):
+        raise TypeError(f"{type(module).__name__} is not a Module subclass")
+
+
+class Sequential(_Numbered):
+    """Modules one after the other, each getting what the one before it returns.
+
+    ``Sequential(first, second)`` or, with names, ``Sequential(OrderedDict(...))``.
+
+    >>> import nbautograd as torch
+    >>> m = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Flatten(0))
+    >>> m(torch.tensor([[-1., 2.]]))
+    tensor([0., 2.])
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        named = args[0].items() if len(args) == 1 and isinstance(args[0], OrderedDict) else enumerate(args)
+        for name, module in named:
+            self.add_module(str(name), module)
+
+    def forward(self, input: Any) -> Any:
+        """What the last module returns."""
+        for module in self:
+            input = module(input)
+        return input
+
+    def _part(self, keys: list[str]) -> Any:
+        return type(self)(OrderedDict((key, self._modules[key]) for key in keys))
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Put a module before the one at a place; returns the container.
+
+        :raises AssertionError: it is no Module.
+        :raises IndexError: there is no such place.
+        """
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}, got {type(module).__name__}")
+        if not -len(self) <= index <= len(self):
+            raise IndexError(f"Index out of range: {index} of {len(self)}")
+        modules = list(self)
+        modules.insert(index, module)
+        self._replace(modules)
+        return self
+
+    def __add__(self, other: Any) -> Sequential:
+        if not isinstance(other, Sequential):
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other: Any) -> Self:
+        if not isinstance(other, Sequential):
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+        for module in list(other):
+            self.append(module)
+        return self
+
+    def _times(self, count: Any) -> list[Any]:
+        if not isinstance(count, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(count)}")
+        if count <= 0:
+            raise ValueError(f"Non-positive multiplication factor {count} for {type(self)}")
+        return list(self) * count
+
+    def __mul__(self, count: int) -> Sequential:
+        return Sequential(*self._times(count))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, count: int) -> Self:
+        for module in self._times(count)[len(self) :]:
+            self.append(module)
+        return self
+
+
+class ModuleList(_Numbered):
+    """A list whose modules are registered.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ModuleList([torch.nn.ReLU() for _ in range(3)])
+    ModuleList(
+      (0-2): 3 x ReLU()
+    )
+    """
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    def _part(self, keys: list[str]) -> Any:
+        return type(self)([self._modules[key] for key in keys])
+
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *other])
+
+    def __repr__(self) -> str:
+        texts = [repr(module) for module in self]
+        if not texts:
+            return self._get_name() + "()"
+        runs: list[list[Any]] = []  # equal neighbours are shown once: first, last, text
+        for i, text in enumerate(texts):
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = i
+            else:
+                runs.append([i, i, text])
+        lines = []
+        for first, last, text in runs:
+            shown = f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}"
+            lines.append(shown.replace("\n", "\n  "))
+        inside = "\n  ".join(lines)
+        return f"{self._get_name()}(\n  {inside}\n)"
+
+
+class ModuleDict(Module):
+    """A dict whose modules are registered.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ModuleDict({"act": torch.nn.ReLU()})
+    ModuleDict(
+      (act): ReLU()
+    )
+    """
+
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Take all modules out."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Module:
+        """Take a module out and return it.
+
+        :raises KeyError: there is none of this name.
+        """
+        return self._modules.pop(key)
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._modules.keys()
+
+    def items(self) -> Any:
+        """The names and modules."""
+        return self._modules.items()
+
+    def values(self) -> Any:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Any) -> None:
+        """Add modules by name, from a mapping or from pairs.
+
+        :raises TypeError: they are neither, or one is no Module.
+        :raises ValueError: a pair has not two members.
+        """
+        for key, module in _pairs("ModuleDict", modules):
+            self[key] = module
+
+
+def _pairs(kind: str, given: Any) -> Iterable[tuple[str, Any]]:
+    if not isinstance(given, Iterable):
+        raise TypeError(
+            f"{kind}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}"
+        )
+    if isinstance(given, (Mapping, ModuleDict, ParameterDict)):
+        return list(given.items())
+    found = []
+    for i, pair in enumerate(given):
+        if not isinstance(pair, Iterable):
+            raise TypeError(f"{kind} update sequence element #{i} should be Iterable; is {type(pair).__name__}")
+        members = tuple(pair)
+        if len(members) != 2:
+            raise ValueError(f"{kind} update sequence element #{i} has length {len(members)}; 2 is required")
+        found.append(members)
+    return found
+
+
+def _as_member(value: Any) -> Any:
+    """Tensors become parameters; anything else may be held too."""
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+def _shown(name: Any, value: Any, kind: Any) -> str:
+    """A line about a value; ``kind`` is the text of its dtype."""
+    if not isinstance(value, Tensor):
+        return f"  ({name}): Object of type: {type(value).__name__}"
+    where = "" if value.is_cpu else f" ({value.device})"
+    what = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    return f"  ({name}): {what} containing: [{kind} of size {'x'.join(str(n) for n in value.shape)}{where}]"
+
+
+class ParameterList(Module):
+    """A list whose parameters are registered; tensors become parameters.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ParameterList([torch.ones(2, 3)])
+    ParameterList(  (0): Parameter containing: [torch.float32 of size 2x3])
+    """
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self.extend(values)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)([self[i] for i in range(*index.indices(len(self)))])
+        return getattr(self, str(_position(index, len(self))))
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, str(_position(index, len(self))), _as_member(value))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __iadd__(self, values: Iterable[Any]) -> Self:
+        return self.extend(values)
+
+    def append(self, value: Any) -> Self:
+        """Add a parameter, or anything else, at the end."""
+        self._size += 1
+        self[self._size - 1] = value
+        return self
+
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Add several at the end.
+
+        :raises TypeError: ``values`` is no iterable, or a single tensor.
+        """
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def extra_repr(self) -> str:
+        """One line for each."""
+        return "\n".join(_shown(i, value, getattr(value, "dtype", None)) for i, value in enumerate(self))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused."""
+        raise RuntimeError("ParameterList should not be called.")
+
+
+class ParameterDict(Module):
+    """A dict whose parameters are registered; tensors become parameters.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ParameterDict({"w": torch.ones(2)})
+    ParameterDict(  (w): Parameter containing: [torch.FloatTensor of size 2])
+    """
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    @staticmethod
+    def _checked(key: Any) -> str:
+        if not isinstance(key, str):
+            raise TypeError(
+                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is {type(key)})."
+            )
+        return key
+
+    def __getitem__(self, key: str) -> Any:
+        if self._checked(key) not in self._keys:  # PyTorch's type of error
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{key}': there is no such key")
+        return getattr(self, key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._keys[self._checked(key)] = None
+        setattr(self, key, _as_member(value))
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[self._checked(key)]
+        delattr(self, key)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self._keys))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
+
+    def copy(self) -> ParameterDict:
+        """Another dict of the same parameters."""
+        return ParameterDict(OrderedDict(self.items()))
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The value of a key; the default, which is put there first, where there is none."""
+        if key not in self._keys:
+            self[key] = default
+        return self[key]
+
+    def clear(self) -> None:
+        """Take all values out."""
+        for key in list(self._keys):
+            del self[key]
+
+    def pop(self, key: str) -> Any:
+        """Take a value out and return it.
+
+        :raises AttributeError: there is none of this name.
+        """
+        found = self[key]
+        del self[key]
+        return found
+
+    def popitem(self) -> tuple[str, Any]:
+        """Take out the last key and value and return them.
+
+        :raises KeyError: the dict is empty.
+        """
+        key, _ = self._keys.popitem()
+        self._keys[key] = None
+        return key, self.pop(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a key, or the default."""
+        return self[key] if key in self._keys else default
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A new dict with one value for all keys."""
+        return ParameterDict((key, default) for key in keys)
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._keys.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """The names and values."""
+        return ((key, self[key]) for key in self._keys)
+
+    def values(self) -> Iterable[Any]:
+        """The values."""
+        return (self[key] for key in self._keys)
+
+    def update(self, parameters: Any) -> None:
+        """Add parameters by name, from a mapping or from pairs.
+
+        :raises TypeError: they are neither.
+        :raises ValueError: a pair has not two members.
+        """
+        given = _pairs("ParameterDict", parameters)
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            given = sorted(given)  # as PyTorch does, for the sake of dicts without an order
+        for key, value in given:
+            self[key] = value
+
+    def extra_repr(self) -> str:
+        """One line for each."""
+        return "\n".join(
+            _shown(key, value, value.type() if isinstance(value, Tensor) else None) for key, value in self.items()
+        )
+
+    def __call__(self, input: Any) -> Any:
+        """Refused."""
+        raise RuntimeError("ParameterDict should not be called.")
+
+    def _merged(self, left: Any, right: Any) -> ParameterDict:
+        made = ParameterDict()
+        made.update(left)
+        made.update(right)
+        return made
+
+    def __or__(self, other: Any) -> ParameterDict:
+        return self._merged(self, other)
+
+    def __ror__(self, other: Any) -> ParameterDict:
+        return self._merged(other, self)
+
+    def __ior__(self, other: Any) -> Self:
+        self.update(other)
+        return self

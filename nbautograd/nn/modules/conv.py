@@ -1,0 +1,230 @@
+"""Convolutions and transposed convolutions over one, two and three dimensions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbautograd.nn import functional as F, init  # noqa: N812
+from nbautograd.nn.modules._options import tuples
+from nbautograd.nn.modules.linear import new_parameter
+from nbautograd.nn.modules.module import Module
+from nbautograd.tensor import Tensor
+
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
+
+MODES = ("zeros", "reflect", "replicate", "circular")
+Ints = int | tuple[int, ...]
+
+
+class _ConvNd(Module):
+    """What convolutions of all kinds have in common; ``function`` and ``n`` dimensions come from the class statement.
+
+    :param in_channels: channels of the input, shape (batch, in_channels, ...) or without batch.
+    :param out_channels: channels of the result.
+    :param kernel_size: the size of the window, a number or one per dimension; so the following.
+    :param stride: the step of the window.
+    :param padding: elements added at both ends; also ``"valid"`` (none) or ``"same"`` (the size stays).
+    :param dilation: the step inside the window.
+    :param groups: groups of channels with a convolution of their own.
+    :param padding_mode: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
+    :raises ValueError: numbers or modes that are not possible.
+    """
+
+    _n: int
+    _function: Any
+    transposed = False
+
+    def __init_subclass__(cls, function: Any = None, n: int = 0, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if n:
+            cls._n, cls._function = n, staticmethod(function)
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints | str = 0,
+        dilation: Ints = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode)
+        self._make(bias, device, dtype)
+
+    def _setup(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints,
+        padding: Ints | str,
+        dilation: Ints,
+        groups: int,
+        padding_mode: str,
+    ) -> None:
+        Module.__init__(self)
+        full = tuples(self._n)
+        stride = full(stride)
+        if groups <= 0:
+            raise ValueError(f"groups must be a positive integer, got {groups}")
+        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if channels % groups:
+                raise ValueError(f"{name} must be divisible by groups, got {channels} and {groups}")
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
+            if padding == "same" and any(s != 1 for s in stride):
+                raise ValueError(f"padding='same' is not supported for strided convolutions, got stride {stride}")
+        if padding_mode not in MODES:
+            raise ValueError(f"padding_mode must be one of {set(MODES)}, but got padding_mode='{padding_mode}'")
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.kernel_size, self.stride, self.dilation = full(kernel_size), stride, full(dilation)
+        self.padding: Any = padding if isinstance(padding, str) else full(padding)
+        self.output_padding: tuple[int, ...] = (0,) * self._n
+        self.groups, self.padding_mode = groups, padding_mode
+        sides = []  # of each dimension from the last: what F.pad takes
+        for k, d, p in zip(
+            self.kernel_size, self.dilation, (0,) * self._n if isinstance(padding, str) else self.padding, strict=True
+        ):
+            total = d * (k - 1) if padding == "same" else 2 * p
+            sides.append((total // 2, total - total // 2))
+        self._reversed_padding_repeated_twice = [side for pair in reversed(sides) for side in pair]
+
+    def _make(self, bias: bool, device: Any, dtype: Any) -> None:
+        """Make and fill the parameters."""
+        first, second = self.out_channels, self.in_channels
+        if self.transposed:
+            first, second = second, first
+        shape = (first, second // self.groups, *self.kernel_size)
+        self.weight = new_parameter(*shape, device=device, dtype=dtype)
+        self.register_parameter("bias", new_parameter(self.out_channels, device=device, dtype=dtype, wanted=bias))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew, uniformly within ``1 / sqrt(fan_in)`` of zero."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            if fan_in != 0:
+                bound = 1 / math.sqrt(fan_in)
+                init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The convolution with the weight."""
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._reversed_padding_repeated_twice, self.padding_mode)
+            padding = 0
+        return self._function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+    def extra_repr(self) -> str:
+        """The sizes, and the options that are not as by default."""
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        for name, usual in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
+            value = getattr(self, name)
+            if value != (usual,) * self._n:
+                text += f", {name}={value}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.padding_mode != "zeros":
+            text += f", padding_mode={self.padding_mode}"
+        return text
+
+
+class Conv1d(_ConvNd, function=F.conv1d, n=1):
+    """Convolution over one dimension: input of shape (n, c, l) or (c, l)."""
+
+
+class Conv2d(_ConvNd, function=F.conv2d, n=2):
+    """Convolution over images: input of shape (n, c, h, w) or (c, h, w); the arguments are those of ``_ConvNd``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Conv2d(1, 8, 3, padding=1)
+    Conv2d(1, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))
+    """
+
+
+class Conv3d(_ConvNd, function=F.conv3d, n=3):
+    """Convolution over volumes: input of shape (n, c, d, h, w) or (c, d, h, w)."""
+
+
+class _ConvTransposeNd(_ConvNd):
+    """The gradient of a convolution, as a layer.
+
+    :param output_padding: elements added at one end of the result, where the sizes leave a choice.
+    """
+
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        output_padding: Ints = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Ints = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        self._setup(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode)
+        self.output_padding = tuples(self._n)(output_padding)
+        self._make(bias, device, dtype)
+
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        """The transposed convolution; ``output_size`` is a size of the result that is possible.
+
+        :raises ValueError: ``output_size`` is not possible.
+        """
+        extra = self.output_padding if output_size is None else self._output_padding(input, list(output_size))
+        return self._function(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )
+
+    def _output_padding(self, input: Tensor, size: list[int]) -> tuple[int, ...]:
+        n = self._n
+        others = input.ndim - n
+        if len(size) == others + n:
+            size = size[others:]
+        if len(size) != n:
+            raise ValueError(
+                f"{type(self).__name__}: for {input.ndim}D input, output_size must have {n} or {others + n} elements "
+                f"(got {len(size)})"
+            )
+        found = []
+        for i, wanted in enumerate(size):
+            least = (input.shape[others + i] - 1) * self.stride[i] - 2 * self.padding[i]
+            least += self.dilation[i] * (self.kernel_size[i] - 1) + 1
+            if not least <= wanted < least + self.stride[i]:
+                raise ValueError(
+                    f"requested an output size of {size}, but valid sizes of dimension {i} range from {least} to "
+                    f"{least + self.stride[i] - 1} (for an input of {list(input.shape[others:])})"
+                )
+            found.append(wanted - least)
+        return tuple(found)
+
+
+class ConvTranspose1d(_ConvTransposeNd, function=F.conv_transpose1d, n=1):
+    """Transposed convolution over one dimension: input of shape (n, c, l) or (c, l)."""
+
+
+class ConvTranspose2d(_ConvTransposeNd, function=F.conv_transpose2d, n=2):
+    """Transposed convolution over images: input of shape (n, c, h, w) or (c, h, w)."""
+
+
+class ConvTranspose3d(_ConvTransposeNd, function=F.conv_transpose3d, n=3):
+    """Transposed convolution over volumes: input of shape (n, c, d, h, w) or (c, d, h, w)."""

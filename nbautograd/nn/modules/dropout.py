@@ -1,0 +1,70 @@
+"""Dropout: elements or channels set to zero at random while training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd.nn import functional as F  # noqa: N812
+from nbautograd.nn.modules._options import Layer
+
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
+
+SHOW = "p={0.p}, inplace={0.inplace}"
+
+
+class _Dropout(Layer):
+    def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
+        p = options["p"]
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        return options
+
+
+class Dropout(_Dropout, function=F.dropout, show=SHOW, training=True):
+    """Set elements to zero with probability ``p``, and scale the others to keep the mean (Hinton et al., 2012).
+
+    :raises ValueError: ``p`` is not in [0, 1].
+
+    >>> import nbautograd as torch
+    >>> m = torch.nn.Dropout(0.5).eval()
+    >>> m(torch.ones(2))
+    tensor([1., 1.])
+    """
+
+    p: float = 0.5
+    inplace: bool = False
+
+
+class Dropout1d(_Dropout, function=F.dropout1d, show=SHOW, training=True):
+    """Set whole channels to zero: input of shape (n, c, l) or (c, l)."""
+
+    p: float = 0.5
+    inplace: bool = False
+
+
+class Dropout2d(_Dropout, function=F.dropout2d, show=SHOW, training=True):
+    """Set whole channels to zero: input of shape (n, c, h, w)."""
+
+    p: float = 0.5
+    inplace: bool = False
+
+
+class Dropout3d(_Dropout, function=F.dropout3d, show=SHOW, training=True):
+    """Set whole channels to zero: input of shape (n, c, d, h, w) or (c, d, h, w)."""
+
+    p: float = 0.5
+    inplace: bool = False
+
+
+class AlphaDropout(_Dropout, function=F.alpha_dropout, show=SHOW, training=True, unused="inplace"):
+    """Dropout that keeps mean and variance of what a SELU gives (Klambauer et al., 2017)."""
+
+    p: float = 0.5
+    inplace: bool = False
+
+
+class FeatureAlphaDropout(_Dropout, function=F.feature_alpha_dropout, show=SHOW, training=True, unused="inplace"):
+    """Alpha dropout of whole channels."""
+
+    p: float = 0.5
+    inplace: bool = False

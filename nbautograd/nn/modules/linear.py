@@ -1,0 +1,111 @@
+"""Linear maps, and the module that does nothing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbautograd.nn import functional as F, init  # noqa: N812
+from nbautograd.nn.modules.module import Module
+from nbautograd.nn.parameter import Parameter
+from nbautograd.ops.creation import empty
+from nbautograd.tensor import Tensor
+
+__all__ = ["Bilinear", "Identity", "Linear"]
+
+
+def new_parameter(*shape: int, device: Any = None, dtype: Any = None, wanted: bool = True) -> Parameter | None:
+    """A parameter without particular values; None where it is not wanted."""
+    return Parameter(empty(*shape, device=device, dtype=dtype)) if wanted else None
+
+
+class Identity(Module):
+    """Returns its input; takes any arguments and forgets them."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Any) -> Any:
+        """The input."""
+        return input
+
+
+class Linear(Module):
+    """``x @ weight.T + bias``: shape (..., in_features) to (..., out_features).
+
+    :param bias: whether there is a bias.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Linear(3, 2)
+    Linear(in_features=3, out_features=2, bias=True)
+    """
+
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = new_parameter(out_features, in_features, device=device, dtype=dtype)
+        self.register_parameter("bias", new_parameter(out_features, device=device, dtype=dtype, wanted=bias))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew, uniformly within ``1 / sqrt(in_features)`` of zero."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The linear map of the last dimension."""
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """The sizes, and whether there is a bias."""
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """The output map of :class:`MultiheadAttention`, under the name that PyTorch shows."""
+
+
+class Bilinear(Module):
+    """``x1 @ weight[k] @ x2 + bias[k]`` for each output k.
+
+    :raises ValueError: there are no inputs.
+    """
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        self.weight = new_parameter(out_features, in1_features, in2_features, device=device, dtype=dtype)
+        self.register_parameter("bias", new_parameter(out_features, device=device, dtype=dtype, wanted=bias))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew, uniformly within ``1 / sqrt(in1_features)`` of zero."""
+        bound = 1 / math.sqrt(self.weight.shape[1])
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        """The bilinear map of the last dimensions."""
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        """The sizes, and whether there is a bias."""
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
+        )

@@ -1,0 +1,525 @@
+"""The module: a function with parameters, built from other modules."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+from nbautograd import dtypes
+from nbautograd.device import as_device, device
+from nbautograd.grad_mode import no_grad
+from nbautograd.nn.modules._calls import KINDS, Calls, _Registry
+from nbautograd.nn.modules._state import State
+from nbautograd.nn.parameter import Buffer, Parameter
+from nbautograd.tensor import Tensor
+
+__all__ = ["Module"]
+
+STATE_HOOKS = (
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
+MEMBERS = ("_parameters", "_buffers", "_modules")
+
+
+def forward_missing(self: Module, *input: Any) -> None:
+    """What a module does that does not define ``forward``."""
+    raise NotImplementedError(
+        f'Module [{type(self).__name__}] is missing the required "forward" function: define it in the class'
+    )
+
+
+class Module(Calls, State):
+    """Base class of all layers and networks.
+
+    A subclass makes its parts in ``__init__``, after ``super().__init__()``, and computes with them in ``forward``.
+    Parameters, buffers and modules become registered by being assigned as attributes.
+
+    >>> import nbautograd as torch
+    >>> class Scale(torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = torch.nn.Parameter(torch.tensor(2.0))
+    ...     def forward(self, x):
+    ...         return self.factor * x
+    >>> m = Scale()
+    >>> m(torch.ones(2))
+    tensor([2., 2.], grad_fn=<MulBackward0>)
+    >>> [name for name, _ in m.named_parameters()]
+    ['factor']
+    """
+
+    dump_patches = False
+    call_super_init = False
+    training: bool
+    forward: Callable[..., Any] = forward_missing
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init:
+            for name in kwargs:
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{name}'")
+            if args:
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+                )
+        own = self.__dict__
+        own["training"] = True
+        own["_parameters"], own["_buffers"], own["_modules"] = {}, {}, {}
+        own["_non_persistent_buffers_set"] = set()
+        for kind in KINDS:
+            own[kind] = _Registry()
+        for kind in STATE_HOOKS:
+            own[kind] = OrderedDict()
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    # -- attributes --------------------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        for members in MEMBERS:
+            found = self.__dict__.get(members)
+            if found is not None and name in found:
+                return found[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = self.__dict__
+        parameters, buffers, modules = (own.get(members) for members in MEMBERS)
+        if isinstance(value, Parameter):
+            self._check_made("parameters")
+            self._forget(name, "_parameters")
+            self.register_parameter(name, value)
+        elif parameters is not None and name in parameters:
+            if value is not None:
+                raise TypeError(self._unassignable(value, "parameter", name, "torch.nn.Parameter or None"))
+            parameters[name] = None
+        elif isinstance(value, Module):
+            self._check_made("module")
+            self._forget(name, "_modules")
+            modules[name] = value
+        elif modules is not None and name in modules:
+            if value is not None:
+                raise TypeError(self._unassignable(value, "child module", name, "torch.nn.Module or None"))
+            modules[name] = None
+        elif isinstance(value, Buffer) or buffers is not None and name in buffers:
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(self._unassignable(value, "buffer", name, "torch.nn.Buffer, torch.Tensor or None"))
+            self._check_made("buffer")
+            if isinstance(value, Buffer) and name not in buffers:
+                self._forget(name, "_buffers")
+                self.register_buffer(name, value, value.persistent)
+            else:
+                buffers[name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    def _check_made(self, what: str) -> None:
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(f"cannot assign {what} before Module.__init__() call: call super().__init__() first")
+
+    def _forget(self, name: str, kept: str) -> None:
+        """Drop what else has this name; those of its own kind keep their places."""
+        for members in (self.__dict__, *(self.__dict__[kind] for kind in MEMBERS if kind != kept)):
+            members.pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
+
+    @staticmethod
+    def _unassignable(value: Any, what: str, name: str, expected: str) -> str:
+        kind = value.type() if isinstance(value, Tensor) else type(value).__name__
+        return f"cannot assign '{kind}' as {what} '{name}' ({expected} expected)"
+
+    def __delattr__(self, name: str) -> None:
+        for members in (self._parameters, self._buffers, self._modules):
+            if name in members:
+                del members[name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        super().__delattr__(name)
+
+    def __dir__(self) -> list[str]:
+        names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._buffers, *self._modules}
+        return sorted(name for name in names if not name[:1].isdigit())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def _check_name(self, name: Any, what: str, taken: dict[str, Any]) -> None:
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(f"cannot assign {what} before Module.__init__() call: call super().__init__() first")
+        if not isinstance(name, str):
+            raise TypeError(f"{what} name should be a string. Got {type(name).__name__}")
+        if "." in name:
+            raise KeyError(f'{what} name can\'t contain ".", got: {name}')
+        if name == "":
+            raise KeyError(f'{what} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in taken:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that belongs to the module's state but is not trained, like a running mean.
+
+        :param persistent: whether it is part of ``state_dict()``.
+        :raises TypeError: ``name`` is no string, or ``tensor`` neither a tensor nor None.
+        :raises KeyError: the name is taken, empty or has a dot in it.
+        """
+        self._check_name(name, "buffer", self.__dict__.get("_buffers", {}))
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor or None required)"
+            )
+        self._buffers[name] = tensor
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter; None is one that is absent.
+
+        :raises TypeError: ``name`` is no string, or ``param`` neither a Parameter nor None.
+        :raises KeyError: the name is taken, empty or has a dot in it.
+        :raises ValueError: the parameter was computed.
+        """
+        self._check_name(name, "parameter", self.__dict__.get("_parameters", {}))
+        if param is not None and not isinstance(param, Parameter):
+            kind = param.type() if isinstance(param, Tensor) else type(param).__name__
+            raise TypeError(
+                f"cannot assign '{kind}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+            )
+        if param is not None and param.grad_fn is not None:
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}': a parameter must be a leaf; to have it computed "
+                "from others, compute it in forward()"
+            )
+        self._parameters[name] = param
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a submodule; it is found as the attribute ``name``.
+
+        :raises TypeError: ``module`` is no Module, or ``name`` no string.
+        :raises KeyError: the name is taken, empty or has a dot in it.
+        """
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+        self._check_name(name, "module", self.__dict__.get("_modules", {}))
+        self._modules[name] = module
+
+    register_module = add_module
+
+    # -- finding parts by path ---------------------------------------------------------------------------------------
+
+    def get_submodule(self, target: str) -> Module:
+        """The submodule at a path such as ``"encoder.layers.0"``; the module itself for an empty one.
+
+        :raises AttributeError: there is none.
+        """
+        found: Any = self
+        for name in target.split(".") if target else ():
+            if not hasattr(found, name):
+                raise AttributeError(f"{type(found).__name__} has no attribute `{name}`")
+            found = getattr(found, name)
+            if not isinstance(found, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return found
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module at a path.
+
+        :param strict: there must be a module already.
+        :raises ValueError: the path is empty, or ``module`` no Module.
+        :raises AttributeError: there is nothing on the way to it.
+        """
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"module is not an nn.Module, found {type(module).__name__}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{type(parent).__name__} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def _get_tensor(self, target: str, kind: str) -> Any:
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        if not hasattr(owner, name):
+            raise AttributeError(f"{type(owner).__name__} has no attribute `{name}`")
+        return owner, name, getattr(owner, name)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a path.
+
+        :raises AttributeError: there is none.
+        """
+        _, name, found = self._get_tensor(target, "parameter")
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a path.
+
+        :raises AttributeError: there is none.
+        """
+        owner, name, found = self._get_tensor(target, "buffer")
+        if name not in owner._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return found
+
+    # -- going through parts -----------------------------------------------------------------------------------------
+
+    def _named_members(
+        self,
+        get_members_fn: Callable[[Module], Any],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:
+        """The tensors that a function finds in each module, with their paths."""
+        seen: set[int] = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in modules:
+            for name, value in get_members_fn(module):
+                if value is None or id(value) in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(id(value))
+                yield f"{path}.{name}" if path else name, value
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their paths; those of submodules too if ``recurse``.
+
+        >>> import nbautograd as torch
+        >>> [name for name, _ in torch.nn.Sequential(torch.nn.Linear(1, 1)).named_parameters()]
+        ['0.weight', '0.bias']
+        """
+        return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """The buffers with their paths; those of submodules too if ``recurse``."""
+        return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters; those of submodules too if ``recurse``."""
+        return (value for _, value in self.named_parameters(recurse=recurse))
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers; those of submodules too if ``recurse``."""
+        return (value for _, value in self.named_buffers(recurse=recurse))
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules directly inside, each once, with their names."""
+        seen: set[Module] = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self) -> Iterator[Module]:
+        """The modules directly inside, each once."""
+        return (module for _, module in self.named_children())
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """The module itself and all modules inside, each once if ``remove_duplicate``, with their paths."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def modules(self) -> Iterator[Module]:
+        """The module itself and all modules inside, each once."""
+        return (module for _, module in self.named_modules())
+
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
+        """Call ``fn`` with each module inside and then with this one; returns the module."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    # -- modes and gradients -----------------------------------------------------------------------------------------
+
+    def train(self, mode: bool = True) -> Self:
+        """Switch the module and those inside to training, which dropout and batch normalisation look at.
+
+        :raises ValueError: ``mode`` is no bool.
+        """
+        if not isinstance(mode, bool):
+            raise ValueError(f"training mode is expected to be boolean, got {type(mode).__name__}")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Switch the module and those inside to evaluation: ``train(False)``."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Set ``requires_grad`` of all parameters."""
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of all parameters, or fill them with zeros."""
+        for p in self.parameters():
+            if p.grad is not None:
+                if set_to_none:
+                    p.grad = None
+                else:
+                    if p.grad.grad_fn is not None:
+                        p.grad.detach_()
+                    else:
+                        p.grad.requires_grad_(False)
+                    p.grad.zero_()
+
+    # -- dtypes and devices ------------------------------------------------------------------------------------------
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace the memory of all parameters, their gradients and the buffers by what ``fn`` makes of them."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for p in self._parameters.values():
+            if p is None:
+                continue
+            with no_grad():
+                changed = fn(p)
+                if p.requires_grad and changed._a.dtype.kind not in dtypes.INEXACT:
+                    raise RuntimeError(
+                        "data set to a tensor that requires gradients must be floating point or complex dtype"
+                    )
+                gradient = None if p._grad is None else fn(p._grad)
+            p.data = changed
+            if gradient is not None:
+                p._grad = gradient
+        for name, b in self._buffers.items():
+            if b is not None:
+                self._buffers[name] = fn(b)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move the parameters and buffers to another device, and the floating ones among them to another dtype.
+
+        ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(tensor)``. The module itself is changed.
+
+        :raises TypeError: the dtype is neither floating nor complex, or an argument is none of these.
+        """
+        place, kind = kwargs.pop("device", None), kwargs.pop("dtype", None)
+        options = {key: kwargs.pop(key) for key in ("non_blocking", "memory_format") if key in kwargs}
+        for name in kwargs:
+            raise TypeError(f"to() got an unexpected keyword argument '{name}'")
+        for value in args:
+            if isinstance(value, Tensor):
+                place, kind = value.device, value.dtype
+            elif isinstance(value, dtypes.dtype):
+                kind = value
+            elif isinstance(value, (str, device)) or type(value) is int:
+                place = value
+            elif value is not None and not isinstance(value, bool):
+                raise TypeError(f"to(): expected a device, a dtype or a Tensor, got {type(value).__name__}")
+        if kind is not None and not (kind.is_floating_point or kind.is_complex):
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind!r}"
+            )
+        if kind is not None and kind.is_complex:
+            warnings.warn(
+                "Complex modules are a new feature in PyTorch: not every layer works with complex parameters",
+                UserWarning,
+                stacklevel=2,
+            )
+        target = None if place is None else as_device(place)
+        wide = options.get("memory_format")
+
+        def convert(t: Tensor) -> Tensor:
+            chosen = dict(options)
+            if wide is not None and t.ndim not in (4, 5):
+                del chosen["memory_format"]
+            return t.to(target, kind if t.is_floating_point() or t.is_complex() else None, **chosen)
+
+        return self._apply(convert)
+
+    def type(self, dst_type: Any) -> Self:
+        """Turn all parameters and buffers into a dtype."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def _floating(self, kind: dtypes.dtype) -> Self:
+        return self._apply(lambda t: t.to(kind) if t.is_floating_point() else t)
+
+    def float(self) -> Self:
+        """Turn all floating parameters and buffers into float32."""
+        return self._floating(dtypes.float32)
+
+    def double(self) -> Self:
+        """Turn all floating parameters and buffers into float64."""
+        return self._floating(dtypes.float64)
+
+    def half(self) -> Self:
+        """Turn all floating parameters and buffers into float16."""
+        return self._floating(dtypes.float16)
+
+    def bfloat16(self) -> Self:
+        """Turn all floating parameters and buffers into bfloat16."""
+        return self._floating(dtypes.bfloat16)
+
+    def cpu(self) -> Self:
+        """Move all parameters and buffers to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self, device: Any = None) -> Self:
+        """Move all parameters and buffers to a CUDA device.
+
+        :raises RuntimeError: CUDA cannot be used here; the message says why.
+        """
+        return self._apply(lambda t: t.cuda(device))
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Give all parameters and buffers new memory on a device, with no particular values."""
+        from nbautograd.ops.creation import empty_like
+
+        return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
+
+    def share_memory(self) -> Self:
+        """Refused: memory is not shared between processes.
+
+        :raises NotImplementedError: always.
+        """
+        raise NotImplementedError("share_memory() is not supported: memory is not shared between processes here")
+
+    # -- text --------------------------------------------------------------------------------------------------------
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What a subclass wants to have shown between the parentheses of its text."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = []
+        for name, module in self._modules.items():
+            children.append(f"({name}): " + repr(module).replace("\n", "\n  "))
+        if not children and len(lines) <= 1:
+            return f"{self._get_name()}({extra})"
+        inside = "\n  ".join(lines + children)
+        return f"{self._get_name()}(\n  {inside}\n)"

@@ -1,0 +1,327 @@
+"""Normalisation over batches, instances, groups of channels and layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd.dtypes import int64
+from nbautograd.nn import functional as F, init  # noqa: N812
+from nbautograd.nn.modules._options import Layer
+from nbautograd.nn.modules.linear import new_parameter
+from nbautograd.nn.modules.module import Module
+from nbautograd.nn.parameter import Parameter
+from nbautograd.ops.creation import empty, ones, tensor, zeros
+from nbautograd.tensor import Tensor
+
+__all__ = [
+    *("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d"),
+    *("InstanceNorm3d", "LayerNorm", "LocalResponseNorm", "RMSNorm"),
+]
+
+
+class _Norm(Module):
+    """Normalisation by running or momentary means and variances of the channels.
+
+    :param num_features: the number of channels.
+    :param eps: what is added to the variances.
+    :param momentum: the share of a new mean in the running one; None for the mean of all so far.
+    :param affine: whether there are a weight and a bias.
+    :param track_running_stats: whether means and variances are kept for evaluation.
+    """
+
+    _version = 2
+    _dims: tuple[int, ...]
+
+    def __init_subclass__(cls, dims: tuple[int, ...] = (), **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if dims:
+            cls._dims = dims
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            self.register_parameter(name, new_parameter(num_features, device=device, dtype=dtype, wanted=wanted))
+        tracked = track_running_stats
+        self.register_buffer("running_mean", zeros(num_features, device=device, dtype=dtype) if tracked else None)
+        self.register_buffer("running_var", ones(num_features, device=device, dtype=dtype) if tracked else None)
+        self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device) if tracked else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Forget the means and variances."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Make the weight ones and the bias zeros, and forget the means and variances."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim not in self._dims:
+            raise ValueError(f"expected {' or '.join(f'{n}D' for n in self._dims)} input (got {input.ndim}D input)")
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        version = local_metadata.get("version")
+        if self.track_running_stats and (version is None or version < 2):  # the number was not saved then
+            state_dict.setdefault(prefix + "num_batches_tracked", self._first_number())
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+    def _first_number(self) -> Tensor:
+        found = self.num_batches_tracked
+        return tensor(0, dtype=int64) if found is None else found
+
+
+class _BatchNorm(_Norm):
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalised input; in training the running means and variances take part of this batch's."""
+        self._check_input_dim(input)
+        factor = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                factor = 1.0 / float(self.num_batches_tracked)
+        own = self.training or self.running_mean is None and self.running_var is None
+        kept = not self.training or self.track_running_stats
+        return F.batch_norm(
+            input,
+            self.running_mean if kept else None,
+            self.running_var if kept else None,
+            self.weight,
+            self.bias,
+            own,
+            factor,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm, dims=(2, 3)):
+    """Normalise the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c) or (n, c, l).
+
+    >>> import nbautograd as torch
+    >>> torch.nn.BatchNorm1d(3)
+    BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
+
+
+class BatchNorm2d(_BatchNorm, dims=(4,)):
+    """Normalise the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c, h, w)."""
+
+
+class BatchNorm3d(_BatchNorm, dims=(5,)):
+    """Normalise the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c, d, h, w)."""
+
+
+class _InstanceNorm(_Norm):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalised input."""
+        self._check_input_dim(input)
+        batched = input.ndim == self._dims[-1]
+        channels = input.shape[1 if batched else 0]
+        if channels != self.num_features and self.affine:
+            raise ValueError(
+                f"expected input's size at dim={1 if batched else 0} to match num_features "
+                f"({self.num_features}), but got: {channels}."
+            )
+        found = F.instance_norm(
+            input if batched else input.unsqueeze(0),
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+        return found if batched else found.squeeze(0)
+
+
+class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):
+    """Normalise each channel of each element (Ulyanov et al., 2017): input of shape (n, c, l) or (c, l)."""
+
+
+class InstanceNorm2d(_InstanceNorm, dims=(3, 4)):
+    """Normalise each channel of each element (Ulyanov et al., 2017): input of shape (n, c, h, w) or (c, h, w)."""
+
+
+class InstanceNorm3d(_InstanceNorm, dims=(4, 5)):
+    """Normalise each channel of each element (Ulyanov et al., 2017): input (n, c, d, h, w) or (c, d, h, w)."""
+
+
+class _Affine(Module):
+    """A weight of ones and a bias of zeros, as far as they are wanted."""
+
+    def _make(self, shape: tuple[int, ...], device: Any, dtype: Any, **wanted: bool) -> None:
+        for name, is_wanted in wanted.items():
+            made = Parameter(empty(shape, device=device, dtype=dtype)) if is_wanted else None
+            self.register_parameter(name, made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Make the weight ones and the bias zeros."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.__dict__["_parameters"].get("bias") is not None:
+            init.zeros_(self.bias)
+
+
+class GroupNorm(_Affine):
+    """Normalise over groups of channels (Wu and He, 2018): input of shape (n, c, ...).
+
+    :raises ValueError: the groups do not divide the channels.
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        self._make((num_channels,), device, dtype, weight=affine, bias=affine and bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalised input."""
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
+    return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+
+
+class LayerNorm(_Affine):
+    """Normalise over the last dimensions (Ba et al., 2016).
+
+    :param normalized_shape: the sizes of these dimensions.
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _as_shape(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        wanted = {"weight": elementwise_affine, "bias": elementwise_affine and bias}
+        self._make(self.normalized_shape, device, dtype, **wanted)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The normalised input."""
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(_Affine):
+    """Divide by the root of the mean square over the last dimensions (Zhang and Sennrich, 2019).
+
+    :param normalized_shape: the sizes of these dimensions.
+    :param eps: what is added to the mean square; the dtype's own by default.
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _as_shape(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self._make(self.normalized_shape, device, dtype, weight=elementwise_affine)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The normalised input."""
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class LocalResponseNorm(
+    Layer, function=F.local_response_norm, show="{0.size}, alpha={0.alpha}, beta={0.beta}, k={0.k}"
+):
+    """Divide by a power of the squares of the neighbouring channels (Krizhevsky et al., 2012)."""
+
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0

@@ -1,0 +1,145 @@
+"""Padding of the last one, two or three dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd.nn import functional as F  # noqa: N812
+from nbautograd.nn.modules.module import Module
+from nbautograd.tensor import Tensor
+
+__all__ = [
+    f"{kind}Pad{n}d" for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero") for n in (1, 2, 3)
+]
+
+
+class _Pad(Module):
+    """Pad the last ``n`` dimensions; ``mode`` is that of :func:`functional.pad`.
+
+    :param padding: a number for all sides, or two for each dimension, from the last.
+    """
+
+    _n: int
+    _mode: str
+
+    def __init_subclass__(cls, n: int = 0, mode: str = "", **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if n:
+            cls._n, cls._mode = n, mode
+
+    def __init__(self, padding: int | tuple[int, ...]) -> None:
+        super().__init__()
+        self.padding = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * (2 * self._n)
+
+    def _check(self, input: Tensor) -> None:
+        """Circular padding takes its own numbers of dimensions only."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The padded input."""
+        self._check(input)
+        return F.pad(input, self.padding, self._mode)
+
+    def extra_repr(self) -> str:
+        """The numbers of elements."""
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    """Pad with a value."""
+
+    def __init__(self, padding: int | tuple[int, ...], value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The padded input."""
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        """The numbers of elements and the value."""
+        return f"padding={self.padding}, value={self.value}"
+
+
+class _ZeroPad(_ConstantPad):
+    """Pad with zeros."""
+
+    def __init__(self, padding: int | tuple[int, ...]) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        """The numbers of elements."""
+        return f"{self.padding}"
+
+
+class _CircularPad(_Pad):
+    """Pad with the elements from the other end."""
+
+    def _check(self, input: Tensor) -> None:
+        accepted = (self._n + 1, self._n + 2)
+        if input.ndim not in accepted:
+            raise ValueError(f"expected {accepted[0]}D or {accepted[1]}D input (got {input.ndim}D input)")
+
+
+class CircularPad1d(_CircularPad, n=1, mode="circular"):
+    """Pad the last dimension with the elements from its other end."""
+
+
+class CircularPad2d(_CircularPad, n=2, mode="circular"):
+    """Pad the last two dimensions with the elements from their other ends."""
+
+
+class CircularPad3d(_CircularPad, n=3, mode="circular"):
+    """Pad the last three dimensions with the elements from their other ends."""
+
+
+class ConstantPad1d(_ConstantPad, n=1):
+    """Pad the last dimension with a value."""
+
+
+class ConstantPad2d(_ConstantPad, n=2):
+    """Pad the last two dimensions with a value.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.ConstantPad2d((1, 0, 0, 0), 7.)(torch.ones(1, 1, 2))
+    tensor([[[7., 1., 1.]]])
+    """
+
+
+class ConstantPad3d(_ConstantPad, n=3):
+    """Pad the last three dimensions with a value."""
+
+
+class ReflectionPad1d(_Pad, n=1, mode="reflect"):
+    """Pad the last dimension with its mirror image."""
+
+
+class ReflectionPad2d(_Pad, n=2, mode="reflect"):
+    """Pad the last two dimensions with their mirror images."""
+
+
+class ReflectionPad3d(_Pad, n=3, mode="reflect"):
+    """Pad the last three dimensions with their mirror images."""
+
+
+class ReplicationPad1d(_Pad, n=1, mode="replicate"):
+    """Pad the last dimension with the element at its edge."""
+
+
+class ReplicationPad2d(_Pad, n=2, mode="replicate"):
+    """Pad the last two dimensions with the elements at their edges."""
+
+
+class ReplicationPad3d(_Pad, n=3, mode="replicate"):
+    """Pad the last three dimensions with the elements at their edges."""
+
+
+class ZeroPad1d(_ZeroPad, n=1):
+    """Pad the last dimension with zeros."""
+
+
+class ZeroPad2d(_ZeroPad, n=2):
+    """Pad the last two dimensions with zeros."""
+
+
+class ZeroPad3d(_ZeroPad, n=3):
+    """Pad the last three dimensions with zeros."""

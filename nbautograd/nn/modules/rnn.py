@@ -1,0 +1,443 @@
+"""Recurrent layers: Elman's, LSTM and GRU, over whole sequences or step by step."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from nbautograd.nn import functional as F, init  # noqa: N812
+from nbautograd.nn.modules.linear import new_parameter
+from nbautograd.nn.modules.module import Module
+from nbautograd.nn.utils.rnn import PackedSequence
+from nbautograd.ops.creation import zeros
+from nbautograd.ops.joining import cat, stack
+from nbautograd.tensor import Tensor
+
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
+
+State = tuple[Tensor, ...]  # the hidden state; of an LSTM, and the cell's
+Step = Callable[[Tensor, State], State]  # from what the input contributes, and the state, to the next state
+
+
+def _elman(nonlinearity: Callable[[Tensor], Tensor]) -> Any:
+    """``tanh(w_ih x + b_ih + w_hh h + b_hh)``, or with ReLU (Elman, 1990)."""
+
+    def maker(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
+        def step(x: Tensor, state: State) -> State:
+            return (nonlinearity(x + F.linear(state[0], w_hh, b_hh)),)
+
+        return step
+
+    return maker
+
+
+def _lstm(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
+    """Long short-term memory (Hochreiter and Schmidhuber, 1997; with projections Sak et al., 2014)."""
+
+    def step(x: Tensor, state: State) -> State:
+        h, c = state
+        i, f, g, o = (x + F.linear(h, w_hh, b_hh)).chunk(4, -1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        h = o.sigmoid() * c.tanh()
+        return (h if w_hr is None else F.linear(h, w_hr)), c
+
+    return step
+
+
+def _gru(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
+    """Gated recurrent unit (Cho et al., 2014)."""
+
+    def step(x: Tensor, state: State) -> State:
+        (h,) = state
+        x_r, x_z, x_n = x.chunk(3, -1)
+        h_r, h_z, h_n = F.linear(h, w_hh, b_hh).chunk(3, -1)
+        new = (x_n + (x_r + h_r).sigmoid() * h_n).tanh()
+        return ((h - new) * (x_z + h_z).sigmoid() + new,)
+
+    return step
+
+
+KINDS: dict[str, tuple[int, Any]] = {  # how many gates, and what makes a step
+    "RNN_TANH": (1, _elman(Tensor.tanh)),
+    "RNN_RELU": (1, _elman(F.relu)),
+    "LSTM": (4, _lstm),
+    "GRU": (3, _gru),
+}
+
+
+def _run(steps: list[Tensor], state: State, step: Step, backwards: bool) -> tuple[list[Tensor], State]:
+    """The outputs of all steps and the last state; steps may have fewer and fewer rows, of sequences that go on."""
+    outputs: list[Tensor] = []
+    if backwards:
+        first = state
+        state = tuple(s[: steps[-1].shape[0]] for s in first) if steps else first
+        for x in reversed(steps):
+            now, rows = state[0].shape[0], x.shape[0]
+            if rows > now:
+                state = tuple(cat([s, f[now:rows]]) for s, f in zip(state, first, strict=True))
+            state = step(x, state)
+            outputs.append(state[0])
+        return outputs[::-1], state
+    ended: list[State] = []
+    for x in steps:
+        rows = x.shape[0]
+        if rows < state[0].shape[0]:
+            ended.append(tuple(s[rows:] for s in state))
+            state = tuple(s[:rows] for s in state)
+        state = step(x, state)
+        outputs.append(state[0])
+    if ended:
+        state = tuple(cat(parts[::-1]) for parts in zip(*ended, state, strict=True))
+    return outputs, state
+
+
+class RNNBase(Module):
+    """What RNN, LSTM and GRU have in common.
+
+    :param mode: ``"RNN_TANH"``, ``"RNN_RELU"``, ``"LSTM"`` or ``"GRU"``.
+    :param input_size: the size of each element of a sequence.
+    :param hidden_size: the size of the state.
+    :param num_layers: layers, each over the outputs of the one before.
+    :param bias: whether there are biases.
+    :param batch_first: whether input and output have shape (batch, length, size) instead of (length, batch, size).
+    :param dropout: the probability of dropout between the layers while training.
+    :param bidirectional: whether each layer also runs backwards.
+    :param proj_size: of an LSTM, the size to which its output is projected; 0 for none.
+    :raises ValueError: sizes that are not possible.
+    :raises TypeError: sizes that are no integers.
+    """
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if mode not in KINDS:
+            raise ValueError(f"Unrecognized RNN mode: {mode}")
+        if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool) or not 0 <= dropout <= 1:
+            raise ValueError(
+                f"dropout should be a number in range [0, 1] representing the probability of an element being zeroed, "
+                f"got {dropout!r}"
+            )
+        if dropout > 0 and num_layers == 1:
+            warnings.warn(
+                f"dropout={dropout} is applied between recurrent layers, so it needs num_layers greater than 1",
+                UserWarning,
+                stacklevel=3,
+            )
+        for name, size in (("hidden_size", hidden_size), ("num_layers", num_layers)):
+            if name == "hidden_size" and not isinstance(size, int):
+                raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
+            if size <= 0:
+                raise ValueError(f"{name} must be greater than zero, got {size}")
+        if not 0 <= proj_size < hidden_size:
+            raise ValueError(f"proj_size must be smaller than hidden_size {hidden_size} and not negative: {proj_size}")
+        self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
+        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
+        self.bidirectional, self.proj_size = bidirectional, proj_size
+        gates = KINDS[mode][0] * hidden_size
+        output = proj_size or hidden_size
+        for layer in range(num_layers):
+            inputs = input_size if layer == 0 else output * self._directions
+            for ending in self._endings(layer):
+                shapes = {"weight_ih": (gates, inputs), "weight_hh": (gates, output)}
+                if bias:
+                    shapes.update(bias_ih=(gates,), bias_hh=(gates,))
+                if proj_size:
+                    shapes["weight_hr"] = (proj_size, hidden_size)
+                for name, shape in shapes.items():
+                    setattr(self, name + ending, new_parameter(*shape, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    @property
+    def _directions(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    def _endings(self, layer: int) -> tuple[str, ...]:
+        return (f"_l{layer}", f"_l{layer}_reverse")[: self._directions]
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew, uniformly within ``1 / sqrt(hidden_size)`` of zero."""
+        _fill(self, self.hidden_size)
+
+    def flatten_parameters(self) -> None:
+        """Nothing: memory is not rearranged here."""
+
+    @property
+    def all_weights(self) -> list[list[Any]]:
+        """The parameters of each layer and direction."""
+        kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+        return [
+            [self._parameters[kind + ending] for kind in kinds if kind + ending in self._parameters]
+            for layer in range(self.num_layers)
+            for ending in self._endings(layer)
+        ]
+
+    def _first_state(self, batch: int, like: Tensor) -> State:
+        """Zeros."""
+        count = self.num_layers * self._directions
+        sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
+        return tuple(zeros(count, batch, size, dtype=like.dtype, device=like.device) for size in sizes)
+
+    def _check_state(self, state: State, batch: int) -> None:
+        count = self.num_layers * self._directions
+        sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
+        for i, (given, size) in enumerate(zip(state, sizes, strict=True)):
+            expected = (count, batch, size)
+            if tuple(given.shape) != expected:
+                which = "hidden" if len(sizes) == 1 else f"hidden[{i}]"
+                raise RuntimeError(f"Expected {which} size {expected}, got {list(given.shape)}")
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        """The outputs of the last layer at all steps, and the last state of all layers.
+
+        :param input: shape (length, batch, input_size), see ``batch_first``; (length, input_size) without batch; or a
+            ``PackedSequence``.
+        :param hx: the first state, shape (layers · directions, batch, hidden_size); zeros by default. For an LSTM a
+            tuple of two.
+        :raises RuntimeError: sizes do not fit.
+        """
+        packed = input if isinstance(input, PackedSequence) else None
+        data = input.data if packed is not None else input
+        batched = packed is not None or data.ndim == 3
+        if packed is None and data.ndim not in (2, 3):
+            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {data.ndim}D instead")
+        if data.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.shape[-1]}"
+            )
+        if data.dtype != self.weight_ih_l0.dtype:
+            raise ValueError(f"input must have the type {self.weight_ih_l0.dtype!r}, got type {data.dtype!r}")
+        if packed is None:
+            data = data.unsqueeze(1) if not batched else data.transpose(0, 1) if self.batch_first else data
+        sizes = None if packed is None else packed.batch_sizes.tolist()
+        batch = data.shape[1] if sizes is None else sizes[0]
+        if hx is None:
+            state = self._first_state(batch, data)
+        else:
+            state = tuple(hx) if self.mode == "LSTM" else (hx,)
+            if any(s.ndim != (3 if batched else 2) for s in state):
+                kind = "batched 3-D" if batched else "unbatched 2-D"
+                raise RuntimeError(
+                    f"For {kind} input, hx should also be {3 if batched else 2}-D but got {[s.ndim for s in state]}"
+                )
+            if not batched:
+                state = tuple(s.unsqueeze(1) for s in state)
+            elif packed is not None and packed.sorted_indices is not None:
+                state = tuple(s.index_select(1, packed.sorted_indices) for s in state)
+        self._check_state(state, batch)
+        output, last = self._all_layers(data, sizes, state)
+        if packed is not None:
+            output = PackedSequence(output, *packed[1:])
+            if packed.unsorted_indices is not None:
+                last = tuple(s.index_select(1, packed.unsorted_indices) for s in last)
+        elif not batched:
+            output, last = output.squeeze(1), tuple(s.squeeze(1) for s in last)
+        elif self.batch_first:
+            output = output.transpose(0, 1)
+        return output, (last if self.mode == "LSTM" else last[0])
+
+    def _all_layers(self, data: Tensor, sizes: list[int] | None, state: State) -> tuple[Tensor, State]:
+        found: list[State] = []
+        make = KINDS[self.mode][1]
+        own = self._parameters
+        for layer in range(self.num_layers):
+            if layer and self.dropout > 0:
+                data = F.dropout(data, self.dropout, self.training)
+            directions = []
+            for backwards, ending in enumerate(self._endings(layer)):
+                w_ih, w_hh = own["weight_ih" + ending], own["weight_hh" + ending]
+                step = make(w_hh, own.get("bias_hh" + ending), own.get("weight_hr" + ending))
+                x = F.linear(data, w_ih, own.get("bias_ih" + ending))
+                steps = list(x.unbind(0) if sizes is None else x.split(sizes))
+                number = layer * self._directions + backwards
+                outputs, last = _run(steps, tuple(s[number] for s in state), step, bool(backwards))
+                directions.append(stack(outputs) if sizes is None else cat(outputs))
+                found.append(last)
+            data = directions[0] if len(directions) == 1 else cat(directions, -1)
+        return data, tuple(stack(parts) for parts in zip(*found, strict=True))
+
+    def extra_repr(self) -> str:
+        """The sizes, and the options that are not as by default."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        usual = {
+            "proj_size": 0,
+            "num_layers": 1,
+            "bias": True,
+            "batch_first": False,
+            "dropout": 0,
+            "bidirectional": False,
+        }
+        for name, value in usual.items():
+            if getattr(self, name) != value:
+                text += f", {name}={getattr(self, name)}"
+        return text
+
+
+def _fill(module: Module, hidden_size: int) -> None:
+    bound = 1.0 / math.sqrt(hidden_size) if hidden_size > 0 else 0
+    for p in module.parameters():
+        init.uniform_(p, -bound, bound)
+
+
+def _no_projection(options: dict[str, Any]) -> dict[str, Any]:
+    if "proj_size" in options:
+        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+    return options
+
+
+class RNN(RNNBase):
+    """Elman's recurrent network: ``h' = tanh(w_ih x + b_ih + w_hh h + b_hh)``; the options are those of ``RNNBase``.
+
+    :param nonlinearity: ``"tanh"`` or ``"relu"``; by position after ``num_layers``.
+    :raises ValueError: another nonlinearity.
+
+    >>> import nbautograd as torch
+    >>> output, h = torch.nn.RNN(3, 4)(torch.zeros(5, 2, 3))
+    >>> output.shape, h.shape
+    (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        given = list(args)
+        nonlinearity = given.pop(3) if len(given) > 3 else kwargs.pop("nonlinearity", "tanh")
+        self_mode = {"tanh": "RNN_TANH", "relu": "RNN_RELU"}.get(nonlinearity)
+        if self_mode is None:
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__(self_mode, *given, **_no_projection(kwargs))
+        self.nonlinearity = nonlinearity
+
+
+class LSTM(RNNBase):
+    """Long short-term memory; the options are those of ``RNNBase``.
+
+    ``i, f, o = sigmoid(...)``, ``g = tanh(...)``, ``c' = f · c + i · g``, ``h' = o · tanh(c')``.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
+
+
+class GRU(RNNBase):
+    """Gated recurrent units; the options are those of ``RNNBase``.
+
+    ``r, z = sigmoid(...)``, ``n = tanh(w_in x + b_in + r · (w_hn h + b_hn))``, ``h' = (1 - z) · n + z · h``.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("GRU", *args, **_no_projection(kwargs))
+
+
+class RNNCellBase(Module):
+    """What cells, which compute one step, have in common.
+
+    :param num_chunks: the number of gates.
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        gates = num_chunks * hidden_size
+        self.weight_ih = new_parameter(gates, input_size, device=device, dtype=dtype)
+        self.weight_hh = new_parameter(gates, hidden_size, device=device, dtype=dtype)
+        for name in ("bias_ih", "bias_hh"):
+            self.register_parameter(name, new_parameter(gates, device=device, dtype=dtype, wanted=bias))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew, uniformly within ``1 / sqrt(hidden_size)`` of zero."""
+        _fill(self, self.hidden_size)
+
+    def _step(self, mode: str, input: Tensor, given: State | None) -> State:
+        name = type(self).__name__
+        if input.ndim not in (1, 2):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.ndim}D instead")
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"{name}: input has inconsistent input_size: got {input.shape[-1]}, expected {self.input_size}"
+            )
+        shape = (*input.shape[:-1], self.hidden_size)
+        if given is None:
+            blank = zeros(shape, dtype=input.dtype, device=input.device)
+            given = (blank,) * (2 if mode == "LSTM" else 1)
+        for state in given:
+            if state.ndim not in (1, 2):
+                raise ValueError(f"{name}: Expected hidden to be 1D or 2D, got {state.ndim}D instead")
+            if tuple(state.shape) != shape:
+                raise RuntimeError(f"{name}: hidden has shape {list(state.shape)}, expected {list(shape)}")
+        step: Step = KINDS[mode][1](self.weight_hh, self.bias_hh, None)
+        return step(F.linear(input, self.weight_ih, self.bias_ih), given)
+
+    def extra_repr(self) -> str:
+        """The sizes, and the options that are not as by default."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        nonlinearity = self.__dict__.get("nonlinearity", "tanh")
+        return text if nonlinearity == "tanh" else f"{text}, nonlinearity={nonlinearity}"
+
+
+class RNNCell(RNNCellBase):
+    """One step of :class:`RNN`.
+
+    :param nonlinearity: ``"tanh"`` or ``"relu"``.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next state, for an input of shape (batch, input_size) or (input_size,)."""
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        return self._step(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,))[0]
+
+
+class LSTMCell(RNNCellBase):
+    """One step of :class:`LSTM`."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> State:
+        """The next hidden and cell states, for an input of shape (batch, input_size) or (input_size,)."""
+        return self._step("LSTM", input, hx)
+
+
+class GRUCell(RNNCellBase):
+    """One step of :class:`GRU`."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        """The next state, for an input of shape (batch, input_size) or (input_size,)."""
+        return self._step("GRU", input, None if hx is None else (hx,))[0]

@@ -1,0 +1,175 @@
+"""Embeddings: rows of a table, chosen by numbers."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from nbautograd.grad_mode import no_grad
+from nbautograd.nn import functional as F, init  # noqa: N812
+from nbautograd.nn.modules.linear import new_parameter
+from nbautograd.nn.modules.module import Module
+from nbautograd.nn.parameter import Parameter
+from nbautograd.tensor import Tensor
+
+__all__ = ["Embedding", "EmbeddingBag"]
+
+
+class _Table(Module):
+    """A table with a row that may stay zero."""
+
+    num_embeddings: int
+    embedding_dim: int
+    padding_idx: int | None
+
+    def _make(self, given: Tensor | None, freeze: bool, device: Any, dtype: Any) -> None:
+        padding = self.padding_idx
+        if padding is not None:
+            if not -self.num_embeddings <= padding < self.num_embeddings:
+                raise AssertionError(f"padding_idx must be within num_embeddings ({self.num_embeddings}): {padding}")
+            self.padding_idx = padding % self.num_embeddings
+        if given is None:
+            self.weight = new_parameter(self.num_embeddings, self.embedding_dim, device=device, dtype=dtype)
+            self.weight.requires_grad = not freeze
+            self.reset_parameters()
+        else:
+            if list(given.shape) != [self.num_embeddings, self.embedding_dim]:
+                raise AssertionError(
+                    f"Shape of weight {list(given.shape)} does not match num_embeddings and embedding_dim "
+                    f"({self.num_embeddings}, {self.embedding_dim})"
+                )
+            self.weight = Parameter(given, requires_grad=not freeze)
+
+    def reset_parameters(self) -> None:
+        """Draw the table anew, from the normal distribution."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, **options: Any) -> Self:
+        """A layer of a given table, which is not trained unless ``freeze=False``.
+
+        :raises AssertionError: the table has not two dimensions.
+        """
+        if embeddings.ndim != 2:
+            raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, got {embeddings.ndim}")
+        rows, columns = embeddings.shape
+        made = cls(rows, columns, _weight=embeddings, **options)
+        made.weight.requires_grad = not freeze
+        return made
+
+
+class Embedding(_Table):
+    """Rows of a table: integers of any shape to (..., embedding_dim).
+
+    :param padding_idx: a row that is zero at the beginning and has no gradient.
+    :param max_norm: rows that are used and longer than this are made this long, in place.
+    :param norm_type: the order of that norm.
+    :param scale_grad_by_freq: divide the gradient of a row by how often it was used.
+    :param sparse: not supported.
+    :raises RuntimeError: ``sparse`` is true.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.Embedding(10, 3)(torch.tensor([1, 2])).shape
+    torch.Size([2, 3])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim, self.padding_idx = num_embeddings, embedding_dim, padding_idx
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        self._make(_weight, _freeze, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The rows of these numbers."""
+        return F.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
+
+    def extra_repr(self) -> str:
+        """The sizes, and the options that are not as by default."""
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        for name, usual in (("padding_idx", None), ("max_norm", None), ("norm_type", 2.0)):
+            value = getattr(self, name)
+            if value != usual:
+                text += f", {name}={value}"
+        for name in ("scale_grad_by_freq", "sparse"):
+            if getattr(self, name) is not False:
+                text += f", {name}={getattr(self, name)}" if name != "sparse" else ", sparse=True"
+        return text
+
+
+class EmbeddingBag(_Table):
+    """Sums, means or maxima of bags of rows of a table.
+
+    :param mode: ``"sum"``, ``"mean"`` or ``"max"``.
+    :param include_last_offset: whether the last of the offsets is the end of the last bag.
+    :param padding_idx: a row that does not count.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim, self.padding_idx = num_embeddings, embedding_dim, padding_idx
+        self.max_norm, self.norm_type, self.mode = max_norm, norm_type, mode
+        self.scale_grad_by_freq, self.sparse, self.include_last_offset = scale_grad_by_freq, sparse, include_last_offset
+        self._make(_weight, False, device, dtype)
+
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+        """A row per bag: rows of a 2-D input, or pieces of a 1-D input that begin at ``offsets``."""
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        """The sizes, and the options that are not as by default."""
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        for name, usual in (("max_norm", None), ("norm_type", 2.0), ("scale_grad_by_freq", False)):
+            if getattr(self, name) != usual:
+                text += f", {name}={getattr(self, name)}"
+        text += f", mode={self.mode!r}"
+        return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"

@@ -1,0 +1,99 @@
+"""Gradients kept within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nbautograd.grad_mode import no_grad
+from nbautograd.ops.creation import tensor
+from nbautograd.ops.joining import stack
+from nbautograd.ops.norms import linalg_vector_norm
+from nbautograd.tensor import Tensor
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+
+Tensors = Tensor | Iterable[Tensor]
+
+
+def _listed(tensors: Tensors) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _check_foreach(foreach: bool | None) -> None:
+    if foreach:
+        raise RuntimeError("foreach=True was passed, but there are no such operations here: tensors go one by one")
+
+
+@no_grad()
+def get_total_norm(
+    tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Tensor:
+    """The norm of all elements of all tensors.
+
+    :param norm_type: the order of the norm.
+    :raises RuntimeError: it is not finite, and ``error_if_nonfinite`` is true.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
+    tensor(5.)
+    """
+    _check_foreach(foreach)
+    listed = _listed(tensors)
+    norm_type = float(norm_type)
+    if not listed:
+        return tensor(0.0)
+    first = listed[0].device
+    norms = [linalg_vector_norm(t, norm_type).to(first) for t in listed]
+    total = linalg_vector_norm(stack(norms), norm_type)
+    if error_if_nonfinite and not total.isfinite():
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            "clipped. To disable this error, set `error_if_nonfinite=False`"
+        )
+    return total
+
+
+@no_grad()
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scale the gradients, in place, so that a norm of ``total_norm`` becomes ``max_norm`` if it is larger."""
+    _check_foreach(foreach)
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    for p in _listed(parameters):
+        if p._grad is not None:
+            p._grad.mul_(factor.to(p._grad.device))
+
+
+def clip_grad_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale the gradients of all parameters together, in place, to a norm of at most ``max_norm``.
+
+    :returns: the norm before.
+    :raises RuntimeError: it is not finite, and ``error_if_nonfinite`` is true.
+
+    >>> import nbautograd as torch
+    >>> p = torch.nn.Parameter(torch.tensor([3., 4.]))
+    >>> (p * p).sum().backward()
+    >>> torch.nn.utils.clip_grad_norm_(p, 1.0), p.grad
+    (tensor(10.), tensor([0.6000, 0.8000]))
+    """
+    listed = _listed(parameters)
+    grads = [p._grad for p in listed if p._grad is not None]
+    total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(listed, max_norm, total, foreach)
+    return total
+
+
+@no_grad()
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Clamp the gradients, in place, to [-clip_value, clip_value]."""
+    _check_foreach(foreach)
+    for p in _listed(parameters):
+        if p._grad is not None:
+            p._grad.clamp_(min=-float(clip_value), max=float(clip_value))

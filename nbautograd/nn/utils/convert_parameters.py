@@ -1,0 +1,43 @@
+"""Parameters as one vector, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nbautograd.ops.joining import cat
+from nbautograd.tensor import Tensor
+
+__all__ = ["parameters_to_vector", "vector_to_parameters"]
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All elements of all parameters, one after the other.
+
+    :raises TypeError: they are not on one device.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.utils.parameters_to_vector([torch.zeros(2, 2), torch.ones(1)])
+    tensor([0., 0., 0., 0., 1.])
+    """
+    listed = list(parameters)
+    if len({p.device for p in listed}) > 1:
+        raise TypeError("Found two parameters on different devices, this is currently not supported.")
+    return cat([p.view(-1) for p in listed])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Make the parts of a vector the data of the parameters; they share its memory afterwards.
+
+    :raises TypeError: ``vec`` is no tensor.
+    :raises RuntimeError: it has too few elements.
+    """
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
+    listed = list(parameters)
+    needed = sum(p.numel() for p in listed)
+    if vec.numel() < needed:
+        raise RuntimeError(f"vector_to_parameters: the shape is invalid: {vec.numel()} elements for {needed}")
+    position = 0
+    for p in listed:
+        p.data = vec[position : position + p.numel()].view_as(p).data
+        position += p.numel()

@@ -1,0 +1,234 @@
+"""Sequences of different lengths in one tensor: padded to the same length, or packed without padding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nbautograd import dtypes
+from nbautograd.ops.creation import as_tensor, full, tensor
+from nbautograd.ops.joining import stack
+from nbautograd.tensor import Tensor
+
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
+    "unpad_sequence",
+]
+
+
+class _Packed(NamedTuple):
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
+
+
+class PackedSequence(_Packed):
+    """Sequences, longest first, as the rows of their first elements, then those of their second ones, and so on.
+
+    Made by :func:`pack_padded_sequence` or :func:`pack_sequence`.
+
+    :param data: the rows.
+    :param batch_sizes: for each place in the sequences, how many reach it; int64.
+    :param sorted_indices: which of the given sequences was the longest, the second, and so on.
+    :param unsorted_indices: the reverse of that.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        data: Tensor,
+        batch_sizes: Tensor | None = None,
+        sorted_indices: Tensor | None = None,
+        unsorted_indices: Tensor | None = None,
+    ) -> PackedSequence:
+        """The reverse of the order is found where it is not given."""
+        if batch_sizes is None:
+            raise ValueError("PackedSequence: batch_sizes must be given: use pack_padded_sequence to make one")
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The sequence in another dtype or on another device."""
+        return PackedSequence(self.data.to(*args, **kwargs), *self[1:])
+
+    def _with(self, data: Tensor) -> PackedSequence:
+        return self if data is self.data else PackedSequence(data, *self[1:])
+
+    def float(self) -> PackedSequence:
+        """The sequence in float32."""
+        return self._with(self.data.float())
+
+    def double(self) -> PackedSequence:
+        """The sequence in float64."""
+        return self._with(self.data.double())
+
+    def half(self) -> PackedSequence:
+        """The sequence in float16."""
+        return self._with(self.data.half())
+
+    def cpu(self) -> PackedSequence:
+        """The sequence on the CPU."""
+        return self._with(self.data.cpu())
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the sequence lives on a CUDA device."""
+        return self.data.is_cuda
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that undoes one.
+
+    >>> import nbautograd as torch
+    >>> invert_permutation(torch.tensor([1, 2, 0]))
+    tensor([2, 0, 1])
+    """
+    return None if permutation is None else permutation.argsort()
+
+
+def pack_padded_sequence(
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """Sequences without their padding.
+
+    :param input: shape (length, batch, ...), or (batch, length, ...) if ``batch_first``.
+    :param lengths: the length of each, a list or a tensor on the CPU.
+    :param enforce_sorted: whether the sequences must come longest first.
+    :raises RuntimeError: a length is not positive; they are not in order, or not as many as the sequences.
+
+    >>> import nbautograd as torch
+    >>> pack_padded_sequence(torch.tensor([[1., 2.], [3., 0.]]), [2, 1]).data
+    tensor([1., 2., 3.])
+    """
+    counts = np.asarray(lengths.tolist() if isinstance(lengths, Tensor) else lengths, np.int64)
+    order = None
+    if not enforce_sorted:
+        order = as_tensor(lengths).argsort(descending=True)
+        input = input.index_select(0 if batch_first else 1, order)
+        counts = counts[np.asarray(order.tolist())]
+    if batch_first:
+        input = input.transpose(0, 1)
+    if counts.shape != (input.shape[1],):
+        raise RuntimeError(f"Expected `len(lengths)` to be batch_size {input.shape[1]}, but got {counts.size}")
+    if (counts <= 0).any():
+        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' <= 0")
+    if (np.diff(counts) > 0).any():
+        raise RuntimeError(
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True; pass "
+            "enforce_sorted=False to have the sequences sorted"
+        )
+    if counts[0] > input.shape[0]:
+        raise RuntimeError(f"Expected lengths of at most {input.shape[0]}, the padded length, but got {counts[0]}")
+    there = np.arange(counts[0])[:, None] < counts
+    data = input[_indices(there)]
+    return PackedSequence(data, tensor(there.sum(1).tolist(), dtype=dtypes.int64), order)
+
+
+def _indices(there: np.ndarray[Any, Any]) -> tuple[Tensor, Tensor]:
+    """The places and the sequences of all elements, as two index tensors."""
+    places, sequences = np.nonzero(there)
+    return tensor(places), tensor(sequences)
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """The reverse of :func:`pack_padded_sequence`.
+
+    :param total_length: pad to this length instead of that of the longest.
+    :returns: the padded sequences and their lengths.
+    :raises ValueError: ``total_length`` is less than that of the longest.
+    """
+    sizes = np.asarray(sequence.batch_sizes.tolist())
+    longest = len(sizes)
+    if total_length is not None and total_length < longest:
+        raise ValueError(
+            f"Expected total_length to be at least the length of the longest sequence in input, but got "
+            f"total_length={total_length} and max sequence length being {longest}"
+        )
+    data = sequence.data
+    there = np.arange(sizes[0]) < sizes[:, None]
+    shape = (total_length or longest, int(sizes[0]), *data.shape[1:])
+    padded = full(shape, padding_value, dtype=data.dtype, device=data.device)
+    padded[_indices(there)] = data
+    lengths = tensor(there.sum(0).tolist(), dtype=dtypes.int64)
+    if batch_first:
+        padded = padded.transpose(0, 1)
+    if sequence.unsorted_indices is not None:
+        back = sequence.unsorted_indices
+        padded, lengths = padded.index_select(0 if batch_first else 1, back), lengths[back]
+    return padded, lengths
+
+
+def pad_sequence(
+    sequences: Tensor | Sequence[Tensor],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Tensor:
+    """Sequences of different lengths as one tensor.
+
+    :param sequences: tensors of shape (length, ...).
+    :param padding_side: ``"right"`` or ``"left"``.
+    :returns: shape (length, batch, ...), or (batch, length, ...) if ``batch_first``.
+    :raises RuntimeError: ``sequences`` is no list of tensors.
+
+    >>> import nbautograd as torch
+    >>> pad_sequence([torch.ones(2), torch.ones(1)], batch_first=True)
+    tensor([[1., 1.],
+            [1., 0.]])
+    """
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got {type(sequences).__name__}")
+    given = list(sequences.unbind(0) if isinstance(sequences, Tensor) else sequences)
+    if not given:
+        raise RuntimeError("pad_sequence: received an empty list of sequences")
+    if padding_side not in ("right", "left"):
+        raise RuntimeError(f"padding_side should be one of 'right' or 'left', got {padding_side!r}")
+    longest = max(s.shape[0] for s in given)
+    padded = []
+    for s in given:
+        if s.shape[1:] != given[0].shape[1:]:
+            raise RuntimeError(
+                f"pad_sequence: the sizes after the first must match: {tuple(s.shape[1:])}, {tuple(given[0].shape[1:])}"
+            )
+        rest = longest - s.shape[0]
+        sides = [0] * (2 * (s.ndim - 1)) + ([rest, 0] if padding_side == "left" else [0, rest])
+        padded.append(_pad(s, sides, padding_value))
+    return stack(padded, 0 if batch_first else 1)
+
+
+def _pad(input: Tensor, sides: list[int], value: float) -> Tensor:
+    from nbautograd.nn.functional import pad
+
+    return pad(input, sides, "constant", value)
+
+
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
+    """The sequences of a padded tensor, each of its own length."""
+    if not batch_first:
+        padded_sequences = padded_sequences.transpose(0, 1)
+    return [s[: int(n)] for s, n in zip(padded_sequences, lengths, strict=True)]
+
+
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Sequences of different lengths, packed."""
+    lengths = tensor([s.shape[0] for s in sequences])
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The reverse of :func:`pack_sequence`."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)

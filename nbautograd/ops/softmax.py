@@ -1,0 +1,94 @@
+"""Softmax and its logarithm, over one dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd import dtypes
+from nbautograd.declare import composite, op
+from nbautograd.errors import UnsupportedDtypeError
+from nbautograd.ops.elementary import exp  # noqa: F401 - a formula names it
+from nbautograd.ops.kernels import total
+from nbautograd.ops.predicates import check_tensors
+from nbautograd.size import dimension
+from nbautograd.tensor import Tensor
+
+__all__ = ["log_softmax", "softmax"]
+
+
+def refuse_integers(name: str, a: Any) -> None:
+    """Make sure that an array is of a real floating dtype.
+
+    :raises NotImplementedError: it is not.
+    """
+    if dtypes.of(a.dtype).rank != 2:
+        raise UnsupportedDtypeError(name, dtypes.of(a.dtype), "f")
+
+
+def _shifted(name: str, a: Any, dim: int) -> Any:
+    """``a`` less its largest elements along ``dim``, a fresh array."""
+    refuse_integers(name, a)
+    d = dimension(dim, a.ndim)
+    if not a.ndim or not a.size:
+        return a - a
+    return a - a.max(d, None, True)
+
+
+def sum_along(g: Any, dim: int) -> Any:
+    """The sum over ``dim``, which is kept with length 1, of an array or a tensor."""
+    if not g.ndim:
+        return g
+    return g.sum(dim, keepdim=True) if isinstance(g, Tensor) else total(g, (dim % g.ndim,), True)
+
+
+@op(node="SoftmaxBackward0", symbol="softmax", method=False, input="(g - sum_along(g * result, dim)) * result")
+def softmax_over(input: Tensor, dim: int) -> Tensor:
+    """Softmax over one dimension."""
+    shifted = _shifted("softmax", input, dim)
+    if not input.ndim:
+        return np.exp(shifted)
+    powers = np.exp(shifted, out=shifted)
+    powers /= total(powers, (dim % input.ndim,), True)
+    return powers
+
+
+@op(node="LogSoftmaxBackward0", symbol="log softmax", method=False, input="g - exp(result) * sum_along(g, dim)")
+def log_softmax_over(input: Tensor, dim: int) -> Tensor:
+    """Log-softmax over one dimension."""
+    shifted = _shifted("log_softmax", input, dim)
+    if not input.ndim:
+        return shifted
+    shifted -= np.log(total(np.exp(shifted), (dim % input.ndim,), True))
+    return shifted
+
+
+@composite(out=True)
+def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
+    """``exp(input)`` divided by its sum over ``dim``, without overflow.
+
+    :param dtype: cast to this dtype first.
+    :raises NotImplementedError: the dtype is not floating.
+
+    >>> import nbautograd as torch
+    >>> torch.softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    check_tensors("softmax", input=input)
+    return softmax_over(input if dtype is None else input.to(dtype), dim)
+
+
+@composite(out=True)
+def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The logarithm of :func:`softmax`, computed without it.
+
+    :param dtype: cast to this dtype first.
+    :raises NotImplementedError: the dtype is not floating.
+
+    >>> import nbautograd as torch
+    >>> torch.log_softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+    check_tensors("log_softmax", input=input)
+    return log_softmax_over(input if dtype is None else input.to(dtype), dim)

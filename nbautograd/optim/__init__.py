@@ -1,0 +1,51 @@
+"""``torch.optim``: optimizers and schedules of their learning rate."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from nbautograd.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
+from nbautograd.optim.descent import ASGD, SGD, Adadelta, Adagrad, RMSprop, Rprop
+from nbautograd.optim.lbfgs import LBFGS
+from nbautograd.optim.matrices import Adafactor, Muon
+from nbautograd.optim.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from nbautograd.optim import lr_scheduler, optimizer, swa_utils
+
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adafactor",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "Muon",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
+    "optimizer",
+    "swa_utils",
+]
+
+
+ABSENT = {
+    "SparseAdam": "it is for sparse gradients, and there are dense tensors only: use Adam",
+    "swap_in_optimizer_params_and_state": "optimizers cannot be run as functions of their state",
+}
+"""What PyTorch has here and nbautograd has not, and why."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("lr_scheduler", "swa_utils"):  # at their first use
+        return import_module(f"nbautograd.optim.{name}")
+    if name in ABSENT:
+        raise AttributeError(f"nbautograd has no torch.optim.{name}: {ABSENT[name]}")
+    raise AttributeError(f"module 'nbautograd.optim' has no attribute {name!r}")

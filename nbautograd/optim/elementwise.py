@@ -1,0 +1,280 @@
+"""The step of optimizers that treat each element of a parameter alone.
+
+A subclass says in ``_plan`` what happens to a piece of a parameter, its gradient and its state; here the pieces are
+cut. Large parameters are gone through in blocks that stay in the processor's cache, so that a rule of ten passes reads
+and writes main memory once, and its temporaries are as small as a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd import backend, dtypes, inplace, storage
+from nbautograd.grad_mode import enable_grad, no_grad
+from nbautograd.optim.optimizer import Group, Optimizer, Params
+from nbautograd.tensor import Tensor, wrap
+
+__all__ = [
+    "Array",
+    "Elementwise",
+    "Rule",
+    "State",
+    "add",
+    "add_ratio",
+    "betas_of",
+    "check_ranges",
+    "count_step",
+    "decay_square",
+    "number",
+    "run_closure",
+    "toward",
+    "write",
+]
+
+Array = np.ndarray[Any, Any]
+Rule = Callable[..., None]
+"""``rule(param, grad, work, work, *state)`` over flat arrays; it may overwrite all of them but the gradient."""
+State = dict[str, Any]
+BLOCK = 1 << 14  # elements
+
+RANGES: dict[str, tuple[str, float]] = {
+    "lr": ("learning rate", np.inf),
+    "eps": ("epsilon value", np.inf),
+    "rho": ("rho value", 1.0),
+} | {
+    name: (f"{name} value", np.inf)
+    for name in ("alpha", "initial_accumulator_value", "lr_decay", "momentum", "momentum_decay", "weight_decay")
+}
+"""Options that must not be negative: what messages call them, and the largest value."""
+
+
+def number(value: Any) -> Any:
+    """An option that may be a tensor of one element, as a number."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def check_ranges(options: dict[str, Any]) -> None:
+    """Refuse a negative learning rate and the like.
+
+    :raises ValueError: an option is out of its range, or a tensor of several elements.
+    :raises TypeError: it is no number.
+    """
+    lr = options.get("lr")
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError(f"Tensor lr must be 1-element, and this one has {lr.numel()}")
+    for name, (title, high) in RANGES.items():
+        value = number(options.get(name, 0.0))
+        if not isinstance(value, (int, float, np.number)):
+            raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+        if not 0.0 <= value <= high:
+            raise ValueError(f"Invalid {title}: {value}; expected a number from 0 to {high}")
+    for index, beta in enumerate(map(number, options.get("betas", ()))):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {index}: {beta}; expected a number in [0, 1)")
+
+
+def run_closure(closure: Callable[[], Any] | None) -> Any:
+    """The loss that a closure computes, with recording on."""
+    if closure is None:
+        return None
+    with enable_grad():
+        return closure()
+
+
+def count_step(state: State, name: str = "step", factor: float | None = None) -> float:
+    """Add one to a number in the state, or multiply it, in place; what it is then."""
+    t: Tensor = state[name]
+    a = t.shared_array()
+    if factor is None:
+        a += 1
+    else:
+        a *= factor
+    return float(a)
+
+
+def write(tensors: list[Tensor], action: Callable[[], None]) -> None:
+    """Do something that writes into the memory of tensors, noticed by autograd."""
+    for prepare in inplace.preparers:
+        for t in tensors:
+            prepare(t.shared_array())
+    action()
+    for t in tensors:
+        storage.record_write(t.shared_array())
+
+
+class Elementwise(Optimizer):
+    """An optimizer that treats each element of a parameter alone."""
+
+    _numbers: dict[str, float] = {"step": 0.0}  # noqa: RUF012 - of the state: 0-d tensors, and where they begin
+    _free: frozenset[str] = frozenset()  # options that may be negative although others of their name may not
+
+    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
+        check_ranges({name: value for name, value in defaults.items() if name not in self._free})
+        self._work: dict[Any, Any] = {}
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._work = {}
+        for group in self.param_groups:  # a saved state may be of a time when there were fewer options
+            for name, value in self.defaults.items():
+                group.setdefault(name, value)
+        for kept in self.state.values():
+            for name in self._numbers:
+                if isinstance(kept.get(name), (int, float)):
+                    kept[name] = self._scalar(kept[name])
+
+    def _check_options(self, options: Group) -> None:
+        name = type(self).__name__
+        if options.get("foreach") and options.get("fused"):
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        if options.get("fused") and options.get("differentiable"):
+            raise RuntimeError("`fused` does not support `differentiable`")
+        for option, reason in (
+            ("differentiable", "steps are not recorded for autograd"),
+            ("capturable", "there are no CUDA graphs"),
+        ):
+            if options.get(option):
+                raise NotImplementedError(f"{name}: {option}=True is not supported: {reason}; leave it at False")
+
+    # -- to be said by subclasses ------------------------------------------------------------------------------------
+
+    def _slots(self, group: Group) -> dict[str, float]:
+        """The tensors kept for each parameter, in its shape, and the number that fills them at first."""
+        raise NotImplementedError
+
+    def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
+        """Count the step, and say what happens to a piece; ``fresh``: the state has just been made."""
+        raise NotImplementedError
+
+    # -- the step ----------------------------------------------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient.
+
+        :param closure: computes the loss and its gradients anew and returns the loss, which the step returns.
+        """
+        loss = run_closure(closure)
+        with no_grad(), backend.quiet():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    grad = p.grad
+                    if grad is not None:
+                        self._step(p, grad, group)
+        return loss
+
+    @staticmethod
+    def _scalar(value: float) -> Tensor:
+        wide = dtypes.get_default_dtype() is dtypes.float64
+        return wrap(np.array(value, np.float64 if wide else np.float32))
+
+    def _prepare(self, p: Tensor, group: Group) -> tuple[State, list[Tensor], bool]:
+        slots = self._slots(group)
+        if not slots and not self._numbers:
+            return {}, [], False
+        state = self.state[p]
+        fresh = False
+        for name, start in self._numbers.items():
+            if name not in state:
+                state[name] = self._scalar(start)
+        for name, start in slots.items():
+            if state.get(name) is None:
+                fresh = True
+                made = backend.module(p.device).zeros_like(p.shared_array())
+                if start:
+                    made += complex(start, start) if made.dtype.kind == "c" else start
+                state[name] = wrap(made)
+        return state, [state[name] for name in slots], fresh
+
+    def _step(self, p: Tensor, grad: Tensor, group: Group) -> None:
+        state, kept, fresh = self._prepare(p, group)
+        rule = self._plan(state, group, fresh)
+        write([p, *kept], lambda: self._blocks(rule, p.shared_array(), grad._a, kept, group))
+
+    def _blocks(self, rule: Rule, p: Any, grad: Any, kept: list[Tensor], group: Group) -> None:
+        if p.size == 0:
+            return
+        kind = (
+            np.dtype(np.float32)
+            if p.itemsize == 2
+            else np.dtype(f"f{p.itemsize // 2}" if p.dtype.kind == "c" else p.dtype)
+        )
+        order = "C" if p.flags.c_contiguous or not p.flags.f_contiguous else "F"
+        written = [p, *(t.shared_array() for t in kept)]
+        # reshape copies where an array does not lie densely in this order: these are written back at the end
+        flat = [_flat(a, order, kind) for a in (*written, grad)]
+        x, *slots, g = flat
+        size = len(x) if not isinstance(p, np.ndarray) else min(BLOCK, len(x))
+        work = self._buffers(p, kind, size)
+        decay, maximize = number(group.get("weight_decay", 0)), group.get("maximize", False)
+        decoupled = group.get("decoupled_weight_decay", False)
+        keep = 1 - number(group["lr"]) * decay if decay and decoupled else 1
+        for start in range(0, len(x), size):
+            piece = slice(start, start + size)
+            part, now = x[piece], g[piece]
+            total, first, second = work if len(part) == size else work[:, : len(part)]
+            if maximize:
+                now = np.negative(now, out=total)
+            if decay and decoupled:
+                part *= keep
+            elif decay:
+                np.multiply(part, decay, out=first)
+                now = np.add(now, first, out=total)
+            rule(part, now, first, second, *(s[piece] for s in slots))
+        for a, f in zip(written, flat, strict=False):
+            if a.dtype.itemsize == 2 or not (a.flags.c_contiguous if order == "C" else a.flags.f_contiguous):
+                a[...] = f.view(a.dtype if a.itemsize > 2 else f.dtype).reshape(a.shape, order=order)
+
+    def _buffers(self, p: Any, kind: np.dtype[Any], size: int) -> Any:
+        """Memory for three temporaries, kept from one parameter to the next."""
+        key = (type(p), kind)
+        found = self._work.get(key)
+        if found is None or found.shape[1] < size:
+            found = self._work[key] = backend.module(backend.device_of(p)).empty((3, size), kind)
+        return found[:, :size]
+
+
+def _flat(array: Any, order: Any, kind: np.dtype[Any]) -> Any:
+    """The real numbers of an array in a row."""
+    flat = array.reshape(-1, order=order)
+    return flat.view(kind) if array.dtype.kind == "c" else flat.astype(kind, copy=False)
+
+
+# -- passes that several rules make ------------------------------------------------------------------------------------
+
+
+def toward(mean: Array, value: Array, weight: float, work: Array) -> None:
+    """``mean += weight · (value − mean)``."""
+    np.subtract(value, mean, out=work)
+    work *= weight
+    mean += work
+
+
+def decay_square(mean: Array, value: Array, keep: float, work: Array) -> None:
+    """``mean = keep · mean + (1 − keep) · value²``."""
+    mean *= keep
+    np.multiply(value, value, out=work)
+    work *= 1 - keep
+    mean += work
+
+
+def add(target: Array, value: Array, factor: float, work: Array) -> None:
+    """``target += factor · value``."""
+    np.multiply(value, factor, out=work)
+    target += work
+
+
+def add_ratio(target: Array, value: Array, divisor: Array, factor: float, work: Array) -> None:
+    """``target += factor · value / divisor``."""
+    np.multiply(value, factor, out=work)
+    work /= divisor
+    target += work
+
+
+def betas_of(group: Group) -> tuple[float, float]:
+    """Both rates of Adam's kin, as numbers."""
+    first, second = map(number, group["betas"])
+    return first, second

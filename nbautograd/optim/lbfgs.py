@@ -1,0 +1,345 @@
+"""L-BFGS: the direction of Newton's method from the last few gradients, and a line search along it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nbautograd import backend
+from nbautograd.grad_mode import no_grad
+from nbautograd.optim.elementwise import check_ranges, number, run_closure, write
+from nbautograd.optim.optimizer import Optimizer, Params
+from nbautograd.tensor import Tensor, wrap
+
+__all__ = ["LBFGS"]
+
+Array = Any
+
+
+@dataclass(slots=True)
+class _Trial:
+    """A point on the line: how far out, the loss there, its gradient, and the slope along the line."""
+
+    step: float
+    loss: float
+    gradient: Array
+    slope: float
+
+
+def _cubic_minimum(a: _Trial, b: _Trial, low: float, high: float) -> float:
+    """Where the cubic through two points with their slopes is least, kept within bounds.
+
+    Nocedal & Wright, *Numerical Optimization*, equation 3.59.
+    """
+    left, right = (a, b) if a.step <= b.step else (b, a)
+    try:
+        first = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.step - b.step)
+        root = math.sqrt(first * first - a.slope * b.slope)
+        part = (right.slope + root - first) / (right.slope - left.slope + 2 * root)
+    except (ZeroDivisionError, ValueError):  # the cubic has no minimum
+        return (low + high) / 2
+    where = right.step - (right.step - left.step) * part
+    return min(max(where, low), high)
+
+
+def _search(at: Callable[[float], _Trial], start: _Trial, step: float, span: float, limit: int) -> tuple[_Trial, int]:
+    """A step that fulfils the strong Wolfe conditions, and how often the loss was evaluated.
+
+    Nocedal & Wright, algorithms 3.5 and 3.6, with cubic interpolation; c₁ is 1e-4 and c₂ 0.9.
+
+    :param at: evaluates the loss at a distance from the start.
+    :param span: the largest change of a parameter per unit of distance.
+    """
+
+    def too_high(trial: _Trial) -> bool:
+        return trial.loss > start.loss + 1e-4 * trial.step * start.slope
+
+    def flat(trial: _Trial) -> bool:
+        return abs(trial.slope) <= -0.9 * start.slope
+
+    before, new = start, at(step)
+    count, rounds = 1, 0
+    bracket: list[_Trial] = [start, new]
+    while rounds < limit:  # outward, until a minimum lies between the last two points
+        bracket = [before, new]
+        if too_high(new) or (rounds > 1 and new.loss >= before.loss):
+            break
+        if flat(new):
+            return new, count
+        if new.slope >= 0:
+            break
+        farther = _cubic_minimum(before, new, new.step + 0.01 * (new.step - before.step), new.step * 10)
+        before, new = new, at(farther)
+        count, rounds = count + 1, rounds + 1
+    else:
+        bracket = [start, new]
+
+    stuck = False
+    low = 0 if bracket[0].loss <= bracket[1].loss else 1
+    while rounds < limit:  # inward
+        steps = [trial.step for trial in bracket]
+        least, most = min(steps), max(steps)
+        if (most - least) * span < 1e-9:
+            break
+        step = _cubic_minimum(bracket[0], bracket[1], least, most)
+        margin = 0.1 * (most - least)
+        near = min(most - step, step - least) < margin
+        if near and (stuck or step >= most or step <= least):  # twice close to an end: move inward by a tenth
+            step = most - margin if abs(step - most) < abs(step - least) else least + margin
+            near = False
+        stuck = near
+        new = at(step)
+        count, rounds = count + 1, rounds + 1
+        if too_high(new) or new.loss >= bracket[low].loss:
+            bracket[1 - low] = new
+            low = 0 if bracket[0].loss <= bracket[1].loss else 1
+            continue
+        done = flat(new)
+        if not done and new.slope * (bracket[1 - low].step - bracket[low].step) >= 0:
+            bracket[1 - low] = bracket[low]
+        bracket[low] = new
+        if done:
+            break
+    return bracket[low], count
+
+
+class LBFGS(Optimizer):
+    """Newton's method with the curvature that the last gradients show (Liu & Nocedal, 1989).
+
+    One group of parameters only; ``step`` needs a closure, which it calls many times.
+
+    :param lr: the length of steps, where no line search finds it.
+    :param max_iter: iterations per step.
+    :param max_eval: evaluations of the closure per step; 1.25 · ``max_iter`` where None.
+    :param tolerance_grad: done when no element of the gradient is larger.
+    :param tolerance_change: done when neither the loss nor a parameter changes by more.
+    :param history_size: from how many changes the curvature is estimated.
+    :param line_search_fn: None or ``"strong_wolfe"``.
+    :raises ValueError: the learning rate is negative, or there are several groups.
+
+    >>> import nbautograd as torch
+    >>> w = torch.tensor([3.0, -2.0], requires_grad=True)
+    >>> optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = ((w - torch.tensor([1.0, 2.0])) ** 4).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> optimizer.step(closure)
+    tensor(272., grad_fn=<SumBackward0>)
+    >>> bool(closure() < 1e-6)
+    True
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:
+        check_ranges({"lr": lr})
+        defaults = {
+            "lr": lr,
+            "max_iter": max_iter,
+            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+            "tolerance_grad": tolerance_grad,
+            "tolerance_change": tolerance_change,
+            "history_size": history_size,
+            "line_search_fn": line_search_fn,
+        }
+        super().__init__(params, defaults)
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+
+    @property
+    def _params(self) -> list[Tensor]:
+        found: list[Tensor] = self.param_groups[0]["params"]
+        return found
+
+    def _gradient(self) -> Array:
+        """All gradients in a row, the parts of complex ones next to each other."""
+        xp = backend.module(self._params[0].device)
+        rows = []
+        for p in self._params:
+            a = p.shared_array()
+            rows.append(_real(xp.zeros(a.size, a.dtype) if p.grad is None else p.grad.shared_array().reshape(-1)))
+        return xp.concatenate(rows)
+
+    def _move(self, step: float, direction: Array) -> None:
+        def move() -> None:
+            offset = 0
+            for p in self._params:
+                a = p.shared_array()
+                count = a.size * (2 if a.dtype.kind == "c" else 1)
+                part = direction[offset : offset + count] * step
+                a += part.view(a.dtype).reshape(a.shape) if a.dtype.kind == "c" else part.reshape(a.shape)
+                offset += count
+
+        write(self._params, move)
+
+    def _put_back(self, values: list[Array]) -> None:
+        def put_back() -> None:
+            for p, value in zip(self._params, values, strict=True):
+                p.shared_array()[...] = value
+
+        write(self._params, put_back)
+
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+        """Iterate until the loss stops changing or ``max_iter`` is reached.
+
+        :param closure: clears the gradients, computes the loss and its gradients, and returns the loss.
+        :raises RuntimeError: the line search is unknown.
+        :returns: the loss at the beginning.
+        """
+        with no_grad(), backend.quiet():
+            return self._iterate(closure)
+
+    def _iterate(self, closure: Callable[[], Any]) -> Any:
+        group = self.param_groups[0]
+        lr, most, most_evals = number(group["lr"]), group["max_iter"], group["max_eval"]
+        tolerance_grad, tolerance_change = group["tolerance_grad"], group["tolerance_change"]
+        line_search = group["line_search_fn"]
+        if line_search not in (None, "strong_wolfe"):
+            raise RuntimeError(f"only 'strong_wolfe' is supported as line_search_fn, not {line_search!r}")
+        state = self.state[self._params[0]]  # that of the first parameter stands for all
+        state.setdefault("func_evals", 0)
+        state.setdefault("n_iter", 0)
+        first_loss = run_closure(closure)
+        loss, evals = float(first_loss), 1
+        state["func_evals"] += 1
+        gradient = self._gradient()
+        if not gradient.size or abs(gradient).max() <= tolerance_grad:
+            return first_loss
+
+        memory = _Memory(state, group["history_size"])
+        direction, step, before, loss_before = memory.direction, memory.step, memory.gradient, memory.loss
+        done = 0
+        while done < most:
+            done += 1
+            state["n_iter"] += 1
+            if state["n_iter"] == 1 or direction is None:
+                memory.clear()
+                direction = -gradient
+            else:
+                memory.learn(gradient - before, direction * step)
+                direction = memory.newton(gradient)
+            before, loss_before = gradient.copy(), loss
+            step = min(1.0, 1.0 / float(abs(gradient).sum())) * lr if state["n_iter"] == 1 else lr
+            slope = float(gradient @ direction)
+            if slope > -tolerance_change:
+                break
+            now = 0
+            if line_search is not None:
+                found, now = self._line_search(
+                    closure, _Trial(0.0, loss, gradient, slope), step, direction, most_evals - evals
+                )
+                loss, gradient, step = found.loss, found.gradient, found.step
+                self._move(step, direction)
+            else:
+                self._move(step, direction)
+                if done != most:
+                    loss, gradient, now = float(run_closure(closure)), self._gradient(), 1
+            evals += now
+            state["func_evals"] += now
+            if (
+                done == most
+                or evals >= most_evals
+                or abs(gradient).max() <= tolerance_grad
+                or abs(direction * step).max() <= tolerance_change
+                or abs(loss - loss_before) < tolerance_change
+            ):
+                break
+        memory.keep(state, direction, step, before, loss_before)
+        return first_loss
+
+    def _line_search(
+        self, closure: Callable[[], Any], start: _Trial, step: float, direction: Array, limit: int
+    ) -> tuple[_Trial, int]:
+        origin = [p.shared_array().copy() for p in self._params]
+
+        def at(distance: float) -> _Trial:
+            self._move(distance, direction)
+            loss = float(run_closure(closure))
+            gradient = self._gradient()
+            self._put_back(origin)
+            return _Trial(distance, loss, gradient, float(gradient @ direction))
+
+        return _search(at, start, step, float(abs(direction).max()), limit)
+
+
+class _Memory:
+    """The last changes of the parameters and of their gradients."""
+
+    def __init__(self, state: dict[str, Any], size: int) -> None:
+        self.size = size
+        self.direction, self.gradient = _array(state.get("d")), _array(state.get("prev_flat_grad"))
+        self.step, self.loss = _value(state.get("t", 0.0)), _value(state.get("prev_loss", 0.0))
+        self.changes: list[Array] = [_array(t) for t in state.get("old_dirs") or ()]  # of the gradient
+        self.moves: list[Array] = [_array(t) for t in state.get("old_stps") or ()]
+        self.inverses: list[Any] = [_value(t) for t in state.get("ro") or ()]
+        self.scale: Any = _value(state.get("H_diag", 1.0))
+
+    def clear(self) -> None:
+        self.changes, self.moves, self.inverses, self.scale = [], [], [], 1.0
+
+    def learn(self, change: Array, move: Array) -> None:
+        """Take note of a step, unless it shows no curvature."""
+        curvature = float(change @ move)
+        if curvature <= 1e-10:
+            return
+        if len(self.changes) == self.size:
+            for row in (self.changes, self.moves, self.inverses):
+                row.pop(0)
+        self.changes.append(change)
+        self.moves.append(move)
+        self.inverses.append(1.0 / curvature)
+        self.scale = curvature / float(change @ change)
+
+    def newton(self, gradient: Array) -> Array:
+        """The inverse Hessian times the negative gradient: Nocedal & Wright, algorithm 7.4."""
+        result = -gradient
+        weights = []
+        rows = list(zip(self.changes, self.moves, self.inverses, strict=True))
+        for change, move, inverse in reversed(rows):
+            weights.append(float(move @ result) * inverse)
+            result -= change * weights[-1]
+        result *= self.scale
+        for (change, move, inverse), weight in zip(rows, reversed(weights), strict=True):
+            result += move * (weight - float(change @ result) * inverse)
+        return result
+
+    def keep(self, state: dict[str, Any], direction: Array, step: float, gradient: Array, loss: float) -> None:
+        def scalar(value: float) -> Tensor:
+            return wrap(np.array(value, gradient.dtype))
+
+        state.update(
+            d=wrap(direction),
+            t=step,
+            old_dirs=[wrap(a) for a in self.changes],
+            old_stps=[wrap(a) for a in self.moves],
+            ro=[scalar(value) for value in self.inverses],
+            H_diag=scalar(self.scale) if self.changes else 1,
+            prev_flat_grad=wrap(gradient),
+            prev_loss=loss,
+        )
+
+
+def _real(row: Array) -> Array:
+    return row.view(row.real.dtype) if row.dtype.kind == "c" else row
+
+
+def _array(value: Tensor | None) -> Array:
+    return None if value is None else value.shared_array()
+
+
+def _value(value: Any) -> float:
+    return float(value.item() if isinstance(value, Tensor) else value)

@@ -1,0 +1,43 @@
+"""``torch.optim.lr_scheduler``: what the learning rate is in each epoch.
+
+Most schedules have two forms: a recursive one, which multiplies the learning rate that is there (so that schedules can
+be chained and a rate set by hand is kept), and a closed one, which gives it from the first learning rate. ``step()``
+goes on by the recursive one, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+from nbautograd.optim.composed import ChainedScheduler, ReduceLROnPlateau, SequentialLR
+from nbautograd.optim.cycles import CyclicLR, OneCycleLR
+from nbautograd.optim.schedule import LRScheduler
+from nbautograd.optim.schedules import (
+    ConstantLR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+]

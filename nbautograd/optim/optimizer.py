@@ -1,0 +1,335 @@
+"""What every optimizer is: groups of parameters with their options, the state kept for each, and its travel."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import Any
+
+from nbautograd.node import RemovableHandle
+from nbautograd.tensor import Tensor
+
+__all__ = [
+    "Optimizer",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+    "required",
+]
+
+Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+Group = dict[str, Any]
+Hooks = OrderedDict[int, Callable[..., Any]]
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required: Any = _Required()
+"""A default that says: every parameter group has to give this option."""
+
+_pre_hooks: Hooks = OrderedDict()
+_post_hooks: Hooks = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` before every step of every optimizer."""
+    return RemovableHandle(_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(optimizer, args, kwargs)`` after every step of every optimizer."""
+    return RemovableHandle(_post_hooks, hook)
+
+
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """``step`` between the hooks; the schedulers ask afterwards whether it has been called."""
+
+    @functools.wraps(step)
+    def stepped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        for hook in (*_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
+            changed = hook(self, (self, *args), kwargs)
+            if changed is None:
+                continue
+            if not (isinstance(changed, tuple) and len(changed) == 2):
+                raise RuntimeError(
+                    f"{step.__qualname__}: a step pre-hook must return None or a tuple of (new_args, new_kwargs), but "
+                    f"got {changed!r}"
+                )
+            (_, *args), kwargs = changed
+        result = step(self, *args, **kwargs)
+        self._opt_called = True
+        for hook in (*self._optimizer_step_post_hooks.values(), *_post_hooks.values()):
+            hook(self, (self, *args), kwargs)
+        return result
+
+    stepped.hooked = True  # type: ignore[attr-defined]
+    return stepped
+
+
+HOOKS = ("step_pre", "step_post", "state_dict_pre", "state_dict_post", "load_state_dict_pre", "load_state_dict_post")
+
+
+class Optimizer:
+    """The base of all optimizers.
+
+    :param params: tensors, pairs of a name and a tensor, or dictionaries of one ``params`` and options for these.
+    :param defaults: the options of groups that do not give them.
+    :raises TypeError: ``params`` is a tensor itself, or holds something else than tensors.
+    :raises ValueError: there are no parameters, one is no leaf, or one occurs in two groups.
+
+    >>> import nbautograd as torch
+    >>> w = torch.ones(2, requires_grad=True)
+    >>> optimizer = torch.optim.SGD([w], lr=0.5)
+    >>> w.sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5000, 0.5000], requires_grad=True)
+    """
+
+    _optimizer_step_pre_hooks: Hooks
+    _optimizer_step_post_hooks: Hooks
+    _optimizer_state_dict_pre_hooks: Hooks
+    _optimizer_state_dict_post_hooks: Hooks
+    _optimizer_load_state_dict_pre_hooks: Hooks
+    _optimizer_load_state_dict_post_hooks: Hooks
+    _opt_called = False  # what the schedulers' warning looks at
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        step = cls.__dict__.get("step")
+        if step is not None and not hasattr(step, "hooked"):
+            cls.step = _with_hooks(step)  # type: ignore[method-assign]
+
+    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
+        self._prepare_hooks()
+        self.defaults = defaults
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                f"{type(params).__name__}: put it into a list"
+            )
+        self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        groups: list[Any] = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def _prepare_hooks(self) -> None:
+        for name in HOOKS:
+            self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare_hooks()
+
+    def __repr__(self) -> str:
+        groups = (
+            f"Parameter Group {index}\n"
+            + "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+            for index, group in enumerate(self.param_groups)
+        )
+        return f"{type(self).__name__} (\n" + "\n".join(groups) + ")"
+
+    # -- parameters --------------------------------------------------------------------------------------------------
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add parameters with options of their own, for example layers that start to be trained later.
+
+        :param param_group: ``params``, a tensor or a list of tensors or of (name, tensor), and options.
+        :raises TypeError: it is no dictionary, its parameters are in a set or are no tensors.
+        :raises ValueError: a parameter is no leaf, is in another group already, or only some have names.
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but params is a set, whose order "
+                "changes between runs: please use a list instead"
+            )
+        found = [params] if isinstance(params, Tensor) else list(params)
+        named = [p for p in found if isinstance(p, tuple)]
+        if named and len(named) != len(found):
+            raise ValueError("all optimizer params should be with/without names: some param names are missing")
+        tensors = [p[1] for p in found] if named else found
+        for p in tensors:
+            if not isinstance(p, Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+            if not (p.is_leaf or p.retains_grad):
+                raise ValueError(
+                    "can't optimize a non-leaf Tensor: optimize the tensors that it was computed from, or detach() it"
+                )
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+        ids = {id(p) for p in tensors}
+        for group in self.param_groups:
+            if bool(named) != ("param_names" in group):
+                raise ValueError(
+                    "all optimizer param groups should be with/without names: cannot add param group "
+                    f"{'with' if named else 'without'} names to the optimizer"
+                )
+            if not ids.isdisjoint(id(p) for p in group["params"]):
+                raise ValueError("some parameters appear in more than one parameter group")
+        new = {"params": tensors} | ({"param_names": [p[0] for p in named]} if named else {})
+        self._check_options(self.defaults | param_group)
+        if len(ids) != len(tensors):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters: each is stepped as often as it occurs",
+                UserWarning,
+                stacklevel=3,
+            )
+        param_group.update(new)
+        for name, default in self.defaults.items():
+            param_group.setdefault(name, default)
+        self.param_groups.append(param_group)
+
+    def _check_options(self, options: dict[str, Any]) -> None:
+        """Refuse what cannot be honoured."""
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget all gradients.
+
+        :param set_to_none: leave None behind, so that the next step skips parameters that got no gradient; else zeros.
+        """
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                if set_to_none:
+                    p.grad = None
+                    continue
+                if p.grad.is_leaf:
+                    p.grad.requires_grad_(False)
+                else:
+                    p.grad.detach_()
+                p.grad.zero_()
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the parameters once.
+
+        :param closure: computes the loss and its gradients anew and returns the loss, which the step returns.
+        """
+        raise NotImplementedError
+
+    # -- hooks -------------------------------------------------------------------------------------------------------
+
+    def _register(self, name: str, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        hooks: Hooks = getattr(self, f"_optimizer_{name}_hooks")
+        handle = RemovableHandle(hooks, hook)
+        if prepend:
+            hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` before each step; a pair that it returns replaces the arguments."""
+        return self._register("step_pre", hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(optimizer, args, kwargs)`` after each step."""
+        return self._register("step_post", hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` before each :meth:`state_dict`."""
+        return self._register("state_dict_pre", hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` after each :meth:`state_dict`; what it returns replaces the result."""
+        return self._register("state_dict_post", hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer, state_dict)`` before loading; what it returns is loaded instead."""
+        return self._register("load_state_dict_pre", hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(optimizer)`` after loading."""
+        return self._register("load_state_dict_post", hook, prepend)
+
+    # -- the state ---------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """What has to be saved to go on later: ``state`` by the number of the parameter, and ``param_groups``.
+
+        >>> import nbautograd as torch
+        >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=0.5)
+        >>> optimizer.state_dict()["param_groups"][0]["params"]
+        [0]
+        """
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        numbers: dict[int, int] = {}
+        count, groups = 0, []
+        for group in self.param_groups:
+            for index, p in enumerate(group["params"], count):
+                numbers.setdefault(id(p), index)
+            count += len(group["params"])
+            packed = {key: value for key, value in group.items() if key != "params"}
+            groups.append(packed | {"params": [numbers[id(p)] for p in group["params"]]})
+        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
+        result: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            changed = hook(self, result)
+            if changed is not None:
+                result = changed
+        return result
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what :meth:`state_dict` returned; state of floating parameters gets their dtype, ``step`` excepted.
+
+        :raises ValueError: the groups differ in number or in their number of parameters; nothing has changed then.
+        """
+        state_dict = dict(state_dict)
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            if changed is not None:
+                state_dict = changed
+        saved = deepcopy(state_dict["param_groups"])
+        if len(saved) != len(self.param_groups):
+            raise ValueError(
+                f"loaded state dict has a different number of parameter groups: {len(saved)}, and the optimizer "
+                f"{len(self.param_groups)}"
+            )
+        owners: dict[Any, Tensor] = {}
+        for index, (group, new) in enumerate(zip(self.param_groups, saved, strict=True)):
+            if len(group["params"]) != len(new["params"]):
+                raise ValueError(
+                    "loaded state dict contains a parameter group that doesn't match the size of optimizer's group "
+                    f"{index}: {len(new['params'])} parameters and {len(group['params'])}"
+                )
+            owners.update(zip(new["params"], group["params"], strict=True))
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in owners:
+                state[owners[key]] = _cast(owners[key], value, None)
+            else:
+                state[key] = value
+        for group, new in zip(self.param_groups, saved, strict=True):
+            new["params"] = group["params"]
+            if "param_names" in group:
+                new.setdefault("param_names", group["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+
+def _cast(param: Tensor, value: Any, key: Any) -> Any:
+    """A value of a loaded state, its tensors on the device and in the dtype of the parameter."""
+    if isinstance(value, Tensor):
+        if key == "step":  # in half precision it would stop counting
+            return value
+        return value.to(param.device, param.dtype) if param.is_floating_point() else value.to(param.device)
+    if isinstance(value, dict):
+        return {k: _cast(param, v, k) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return type(value)(_cast(param, v, None) for v in value)
+    return value

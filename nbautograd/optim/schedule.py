@@ -1,0 +1,166 @@
+"""What a schedule of learning rates is."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from nbautograd.optim.optimizer import Group, Optimizer
+from nbautograd.tensor import Tensor
+
+__all__ = ["LRScheduler", "Rate", "State", "assign", "check_optimizer", "current", "own", "per_group", "warn_epoch"]
+
+Rate = Any  # a float or a tensor of one element
+State = dict[str, Any]
+
+
+def own(value: Rate) -> Rate:
+    """A number, or a copy of a tensor."""
+    return value.clone() if isinstance(value, Tensor) else value
+
+
+def current(optimizer: Optimizer, key: str = "lr") -> list[Rate]:
+    """An option of all groups as it is now."""
+    return [own(group[key]) for group in optimizer.param_groups]
+
+
+def assign(group: Group, value: Rate, key: str = "lr") -> None:
+    """Set an option of a group; a tensor in place."""
+    if isinstance(group[key], Tensor):
+        group[key].fill_(value.item() if isinstance(value, Tensor) else value)
+    else:
+        group[key] = value
+
+
+def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+    """One value for each group: a list of them, or one for all."""
+    count = len(optimizer.param_groups)
+    values = list(value) if isinstance(value, (list, tuple)) else [value] * count
+    if len(values) != count:
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(values)} values, "
+            f"param_groups has {count}."
+        )
+    return [own(v) for v in values]
+
+
+def check_optimizer(optimizer: Any) -> None:
+    """Refuse what is no optimizer."""
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+
+
+class LRScheduler:
+    """The base of the schedules: a subclass says in ``get_lr`` what the learning rates of ``last_epoch`` are.
+
+    :param last_epoch: the epoch before the first; -1 to begin, another to resume.
+    :raises TypeError: ``optimizer`` is none.
+    :raises KeyError: a group has no ``initial_lr`` where training is resumed.
+
+    >>> import nbautograd as torch
+    >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += scheduler.get_last_lr()
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
+
+    optimizer: Optimizer
+    _is_initial = False
+    _get_lr_called_within_step = False
+    _hidden: tuple[str, ...] = ("optimizer",)  # attributes that are no state
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        for index, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", own(group["lr"]))
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{index}] when resuming a scheduler with "
+                    f"last_epoch={last_epoch}: load the optimizer's state first, or begin with last_epoch=-1"
+                )
+        self.base_lrs: list[Rate] = current(optimizer, "initial_lr")
+        self.last_epoch = last_epoch
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        self._step_count = 0
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
+
+    def state_dict(self) -> State:
+        """What has to be saved to go on later; functions are left out."""
+        return {key: value for key, value in self.__dict__.items() if key not in self._hidden}
+
+    def load_state_dict(self, state_dict: State) -> None:
+        """Take over what :meth:`state_dict` returned."""
+        self.__dict__.update(state_dict)
+
+    def get_last_lr(self) -> list[Rate]:
+        """The learning rates of the groups."""
+        return self._last_lr
+
+    def get_lr(self) -> list[Rate]:
+        """The learning rates of the groups in ``last_epoch``, for ``step``."""
+        raise NotImplementedError
+
+    def _get_lr(self) -> list[Rate]:
+        self._get_lr_called_within_step = True
+        try:
+            return self.get_lr()
+        finally:
+            self._get_lr_called_within_step = False
+
+    def _warn_outside_step(self) -> None:
+        if not self._get_lr_called_within_step:
+            warnings.warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go on to the next epoch, or (deprecated) to the one given.
+
+        Warns where the optimizer has not made a step yet: the first learning rate would never be used.
+        """
+        if self._step_count == 1 and not self.optimizer._opt_called:
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: "
+                "otherwise the first value of the learning rate schedule is skipped.",
+                UserWarning,
+                stacklevel=2,
+            )
+        self._step_count += 1
+        if epoch is not None:
+            warn_epoch()
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        closed = getattr(self, "_get_closed_form_lr", None)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self._put(self._get_lr() if epoch is None or closed is None else closed())
+
+    def _put(self, rates: list[Rate]) -> None:
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            assign(group, rate)
+        self._last_lr: list[Rate] = current(self.optimizer)
+
+
+def warn_epoch() -> None:
+    """Say that ``epoch`` is deprecated."""
+    warnings.warn(
+        "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated: the closed form of the "
+        "schedule is used for it. Use `scheduler.step()`.",
+        UserWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,215 @@
+"""What the code of operations calls: one dtype, one shape, one device for all inputs, and back again for gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbautograd import backend, dtypes
+from nbautograd.errors import DeviceError, ShapeError, UnsupportedDtypeError
+from nbautograd.registry import KEPT, OPS, REFUSED
+from nbautograd.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from nbautograd.declare import Declaration
+
+__all__ = [
+    "F32",
+    "F64",
+    "Halved",
+    "broadcast",
+    "broadcast_shapes",
+    "check_devices",
+    "fit_to",
+    "narrow",
+    "number",
+    "promote",
+    "promote_half",
+    "up",
+    "up_graph",
+    "widen_all",
+]
+
+F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+_constants: dict[Any, Any] = {}
+
+
+def number(value: Any, cls: type, array: Any) -> Any:
+    """A Python number as a cached 0-d array, or scalar, of the other operand's dtype; None if that needs promotion."""
+    if value.__class__ is not float and value.__class__ is not int:
+        return None
+    key = (value, array.dtype.char if cls is np.ndarray else cls)
+    found = _constants.get(key)
+    if found is None:
+        dtype = array.dtype
+        if (dtype is not F32 and dtype is not F64) or (cls is not np.ndarray and not isinstance(array, np.generic)):
+            return None
+        with backend.quiet():
+            found = np.asarray(value, dtype) if cls is np.ndarray else dtype.type(value)
+        if value and value == value:  # not 0.0, which equals -0.0, nor nan, which equals nothing
+            if len(_constants) > 1000:
+                _constants.clear()
+            _constants[key] = found
+    return found
+
+
+def broadcast(*arrays: Any) -> tuple[Any, ...] | None:
+    """For arrays of unlike shapes, the (shape, dtype, device) to which each one's gradient is brought back, or None.
+
+    A device of None is the gradient's own.
+    """
+    shape: tuple[int, ...] = arrays[0].shape
+    for i, other in enumerate(arrays[1:], 1):
+        shape = broadcast_shapes(shape, other.shape, i)
+    fits = tuple((a.shape, a.dtype, None) if a.shape != shape else None for a in arrays)
+    return fits if any(fits) else None
+
+
+def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...], position: int = 1) -> tuple[int, ...]:
+    """The shape that both broadcast to.
+
+    :raises ShapeError: they do not broadcast.
+    """
+    n = max(len(a), len(b))
+    left, right = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
+    shape = []
+    for d, (m, k) in enumerate(zip(left, right, strict=True)):
+        if m != k and m != 1 and k != 1:
+            raise ShapeError(
+                f"The size of tensor a ({m}) must match the size of tensor b ({k}) at non-singleton dimension {d} "
+                f"(their shapes are {list(a)} and {list(b)})"
+            )
+        shape.append(k if m == 1 else m)
+    return tuple(shape)
+
+
+def promote(op: Declaration, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arrays of ``values`` in one dtype on one device; how to undo that for gradients; and the node's class."""
+    arrays: list[Any] = []
+    kinds: list[tuple[dtypes.dtype, int]] = []
+    place = None
+    for name, value in zip(op.tensors, values, strict=True):
+        if isinstance(value, np.ndarray):
+            value = wrap(value)
+        if isinstance(value, Tensor):
+            a = value._a
+            if name not in op.masks:
+                kinds.append((dtypes.of(a.dtype), 2 if a.ndim else 1))
+            if place is None or a.ndim and not place[1]:
+                place = (backend.device_of(a), bool(a.ndim))
+        else:
+            a = value
+            kinds.append((dtypes.of_number(value), 0))
+        arrays.append(a)
+    if place is None:
+        raise TypeError("at least one argument must be a Tensor")
+    for kind, _ in kinds:
+        if "bifc"[kind.rank] not in op.accepts_each:
+            raise UnsupportedDtypeError(op.name, kind, op.accepts_each)
+    result = dtypes.result_dtype(kinds)
+    if "bifc"[result.rank] not in op.accepts:
+        raise UnsupportedDtypeError(op.name, result, op.accepts)
+    if op.floating and result.rank < 2:
+        result = dtypes.get_default_dtype()
+    if result in dtypes.HALVES and op.half_is != KEPT:
+        if op.half_is == REFUSED:
+            raise UnsupportedDtypeError(op.name, result, op.accepts)
+        raise Halved
+    cast = [
+        _cast(op, a, isinstance(v, (Tensor, np.ndarray)), a.dtype if name in op.masks else result.numpy, place[0])
+        for name, a, v in zip(op.tensors, arrays, values, strict=True)
+    ]
+    fit: list[Any] = list(broadcast(*cast) or [None] * len(cast))
+    for i, a in enumerate(arrays):
+        if isinstance(values[i], Tensor):
+            home = backend.device_of(a)
+            if a.dtype != result.numpy or fit[i] is not None or home != place[0]:
+                fit[i] = (a.shape, a.dtype, None if home == place[0] else home)
+    node = None
+    if op.formulas:
+        node = op.node("complex" if result.is_complex else "real")
+    return (*cast, tuple(fit) if any(fit) else None, node)
+
+
+class Halved(Exception):  # noqa: N818 - no error, but the way out of the fast path
+    """The inputs are of half precision."""
+
+
+def promote_half(op: Declaration, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arrays in float32, then as they are to be saved; how to undo that for gradients; and the result's dtype."""
+    operands = [value for name, value in zip(op.tensors, values, strict=True) if name not in op.masks]
+    result = dtypes.result_dtype(
+        [(v.dtype, 2 if v._a.ndim else 1) if isinstance(v, Tensor) else (dtypes.of_number(v), 0) for v in operands]
+    )
+    wide = tuple(wrap(up(value._a)) if isinstance(value, Tensor) else value for value in values)
+    *cast, _, _ = promote(op, wide)
+    kept = [
+        value._a if isinstance(value, Tensor) and value._a.dtype == result.numpy else a
+        for value, a in zip(values, cast, strict=True)
+    ]
+    fit = tuple((value._a.shape, value._a.dtype, None) if isinstance(value, Tensor) else None for value in values)
+    return (*cast, *kept, fit, result.numpy)
+
+
+def widen_all(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arrays in float32 where they are of half precision; how to undo that for gradients; what to round to."""
+    kinds = {a.dtype for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT}
+    fit = tuple((a.shape, a.dtype, None) if hasattr(a, "dtype") else None for a in arrays)
+    return (*map(up, arrays), fit, kinds.pop() if len(kinds) == 1 else F32)
+
+
+def up(a: Any) -> Any:
+    """An array in float32 if it is of half precision."""
+    half = hasattr(a, "dtype") and a.dtype.itemsize == 2 and a.dtype.kind in "fV"
+    return a.astype(F32) if half else a
+
+
+def up_graph(t: Any) -> Any:
+    """The same for a tensor, recorded."""
+    return OPS["cast"].function(t, F32) if isinstance(t, Tensor) and t.dtype in dtypes.HALVES else t
+
+
+def narrow(a: Any, dtype: np.dtype[Any]) -> Any:
+    """A float32 result rounded to half precision."""
+    return a.astype(dtype) if a.dtype == F32 else a
+
+
+def _cast(op: Declaration, a: Any, is_tensor: bool, dtype: np.dtype[Any], place: Any) -> Any:
+    if not is_tensor:
+        return backend.module(place).asarray(np.array(a).astype(dtype))
+    if backend.device_of(a) != place:
+        if a.ndim:
+            raise DeviceError(
+                f"{op.name}(): Expected all tensors to be on the same device, but found at least two devices, "
+                f"{place} and {backend.device_of(a)}!"
+            )
+        a = backend.module(place).asarray(backend.fetch(a))
+    return a if a.dtype == dtype else a.astype(dtype)
+
+
+def check_devices(op: Declaration, arrays: tuple[Any, ...]) -> None:
+    """Make sure that arrays of unlike classes are not of unlike devices (a scalar is no array, but on the CPU too)."""
+    places = {backend.device_of(a) for a in arrays if a is not None and hasattr(a, "dtype")}
+    if len(places) > 1:
+        raise DeviceError(
+            f"{op.name}(): Expected all tensors to be on the same device, but found at least two devices, "
+            f"{' and '.join(sorted(map(str, places)))}!"
+        )
+
+
+def fit_to(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any], home: Any) -> Any:
+    """A gradient brought back to the shape, dtype and device of its input."""
+    graph = isinstance(g, Tensor)
+    if g.shape != shape:
+        g = OPS["sum_to"].function(g, shape) if graph else OPS["sum_to"].body(g, shape)
+    have = g._a.dtype if graph else g.dtype
+    if have != dtype:
+        if have.kind == "c" and dtype.kind != "c":
+            g = OPS["real"].function(g) if graph else g.real
+        g = OPS["cast"].function(g, dtype) if graph else g.astype(dtype)
+    if home is not None:
+        move, away = OPS["move"], backend.device_of(g._a if graph else g)
+        g = move.function(g, dtype, home, away) if graph else move.body(g, dtype, home, away)
+    return g

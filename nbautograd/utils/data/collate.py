@@ -1,0 +1,106 @@
+"""From a list of samples to a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from nbautograd import dtypes
+from nbautograd.ops.creation import as_tensor, tensor
+from nbautograd.ops.joining import stack
+from nbautograd.tensor import Tensor
+
+__all__ = ["default_collate", "default_convert"]
+
+ACCEPTED = "batch must contain tensors, numpy arrays, numbers, dicts or lists"
+
+
+def _of_mapping(like: Mapping[Any, Any], values: dict[Any, Any]) -> Any:
+    """Values in a mapping of the kind of ``like``, or in a dict where that cannot be made."""
+    try:
+        if not isinstance(like, MutableMapping):
+            return type(like)(values)  # type: ignore[call-arg]
+        made = copy(like)  # with the attributes that a subclass may have
+        made.update(values)
+        return made
+    except TypeError:
+        return values
+
+
+def _of_sequence(like: Sequence[Any], values: list[Any]) -> Any:
+    """Values in a sequence of the kind of ``like``; in a list for a tuple, and where that kind cannot be made."""
+    if isinstance(like, tuple):
+        return type(like)(*values) if hasattr(like, "_fields") else values
+    try:
+        if not isinstance(like, MutableSequence):
+            return type(like)(values)  # type: ignore[call-arg]
+        made = copy(like)
+        for i, value in enumerate(values):
+            made[i] = value
+        return made
+    except TypeError:
+        return values
+
+
+def _inside(data: Any, function: Callable[[Any], Any]) -> Any:
+    """Apply a function to what a container holds."""
+    if isinstance(data, Mapping):
+        return _of_mapping(data, {key: function(value) for key, value in data.items()})
+    return _of_sequence(data, [function(value) for value in data])
+
+
+def default_convert(data: Any) -> Any:
+    """NumPy arrays and numbers, also those in containers, as tensors; anything else as it is.
+
+    >>> import nbautograd as torch, numpy as np
+    >>> torch.utils.data.default_convert({"a": np.array([1, 2]), "b": "text"})
+    {'a': tensor([1, 2]), 'b': 'text'}
+    """
+    if isinstance(data, (np.ndarray, np.generic)):
+        return data if data.dtype.kind in "SUO" else as_tensor(data)
+    if isinstance(data, Mapping) or isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        return _inside(data, default_convert)
+    return data
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Samples as a batch: tensors, arrays and numbers stacked in a new first dimension, containers item by item.
+
+    :param batch: a list of samples of the same kind: tensors, NumPy arrays, numbers, strings, or containers of these.
+    :returns: for a list of tuples a list, for a list of dicts a dict, of tensors; strings stay a list.
+    :raises TypeError: the samples are of another kind.
+    :raises RuntimeError: lists in it, or tensors, differ in size.
+
+    >>> import nbautograd as torch
+    >>> torch.utils.data.default_collate([(torch.tensor([1., 2.]), 0), (torch.tensor([3., 4.]), 1)])
+    [tensor([[1., 2.],
+            [3., 4.]]), tensor([0, 1])]
+    """
+    first = batch[0]
+    if isinstance(first, Tensor):
+        return stack(batch, 0)
+    if isinstance(first, np.ndarray):
+        if first.dtype.kind in "SUO":
+            raise TypeError(f"default_collate: {ACCEPTED}; found {first.dtype}")
+        return stack([as_tensor(a) for a in batch], 0)
+    if isinstance(first, float) and not isinstance(first, np.generic):
+        return tensor(batch, dtype=dtypes.float64)
+    if isinstance(first, (np.bool_, np.number)):
+        return as_tensor(np.array(batch))
+    if isinstance(first, int):
+        return tensor(batch)
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Mapping):
+        return _of_mapping(first, {key: default_collate([sample[key] for sample in batch]) for key in first})
+    if isinstance(first, Sequence):
+        sizes = {len(sample) for sample in batch}
+        if len(sizes) > 1:
+            raise RuntimeError(
+                f"each element in list of batch should be of equal size, and there are sizes {sorted(sizes)}"
+            )
+        return _of_sequence(first, [default_collate(column) for column in zip(*batch, strict=True)])
+    raise TypeError(f"default_collate: {ACCEPTED}; found {type(first)}")

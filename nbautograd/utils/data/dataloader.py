@@ -1,0 +1,383 @@
+"""Batches of a dataset, fetched here or by workers."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import count, repeat
+from multiprocessing import connection
+from multiprocessing.reduction import ForkingPickler
+from typing import Any, NoReturn
+
+from nbautograd.generator import Generator
+from nbautograd.utils.data.collate import default_collate, default_convert
+from nbautograd.utils.data.dataset import IterableDataset
+from nbautograd.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
+from nbautograd.utils.data.worker import End, Failure, Job, fetcher, work
+
+__all__ = ["DataLoader"]
+
+FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+
+
+def _exclusive(what: str, with_what: str) -> NoReturn:
+    raise ValueError(f"{what} is mutually exclusive with {with_what}")
+
+
+class DataLoader:
+    """Goes through a dataset in batches, in PyTorch's order for the same seed.
+
+    :param dataset: a :class:`Dataset` or anything with ``len`` and indices, or an :class:`IterableDataset`.
+    :param batch_size: samples per batch; None: samples one by one, not collated.
+    :param shuffle: in random order, anew each time.
+    :param sampler: gives the indices in another order.
+    :param batch_sampler: gives lists of indices, in place of the four arguments before and ``drop_last``.
+    :param num_workers: processes that fetch in advance; the order is the same with any number. 0: fetched here.
+    :param collate_fn: makes a batch of a list of samples; :func:`default_collate` where None.
+    :param pin_memory: ignored with a warning, as in PyTorch without an accelerator.
+    :param drop_last: leave out the last batch where it is shorter.
+    :param timeout: seconds after which a batch that has not come from a worker is an error; 0: never.
+    :param worker_init_fn: called with its number in each worker.
+    :param multiprocessing_context: how workers are started: ``"fork"``, ``"spawn"``, ``"forkserver"`` or a context.
+    :param generator: the source for shuffling and for the workers' seeds; the default one where None.
+    :param prefetch_factor: how many batches each worker fetches in advance; 2 where None.
+    :param persistent_workers: keep the workers from one time to the next.
+    :param in_order: give batches in order, else as they come from the workers.
+    :raises ValueError: arguments exclude each other or are out of their range.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(0)
+    >>> [batch.tolist() for batch in torch.utils.data.DataLoader(range(5), batch_size=2, shuffle=True)]
+    [[1, 4], [2, 3], [0]]
+    """
+
+    _ready = False
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[Any], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], None] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
+        if num_workers < 0:
+            raise ValueError(
+                f"num_workers option should be non-negative, not {num_workers}; use num_workers=0 to disable "
+                "multiprocessing."
+            )
+        if timeout < 0:
+            raise ValueError(f"timeout option should be non-negative, not {timeout}")
+        if num_workers == 0 and prefetch_factor is not None:
+            raise ValueError(
+                "prefetch_factor option could only be specified in multiprocessing: let num_workers > 0, or leave "
+                "prefetch_factor at None."
+            )
+        if prefetch_factor is not None and prefetch_factor < 0:
+            raise ValueError(f"prefetch_factor option should be non-negative, not {prefetch_factor}")
+        if persistent_workers and num_workers == 0:
+            raise ValueError("persistent_workers option needs num_workers > 0")
+        self._iterable = isinstance(dataset, IterableDataset)
+        if self._iterable:
+            for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
+                if value is not None:
+                    raise ValueError(
+                        f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
+                    )
+        if sampler is not None and shuffle:
+            _exclusive("sampler option", "shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                _exclusive("batch_sampler option", "batch_size, shuffle, sampler, and drop_last")
+            batch_size = None
+        elif batch_size is None and drop_last:
+            _exclusive("batch_size=None option disables auto-batching and", "drop_last")
+        if sampler is None:
+            if self._iterable:
+                sampler = repeat(None)
+            else:
+                sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        if batch_size is not None and batch_sampler is None:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.dataset, self.sampler, self.batch_sampler = dataset, sampler, batch_sampler
+        self.batch_size, self.drop_last = batch_size, drop_last
+        self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
+        self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
+        self.persistent_workers, self.in_order = persistent_workers, in_order
+        self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
+        self.multiprocessing_context = _context(multiprocessing_context, num_workers)
+        self.generator = generator
+        if collate_fn is None:
+            collate_fn = default_convert if batch_sampler is None else default_collate
+        self.collate_fn = collate_fn
+        self._told_length: int | None = None
+        self._iterator: _Workers | None = None
+        self._ready = True
+        self.check_worker_number_rationality()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._ready and name in FIXED:
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(name, value)
+
+    def check_worker_number_rationality(self) -> None:
+        """Warn where there are more workers than processors."""
+        most = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if self.num_workers > most:
+            warnings.warn(
+                f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number "
+                f"of worker in current system is {most}: more may make it slow.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.pin_memory:
+            warnings.warn(
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
+                "used.",
+                UserWarning,
+                stacklevel=2,
+            )
+        if self.num_workers == 0:
+            return _Here(self)
+        self.check_worker_number_rationality()
+        if not self.persistent_workers:
+            return _Workers(self)
+        if self._iterator is None or self._iterator.closed:
+            self._iterator = _Workers(self)
+        else:
+            self._iterator.begin()
+        return self._iterator
+
+    def __len__(self) -> int:
+        if not self._iterable:
+            return len(self._index_sampler)
+        samples = self._told_length = len(self.dataset)
+        if self.batch_size is None:
+            return samples
+        return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
+
+
+def _context(given: Any, num_workers: int) -> Any:
+    if given is None:
+        return None
+    if num_workers == 0:
+        raise ValueError(
+            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+            "num_workers=0"
+        )
+    if isinstance(given, str):
+        known = multiprocessing.get_all_start_methods()
+        if given not in known:
+            raise ValueError(
+                f"multiprocessing_context option should specify a valid start method in {known}, but got {given!r}"
+            )
+        return multiprocessing.get_context(given)
+    if not isinstance(given, multiprocessing.context.BaseContext):
+        raise TypeError(
+            "multiprocessing_context option should be a valid context object or a string specifying the start method, "
+            f"but got {given!r}"
+        )
+    return given
+
+
+class _Batches:
+    """One way through the batches."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        self.loader = loader
+        self.indices = iter(loader._index_sampler)
+        self.given = 0
+        self.job = Job(
+            loader.dataset,
+            loader._iterable,
+            loader.batch_sampler is not None,
+            loader.collate_fn,
+            loader.drop_last,
+            draw_seed(loader.generator),  # drawn without workers too, so that their number changes nothing else
+            loader.num_workers,
+            loader.worker_init_fn,
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __len__(self) -> int:
+        return len(self.loader._index_sampler)
+
+    def __next__(self) -> Any:
+        batch = self.next_batch()
+        self.given += 1
+        told = self.loader._told_length
+        if told is not None and self.given > told:
+            warnings.warn(
+                f"Length of IterableDataset {self.loader.dataset} was reported to be {told} (when accessing "
+                f"len(dataloader)), but {self.given} samples have been fetched.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return batch
+
+    def next_batch(self) -> Any:
+        raise NotImplementedError
+
+
+class _Here(_Batches):
+    """Batches fetched in this process."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        if loader.timeout:
+            raise AssertionError(f"timeout={loader.timeout} needs num_workers > 0")
+        super().__init__(loader)
+        self.fetch = fetcher(self.job)
+
+    def next_batch(self) -> Any:
+        return self.fetch(next(self.indices))
+
+
+class _Workers(_Batches):
+    """Batches fetched by processes.
+
+    Tasks are dealt to the workers in turn, so that the order of batches does not depend on who is faster. A task goes
+    through a queue, whose thread waits where the worker is busy; an answer through a pipe of the worker's own.
+    """
+
+    closed = False
+
+    def __init__(self, loader: DataLoader) -> None:
+        super().__init__(loader)
+        context = loader.multiprocessing_context or multiprocessing.get_context()
+        self.processes, self.tasks, self.pipes = [], [], []
+        self.epoch = -1
+        for number in range(loader.num_workers):
+            queue, (ours, theirs) = context.Queue(), context.Pipe(duplex=False)
+            process = context.Process(target=work, args=(self.job, number, queue, theirs), daemon=True)
+            process.start()
+            theirs.close()  # so that the end of the worker is the end of the pipe
+            self.processes.append(process)
+            self.tasks.append(queue)
+            self.pipes.append(ours)
+        self.begin(first=True)
+
+    def begin(self, first: bool = False) -> None:
+        """Start from the beginning, with the same workers; answers to tasks of before are of another epoch."""
+        self.epoch += 1
+        if not first:
+            self.indices = iter(self.loader._index_sampler)
+            self.given = 0
+        self.numbers = count()
+        self.open: dict[int, int] = {}  # tasks that have not been given out, in order, and whose they are
+        self.answers: dict[int, Any] = {}
+        self.active = [True] * len(self.processes)
+        self.turn = 0
+        for _ in range((self.loader.prefetch_factor or 1) * len(self.processes)):
+            self._deal()
+
+    def _deal(self) -> None:
+        """Give the next task to the worker whose turn it is."""
+        workers = len(self.processes)
+        for _ in range(workers):
+            who, self.turn = self.turn, (self.turn + 1) % workers
+            if self.active[who]:
+                break
+        else:
+            return
+        try:
+            indices = next(self.indices)
+        except StopIteration:
+            return
+        number = next(self.numbers)
+        self.tasks[who].put(bytes(ForkingPickler.dumps((self.epoch, number, indices))))
+        self.open[number] = who
+
+    def next_batch(self) -> Any:
+        while self.open:
+            number = self._arrived()
+            who, answer = self.open.pop(number), self.answers.pop(number)
+            if isinstance(answer, End):
+                if self.active[who]:
+                    self.active[who] = False
+                    self._deal()
+                continue
+            self._deal()
+            if isinstance(answer, Failure):
+                answer.throw()
+            return answer
+        if not self.loader.persistent_workers:
+            self.close()
+        raise StopIteration
+
+    def _arrived(self) -> int:
+        """The number of the next task that is answered, after waiting for it."""
+        limit = time.monotonic() + self.loader.timeout if self.loader.timeout else None
+        while True:
+            for number in self.open:
+                if number in self.answers:
+                    return number
+                if self.loader.in_order:
+                    break
+            left = None if limit is None else max(0.0, limit - time.monotonic())
+            ready = connection.wait([pipe for pipe in self.pipes if not pipe.closed], left)
+            if not ready:
+                self.close()
+                raise RuntimeError(f"DataLoader timed out after {self.loader.timeout} seconds")
+            for pipe in ready:
+                self._receive(pipe)
+
+    def _receive(self, pipe: Any) -> None:
+        try:
+            epoch, number, answer = ForkingPickler.loads(pipe.recv_bytes())
+        except (EOFError, OSError):
+            process = self.processes[self.pipes.index(pipe)]
+            process.join(1)
+            pid, code = process.pid, process.exitcode
+            self.close()
+            raise RuntimeError(f"DataLoader worker (pid(s) {pid}) exited unexpectedly with code {code}") from None
+        if epoch == self.epoch:
+            self.answers[number] = answer
+
+    def close(self) -> None:
+        """Let the workers end."""
+        if self.closed:
+            return
+        self.closed = True
+        for pipe in self.pipes:
+            pipe.close()  # a worker that is about to answer ends by this
+        for queue in self.tasks:
+            with suppress(ValueError, OSError):
+                queue.put(None)
+            queue.close()
+        for process in self.processes:
+            process.join(0.2)
+            if process.is_alive():
+                process.terminate()
+                process.join()
+            process.close()
+        for queue in self.tasks:
+            queue.cancel_join_thread()
+
+    def __del__(self) -> None:
+        with suppress(Exception):
+            self.close()

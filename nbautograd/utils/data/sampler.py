@@ -1,0 +1,180 @@
+"""In which order the samples of a dataset come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+from nbautograd import dtypes
+from nbautograd.generator import Generator
+from nbautograd.ops.creation import as_tensor, empty
+from nbautograd.ops.random import multinomial, randint, randperm
+from nbautograd.tensor import Tensor
+
+__all__ = [
+    "BatchSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+    "WeightedRandomSampler",
+    "draw_seed",
+]
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+def draw_seed(generator: Generator | None = None) -> int:
+    """A seed from a generator, the default one where None."""
+    return int(empty((), dtype=dtypes.int64).random_(generator=generator).item())
+
+
+def _check_count(name: str, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
+
+
+class Sampler(Generic[T_co]):
+    """The base of samplers: a subclass gives indices, or lists of them, in ``__iter__``."""
+
+    def __iter__(self) -> Iterator[T_co]:
+        raise NotImplementedError(f"{type(self).__name__} has to define __iter__")
+
+
+class SequentialSampler(Sampler[int]):
+    """From the first to the last.
+
+    >>> import nbautograd as torch
+    >>> list(torch.utils.data.SequentialSampler("abc"))
+    [0, 1, 2]
+    """
+
+    def __init__(self, data_source: Sized) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler[int]):
+    """In random order: PyTorch's for the same seed.
+
+    :param replacement: draw each anew, so that some come several times and others not at all.
+    :param num_samples: how many; by default as many as there are.
+    :param generator: the source; by default a new one, seeded from the default one.
+    :raises ValueError: ``num_samples`` is no positive int.
+    :raises TypeError: ``replacement`` is no bool.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(0)
+    >>> list(torch.utils.data.RandomSampler(range(5)))
+    [1, 3, 4, 2, 0]
+    """
+
+    def __init__(
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Generator | None = None,
+    ) -> None:
+        if not isinstance(replacement, bool):
+            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+        self.data_source, self.replacement, self.generator = data_source, replacement, generator
+        self._num_samples = num_samples
+        _check_count("num_samples", self.num_samples)
+
+    @property
+    def num_samples(self) -> int:
+        """How many indices come."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self) -> Iterator[int]:
+        count, n, source = self.num_samples, len(self.data_source), self.generator
+        if source is None:
+            source = Generator().manual_seed(draw_seed())
+        if self.replacement:  # 32 at a time, as PyTorch draws them
+            for size in (*[32] * (count // 32), count % 32):
+                yield from randint(n, (size,), generator=source).tolist()
+            return
+        for _ in range(count // n):
+            yield from randperm(n, generator=source).tolist()
+        yield from randperm(n, generator=source).tolist()[: count % n]
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler[int]):
+    """Given indices in random order."""
+
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self) -> Iterator[int]:
+        for i in randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[i]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """Indices drawn with given weights, which need not sum to 1.
+
+    :raises ValueError: the weights have not one dimension, or ``num_samples`` is no positive int.
+    """
+
+    weights: Tensor
+
+    def __init__(
+        self, weights: Any, num_samples: int, replacement: bool = True, generator: Generator | None = None
+    ) -> None:
+        _check_count("num_samples", num_samples)
+        if not isinstance(replacement, bool):
+            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+        self.weights = as_tensor(weights, dtype=dtypes.float64)
+        if self.weights.ndim != 1:
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
+            )
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+
+    def __iter__(self) -> Iterator[int]:
+        yield from multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist()
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler[list[int]]):
+    """Lists of ``batch_size`` indices of another sampler.
+
+    :param drop_last: leave out the last list where it is shorter.
+    :raises ValueError: ``batch_size`` is no positive int, or ``drop_last`` no bool.
+
+    >>> import nbautograd as torch
+    >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    """
+
+    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
+        _check_count("batch_size", batch_size)
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        indices = iter(self.sampler)
+        while batch := list(islice(indices, self.batch_size)):
+            if len(batch) < self.batch_size and self.drop_last:
+                return
+            yield batch
+
+    def __len__(self) -> int:
+        count = len(self.sampler)  # type: ignore[arg-type]
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)

@@ -1,0 +1,175 @@
+"""Makes the node class of an operation from the formulas of its declaration.
+
+Each formula is compiled twice: over arrays, where the name of an operation means its body, and over tensors, where it
+means the operation itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbautograd import detour, dtypes
+from nbautograd.node import FREED, MANY, Node, Port
+from nbautograd.promotion import fit_to, up, up_graph
+from nbautograd.registry import OPS, POINTWISE
+from nbautograd.tensor import Tensor, wrap
+from nbautograd.writer import compiled, slot
+
+if TYPE_CHECKING:
+    from nbautograd.declare import Declaration
+
+__all__ = ["make_node", "uses"]
+
+
+def uses(formula: str, known: set[str]) -> set[str]:
+    """Which of the ``known`` names a formula needs, a shape or dtype alone being told from the whole."""
+    found: set[str] = set()
+
+    class Visitor(ast.NodeVisitor):
+        def visit_Attribute(self, node: ast.Attribute) -> None:
+            if isinstance(node.value, ast.Name) and node.value.id in known and node.attr in ("shape", "dtype", "ndim"):
+                found.add(f"{node.value.id}.{node.attr}")
+            else:
+                self.generic_visit(node)
+
+        def visit_Name(self, node: ast.Name) -> None:
+            if node.id in known:
+                found.add(node.id)
+
+    Visitor().visit(ast.parse(formula, mode="eval"))
+    return found
+
+
+class _Formula(ast.NodeTransformer):
+    """A formula as code: ``input.shape`` read from its slot, and ``conj(x)`` as ``x`` where nothing is complex."""
+
+    def __init__(self, known: set[str], is_complex: bool) -> None:
+        self.known, self.is_complex = known, is_complex
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and f"{node.value.id}.{node.attr}" in self.known:
+            return ast.Name(slot(f"{node.value.id}.{node.attr}"), ast.Load())
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "conj" and not self.is_complex:
+            return node.args[0]
+        return node
+
+
+def make_node(op: Declaration, flavour: str) -> type[Node]:
+    """The node class of an operation: ``real``, ``complex`` or ``half``."""
+    needs = op.saves()
+    saved = sorted(set().union(*needs.values())) if needs else []
+    tensors = [what for what in saved if what in op.tensors or what == "result"]
+    slots = [slot(what) for what in saved] + ["all_edges"] * op.many_edges + ["count"] * op.many
+    members: dict[str, Any] = {
+        "__slots__": tuple(slots),
+        "__module__": "builtins",  # as PyTorch's print: <AddBackward0 object at 0x...>
+        "__doc__": op.body.__doc__,
+        "arity": len(op.formulas),
+        "inputs": tuple(name for name in op.tensors if name in op.formulas),
+        "formulas": {name: op.formulas[name] for name in op.tensors if name in op.formulas},
+        "symbol": op.symbol or op.name,
+        "saved": tuple(slot(what) for what in tensors),
+    }
+    if op.many_edges:
+        members["edges"] = lambda self: self.all_edges
+    if op.many:
+        members["outputs"] = lambda self: self.count
+    if flavour == "complex" and not any("conj" in text for text in op.formulas.values()):
+        return op.node("real")
+    made: type[Node] = type(op.node_name or f"{op.name.title()}Backward0", (Node,), members)
+    for graph in (False, True):
+        name = "vjp_graph" if graph else "vjp"
+        source = "\n".join(_vjp_lines(op, saved, tensors, graph, flavour))
+        scope = _vocabulary(op, graph)
+        filename = f"<nbautograd {op.name} {name} {flavour}>"
+        code = compiled(source, filename, name)
+        setattr(made, name, types.FunctionType(code, scope, name))
+    return made
+
+
+def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: bool, flavour: str) -> list[str]:
+    """The source of ``vjp``: load what was saved, let it go unless it is to be kept, then a line per formula."""
+    names = [name for name in op.tensors if name in op.formulas]
+    edge = {name: f"n.all_edges[{i}]" if op.many_edges else f"n.f{i}" for i, name in enumerate(names)}
+    local = {what: what if "." not in what else slot(what) for what in saved}
+    lines = [f"def {'vjp_graph' if graph else 'vjp'}(n, g, keep):"]
+    lines += [f"    {local[what]} = n.{slot(what)}" for what in saved]
+    if tensors:
+        lines.append(f"    if {' or '.join(f'{what} is FREED' for what in tensors)}: n.raise_freed()")
+    if op.many:
+        lines.append("    g = g.take(n.count)")
+    if flavour == "half":
+        lines.append(f"    g = {'[up(part) for part in g]' if op.many else 'up(g)'}")
+    if graph:
+        for what in tensors:
+            if what in op.lists:
+                lines.append(f"    {what} = [wrap_saved(a, f) for a, f in zip({what}, n.all_edges)]")
+            elif what == "result" and op.many:
+                lines.append("    result = [wrap_output(n, i, a) for i, a in enumerate(result)]")
+            else:
+                source = "n" if what == "result" else edge.get(what, "None")
+                promoted = op.kind == POINTWISE and what in op.tensors
+                part = f", n.fit and n.fit[{op.tensors.index(what)}]" if promoted else ""
+                lines.append(f"    if {what} is not None: {what} = wrap_saved({what}, {source}{part})")
+    if flavour == "half":
+        for what in tensors:
+            many = what in op.lists or (what == "result" and op.many)
+            lines.append(f"    {what} = {f'[up(part) for part in {what}]' if many else f'up({what})'}")
+    transform = _Formula(set(saved), flavour == "complex")
+    for i, name in enumerate(names):
+        text = ast.unparse(transform.visit(ast.parse(op.formulas[name], mode="eval")))
+        guard = f"None if {edge[name]} is None else " if len(names) > 1 and not op.lists else ""
+        lines.append(f"    d{i} = {guard}{text}")
+    if op.kind == POINTWISE or flavour == "half":
+        lines.append("    if n.fit is not None:")
+        for i, name in enumerate(names):
+            part = f"n.fit[{op.tensors.index(name)}]"
+            lines.append(f"        if d{i} is not None and {part} is not None: d{i} = fit(d{i}, *{part})")
+    if tensors:  # at the end, so that a formula that raises leaves everything for another try
+        lines.append(f"    if not keep: {' = '.join(f'n.{slot(what)}' for what in tensors)} = FREED")
+    if op.lists:
+        lists = [f"*d{i}" if name in op.lists else f"d{i}" for i, name in enumerate(names)]
+        lines.append(f"    return MANY, [{', '.join(lists)}]")
+    elif op.many_edges:
+        lines.append(f"    return MANY, [{', '.join(f'd{i}' for i in range(len(names)))}]")
+    else:
+        lines.append(f"    return {', '.join([*(f'd{i}' for i in range(len(names))), 'None'][:2])}")
+    return lines
+
+
+def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
+    """What names mean in a formula: an operation's body over arrays, the operation itself over tensors."""
+    scope: dict[str, Any] = dict(op.body.__globals__)
+    for name, other in OPS.items():
+        scope[name] = other.function if graph else other.body
+    scope.update(wrap=wrap, wrap_saved=_wrap_saved, wrap_output=_wrap_output, fit=fit_to, FREED=FREED, MANY=MANY)
+    scope["up"] = up_graph if graph else up
+    return scope
+
+
+def _wrap_saved(saved: Any, edge: Any, fit: Any = None) -> Any:
+    """A saved value as the tensor that it was, in its own dtype; a number in the place of a tensor stays a number."""
+    if isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic):
+        return saved
+    kept = saved
+    if fit is not None and saved.dtype != fit[1]:  # it was saved promoted; its gradient is wanted as it was
+        saved = (saved.real if saved.dtype.kind == "c" and fit[1].kind != "c" else saved).astype(fit[1])
+    t = wrap(saved, edge)
+    if detour.restore is not None:
+        detour.restore(t, kept)
+    return t
+
+
+def _wrap_output(node: Node, index: int, saved: Any) -> Tensor:
+    """One of several results as the tensor that it was."""
+    t: Tensor = _wrap_saved(saved, Port(node, index) if saved.dtype.kind in dtypes.INEXACT else None)
+    return t

@@ -1,0 +1,383 @@
+"""Writes the source of an operation's function: straight-line code for this very operation, from its declaration.
+
+What the code calls by name is in ``promotion.py`` and in the table at the end of ``declare.py``.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import textwrap
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbautograd.registry import NUMPY_NAMES, POINTWISE, VIEW, WIDENED
+
+if TYPE_CHECKING:
+    from nbautograd.declare import Declaration
+
+__all__ = ["Writer", "compiled", "expression_of", "into_out", "slot"]
+
+
+class Writer:
+    """Writes the source of one operation's function, line by line."""
+
+    def __init__(self, declaration: Declaration, traced: bool, half: bool = False) -> None:
+        self.op = declaration
+        self.traced = traced
+        self.half = half
+        self.arrays = {name: f"a{i}" for i, name in enumerate(declaration.tensors)}
+        # What is saved of them; with half precision that is not what is computed with.
+        self.saved = {name: f"h{i}" for i, name in enumerate(declaration.tensors)} if half else self.arrays
+        differentiable = [name for name in declaration.tensors if name in declaration.formulas]
+        self.edges = {name: f"f{i}" for i, name in enumerate(differentiable)}
+
+    def lines(self) -> list[str]:
+        """The whole function."""
+        op = self.op
+        yields = [f"def {op.name}({self.signature()}):"]
+        inner = [f"if {NUMPY_NAMES[name]} is not None: {name} = {NUMPY_NAMES[name]}" for name in op.numpy_names]
+        if "dim" in op.numpy_names and op.required_dim:
+            inner.append(f"if dim is None: raise TypeError(\"{op.name}() missing 1 required argument: 'dim'\")")
+        if op.rest:
+            inner.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
+        if op.has_out:
+            inner.append(f"if out is not None: return into(OP, out, {self.call()})")
+        if self.half:
+            inner += self.load_half()
+        else:
+            inner += self.load_pointwise() if op.kind == POINTWISE else self.load_plain()
+        inner += self.forward()
+        inner += self.record()
+        return [*yields, *(f"    {line}" for line in inner)]
+
+    def signature(self) -> str:
+        """The parameters, with None for whatever default there is."""
+        op = self.op
+        defaults = len(op.body.__defaults__ or ())
+        first_default = len(op.positional) - defaults
+        parts = [name + ("=None" if i >= first_default else "") for i, name in enumerate(op.positional)]
+        if op.numpy_names and op.required_dim:
+            parts[op.positional.index("dim")] = "dim=None"
+        keywords = [f"{name}=None" for name in op.keywords] + ["out=None"] * op.has_out
+        keywords += [f"{NUMPY_NAMES[name]}=None" for name in op.numpy_names]
+        if op.rest:
+            parts += ["*_rest", f"{op.rest}=None"]
+        elif keywords:
+            parts.append("*")
+        return ", ".join(parts + keywords)
+
+    def call(self) -> str:
+        """The arguments as they came, to call the function again."""
+        op = self.op
+        rest = [f"*{op.rest}"] if op.rest else []
+        return ", ".join([*op.positional, *rest, *(f"{name}={name}" for name in op.keywords)])
+
+    def options(self) -> str:
+        """A tuple of the arguments after the first, for looking at a view again (views have no keyword-only ones)."""
+        op = self.op
+        rest = [f"*{op.rest}"] if op.rest else []
+        return "(" + "".join(f"{name}, " for name in [*op.positional[1:], *rest]) + ")"
+
+    # Loading the inputs: the array and the edge of each.
+
+    def load(self, name: str) -> list[str]:
+        """Lines that take the array of the tensor ``name``, and its edge if it is differentiable."""
+        array, edge = self.arrays[name], self.edges.get(name)
+        if edge is None:
+            return [f"{array} = {name}._a"]
+        return [f"{array} = {name}._a; {edge} = {name}._fn", f"if {edge} is LEAF: {edge} = {name}"]
+
+    def load_or(self, name: str, otherwise: str) -> list[str]:
+        """The same for a parameter that need not be a tensor."""
+        edge = self.edges.get(name)
+        none = f"{edge} = None; " if edge else ""
+        return [
+            f"if isinstance({name}, Tensor):",
+            *(f"    {line}" for line in self.load(name)),
+            f"else: {none}{self.arrays[name]} = {otherwise}",
+        ]
+
+    def load_plain(self) -> list[str]:
+        """Take the arrays as they are."""
+        op = self.op
+        lines = ["try:"]
+        for name in op.tensors:
+            if name in op.lists:
+                edge = f"; {self.edges[name]} = [edge(t) for t in {name}]" if name in self.edges else ""
+                lines.append(f"    {self.arrays[name]} = [t._a for t in {name}]{edge}")
+            elif name in op.numbers:
+                lines += [f"    {line}" for line in self.load_or(name, name)]
+            elif name in op.optional:
+                edge = f"{self.edges[name]} = " if name in self.edges else ""
+                lines.append(f"    if {name} is None: {edge}{self.arrays[name]} = None")
+                lines += ["    else:", *(f"        {line}" for line in self.load(name))]
+            else:
+                lines += [f"    {line}" for line in self.load(name)]
+        lines.append(f"except (AttributeError, TypeError): return refuse(OP, ({', '.join(op.tensors)},))")
+        single = [self.arrays[name] for name in op.tensors if name not in op.lists]
+        if len(single) > 1:
+            classes = " is not ".join(f"{a}.__class__" for a in single[:2])
+            lines.append(f"if {classes}: check_devices(OP, ({', '.join(single)},))")
+        first = op.tensors[0] if op.tensors else ""
+        if op.half_is == WIDENED and not self.half and first and first not in (*op.numbers, *op.optional):
+            lines.append(f"if a0.itemsize == 2 and a0.dtype.kind in 'fV': return half()({self.call()})")
+        if op.kind == VIEW:
+            array = self.arrays[first]
+            lines.append(f"if {array}.__class__ is not ndarray: {array} = {first}.shared_array()")
+        return lines
+
+    def load_pointwise(self) -> list[str]:
+        """Fast where all inputs are of one and the same real floating dtype; ``promote`` sees to the rest."""
+        op = self.op
+        names = op.tensors
+        arrays = [self.arrays[name] for name in names]
+        slow = f"{', '.join(arrays)}, fit, Node = promote(OP, ({', '.join(names)},))"
+        if len(names) > 2 or "f" not in op.accepts:
+            lines = [line for name in names for line in self.load_or(name, name)]
+            strict = [name for name in names if name not in op.numbers]
+            refuse = f"return refuse(OP, ({', '.join(names)},))"
+            return [
+                *lines,
+                *(f"if not isinstance({name}, (Tensor, ndarray)): {refuse}" for name in strict),
+                "try: " + slow,
+                f"except TypeError: return refuse(OP, ({', '.join(names)},))",
+                f"except Halved: return half()({self.call()})",
+            ]
+        first = names[0]
+        lines = ["fit = None; Node = Backward" if op.formulas else "fit = None", "try:"]
+        lines += [f"    {line}" for line in self.load(first)]
+        lines += ["    c = a0.__class__"]
+        if len(names) == 2:
+            second = names[1]
+            lines += [
+                f"    if isinstance({second}, Tensor):",
+                *(f"        {line}" for line in self.load(second)),
+                "        c1 = a1.__class__",
+                "        if c is ndarray:",
+                "            d = a0.dtype",
+                "            like = c1 is ndarray or c1 is float32 or c1 is float64",
+                "            if like and a1.dtype is d and (d is F32 or d is F64):",
+                "                if a0.shape != a1.shape: fit = broadcast(a0, a1)",
+                f"            else: {slow}",
+                "        elif c is float32 or c is float64:",
+                "            if c1 is not c:",
+                "                if c1 is ndarray and a1.dtype is a0.dtype: fit = broadcast(a0, a1)",
+                f"                else: {slow}",
+                f"        else: {slow}",
+                "    else:",
+                f"        {self.edges[second]} = None" if second in self.edges else "        pass",
+                *([] if second in op.numbers else [f"        if {second}.__class__ is not ndarray: raise TypeError"]),
+                f"        a1 = number({second}, c, a0)",
+                f"        if a1 is None: {slow}",
+            ]
+        else:
+            lines += [
+                "    if c is ndarray:",
+                "        d = a0.dtype",
+                f"        if d is not F32 and d is not F64: {slow}",
+                f"    elif c is not float32 and c is not float64: {slow}",
+            ]
+        lines.append("except (AttributeError, TypeError):")
+        if len(names) == 2 and first in op.numbers:
+            # A number first and a tensor second, as in torch.mul(2, x).
+            lines += [f"    if isinstance({first}, Tensor): return refuse(OP, ({', '.join(names)},))"]
+            edges = "; ".join(
+                f"{edge} = None" if name == first else f"{edge} = edge({name})" for name, edge in self.edges.items()
+            )
+            lines += ["    try:"] + ([f"        {edges}"] if edges else []) + [f"        {slow}"]
+            lines += [f"    except (AttributeError, TypeError): return refuse(OP, ({', '.join(names)},))"]
+            lines += [f"    except Halved: return half()({self.call()})"]
+        else:
+            lines.append(f"    return refuse(OP, ({', '.join(names)},))")
+        lines.append(f"except Halved: return half()({self.call()})")
+        return lines
+
+    def load_half(self) -> list[str]:
+        """``a0`` and so on, to compute with, in float32; ``h0`` and so on, to save, as they came; D to round to."""
+        op = self.op
+        computed = ", ".join(self.arrays.values())
+        kept = ", ".join(self.saved.values())
+        if op.kind == POINTWISE:
+            lines = [line for name in op.tensors for line in self.load_or(name, name)]
+            return [*lines, f"{computed}, {kept}, fit, D = promote_half(OP, ({', '.join(op.tensors)},))"]
+        return [*self.load_plain(), f"{kept}, = {computed},", f"{computed}, fit, D = widen_all(({computed},))"]
+
+    # Computing the result.
+
+    def forward(self) -> list[str]:
+        """Compute ``r``, the result."""
+        op = self.op
+        expression = _inlined(op.body, self.arrays)
+        if expression is None:
+            values = [self.arrays.get(name, name) for name in op.positional]
+            rest = [f"*{op.rest}"] if op.rest else []
+            keywords = [f"{name}={self.arrays.get(name, name)}" for name in op.keywords]
+            expression = f"body({', '.join([*values, *rest, *keywords])})"
+        if op.kind == VIEW:
+            return [f"r = {expression}"]
+        if self.half:
+            expression = f"[narrow(part, D) for part in {expression}]" if op.many else f"narrow({expression}, D)"
+        return ["q = set_quiet(SILENT)", f"try: r = {expression}", "finally: unset_quiet(q)"]
+
+    # Recording it.
+
+    def record(self) -> list[str]:
+        """Make the tensor, and the node if a gradient may be wanted."""
+        op = self.op
+        if op.many:
+            return self.record_many()
+        lines = ["t = new(Tensor); t._a = r"]
+        if op.kind == VIEW:
+            lines.append(f"link(t, {op.tensors[0]}, body, OP.function, {self.options()})")
+        if not op.formulas:
+            return [*lines, "t._fn = None; return t"]
+        lines.append(f"if {self.unrecorded()}: t._fn = None; return t")
+        lines += ["n = t._fn = new(" + self.node_class() + ")", *self.save()]
+        if self.traced:
+            lines.append(self.trace("t"))
+        return [*lines, "return t"]
+
+    def record_many(self) -> list[str]:
+        """The same for several results."""
+        op = self.op
+        lines = ["outputs = []", "for part in r:", "    t = new(Tensor); t._a = part; t._fn = None; outputs.append(t)"]
+        if op.kind == VIEW:
+            lines.append("    i = len(outputs) - 1")
+            lines.append(f"    link(t, {op.tensors[0]}, pick(body, i), pick(OP.function, i), {self.options()})")
+        if op.formulas:
+            lines += [
+                f"if not ({self.unrecorded()}):",
+                f"    n = new({self.node_class()})",
+                *(f"    {line}" for line in self.save()),
+                "    n.count = len(outputs)",
+                "    for index, t in enumerate(outputs):",
+                "        if t._a.dtype.kind in INEXACT: t._fn = Port(n, index)",
+            ]
+            if self.traced:
+                lines.append(f"    {self.trace('outputs[0]')}")
+        return [*lines, "return tuple(outputs)"]
+
+    def unrecorded(self) -> str:
+        """The condition under which nothing is recorded."""
+        op = self.op
+        wanted = [
+            f"{edge} is None" if name not in op.lists else f"all(f is None for f in {edge})"
+            for name, edge in self.edges.items()
+        ]
+        return f"{' and '.join(wanted)} or not is_grad_enabled()"
+
+    def node_class(self) -> str:
+        """The name of the class that the node gets."""
+        if self.half:
+            return "HalfBackward"
+        if self.op.kind == POINTWISE:
+            return "Node"
+        if any("conj" in text for text in self.op.formulas.values()):
+            result = "r[0]" if self.op.many else "r"
+            return f"(ComplexBackward if {result}.dtype.kind == 'c' else Backward)"
+        return "Backward"
+
+    def save(self) -> list[str]:
+        """Fill the node: its edges, what its formulas name, its number."""
+        op = self.op
+        if op.many_edges:
+            parts = [f"*{edge}" if name in op.lists else edge for name, edge in self.edges.items()]
+            lines = [f"n.all_edges = ({', '.join(parts)},); n.f0 = n.f1 = None"]
+        else:
+            both = [*self.edges.values(), "None"][:2]
+            lines = [f"n.f0 = {both[0]}; n.f1 = {both[1]}"]
+        needs = op.saves()
+        for what in sorted(set().union(*needs.values())):
+            value = self.value_of(what)
+            # Kept only if some gradient that is wanted needs it.
+            wanted = [self.edges[name] for name, uses in needs.items() if what in uses]
+            if not op.lists and len(self.edges) > 1 and len(wanted) < len(self.edges) and "." not in what:
+                value += f" if {' or '.join(f'{edge} is not None' for edge in wanted)} else None"
+            lines.append(f"n.{slot(what)} = {value}")
+        lines.append(f"n.fit = {'fit' if op.kind == POINTWISE or self.half else 'None'}; n.seq = tick()")
+        return lines
+
+    def value_of(self, what: str) -> str:
+        """The expression of something saved."""
+        name, _, attribute = what.partition(".")
+        if name == "result":
+            base = "r"
+        elif name in self.op.lists and attribute:
+            return f"[a.{attribute} for a in {self.arrays[name]}]"
+        else:
+            base = self.saved.get(name, name)
+        return f"{base}.{attribute}" if attribute else base
+
+    def trace(self, output: str) -> str:
+        """The line that notes the call for whoever watches."""
+        op = self.op
+        named = [(name, name) for name in (*op.positional, *op.keywords)] + ([(op.rest, op.rest)] if op.rest else [])
+        pairs = ", ".join(f"({label!r}, {value})" for label, value in named)
+        return f"n.trace = note(n, {output}, ({pairs},))"
+
+
+def _inlined(body: Callable[..., Any], arrays: dict[str, str]) -> str | None:
+    """The body's expression if it is nothing but ``return expression``, with the arrays' names put in."""
+    expression = expression_of(body)
+    return None if expression is None else ast.unparse(_Rename(arrays).visit(expression))
+
+
+def expression_of(body: Callable[..., Any]) -> ast.expr | None:
+    """The expression that the body is, if it is nothing but ``return expression``."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(body))).body[0]
+    except (OSError, SyntaxError):
+        return None  # no source at hand: the body is called instead
+    assert isinstance(tree, ast.FunctionDef)
+    statements = [s for s in tree.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+    if len(statements) != 1 or not isinstance(statements[0], ast.Return):
+        return None
+    return statements[0].value
+
+
+_UFUNCS = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "true_divide"}
+
+
+def into_out(tree: ast.expr) -> str | None:
+    """An expression whose last step is a ufunc, with ``out_`` as that step's output; None for any other."""
+    if isinstance(tree, ast.IfExp):
+        body, orelse = into_out(tree.body), into_out(tree.orelse)
+        return None if body is None or orelse is None else f"({body} if {ast.unparse(tree.test)} else {orelse})"
+    if isinstance(tree, ast.BinOp) and type(tree.op) in _UFUNCS:
+        return f"np.{_UFUNCS[type(tree.op)]}({ast.unparse(tree.left)}, {ast.unparse(tree.right)}, out=out_)"
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
+        return f"np.negative({ast.unparse(tree.operand)}, out=out_)"
+    if isinstance(tree, ast.Call) and not tree.keywords:
+        name = ast.unparse(tree.func)
+        if name.startswith("np.") and isinstance(getattr(np, name[3:], None), np.ufunc):
+            return f"{name}({', '.join(map(ast.unparse, tree.args))}, out=out_)"
+    return None
+
+
+class _Rename(ast.NodeTransformer):
+    """Names exchanged for others."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+
+def compiled(source: str, filename: str, name: str) -> types.CodeType:
+    """The code of the one function that ``source`` defines, known to debuggers and tracebacks by ``filename``."""
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    made: dict[str, Any] = {}
+    exec(compile(source, filename, "exec"), {}, made)
+    code: types.CodeType = made[name].__code__
+    return code
+
+
+def slot(what: str) -> str:
+    """The node's slot for something saved: ``s_other``, ``s_input_shape``."""
+    return "s_" + what.replace(".", "_")

@@ -1,0 +1,549 @@
+"""The machinery of modules: the same script under both libraries gives the same, errors included."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd
+
+torch = pytest.importorskip("torch")
+
+
+def net(T: Any) -> Any:
+    """A module with a bit of everything."""
+
+    class Inner(T.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = T.nn.Parameter(T.ones(2))
+            self.register_buffer("seen", T.zeros(1))
+            self.register_buffer("scratch", T.zeros(1), persistent=False)
+            self.register_parameter("absent", None)
+
+        def forward(self, x: Any, scale: float = 1.0) -> Any:
+            return x * self.w * scale
+
+        def extra_repr(self) -> str:
+            return "inner, n=1"
+
+    class Net(T.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = Inner()
+            self.second = T.nn.Sequential(T.nn.Linear(2, 2), T.nn.BatchNorm1d(2), Inner())
+            self.again = self.first
+            self.own = T.nn.Parameter(T.zeros(1))
+            self.note = "not a parameter"
+
+        def forward(self, x: Any) -> Any:
+            return self.second(self.first(x)) + self.own
+
+    T.manual_seed(1)
+    return Net()
+
+
+def plain(value: Any) -> Any:
+    """Any result, as something that can be compared."""
+    if isinstance(value, (nbautograd.Tensor, torch.Tensor)):
+        return type(value).__name__, str(value.dtype), value.requires_grad, value.detach().tolist()
+    if isinstance(value, (nbautograd.nn.Module, torch.nn.Module)):
+        return repr(value)
+    if isinstance(value, dict):
+        return [(plain(k), plain(v)) for k, v in value.items()]
+    if isinstance(value, (list, tuple, set)):
+        return [plain(v) for v in value]
+    if isinstance(value, (str, int, float, type(None))):
+        return value
+    if isinstance(value, (nbautograd.dtype, torch.dtype)):
+        return repr(value)
+    return list(map(plain, value)) if hasattr(value, "__next__") else type(value).__name__
+
+
+def same(ours: Any, theirs: Any) -> bool:
+    """Whether plain values are equal, numbers to rounding."""
+    if isinstance(ours, (list, tuple)) and isinstance(theirs, (list, tuple)):
+        return len(ours) == len(theirs) and all(map(same, ours, theirs))
+    if isinstance(ours, float) and isinstance(theirs, float):
+        return abs(ours - theirs) <= 1e-5 * max(1.0, abs(theirs))
+    return bool(ours == theirs)
+
+
+SCRIPTS: dict[str, Callable[[Any, Any], Any]] = {
+    "repr": lambda T, m: m,
+    "parameters": lambda T, m: [*m.parameters(), *m.parameters(recurse=False)],
+    "names": lambda T, m: list(m.named_parameters("p", remove_duplicate=False)),
+    "names_own": lambda T, m: list(m.named_parameters(recurse=False)),
+    "buffers": lambda T, m: [*m.named_buffers(), *m.buffers(recurse=False)],
+    "modules": lambda T, m: [*m.named_modules(prefix="x"), *m.modules(), *m.named_modules(remove_duplicate=False)],
+    "children": lambda T, m: [*m.named_children(), *m.children()],
+    "submodule": lambda T, m: [m.get_submodule("second.0"), m.get_submodule(""), m.get_parameter("second.0.bias")],
+    "buffer": lambda T, m: m.get_buffer("second.1.running_mean"),
+    "set_submodule": lambda T, m: (m.set_submodule("second.0", T.nn.ReLU()), m),
+    "state": lambda T, m: m.state_dict(),
+    "state_prefix": lambda T, m: [m.state_dict(prefix="a.", keep_vars=True), m.state_dict()._metadata],
+    "state_into": lambda T, m: [(d := {"x": 1}), m.state_dict(destination=d), d],
+    "load": lambda T, m: (m.load_state_dict({k: v + 1 for k, v in m.state_dict().items()}), m.state_dict()),
+    "load_loose": lambda T, m: (*m.load_state_dict({"own": T.ones(1), "x": 1}, strict=False), m.own),
+    "load_assign": lambda T, m: (
+        m.load_state_dict({k: v.double() for k, v in m.state_dict().items()}, assign=True),
+        m.state_dict(keep_vars=True),
+    ),
+    "load_number": lambda T, m: (m.second[1].load_state_dict({**m.second[1].state_dict(), "num_batches_tracked":
+                                                               T.tensor([7])}), m.second[1].num_batches_tracked),
+    "load_old": lambda T, m: m.load_state_dict({k: v for k, v in m.state_dict().items() if "tracked" not in k}),
+    "train": lambda T, m: [x.training for x in (m.eval(), *m.modules(), m.train(), m.second[1], m.train(False))],
+    "apply": lambda T, m: [names := [], m.apply(lambda x: names.append(type(x).__name__)), names],
+    "requires_grad": lambda T, m: list(m.requires_grad_(False).parameters()),
+    "to": lambda T, m: [m.to(T.float64).state_dict(), m.half().own, m.float().own, m.to("cpu").own, m.to(T.ones(1)).own,
+                        m.double().to(device="cpu", dtype=T.float32).second[0].weight, m.bfloat16().own.dtype],
+    "type": lambda T, m: m.type(T.float64).second[2].seen,
+    "to_keeps_identity": lambda T, m: [(p := m.own), m.double().own is p, p],
+    "zero_grad": lambda T, m: [
+        m(T.ones(3, 2)).sum().backward(), m.own.grad, m.zero_grad(False), m.own.grad, m.zero_grad(), m.own.grad],
+    "set_attribute": lambda T, m: [setattr(m, "own", None), m, setattr(m, "own", T.nn.Parameter(T.ones(3))), m.own],
+    "replace_kind": lambda T, m: [setattr(m, "note", T.nn.ReLU()), m, setattr(m, "first", T.nn.Parameter(T.ones(1))),
+                                  list(m.state_dict())],
+    "set_module": lambda T, m: [setattr(m, "first", None), m, setattr(m, "first", T.nn.ReLU()), m],
+    "set_buffer": lambda T, m: [setattr(m.first, "seen", T.ones(2)), m.first.seen, m.first.state_dict(),
+                                setattr(m.first, "seen", None), m.first.state_dict()],
+    "new_buffer": lambda T, m: [setattr(m, "b", T.nn.Buffer(T.ones(2), persistent=False)), list(m.state_dict()),
+                                list(m.named_buffers()), isinstance(m.b, T.nn.Buffer)],
+    "delete": lambda T, m: [delattr(m, "own"), delattr(m, "second"), delattr(m.first, "seen"), delattr(m, "note"), m,
+                            hasattr(m, "own"), list(m.state_dict())],
+    "dir": lambda T, m: [[n in dir(m) for n in ("own", "first", "note", "forward")], "0" in dir(m.second)],
+    "deepcopy": lambda T, m: [c := copy.deepcopy(m), c.first is c.again, c.first is m.first, c.own is m.own,
+                              c.state_dict()],
+    "deepcopy_shares": lambda T, m: [p := T.nn.Parameter(T.ones(1)), (q := copy.deepcopy([p, p]))[0] is q[1], q[0]],
+    "add_module": lambda T, m: [m.add_module("x", T.nn.ReLU()), m.register_module("y", None), m, m.x],
+    "sequential": lambda T, m: [
+        s := T.nn.Sequential(OrderedDict(a=T.nn.ReLU(), b=T.nn.Tanh(), c=T.nn.Sigmoid())),
+        s[1:], s[-1], len(s), list(s), s.b, s + T.nn.Sequential(T.nn.ELU()), s * 2, s.pop(1), s,
+        T.nn.Sequential(T.nn.ReLU(), T.nn.Tanh()).insert(1, T.nn.ELU()), s.append(T.nn.GELU()), s.extend([T.nn.GELU()]),
+        s.__delitem__(0), s, s.__setitem__(0, T.nn.ReLU6()), s, s.__imul__(2)],
+    "module_list": lambda T, m: [
+        s := T.nn.ModuleList([T.nn.ReLU(), T.nn.Tanh()]), s[0], s[1:], len(s), list(s), s.append(T.nn.ELU()),
+        s.insert(0, T.nn.GELU()), s, s.pop(1), s, s.__delitem__(slice(0, 1)), s,
+        s.__add__([T.nn.ReLU()]), s.extend(list(s)),
+        s.__setitem__(-1, T.nn.ReLU6()), s, s.__iadd__([T.nn.ReLU()]), list(s.state_dict())],
+    "module_dict": lambda T, m: [
+        d := T.nn.ModuleDict({"a": T.nn.ReLU()}), d.update([["b", T.nn.Tanh()]]), d["b"], "a" in d, list(d), len(d),
+        list(d.items()), list(d.keys()), list(d.values()), d.pop("a"), d, d.__setitem__("z", T.nn.ELU()), d,
+        d.__delitem__("b"), d, d.clear(), d],
+    "parameter_list": lambda T, m: [
+        s := T.nn.ParameterList([T.ones(1), T.nn.Parameter(T.zeros(2))]), s[0], s[-1], s[:1], len(s), list(s),
+        s.append(T.ones(3)), s.extend([T.ones(1)]), s.__setitem__(0, T.zeros(1)), s, list(s.state_dict()), s[0]],
+    "parameter_dict": lambda T, m: [
+        d := T.nn.ParameterDict({"b": T.ones(1), "a": T.zeros(2)}), list(d), d["a"], "a" in d, len(d), list(d.items()),
+        d.get("z", 3), d.setdefault("z", T.ones(1)), d.pop("a"), d, d.copy(), d | {"q": T.ones(1)}, list(d.values()),
+        d.popitem(), d.fromkeys(["x", "y"], 1), d.update({"m": T.ones(1)}), list(d.state_dict()), list(reversed(d)),
+        d.clear(), d],
+    "isinstance": lambda T, m: [isinstance(m.own, T.nn.Parameter), isinstance(T.ones(1), T.nn.Parameter),
+                                isinstance(m.own, T.Tensor), isinstance(m.first.seen, T.nn.Buffer),
+                                isinstance(T.nn.Buffer(), T.nn.Buffer), isinstance(T.nn.Parameter(), T.nn.Buffer)],
+    "parameter_shares": lambda T, m: [t := T.zeros(2), p := T.nn.Parameter(t), t.fill_(3), p, p.is_leaf, (p * 1)],
+    "copies": lambda T, m: [isinstance(copy.deepcopy(T.nn.Buffer(T.ones(1))), T.nn.Buffer), copy.deepcopy(m.first.seen),
+                            isinstance(copy.deepcopy(m.own), T.nn.Parameter), isinstance(copy.copy(m), type(m))],
+    "buffer_default": lambda T, m: [T.nn.Buffer(), T.nn.Buffer(T.ones(1)).persistent, T.nn.Parameter().shape == (0,)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_script(name: str) -> None:
+    ours, theirs = (SCRIPTS[name](T, net(T)) for T in (nbautograd, torch))
+    assert same(plain(ours), plain(theirs)), (plain(ours), plain(theirs))
+
+
+def hooked(T: Any, register: Callable[[Any, list[Any]], Any], *, fails: bool = False) -> list[Any]:
+    m, log = net(T), []
+    handles = register(m, log)
+    x = T.tensor([[1.0, -2.0], [3.0, 0.5], [-1.0, 4.0]], requires_grad=True)
+    y = m(x)
+    log.append(("out", plain(y)))
+    (y * y * y).sum().backward()
+    log.append(("grad", plain(x.grad)))
+    for handle in handles if isinstance(handles, (list, tuple)) else [handles]:
+        handle.remove()
+    (m(x) * x).sum().backward()
+    log.append(("after", plain(x.grad)))
+    return log
+
+
+def told(log: list[Any], label: str, result: Any = None) -> Callable[..., Any]:
+    def hook(*args: Any) -> Any:
+        log.append((label, plain(args[1:])))
+        return result(*args) if callable(result) else result
+
+    return hook
+
+
+HOOKS: dict[str, Callable[[Any, list[Any]], Any]] = {
+    "pre": lambda m, log: m.first.register_forward_pre_hook(told(log, "a")),
+    "pre_replaces": lambda m, log: m.first.register_forward_pre_hook(lambda mod, args: args[0] * 2),
+    "pre_tuple": lambda m, log: m.first.register_forward_pre_hook(lambda mod, args: (args[0] * 2, 3.0)),
+    "pre_kwargs": lambda m, log: m.first.register_forward_pre_hook(
+        lambda mod, args, kwargs: (args, {"scale": 5.0}), with_kwargs=True
+    ),
+    "order": lambda m, log: [
+        m.first.register_forward_hook(told(log, "one")),
+        m.first.register_forward_hook(told(log, "two"), prepend=True),
+        m.first.register_forward_pre_hook(told(log, "three")),
+        m.first.register_forward_pre_hook(told(log, "four"), prepend=True),
+        m.second[0].register_full_backward_hook(told(log, "five")),
+        m.second[0].register_full_backward_hook(told(log, "six"), prepend=True),
+    ],
+    "forward_replaces": lambda m, log: m.second.register_forward_hook(told(log, "x", lambda mod, args, out: out * 3)),
+    "forward_kwargs": lambda m, log: m.register_forward_hook(told(log, "x"), with_kwargs=True),
+    "backward": lambda m, log: [x.register_full_backward_hook(told(log, str(i))) for i, x in enumerate(m.modules())],
+    "backward_replaces": lambda m, log: m.second.register_full_backward_hook(lambda mod, i, o: (i[0] * 7,)),
+    "backward_pre": lambda m, log: m.second[2].register_full_backward_pre_hook(
+        told(log, "x", lambda mod, o: (o[0] * 2,))
+    ),
+    "both_backward": lambda m, log: [
+        m.second[2].register_full_backward_pre_hook(told(log, "p", lambda mod, o: (o[0] * 2,))),
+        m.second[2].register_full_backward_hook(told(log, "q")),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_hooks(name: str) -> None:
+    ours, theirs = hooked(nbautograd, HOOKS[name]), hooked(torch, HOOKS[name])
+    assert same(ours, theirs), (ours, theirs)
+
+
+def test_backward_hook_without_gradients_of_inputs() -> None:
+    logs: list[list[Any]] = []
+    for T in (nbautograd, torch):
+        log: list[Any] = []
+        m = net(T).first
+        m.register_full_backward_hook(told(log, "x"))
+        with pytest.warns(UserWarning, match="Full backward hook is firing"):
+            m(T.ones(2)).sum().backward()
+        logs.append(log)
+    assert logs[0] == logs[1]
+
+
+def test_hooks_of_all_modules() -> None:
+    logs: list[list[Any]] = []
+    for T in (nbautograd, torch):
+        log: list[Any] = []
+        place = T.nn.modules.module if T is torch else T.nn.modules._calls
+        handles = [
+            place.register_module_forward_pre_hook(lambda m, a, log=log: log.append(("pre", type(m).__name__))),
+            place.register_module_forward_hook(lambda m, a, o, log=log: log.append(("post", type(m).__name__))),
+            place.register_module_full_backward_hook(lambda m, i, o, log=log: log.append(("back", type(m).__name__))),
+        ]
+        net(T)(T.ones(3, 2, requires_grad=True)).sum().backward()
+        for handle in handles:
+            handle.remove()
+        net(T)(T.ones(3, 2))
+        logs.append(log)
+    assert logs[0] == logs[1] and len(logs[0]) == 18
+
+
+@pytest.mark.parametrize("T", [nbautograd, torch])
+def test_a_hook_that_is_always_called(T: Any) -> None:
+    m, log = net(T), []
+    m.first.register_forward_hook(lambda mod, args, out: log.append(out), always_call=True)
+    m.first.register_forward_hook(lambda mod, args, out: log.append("never"))
+    with pytest.raises(RuntimeError):
+        m.first(T.ones(5))
+    assert log == [None]
+
+
+def test_state_hooks() -> None:
+    logs = []
+    for T in (nbautograd, torch):
+        m, log, one = net(T), [], T.ones(1)
+        m.register_state_dict_pre_hook(lambda mod, prefix, keep, log=log: log.append((prefix, keep)))
+        m.first.register_state_dict_post_hook(lambda mod, state, prefix, about, one=one: state.update(extra=one))
+        state = m.state_dict()
+        log.append(list(state))
+        m.register_load_state_dict_pre_hook(lambda mod, state, *rest, log=log: log.append(state.pop("extra").tolist()))
+        m.register_load_state_dict_post_hook(lambda mod, keys, log=log: (log.append(plain(keys)), keys[0].clear())[2:])
+        del state["own"]
+        with pytest.raises(AssertionError, match=r"must return None|not expected to return"):
+            m.load_state_dict(state)
+        logs.append(log)
+    assert logs[0] == logs[1]
+
+
+def test_extra_state() -> None:
+    found = []
+    for T in (nbautograd, torch):
+
+        class Counter(T.nn.Module):
+            count = 3
+
+            def get_extra_state(self) -> Any:
+                return {"count": self.count}
+
+            def set_extra_state(self, state: Any) -> None:
+                self.count = state["count"]
+
+        a, b = Counter(), Counter()
+        b.count = 5
+        state = b.state_dict()
+        a.load_state_dict(state)
+        found.append((list(state), a.count, str(a.load_state_dict({}, strict=False))))
+        with pytest.raises(RuntimeError, match=r'Missing key.*"_extra_state"'):
+            a.load_state_dict({})
+        with pytest.raises(RuntimeError, match=r'Unexpected key.*"_extra_state"'):
+            T.nn.ReLU().load_state_dict(state)
+    assert found[0] == found[1]
+
+
+class Pickled(nbautograd.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nbautograd.nn.Linear(2, 2)
+        self.register_buffer("b", nbautograd.ones(1))
+
+
+def test_pickle() -> None:
+    m = Pickled()
+    found = pickle.loads(pickle.dumps(m))
+    assert repr(found) == repr(m) and plain(found.state_dict()) == plain(m.state_dict())
+    assert isinstance(found.inner.weight, nbautograd.nn.Parameter)
+    for layer in (nbautograd.nn.ReLU(True), nbautograd.nn.LSTM(2, 3), nbautograd.nn.MaxPool2d(2)):
+        assert repr(pickle.loads(pickle.dumps(layer))) == repr(layer)
+
+
+# -- misuse ------------------------------------------------------------------------------------------------------------
+
+
+def early(T: Any, what: Callable[[Any], Any]) -> Any:
+    class Early(T.nn.Module):
+        def __init__(self) -> None:
+            what(self)
+
+    return Early()
+
+
+MISUSE: dict[str, Callable[[Any, Any], Any]] = {
+    "parameter of a list": lambda T, m: T.nn.Parameter([1.0]),
+    "parameter of integers": lambda T, m: T.nn.Parameter(T.tensor([1])),
+    "unknown option": lambda T, m: T.nn.ReLU(foo=1),
+    "too many options": lambda T, m: T.nn.ReLU(True, 1),
+    "missing option": lambda T, m: T.nn.Linear(3),
+    "missing option of a table": lambda T, m: T.nn.PixelShuffle(),
+    "missing input": lambda T, m: T.nn.MSELoss()(T.ones(1)),
+    "too many inputs": lambda T, m: T.nn.ReLU()(T.ones(1), T.ones(1)),
+    "module with arguments": lambda T, m: T.nn.Module(3),
+    "module with options": lambda T, m: T.nn.Module(a=3),
+    "no forward": lambda T, m: T.nn.Module()(1),
+    "early parameter": lambda T, m: early(T, lambda s: setattr(s, "p", T.nn.Parameter(T.ones(1)))),
+    "early module": lambda T, m: early(T, lambda s: setattr(s, "p", T.nn.ReLU())),
+    "early buffer": lambda T, m: early(T, lambda s: s.register_buffer("p", T.ones(1))),
+    "early register": lambda T, m: early(T, lambda s: s.register_parameter("p", T.nn.Parameter(T.ones(1)))),
+    "tensor as parameter": lambda T, m: setattr(m, "own", T.ones(1)),
+    "string as module": lambda T, m: setattr(m, "first", "x"),
+    "string as buffer": lambda T, m: setattr(m.first, "seen", "x"),
+    "register a tensor": lambda T, m: m.register_parameter("q", T.ones(2)),
+    "register computed": lambda T, m: m.register_parameter("q", T.nn.Parameter(T.ones(2)) * 2),
+    "register taken": lambda T, m: m.register_buffer("forward", T.ones(2)),
+    "register dotted": lambda T, m: m.register_buffer("a.b", None),
+    "register empty": lambda T, m: m.register_parameter("", None),
+    "register number": lambda T, m: m.register_parameter(3, None),
+    "register string as buffer": lambda T, m: m.register_buffer("z", "x"),
+    "add no module": lambda T, m: m.add_module("x", 3),
+    "add dotted": lambda T, m: m.add_module("x.y", T.nn.ReLU()),
+    "no attribute": lambda T, m: m.nothing,
+    "delete nothing": lambda T, m: delattr(m, "nothing"),
+    "no submodule": lambda T, m: m.get_submodule("a.b"),
+    "submodule is none": lambda T, m: m.get_submodule("own"),
+    "no parameter": lambda T, m: m.get_parameter("first.z"),
+    "parameter is none": lambda T, m: m.get_parameter("first.seen"),
+    "no buffer": lambda T, m: m.get_buffer("own"),
+    "set nothing": lambda T, m: m.set_submodule("", T.nn.ReLU()),
+    "set no module": lambda T, m: m.set_submodule("first", 3),
+    "integers": lambda T, m: m.to(T.int64),
+    "to nowhere": lambda T, m: m.to("nowhere"),
+    "to with an unknown option": lambda T, m: m.to(foo=1),
+    "type of integers": lambda T, m: m.type(T.int64),
+    "train a number": lambda T, m: m.train(3),
+    "load a list": lambda T, m: m.load_state_dict([1]),
+    "load nothing": lambda T, m: m.load_state_dict({}),
+    "load too much": lambda T, m: m.load_state_dict({**m.state_dict(), "a": T.ones(1), "first.w.x": T.ones(1)}),
+    "load another shape": lambda T, m: m.load_state_dict({**m.state_dict(), "own": T.ones(3)}, strict=False),
+    "load a number": lambda T, m: m.load_state_dict({**m.state_dict(), "own": 3}),
+    "state hook answers": lambda T, m: (m.register_state_dict_post_hook(lambda *a: {}), m.state_dict()),
+    "pre-hook answers wrongly": lambda T, m: (
+        m.register_forward_pre_hook(lambda m, a, k: 3, with_kwargs=True), m(T.ones(3, 2))),
+    "backward hook answers wrongly": lambda T, m: (
+        m.register_full_backward_hook(lambda m, i, o: (1, 2)), m(T.ones(3, 2, requires_grad=True)).sum().backward()),
+    "apply nothing": lambda T, m: m.apply(3),
+    "extra state": lambda T, m: T.nn.ReLU().get_extra_state(),
+    "sequential of numbers": lambda T, m: T.nn.Sequential(3),
+    "index": lambda T, m: T.nn.Sequential()[0],
+    "insert": lambda T, m: T.nn.Sequential().insert(3, T.nn.ReLU()),
+    "insert no module": lambda T, m: T.nn.Sequential().insert(0, 3),
+    "add": lambda T, m: T.nn.Sequential().__add__([T.nn.ReLU()]),
+    "times": lambda T, m: T.nn.Sequential() * 0,
+    "list of numbers": lambda T, m: T.nn.ModuleList([3]),
+    "extend by a number": lambda T, m: T.nn.ModuleList().extend(3),
+    "list called": lambda T, m: T.nn.ModuleList()(1),
+    "dict of a number": lambda T, m: T.nn.ModuleDict(3),
+    "dict of numbers": lambda T, m: T.nn.ModuleDict({"a": 3}),
+    "dict of singles": lambda T, m: T.nn.ModuleDict([["a"]]),
+    "key": lambda T, m: T.nn.ModuleDict()["a"],
+    "list of one tensor": lambda T, m: T.nn.ParameterList(T.ones(2)),
+    "parameter list called": lambda T, m: T.nn.ParameterList()(1),
+    "parameter index": lambda T, m: T.nn.ParameterList()[0],
+    "parameter dict of a number": lambda T, m: T.nn.ParameterDict(3),
+    "parameter dict with a number": lambda T, m: T.nn.ParameterDict({3: T.ones(1)}),
+    "parameter key": lambda T, m: T.nn.ParameterDict()["a"],
+    "share": lambda T, m: T.nn.Linear(2, 2).load_state_dict({"weight": T.ones(2, 2)}),
+    # layers
+    "dropout": lambda T, m: T.nn.Dropout(1.5),
+    "hardtanh": lambda T, m: T.nn.Hardtanh(1, 0),
+    "groups": lambda T, m: T.nn.Conv2d(3, 4, 1, groups=2),
+    "no groups": lambda T, m: T.nn.Conv2d(4, 4, 1, groups=0),
+    "padding mode": lambda T, m: T.nn.Conv2d(4, 4, 1, padding_mode="x"),
+    "padding": lambda T, m: T.nn.Conv2d(4, 4, 1, padding="x"),
+    "same with strides": lambda T, m: T.nn.Conv2d(4, 4, 1, 2, padding="same"),
+    "transposed mode": lambda T, m: T.nn.ConvTranspose2d(4, 4, 1, padding_mode="reflect"),
+    "output size": lambda T, m: T.nn.ConvTranspose1d(1, 1, 3)(T.ones(1, 1, 4), output_size=[9]),
+    "batch norm": lambda T, m: T.nn.BatchNorm2d(3)(T.ones(2, 3)),
+    "one value": lambda T, m: T.nn.BatchNorm1d(3)(T.ones(1, 3)),
+    "instance norm": lambda T, m: T.nn.InstanceNorm1d(3)(T.ones(3)),
+    "instance channels": lambda T, m: T.nn.InstanceNorm1d(3, affine=True)(T.ones(1, 2, 4)),
+    "group norm": lambda T, m: T.nn.GroupNorm(2, 3),
+    "softmax2d": lambda T, m: T.nn.Softmax2d()(T.ones(2, 2)),
+    "bilinear": lambda T, m: T.nn.Bilinear(0, 1, 1),
+    "linear shape": lambda T, m: T.nn.Linear(3, 1)(T.ones(2, 2)),
+    "embedding index": lambda T, m: T.nn.Embedding(3, 1)(T.tensor([3])),
+    "padding index": lambda T, m: T.nn.Embedding(3, 1, padding_idx=3),
+    "embedding weight": lambda T, m: T.nn.Embedding(3, 1, _weight=T.ones(2, 1)),
+    "pretrained": lambda T, m: T.nn.Embedding.from_pretrained(T.ones(3)),
+    "unflatten": lambda T, m: T.nn.Unflatten(0, 3),
+    "unflatten sizes": lambda T, m: T.nn.Unflatten(0, (3, "a")),
+    "margin": lambda T, m: T.nn.TripletMarginLoss(0),
+    "margin power": lambda T, m: T.nn.MultiMarginLoss(3),
+    "by position": lambda T, m: T.nn.GaussianNLLLoss(True),
+    "fractional": lambda T, m: T.nn.FractionalMaxPool2d(2),
+    "fractional ratio": lambda T, m: T.nn.FractionalMaxPool2d(2, output_ratio=2),
+    "circular": lambda T, m: T.nn.CircularPad1d(1)(T.ones(1)),
+    "heads": lambda T, m: T.nn.MultiheadAttention(5, 2),
+    "no heads": lambda T, m: T.nn.MultiheadAttention(4, 0),
+    "activation": lambda T, m: T.nn.TransformerEncoderLayer(4, 2, activation="x"),
+    "causal without mask": lambda T, m: T.nn.TransformerEncoderLayer(4, 2)(T.ones(2, 1, 4), is_causal=True),
+    "transformer sizes": lambda T, m: T.nn.Transformer(4, 2, 1, 1, batch_first=True)(T.ones(2, 1, 3), T.ones(2, 1, 4)),
+    "transformer batch": lambda T, m: T.nn.Transformer(4, 2, 1, 1, batch_first=True)(T.ones(1, 2, 4), T.ones(2, 2, 4)),
+    "nonlinearity": lambda T, m: T.nn.RNN(2, 3, nonlinearity="x"),
+    "projection": lambda T, m: T.nn.GRU(2, 3, proj_size=1),
+    "large projection": lambda T, m: T.nn.LSTM(2, 3, proj_size=3),
+    "rnn dropout": lambda T, m: T.nn.LSTM(2, 3, dropout=2),
+    "rnn size": lambda T, m: T.nn.LSTM(2, 0),
+    "rnn size type": lambda T, m: T.nn.LSTM(2, 3.0),
+    "rnn layers": lambda T, m: T.nn.LSTM(2, 3, 0),
+    "rnn input": lambda T, m: T.nn.LSTM(2, 3)(T.ones(4, 1, 3)),
+    "rnn dims": lambda T, m: T.nn.RNN(2, 3)(T.ones(2)),
+    "rnn hidden": lambda T, m: T.nn.GRU(2, 3)(T.ones(4, 1, 2), T.ones(1, 2, 3)),
+    "rnn hidden dims": lambda T, m: T.nn.GRU(2, 3)(T.ones(4, 1, 2), T.ones(1, 3)),
+    "rnn dtype": lambda T, m: T.nn.GRU(2, 3)(T.ones(4, 1, 2, dtype=T.float64)),
+    "cell input": lambda T, m: T.nn.LSTMCell(2, 3)(T.ones(1, 3)),
+    "cell hidden": lambda T, m: T.nn.GRUCell(2, 3)(T.ones(1, 2), T.ones(1, 4)),
+    "cell dims": lambda T, m: T.nn.RNNCell(2, 3)(T.ones(1, 1, 2)),
+}  # fmt: skip
+ABSENT_WORDS = {
+    *(
+        "and",
+        "are",
+        "but",
+        "can",
+        "cannot",
+        "for",
+        "from",
+        "got",
+        "has",
+        "have",
+        "not",
+        "should",
+        "that",
+        "the",
+        "this",
+    ),
+    *("was", "with", "you", "must", "given", "argument", "required", "torch", "module", "expected", "supported"),
+}
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z_]{3,}", str(text).lower())) - ABSENT_WORDS
+
+
+@pytest.mark.parametrize("name", MISUSE)
+def test_misuse(name: str) -> None:
+    errors = []
+    modules = []
+    for T in (nbautograd, torch):
+        m = net(T)
+        before = plain(m.state_dict())
+        with pytest.raises(Exception) as caught:
+            MISUSE[name](T, m)
+        errors.append(caught.value)
+        modules.append((before, m))
+    ours, theirs = errors
+    assert isinstance(ours, type(theirs)), (type(ours), type(theirs))
+    assert str(ours) and (words(str(ours)) & words(str(theirs)) or not words(str(theirs)))
+    if "answers" not in name:
+        before, m = modules[0]
+        assert before == plain(m.state_dict())  # nothing is changed by a failed call
+
+
+def test_a_failed_load_changes_nothing() -> None:
+    m = net(nbautograd)
+    before, parameters = plain(m.state_dict()), list(m.parameters())
+    state = {k: v + 1 for k, v in m.state_dict().items()}
+    state["second.2.w"] = nbautograd.ones(7)
+    for assign in (False, True):
+        with pytest.raises(RuntimeError, match=r"size mismatch for second\.2\.w"):
+            m.load_state_dict(state, assign=assign)
+        assert plain(m.state_dict()) == before
+        assert all(a is b for a, b in zip(m.parameters(), parameters, strict=True))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: m.register_backward_hook(print),
+        lambda m: m.share_memory(),
+        lambda m: nbautograd.nn.UninitializedParameter(),
+        lambda m: nbautograd.nn.UninitializedBuffer(),
+    ],
+)
+def test_what_is_not_supported_says_so(call: Callable[[Any], Any]) -> None:
+    with pytest.raises(NotImplementedError, match="not supported"):
+        call(net(nbautograd))
+
+
+def test_a_method_for_each_of_pytorch() -> None:
+    """Except what belongs to compilers, other hardware and PyTorch's inner workings."""
+    left_out = {"compile", "ipu", "mtia", "xpu", "T_destination"}
+    public = {n for n in dir(torch.nn.Module) if not n.startswith("_")}
+    assert {n for n in public if not hasattr(nbautograd.nn.Module, n)} == left_out
+
+
+def test_state_travels_both_ways() -> None:
+    ours, theirs = net(nbautograd), net(torch)
+    theirs.load_state_dict({k: torch.from_numpy(np.array(v)) * 3 for k, v in ours.state_dict().items()})
+    ours.load_state_dict({k: nbautograd.from_numpy(v.numpy().copy()) for k, v in theirs.state_dict().items()})
+    assert plain(ours.state_dict()) == plain(theirs.state_dict())
+
+
+def test_state_travels_both_ways_by_safetensors(tmp_path: Any) -> None:
+    files = pytest.importorskip("safetensors.torch")
+    ours, theirs = nbautograd.nn.LSTM(2, 3), torch.nn.LSTM(2, 3)
+    nbautograd.save(ours.state_dict(), tmp_path / "a.safetensors")
+    theirs.load_state_dict(files.load_file(tmp_path / "a.safetensors"))
+    assert plain(ours.state_dict()) == plain(theirs.state_dict())
+    files.save_file(torch.nn.LSTM(2, 3).state_dict(), tmp_path / "b.safetensors")
+    assert str(ours.load_state_dict(nbautograd.load(tmp_path / "b.safetensors"))) == "<All keys matched successfully>"

@@ -1,0 +1,1 @@
+"""The same training under both libraries."""
