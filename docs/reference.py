@@ -7,6 +7,7 @@ python docs/reference.py --check   # fail if it is out of date, or if something 
 from __future__ import annotations
 
 import argparse
+import importlib
 import inspect
 import sys
 import tomllib
@@ -38,13 +39,18 @@ G = {"g": [["i", "g"]]}
 
 def find(path: str) -> Any:
     """What ``nbautograd.<path>`` is, or None."""
-    found: Any = nbautograd
-    for part in path.split("."):
-        try:
-            found = inspect.getattr_static(found, part) if isinstance(found, type) else getattr(found, part)
-        except AttributeError:
-            return None
-    return found
+    if path in nbautograd.__dict__:
+        return nbautograd.__dict__[path] if nbautograd.__dict__[path] is not None else Ellipsis  # newaxis is None
+    parent, _, name = path.rpartition(".")
+    try:
+        found: Any = importlib.import_module(f"nbautograd.{parent}" if parent else "nbautograd")
+        return getattr(found, name)
+    except (ImportError, AttributeError):
+        found = find(parent) if parent else None
+    try:
+        return inspect.getattr_static(found, name) if isinstance(found, type) else getattr(found, name, None)
+    except AttributeError:
+        return None
 
 
 def page() -> str:

@@ -188,7 +188,8 @@ class Declaration:
                 made = compiled(source, f"<nbautograd {self.name} into>", self.name)
                 self._into = types.FunctionType(made, {**self.body.__globals__, "np": np}, self.name)
                 self._into.__defaults__, self._into.__kwdefaults__ = self.body.__defaults__, self.body.__kwdefaults__
-        return self._into
+        made_into: Callable[..., Any] | None = self._into
+        return made_into
 
     def _set_defaults(self, function: Any) -> None:
         defaults = self.body.__defaults__ or ()

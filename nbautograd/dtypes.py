@@ -69,7 +69,8 @@ class _Bfloat16(dtype):
             raise ImportError(
                 "bfloat16 needs the package ml_dtypes. Install it with: pip install 'nbautograd[bfloat16]'"
             ) from error
-        return np.dtype(ml_dtypes.bfloat16)
+        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return found
 
 
 bool_ = dtype("bool", "bool", 0)
@@ -245,7 +246,7 @@ class finfo:  # noqa: N801 - PyTorch's name
         if kind is bfloat16:
             import ml_dtypes
 
-            limits: Any = ml_dtypes.finfo(kind.numpy)
+            limits: Any = ml_dtypes.finfo(kind.numpy)  # type: ignore[no-untyped-call, unused-ignore]
         else:
             limits = np.finfo(kind.numpy)
         self.bits = 8 * kind.itemsize

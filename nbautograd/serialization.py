@@ -92,7 +92,9 @@ def load(
     weights_only: bool | None = None,
     mmap: bool | None = None,
 ) -> Any:
-    """Read what :func:`save` wrote. Nothing in the file is ever executed, whatever it says.
+    """Read what :func:`save` wrote, or PyTorch's ``torch.save`` (tensors in plain containers, such as a state_dict).
+
+    Nothing in the file is ever executed, whatever it says.
 
     :param f: a path, or an object with a method ``read``.
     :param map_location: where tensors are to live: a device; a dict from saved to new devices; or a function of the
@@ -337,12 +339,9 @@ class _Reader:
     def object(self) -> Any:
         names = self.archive.namelist()
         if STRUCTURE not in names:
-            if any(name.endswith("data.pkl") for name in names):
-                raise FileFormatError(
-                    "load(): this is a file of PyTorch's torch.save: a zip archive with a pickle in it. A pickle can "
-                    "execute any code, so it is never read here. Load it with PyTorch and write it again as "
-                    "safetensors (safetensors.torch.save_file), which nbautograd.load reads."
-                )
+            pickles = [name for name in names if name.rpartition("/")[2] == "data.pkl" and name.count("/") < 2]
+            if pickles:
+                return self._of_pytorch(pickles[0], names)
             arrays = bool(names) and all(name.endswith(".npy") for name in names)
             what = "NumPy's savez: use numpy.load" if arrays else "something else"
             raise FileFormatError(f"load(): this is a zip archive, but not of nbautograd.save; it was made by {what}")
@@ -359,11 +358,30 @@ class _Reader:
         except (KeyError, ValueError, TypeError, IndexError, AttributeError, UnicodeError) as error:
             raise FileFormatError(f"load(): the file is damaged: {type(error).__name__}: {error}") from error
 
+    def _of_pytorch(self, pickle: str, names: list[str]) -> Any:
+        """What PyTorch's ``torch.save`` wrote, of which the pickle is read by a machine of our own."""
+        from nbautograd import torch_files
+
+        folder = pickle.removesuffix("data.pkl")
+        order = bytes(self._read(folder + "byteorder")) if folder + "byteorder" in names else b"little"
+        if order not in (b"little", b"big"):
+            raise FileFormatError(f"load(): the file is damaged: its byte order is {order!r:.20}")
+
+        def memory(key: str) -> bytearray:
+            if f"{folder}data/{key}" not in names:
+                raise FileFormatError(f"load(): the file is damaged: memory {key!r:.40} is missing")
+            return self._read(f"{folder}data/{key}")
+
+        def moved(t: Tensor, location: str) -> Tensor:
+            return _moved(t, location, self.map_location)
+
+        return torch_files.read(bytes(self._read(pickle)), memory, moved, order == b"big")
+
     def _read(self, name: str) -> bytearray:
         """A member's bytes; its checksum is verified on the way."""
         info = self.archive.getinfo(name)
         if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size or info.flag_bits & 1:
-            raise FileFormatError(f"load(): {name} is compressed or encrypted, which save() never does")
+            raise FileFormatError(f"load(): {name} is compressed or encrypted, which no save() does")
         with self.archive.open(info) as member:
             data = bytearray(member.read())
         if len(data) != info.file_size:
@@ -418,9 +436,9 @@ class _Reader:
                     raise ValueError(f"tensor {number} of dtype {made.dtype!r} cannot require grad")
                 made._fn = LEAF
             if entry["type"] == "Parameter":
-                from nbautograd import nn
+                from nbautograd.nn.parameter import Parameter
 
-                made.__class__ = vars(nn)["Parameter"]
+                made.__class__ = Parameter
             self._made[number] = made
         return self._made[number]
 

@@ -72,4 +72,4 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return self.to(dtype)
 
 
-Tensor.type = _type
+Tensor.type = _type  # type: ignore[attr-defined]

@@ -27,7 +27,15 @@ NAMESPACES = "nn optim linalg fft special signal tensor_types cuda random serial
 LAYERS = [
     *(
         {f"nbautograd.{name}" for name in layer.split()}
-        for layer in (LOWEST, "node", "tensor", "tracing detour inplace generator registry", "writer promotion", "vjp", "declare")
+        for layer in (
+            LOWEST,
+            "node",
+            "tensor",
+            "tracing detour inplace generator registry",
+            "writer promotion",
+            "vjp",
+            "declare",
+        )
     ),
     {"nbautograd.ops.kernels"},
     {"nbautograd.ops"},

@@ -193,7 +193,8 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
 )
 def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
     """Each element brought into [low, high]."""
-    return np.minimum(np.maximum(input, low), high)
+    # One pass over large arrays; over small ones two are faster, which skip the Python in np.clip.
+    return np.clip(input, low, high) if input.size > 4096 else np.minimum(np.maximum(input, low), high)
 
 
 @op(

@@ -32,8 +32,8 @@ Dims = int | tuple[int, ...] | list[int] | None
 )
 def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The square root of the sum of squares over ``dim``; its derivative at 0 is 0."""
-    a = widened(np.abs(input))
-    return np.sqrt(total(a * a, axes(dim, input.ndim), keepdim)).astype(np.abs(input).dtype)
+    a = widened(np.abs(input) if input.dtype.kind == "c" else input)
+    return np.sqrt(total(a * a, axes(dim, input.ndim), keepdim)).astype(input.real.dtype)
 
 
 @op(
@@ -55,7 +55,7 @@ def absolute_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 )
 def zero_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """How many elements are not 0 over ``dim``."""
-    return total(input != 0, axes(dim, input.ndim), keepdim).astype(np.abs(input).dtype)
+    return total(input != 0, axes(dim, input.ndim), keepdim).astype(input.real.dtype)
 
 
 @op(
@@ -67,8 +67,9 @@ def zero_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 )
 def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared: bool = True) -> Tensor:
     """The largest or smallest absolute value over ``dim``; equal ones share the gradient, or each get it all."""
-    check("norm", np.abs(input), dim)
-    return (np.abs(input).max if largest else np.abs(input).min)(axes(dim, input.ndim), None, keepdim)
+    a = np.abs(input)
+    check("norm", a, dim)
+    return (a.max if largest else a.min)(axes(dim, input.ndim), None, keepdim)
 
 
 @op(
@@ -81,7 +82,7 @@ def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared:
 def power_norm(input: Tensor, p: float, dim: Dims, keepdim: bool) -> Tensor:
     """The p-th root of the sum of the p-th powers of the absolute values over ``dim``."""
     a = widened(np.abs(input))
-    return (total(a**p, axes(dim, input.ndim), keepdim) ** (1 / p)).astype(np.abs(input).dtype)
+    return (total(a**p, axes(dim, input.ndim), keepdim) ** (1 / p)).astype(input.real.dtype)
 
 
 @op(method=False, node="PowBackward0", symbol="xⁿ", input="g * exponent * power_or_zero(input, exponent - 1)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -325,6 +326,19 @@ ABSENT = {
     *("Container", "DataParallel", "NLLLoss2d"),  # deprecated, or of several devices
     *("AdaptiveLogSoftmaxWithLoss", "CrossMapLRN2d", "LinearCrossEntropyLoss", "SyncBatchNorm"),
 }
+
+
+@pytest.mark.parametrize("name", sorted(n for n in dir(nbautograd.nn) if n[0].isupper() and "Uninit" not in n))
+def test_arguments_are_pytorchs(name: str) -> None:
+    """Names, order, kinds and defaults."""
+
+    def described(cls: Any) -> list[Any]:
+        parameters = inspect.signature(cls).parameters.values()
+        return [(p.name, p.kind, p.default if not callable(p.default) else "") for p in parameters]
+
+    theirs = described(getattr(torch.nn, name))
+    if [p[0] for p in theirs] != ["args", "kwargs"]:  # PyTorch's layers that refuse all arguments
+        assert described(getattr(nbautograd.nn, name)) == theirs
 
 
 def test_every_layer_is_here_and_tested() -> None:

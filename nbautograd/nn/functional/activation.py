@@ -247,7 +247,7 @@ Tensor.prelu = prelu
     out=False,
     input="g * noise",
 )
-def _rrelu(input: Tensor, noise: Any) -> Tensor:
+def _rrelu(input: Tensor, noise: Tensor) -> Tensor:
     """The input times slopes that were drawn before; 1 where it is positive."""
     return input * noise
 
@@ -291,7 +291,7 @@ def rrelu(
     drawn = generator.default_generator.rand((int(negative.sum()),), np.dtype(np.float64))
     low, high = float(array.dtype.type(lower)), float(array.dtype.type(upper))
     noise[negative] = drawn * (high - low) + low
-    return in_place_or_not("rrelu", _rrelu, inplace, input, backend.module(input.device).asarray(noise))
+    return in_place_or_not("rrelu", _rrelu, inplace, input, wrap(backend.module(input.device).asarray(noise)))
 
 
 def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, dataclass_transform
+from typing import Any, dataclass_transform
 
 from nbautograd.nn.modules.module import Module
 from nbautograd.tensor import Tensor
@@ -80,24 +80,23 @@ class Layer(Module):
                 for i, name in enumerate(names)
             ]
         )
-        cls.__signature__ = cls._signature
+        cls.__init__ = _initialiser(cls._signature)
 
-    if not TYPE_CHECKING:
-
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__()
-            try:
-                bound = self._signature.bind(*args, **kwargs)
-            except TypeError as error:
-                raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
-            bound.apply_defaults()
-            for name, value in self._checked(bound.arguments).items():
-                if name in self._convert:
-                    value = self._convert[name](value)
-                if name in self._buffer_names:
-                    self.register_buffer(name, value)
-                else:
-                    setattr(self, name, value)
+    def _take(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Make the options attributes."""
+        Module.__init__(self)
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}.__init__() {error}") from None
+        bound.apply_defaults()
+        for name, value in self._checked(bound.arguments).items():
+            if name in self._convert:
+                value = self._convert[name](value)
+            if name in self._buffer_names:
+                self.register_buffer(name, value)
+            else:
+                setattr(self, name, value)
 
     def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options, once they are known to be right."""
@@ -125,6 +124,17 @@ class Layer(Module):
         if "inplace" in self._options and self.inplace and "inplace" not in self._show:
             return f"{text}, inplace=True" if text else "inplace=True"
         return text
+
+
+def _initialiser(signature: inspect.Signature) -> Any:
+    """The ``__init__`` of a layer."""
+
+    def __init__(self: Layer, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        self._take(args, kwargs)
+
+    me = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    __init__.__signature__ = inspect.Signature([me, *signature.parameters.values()])
+    return __init__
 
 
 def tuples(n: int) -> Callable[[Any], Any]:

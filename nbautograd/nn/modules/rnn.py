@@ -314,10 +314,10 @@ class RNN(RNNBase):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         given = list(args)
         nonlinearity = given.pop(3) if len(given) > 3 else kwargs.pop("nonlinearity", "tanh")
-        self_mode = {"tanh": "RNN_TANH", "relu": "RNN_RELU"}.get(nonlinearity)
-        if self_mode is None:
+        mode = {"tanh": "RNN_TANH", "relu": "RNN_RELU"}.get(nonlinearity)
+        if mode is None:
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        super().__init__(self_mode, *given, **_no_projection(kwargs))
+        super().__init__(mode, *given, **_no_projection(kwargs))
         self.nonlinearity = nonlinearity
 
 

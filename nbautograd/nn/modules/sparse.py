@@ -116,7 +116,7 @@ class Embedding(_Table):
                 text += f", {name}={value}"
         for name in ("scale_grad_by_freq", "sparse"):
             if getattr(self, name) is not False:
-                text += f", {name}={getattr(self, name)}" if name != "sparse" else ", sparse=True"
+                text += f", {name}={getattr(self, name)}"
         return text
 
 
