@@ -8,14 +8,15 @@ where a new array is made, how one is brought back to the host, and how to keep 
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
 
-from nbautograd.device import device
-from nbautograd.errors import CudaUnavailableError, DeviceError
+from nbautograd.device import TYPES, ask_current, device
+from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryError
 
 __all__ = ["Backend", "quiet", "register", "set_quiet", "unset_quiet"]
 
@@ -79,38 +80,141 @@ class _NumpyBackend:
         return importlib.import_module(f"scipy.{name}")
 
 
+INSTALL = "pip install 'nbautograd[cuda12]' (or 'nbautograd[cuda13]' for a driver of CUDA 13)"
+FORKED = (
+    "Cannot re-initialize CUDA in forked subprocess. CUDA's state does not survive fork(): start processes by "
+    "multiprocessing's 'spawn' method, or use CUDA in the parent only"
+)
+
+
 class _CupyBackend:
-    """CuPy is imported when CUDA is first asked for, never before."""
+    """CuPy is imported when CUDA is first asked for, never before.
+
+    CuPy computes on its current device. Making an array on a device makes that the current one, so a program that uses
+    one GPU, whichever it is, needs no more; one that uses several sets the device itself.
+    """
 
     type = "cuda"
 
     def __init__(self) -> None:
         self._cupy: Any = None
+        self._count = 0
+        self._forked = False
+        self._numbers: dict[Any, Any] = {}
+        self._places: dict[int, device] = {}
+        self.peak: dict[int, int] = {}
+        """The most bytes that were in use at once, by device."""
 
     def load(self) -> Any:
+        """CuPy, imported.
+
+        :raises CudaUnavailableError: it cannot be imported.
+        """
         if self._cupy is None:
             try:
                 import cupy  # type: ignore[import-not-found, unused-ignore]
+
+                array_class = cupy.ndarray
             except Exception as error:  # a broken install raises OSError, RuntimeError, AttributeError and others
                 raise CudaUnavailableError(
-                    "CUDA needs CuPy, which cannot be imported here "
-                    f"({type(error).__name__}: {error}). Install it with: pip install 'nbautograd[cuda12]' "
-                    "(or 'nbautograd[cuda13]' for CUDA 13)."
+                    f"CUDA needs CuPy, which cannot be imported here ({error.__class__.__name__}: {error}). "
+                    f"Install it with: {INSTALL}"
                 ) from error
+            _BY_CLASS[array_class] = self
             self._cupy = cupy
-            _BY_CLASS[cupy.ndarray] = self
         return self._cupy
 
+    def start(self) -> Any:
+        """CuPy, with at least one device to compute on.
+
+        :raises CudaUnavailableError: something is missing; the message says what.
+        """
+        if self._forked:
+            raise CudaUnavailableError(FORKED)
+        if not self._count:
+            cupy = self.load()
+            try:
+                count = cupy.cuda.runtime.getDeviceCount()
+            except Exception as error:  # CUDARuntimeError: no driver, an old driver, no device
+                raise CudaUnavailableError(
+                    f"CuPy is installed, but CUDA cannot be used here: {error}. It takes an NVIDIA GPU and a driver "
+                    f"that is not older than CuPy's CUDA. For another CUDA: {INSTALL}"
+                ) from error
+            if not count:
+                raise CudaUnavailableError(
+                    "CuPy is installed, but CUDA cannot be used here: no device is visible (see CUDA_VISIBLE_DEVICES)"
+                )
+            try:
+                cupy.cuda.nvrtc.getVersion()
+                cupy.cuda.cublas  # noqa: B018 - found when it is first named
+            except Exception as error:  # CuPy's wheels find CUDA's libraries when these are first used
+                raise CudaUnavailableError(
+                    "CuPy is installed and there is a GPU, but a library of the CUDA toolkit is missing "
+                    f"({error.__class__.__name__}: {error}). Install them with: {INSTALL}"
+                ) from error
+            self._watch_memory(cupy)
+            os.register_at_fork(after_in_child=self._after_fork)
+            self._count = count
+        return self._cupy
+
+    def _after_fork(self) -> None:
+        self._forked = True
+
+    def _watch_memory(self, cupy: Any) -> None:
+        """Count peaks, and raise PyTorch's class of error (which is CuPy's too) where memory runs out."""
+        inner, pool, runtime = cupy.cuda.get_allocator(), cupy.get_default_memory_pool(), cupy.cuda.runtime
+        theirs, peak = cupy.cuda.memory.OutOfMemoryError, self.peak
+
+        class Exhausted(OutOfMemoryError, theirs):  # type: ignore[misc, valid-type]  # noqa: N818
+            def __init__(self, message: str) -> None:
+                MemoryError.__init__(self, message)
+
+            __str__ = MemoryError.__str__
+
+        Exhausted.__name__ = Exhausted.__qualname__ = "OutOfMemoryError"
+
+        def allocate(size: int) -> Any:
+            try:
+                memory = inner(size)
+            except theirs as error:
+                raise Exhausted(f"CUDA out of memory. Tried to allocate {size:,} bytes: {error}") from None
+            index, used = runtime.getDevice(), pool.used_bytes()
+            if used > peak.get(index, 0):
+                peak[index] = used
+            return memory
+
+        cupy.cuda.set_allocator(allocate)
+
+    def started(self) -> bool:
+        """Whether CUDA has been used in this process."""
+        return self._count > 0 and not self._forked
+
+    def count(self) -> int:
+        """How many devices there are."""
+        self.start()
+        return self._count
+
+    def current(self) -> int:
+        """The index of the current device; 0 as long as nothing has been done on any."""
+        return int(self._cupy.cuda.runtime.getDevice()) if self.started() else 0
+
+    def check(self, index: int) -> None:
+        """Make sure that there is such a device.
+
+        :raises CudaUnavailableError: there is not.
+        """
+        if not 0 <= index < self.count():
+            raise CudaUnavailableError(
+                f"CUDA error: invalid device ordinal: there is no cuda:{index}, but {self._count} CUDA "
+                f"device{'s' * (self._count != 1)}, numbered from 0"
+            )
+
     def module(self, place: device) -> Any:
-        cupy = self.load()
-        try:
-            count = cupy.cuda.runtime.getDeviceCount()
-        except Exception as error:  # CUDARuntimeError: no driver, an old driver, no device
-            raise CudaUnavailableError(f"CuPy is installed, but CUDA cannot be used here: {error}") from error
-        index = place.index or 0
-        if index >= count:
-            raise CudaUnavailableError(f"invalid device {place}: there are {count} CUDA devices, numbered from 0")
-        cupy.cuda.Device(index).use()
+        cupy = self.start()
+        index = self.current() if place.index is None else place.index
+        if index != self.current():
+            self.check(index)
+            cupy.cuda.Device(index).use()
         return cupy
 
     def fetch(self, array: Any) -> np.ndarray[Any, Any]:
@@ -118,7 +222,11 @@ class _CupyBackend:
         return result
 
     def place(self, array: Any) -> device:
-        return device("cuda", int(array.device.id))
+        index = int(array.device.id)
+        found = self._places.get(index)
+        if found is None:
+            found = self._places[index] = device("cuda", index)
+        return found
 
     def address(self, array: Any) -> int:
         return int(array.data.ptr)
@@ -130,10 +238,37 @@ class _CupyBackend:
         self.load()
         return importlib.import_module(f"cupyx.scipy.{name}")
 
+    def number(self, value: Any, dtype: np.dtype[Any], place: device) -> Any:
+        """A number as a 0-d array, kept for the next time: to bring one to the device costs more than most kernels."""
+        key = (value or repr(value), value.__class__, dtype, place)  # 0.0 equals -0.0
+        found = self._numbers.get(key)
+        if found is None:
+            found = self.module(place).asarray(np.array(value).astype(dtype))
+            if value == value:
+                if len(self._numbers) > 1000:
+                    self._numbers.clear()
+                self._cupy.cuda.get_current_stream().synchronize()  # once, so that it is there for every stream
+                self._numbers[key] = found
+        return found
+
+    def pin(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """A copy of a NumPy array in memory that is never paged out."""
+        self.start()
+        made: np.ndarray[Any, Any] = importlib.import_module("cupyx").empty_pinned(array.shape, array.dtype)
+        made[...] = array
+        return made
+
+    def is_pinned(self, array: np.ndarray[Any, Any]) -> bool:
+        """Whether a NumPy array lies in such memory."""
+        if not self.started() or not array.size:
+            return False
+        runtime = self._cupy.cuda.runtime
+        return bool(runtime.pointerGetAttributes(_NUMPY.address(array)).type == runtime.memoryTypeHost)
+
     def why_not(self) -> str | None:
         """None when CUDA can be used, otherwise the reason why it cannot."""
         try:
-            self.module(device("cuda", 0))
+            self.start()
         except CudaUnavailableError as error:
             return str(error)
         return None
@@ -141,6 +276,7 @@ class _CupyBackend:
 
 _NUMPY = _NumpyBackend()
 cuda = _CupyBackend()
+ask_current(cuda.current)
 _BY_TYPE: dict[str, Backend] = {"cpu": _NUMPY, "cuda": cuda}
 _BY_CLASS: dict[type, Backend] = {np.ndarray: _NUMPY}
 
@@ -150,6 +286,7 @@ def register(backend: Backend, array_class: type) -> None:
 
     The strict stand-in of the tests comes in by this door.
     """
+    TYPES.add(backend.type)
     _BY_TYPE[backend.type] = backend
     _BY_CLASS[array_class] = backend
 
@@ -186,9 +323,30 @@ def scipy(array: Any, name: str) -> Any:
     return of(array).scipy(name)
 
 
+def number(value: Any, dtype: np.dtype[Any], place: device) -> Any:
+    """A Python number as a 0-d array on ``place``, to be read only: on CUDA it may be one that was made before."""
+    if place.type == cuda.type:
+        return cuda.number(value, dtype, place)
+    return module(place).asarray(np.array(value).astype(dtype))
+
+
 def add_at(array: Any, key: Any, values: Any) -> None:
-    """``array[key] += values``, adding up where the key names an element more than once."""
-    module(device_of(array)).add.at(array, key, values)
+    """``array[key] += values``, adding up where the key names an element more than once.
+
+    CuPy knows that for few dtypes: complex numbers are added in two parts, and small integers and bools as int32.
+    """
+    kind = array.dtype
+    if array.__class__ is np.ndarray:
+        np.add.at(array, key, values)
+    elif kind.kind == "c":
+        add_at(array.real, key, values.real)
+        add_at(array.imag, key, values.imag)
+    elif kind.itemsize < 4 and kind.kind in "biu":
+        wide = array.astype(np.int32)
+        add_at(wide, key, values.astype(np.int32))
+        array[...] = wide.astype(kind)
+    else:
+        module(device_of(array)).add.at(array, key, values)
 
 
 def ones_like(array: Any) -> Any:

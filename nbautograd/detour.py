@@ -24,8 +24,10 @@ _after: list[After] = []  # called with the nodes that an operation has made
 _around: list[Around] = []  # called with the operation, what does it, and its arguments
 _listeners: list[Callable[[], None]] = []
 _lock = threading.RLock()
-restore: Callable[[Tensor], None] | None = None
-"""Called with every saved tensor that a recorded backward pass makes from its array again."""
+restore: Callable[[Tensor, Any], None] | None = None
+"""Called with every saved tensor that a recorded backward pass makes again, and the array that was saved."""
+moved: Callable[[Any, Any], None] | None = None
+"""Called with a saved array and the copy that the node has got instead, before the array is overwritten."""
 
 
 def is_on() -> bool:

@@ -13,6 +13,7 @@ __all__ = [
     "InplaceError",
     "LinAlgError",
     "NbautogradError",
+    "OutOfMemoryError",
     "ShapeError",
     "UnsupportedDtypeError",
 ]
@@ -67,6 +68,10 @@ class DeviceError(NbautogradError, RuntimeError):
 
 class CudaUnavailableError(DeviceError, AssertionError):
     """CUDA was asked for and cannot be had; the message says what is missing and the command that installs it."""
+
+
+class OutOfMemoryError(DeviceError, MemoryError):
+    """The memory of a CUDA device does not suffice; tensors and graphs are as they were."""
 
 
 class AutogradError(NbautogradError, RuntimeError):

@@ -109,7 +109,12 @@ def restride(a: Any, shape: Ints, strides: Ints, shift: int = 0) -> Any:
     size = a.itemsize
     steps = tuple(s * size for s in strides)
     if a.__class__ is np.ndarray and a.flags.writeable:
-        # The quick way, where the memory's owner is a plain array of numbers.
+        # The quick ways: inside of the array itself, and inside of the plain array that owns its memory.
+        try:
+            if shift >= 0 and a.flags.c_contiguous:
+                return np.ndarray(shape, a.dtype, a, shift * size, steps)
+        except (ValueError, TypeError):
+            pass
         start = storage.owner(a)
         if start.__class__ is np.ndarray and start.flags.c_contiguous:
             where = shift * size

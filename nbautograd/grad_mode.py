@@ -64,7 +64,6 @@ class _Mode:
 
     def _generator(self, function: F) -> F:
         """Each resumption of the generator runs in this mode; what runs between them does not."""
-
         return run_generator(self, function)  # type: ignore[return-value]
 
 

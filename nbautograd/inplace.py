@@ -203,7 +203,8 @@ def update(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwa
     if not isinstance(t, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(t).__name__}")
     check_writable(t, name)
-    return store(t, function(t, *args, **kwargs))
+    # With tangents, formulas are recorded that need the former value.
+    return store(t, function(t if detour.moved is None else t.clone(), *args, **kwargs))
 
 
 followers: list[Callable[[Tensor, Tensor], None]] = []
@@ -236,8 +237,8 @@ def check_view(t: Tensor, recorded: bool) -> None:
             )
         if not how.recorded:
             raise InplaceError(
-                f"A view was created in {'inference' if how.inference else 'no_grad'} mode and is being modified inplace "
-                f"{'in normal mode' if how.inference else 'with grad mode enabled'}, so that the "
+                f"A view was created in {'inference' if how.inference else 'no_grad'} mode and is being modified "
+                f"inplace {'in normal mode' if how.inference else 'with grad mode enabled'}, so that the "
                 "history of its base is unknown: make the view and write to it in the same mode."
             )
         how = how.parent._view
@@ -259,14 +260,14 @@ def store(t: Tensor, result: Tensor) -> Tensor:
     if t._view is not None:
         check_view(t, recorded)
     if recorded and isinstance(node, Node):
-        _keep_saved(node, (before, target), result._a, target)
+        _keep_saved(node, before, result._a, target)
     for prepare in preparers:
         prepare(target)
     with backend.quiet():
         target[...] = result._a
     storage.record_write(target)
     if recorded:
-        if isinstance(node, Node) and node.seq:
+        if isinstance(node, Node) and node.seq and detour.moved is None:  # else tangents were computed from the node
             node.seq = storage.tick()  # the result that it saved is what has just been written
         rebase(t, node)
     for follow in followers:
@@ -274,14 +275,21 @@ def store(t: Tensor, result: Tensor) -> Tensor:
     return t
 
 
-def _keep_saved(node: Node, old: tuple[Any, ...], result: Any, target: Any) -> None:
+def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
     """Before ``target`` is overwritten: copy what the node saved of it, and let a saved result be the target itself."""
+
+    def kept(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [kept(part) for part in value]
+        if value is before or hasattr(value, "dtype") and storage.same_memory(value, target):
+            copy = value.copy()
+            if detour.moved is not None:
+                detour.moved(value, copy)
+            return copy
+        return target if value is result and result.dtype == target.dtype and detour.moved is None else value
+
     for name in node.saved:
-        value = getattr(node, name)
-        if any(value is a for a in old):
-            setattr(node, name, value.copy())
-        elif value is result and result.dtype == target.dtype:
-            setattr(node, name, target)
+        setattr(node, name, kept(getattr(node, name)))
 
 
 def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:

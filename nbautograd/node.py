@@ -257,12 +257,12 @@ class Node:
         was, now = storage.version_at(value, self.seq), storage.version_of(value)
         written = storage.where_written(value)
         culprit = "" if written is None else f" The last write was in {_located(*written)}."
-        where = {"s_result": "its result"}.get(name, f"its input {name!r}")
+        where = {"s_result": "its result"}.get(name, f"its input {name.removeprefix('s_')!r}")
         raise InplaceError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"{self.name()}{self.place()} saved {where}, a {value.dtype} tensor of shape {list(value.shape)}, which is "
-            f"at version {now}; expected version {was} instead.{culprit} Use an operation that makes a new tensor there "
-            "(x = x + 1 instead of x += 1), or write to a clone()."
+            f"at version {now}; expected version {was} instead.{culprit} Use an operation that makes a new tensor "
+            "there (x = x + 1 instead of x += 1), or write to a clone()."
         )
 
 

@@ -178,7 +178,7 @@ def narrow(a: Any, dtype: np.dtype[Any]) -> Any:
 
 def _cast(op: Declaration, a: Any, is_tensor: bool, dtype: np.dtype[Any], place: Any) -> Any:
     if not is_tensor:
-        return backend.module(place).asarray(np.array(a).astype(dtype))
+        return backend.number(a, dtype, place)
     if backend.device_of(a) != place:
         if a.ndim:
             raise DeviceError(

@@ -53,7 +53,7 @@ class _History:
     """The times of the writes to one piece of memory."""
 
     __slots__ = ("dropped", "former", "owner", "place", "times")
-    KEEP = 256
+    KEEP = 16
 
     def __init__(self, owner: Any, former: np.generic | None) -> None:
         self.times: list[int] = []

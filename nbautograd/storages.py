@@ -61,7 +61,8 @@ class _Storage:
         return self._copied(found) if found.ndim else found.item()
 
     def _copied(self, array: Any) -> Any:
-        return self.__class__(array.copy())  # type: ignore[call-arg] - of the subclasses, which know their dtype
+        made: Any = self.__class__  # UntypedStorage or TypedStorage, which know their dtype
+        return made(array.copy())
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._flat[self._place(index)] = value

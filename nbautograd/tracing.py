@@ -63,7 +63,7 @@ def traced(on: bool = True) -> Iterator[None]:
 
 def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> Trace:
     """What is remembered of the operation that ``node`` stands for, called from its generated code."""
-    filename, lineno = _caller()
+    filename, lineno = caller()
     array = output._a
     slots = {name: slot for slot, name in enumerate(node.inputs)}
     operands = []
@@ -89,9 +89,9 @@ def _small(array: Any) -> Any:
     return array.copy() if array.nbytes <= SMALL else None
 
 
-def _caller() -> tuple[str, int]:
+def caller() -> tuple[str, int]:
     """The file and line, outside this package, from which the operation was called."""
-    frame = sys._getframe(3)
+    frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "nbautograd":
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno

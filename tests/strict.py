@@ -5,201 +5,44 @@ keywords that CuPy has, that no NumPy array leaks in, and that nothing counts on
 computes with NumPy, so it says nothing about CUDA's results, speed, order of summation or errors.
 
 Where it is known to differ from CuPy: it is stricter with indices (CuPy would copy a list or a NumPy array to the
-device, which costs a wait), and with ufunc methods (``reduce`` and the like are refused, CuPy has some); it is laxer
-with integer indices out of range (NumPy raises, CuPy wraps around) and with names that the sets below list wrongly.
+device, which costs a wait), and with ufunc methods (``reduce`` and the like are refused, CuPy has some). The names and
+parameters are those of a real CuPy; what a parameter may be is checked only where a test below says so.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nbautograd import backend
-from nbautograd.device import device
+from nbautograd.device import TYPES, device
 
 __all__ = ["StrictArray", "StrictBackend", "installed"]
+
+TYPES.add("strict")  # so that tests can name the device before there is anything on it
 
 
 def _words(text: str) -> list[str]:
     return text.split()
 
 
-UFUNCS = frozenset(
-    _words("""
-    abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_or bitwise_xor cbrt
-    ceil conj conjugate copysign cos cosh deg2rad degrees divide divmod equal exp exp2 expm1 fabs float_power floor
-    floor_divide fmax fmin fmod frexp gcd greater greater_equal heaviside hypot invert isfinite isinf isnan lcm
-    ldexp left_shift less less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or
-    logical_xor matmul maximum minimum mod modf multiply negative nextafter not_equal positive power rad2deg radians
-    reciprocal remainder right_shift rint sign signbit sin sinc sinh sqrt square subtract tan tanh true_divide trunc
-    """)
-)
-"""The names of CuPy's ufuncs that NumPy has too (CuPy 14.2 lacks ``spacing``, ``isnat`` and ``vecdot``)."""
+TABLE: dict[str, Any] = json.loads(Path(__file__).with_name("cupy_names.json").read_text())
+"""What CuPy has, from a real wheel of it: see ``test_cupy_names.py``."""
 
-FUNCTIONS = {
-    "all": "a axis out keepdims",
-    "allclose": "a b rtol atol equal_nan",
-    "amax": "a axis out keepdims",
-    "amin": "a axis out keepdims",
-    "any": "a axis out keepdims",
-    "argmax": "a axis dtype out keepdims",
-    "argmin": "a axis dtype out keepdims",
-    "argpartition": "a kth axis",
-    "argsort": "a axis kind",
-    "around": "a decimals out",
-    "array_equal": "a1 a2 equal_nan",
-    "atleast_1d": "*",
-    "bincount": "x weights minlength",
-    "broadcast_arrays": "*",
-    "broadcast_to": "array shape",
-    "clip": "a a_min a_max out",
-    "concatenate": "tup axis out",
-    "copyto": "dst src casting where",
-    "count_nonzero": "a axis",
-    "cross": "a b axisa axisb axisc axis",
-    "cumprod": "a axis dtype out",
-    "cumsum": "a axis dtype out",
-    "diag": "v k",
-    "diagonal": "a offset axis1 axis2",
-    "diff": "a n axis prepend append",
-    "dot": "a b out",
-    "einsum": "*",
-    "empty_like": "prototype dtype order subok shape",
-    "expand_dims": "a axis",
-    "flatnonzero": "a",
-    "flip": "m axis",
-    "full_like": "a fill_value dtype order subok shape",
-    "hstack": "tup",
-    "imag": "val",
-    "inner": "a b",
-    "isclose": "a b rtol atol equal_nan",
-    "isin": "element test_elements assume_unique invert",
-    "kron": "a b",
-    "lexsort": "keys",
-    "fft.fftn": "a s axes norm",
-    "fft.ifftn": "a s axes norm",
-    "fft.irfft": "a n axis norm",
-    "fft.rfftn": "a s axes norm",
-    "linalg.cholesky": "a",
-    "linalg.det": "a",
-    "linalg.eig": "a",
-    "linalg.eigh": "a UPLO",
-    "linalg.eigvals": "a",
-    "linalg.eigvalsh": "a UPLO",
-    "linalg.inv": "a",
-    "linalg.norm": "x ord axis keepdims",
-    "linalg.pinv": "a rcond",
-    "linalg.qr": "a mode",
-    "linalg.slogdet": "a",
-    "linalg.solve": "a b",
-    "linalg.svd": "a full_matrices compute_uv",
-    "max": "a axis out keepdims",
-    "mean": "a axis dtype out keepdims",
-    "median": "a axis out overwrite_input keepdims",
-    "min": "a axis out keepdims",
-    "moveaxis": "a source destination",
-    "nan_to_num": "x copy nan posinf neginf",
-    "ndim": "a",
-    "nonzero": "a",
-    "ones_like": "a dtype order subok shape",
-    "outer": "a b out",
-    "pad": "array pad_width mode constant_values",
-    "partition": "a kth axis",
-    "prod": "a axis dtype out keepdims",
-    "put_along_axis": "arr indices values axis",
-    "ravel": "a order",
-    "real": "val",
-    "repeat": "a repeats axis",
-    "reshape": "a newshape order",
-    "result_type": "*",
-    "roll": "a shift axis",
-    "rot90": "a k axes",
-    "round": "a decimals out",
-    "searchsorted": "a v side sorter",
-    "shape": "a",
-    "sinc": "x",
-    "size": "a axis",
-    "lib.stride_tricks.sliding_window_view": "x window_shape axis subok writeable",
-    "sort": "a axis kind",
-    "split": "ary indices_or_sections axis",
-    "squeeze": "a axis",
-    "stack": "tup axis out",
-    "std": "a axis dtype out ddof keepdims",
-    "sum": "a axis dtype out keepdims",
-    "swapaxes": "a axis1 axis2",
-    "take": "a indices axis out",
-    "take_along_axis": "a indices axis",
-    "tensordot": "a b axes",
-    "tile": "A reps",
-    "trace": "a offset axis1 axis2 dtype out",
-    "transpose": "a axes",
-    "tril": "m k",
-    "triu": "m k",
-    "unique": "ar return_index return_inverse return_counts axis",
-    "unravel_index": "indices dims order",
-    "var": "a axis dtype out ddof keepdims",
-    "vstack": "tup",
-    "where": "condition x y",
-    "zeros_like": "a dtype order subok shape",
-}
-"""The functions of CuPy that NumPy hands over, with the parameters that CuPy gives them (``*``: any, by position)."""
-
-SCIPY = {
-    "linalg": _words("lu_factor solve_triangular"),
-    "special": _words("""
-        digamma entr erf erfc erfcx erfinv gammainc gammaincc gammaln i0 i0e i1 i1e j0 j1 k0 k0e k1 k1e log_ndtr ndtri
-        xlog1py xlogy y0 y1 zeta
-    """),
-}
-"""The functions of ``cupyx.scipy`` that SciPy has too, by module."""
+UFUNCS = frozenset(name for name, parameters in TABLE["numpy"].items() if parameters == "ufunc")
+FUNCTIONS = {name: parameters for name, parameters in TABLE["numpy"].items() if parameters != "ufunc"}
+"""The functions of CuPy that NumPy hands over, with their parameters (``*`` and ``**``: any)."""
 
 DOORS = ("arange", "array", "asarray", "empty", "eye", "full", "identity", "linspace", "ones", "tri", "zeros")
 """The functions that make arrays."""
-
-METHODS = {
-    "all": "axis out keepdims",
-    "any": "axis out keepdims",
-    "argmax": "axis dtype out keepdims",
-    "argmin": "axis dtype out keepdims",
-    "argsort": "axis kind",
-    "astype": "dtype order casting subok copy",
-    "clip": "a_min a_max out",
-    "conj": "",
-    "conjugate": "",
-    "copy": "order",
-    "cumprod": "axis dtype out",
-    "cumsum": "axis dtype out",
-    "diagonal": "offset axis1 axis2",
-    "dot": "b out",
-    "fill": "value",
-    "flatten": "order",
-    "max": "axis out keepdims",
-    "mean": "axis dtype out keepdims",
-    "min": "axis out keepdims",
-    "nonzero": "",
-    "prod": "axis dtype out keepdims",
-    "ravel": "order",
-    "repeat": "repeats axis",
-    "reshape": "* order",
-    "round": "decimals out",
-    "sort": "axis kind",
-    "squeeze": "axis",
-    "std": "axis dtype out ddof keepdims",
-    "sum": "axis dtype out keepdims",
-    "swapaxes": "axis1 axis2",
-    "take": "indices axis out",
-    "trace": "offset axis1 axis2 dtype out",
-    "transpose": "*",
-    "var": "axis dtype out ddof keepdims",
-    "view": "dtype",
-}
-"""CuPy's methods with their parameters, as above."""
 
 OPERATORS = _words("""
     add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul neg pos abs invert
@@ -246,7 +89,7 @@ def _made(result: Any, sources: tuple[Any, ...] = ()) -> Any:
 
 def _check(name: str, parameters: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     known = parameters.split()
-    surplus = set(kwargs) - set(known) if known != ["*"] else set()
+    surplus = set() if "**" in known else set(kwargs) - set(known)
     if surplus:
         raise TypeError(f"{name}() got an unexpected keyword argument {min(surplus)!r}: CuPy has it not")
     if "*" not in known and len(args) > len(known):
@@ -275,21 +118,44 @@ def _call(
     return _made(result, _flat((*args, *kwargs.values())))
 
 
-def _call_scipy(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    return _call(name, function, "*" if not kwargs else f"* {' '.join(kwargs)}", args, kwargs)
+def _call_scipy(name: str, function: Callable[..., Any], parameters: str, *args: Any, **kwargs: Any) -> Any:
+    return _call(name, function, "* out dtype" if parameters == "ufunc" else parameters, args, kwargs)
 
 
-def _index(key: Any) -> Any:
-    """An index, in which lists and NumPy arrays are refused."""
-    if isinstance(key, tuple):
-        return tuple(_index(item) for item in key)
-    if isinstance(key, StrictArray):
-        if key._v.dtype.kind not in "iub":
-            raise IndexError(f"arrays used as indices must be of integer or boolean type, not {key._v.dtype}")
-        return key._v
-    if key is None or key is Ellipsis or isinstance(key, (int, np.integer, slice)):
-        return key
-    raise IndexError(f"a {type(key).__name__} as an index of an array of another device")
+def _index(key: Any, shape: tuple[int, ...]) -> Any:
+    """An index, in which lists and NumPy arrays are refused; integers in arrays wrap around where out of range."""
+    items = key if isinstance(key, tuple) else (key,)
+    taken = sum(1 if _is_whole(item) else item.ndim if isinstance(item, StrictArray) else 0 for item in items)
+    d, found = 0, []
+    for item in items:
+        if isinstance(item, StrictArray):
+            if item._v.dtype.kind not in "iub":
+                raise IndexError(f"arrays used as indices must be of integer or boolean type, not {item._v.dtype}")
+            found.append(item._v if item._v.dtype.kind == "b" else _wrapped(item, shape[d] if d < len(shape) else 0)._v)
+        elif item is None or item is Ellipsis or isinstance(item, (int, np.integer, slice)):
+            found.append(item)
+        else:
+            raise IndexError(f"a {type(item).__name__} as an index of an array of another device")
+        if item is Ellipsis:
+            d = len(shape) - (taken - d)
+        elif _is_whole(item):
+            d += 1
+        elif isinstance(item, StrictArray):
+            d += item.ndim
+    return tuple(found) if isinstance(key, tuple) else found[0]
+
+
+def _is_whole(item: Any) -> bool:
+    """Whether a part of an index is for one dimension (a mask is for as many as it has)."""
+    numbers = isinstance(item, StrictArray) and item._v.dtype.kind != "b"
+    return numbers or isinstance(item, (int, np.integer, slice)) and not isinstance(item, bool)
+
+
+def _wrapped(index: Any, n: int) -> Any:
+    """Integers brought into the range of ``n`` elements, as CuPy silently does."""
+    if not n or not isinstance(index, StrictArray) or index._v.dtype.kind not in "iu":
+        return index
+    return StrictArray(np.asarray(index._v % np.asarray(n, np.int64)))
 
 
 class Flags(NamedTuple):
@@ -304,6 +170,12 @@ class Memory(NamedTuple):
     """Where an array's first element lies."""
 
     ptr: int
+
+
+SYNCS: list[str] = []
+"""Every time the host would have waited for the device, and what for."""
+FETCHED: list[int] = []
+"""How many bytes each copy to the host had."""
 
 
 class StrictArray:
@@ -352,6 +224,9 @@ class StrictArray:
             isinstance(a, StrictArray) for a in args[0]
         ):
             raise TypeError("Only cupy arrays can be concatenated")
+        if path in ("take", "take_along_axis", "put_along_axis"):  # positional, as everything with indices is
+            axis = args[2 + (path == "put_along_axis")] if len(args) > 2 else kwargs.get("axis")
+            args = (args[0], _wrapped(args[1], args[0].size if axis is None else args[0].shape[axis]), *args[2:])
         return _call(path, function, FUNCTIONS[path], args, kwargs)
 
     # What it is.
@@ -368,6 +243,7 @@ class StrictArray:
             raise AttributeError("incompatible shape")
         self._v = found
 
+    device = property(lambda self: SimpleNamespace(id=0))
     strides = property(lambda self: self._v.strides)
     dtype = property(lambda self: self._v.dtype)
     ndim = property(lambda self: self._v.ndim)
@@ -409,23 +285,27 @@ class StrictArray:
 
     def get(self) -> np.ndarray[Any, Any]:
         """A copy on the host."""
+        SYNCS.append("get")
+        FETCHED.append(self._v.nbytes)
         return self._v.copy()
 
     def item(self, *args: Any) -> Any:
         """An element as a Python number."""
+        SYNCS.append("item")
         return self._v.item(*args)
 
     def tolist(self) -> Any:
         """The elements as Python numbers."""
+        SYNCS.append("tolist")
         return self._v.tolist()
 
     def __getitem__(self, key: Any) -> Any:
-        return _made(self._v[_index(key)], (self,))
+        return _made(self._v[_index(key, self.shape)], (self,))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not isinstance(value, (StrictArray, bool, int, float, complex, np.generic)):
             raise ValueError(f"non-scalar {type(value).__name__} cannot be used for fill")
-        self._v[_index(key)] = _host(value, "setitem")
+        self._v[_index(key, self.shape)] = _host(value, "setitem")
 
     def __len__(self) -> int:
         return len(self._v)
@@ -437,15 +317,19 @@ class StrictArray:
         raise TypeError("argument of type 'StrictArray' is not iterable")
 
     def __bool__(self) -> bool:
+        SYNCS.append("__bool__")
         return bool(self._v)
 
     def __int__(self) -> int:
+        SYNCS.append("__int__")
         return int(self._v)
 
     def __float__(self) -> float:
+        SYNCS.append("__float__")
         return float(self._v)
 
     def __complex__(self) -> complex:
+        SYNCS.append("__complex__")
         return complex(self._v)
 
     def __repr__(self) -> str:
@@ -490,8 +374,9 @@ def _augmented(name: str) -> Callable[..., Any]:
     return operator
 
 
-for _name, _parameters in METHODS.items():
-    setattr(StrictArray, _name, _method(_name, _parameters))
+for _name, _parameters in TABLE["method"].items():
+    if _name not in vars(StrictArray):
+        setattr(StrictArray, _name, _method(_name, _parameters))
 for _name in OPERATORS:
     setattr(StrictArray, f"__{_name}__", _operator(f"__{_name}__"))
 for _name in AUGMENTED:
@@ -532,7 +417,7 @@ class _Add:
         """``array[key] += values``, repeated indices adding up."""
         if array.dtype.char not in AT_DTYPES and array.dtype.char not in "lL":
             raise TypeError(f"cupy.add.at does not know {array.dtype}")
-        np.add.at(array._v, _index(key), _host(values, "add.at"))
+        np.add.at(array._v, _index(key, array.shape), _host(values, "add.at"))
 
 
 def _as_strided(x: StrictArray, shape: Any = None, strides: Any = None) -> StrictArray:
@@ -582,8 +467,8 @@ class StrictBackend:
         module = importlib.import_module(f"scipy.{name}")
         return SimpleNamespace(
             **{
-                found: functools.partial(_call_scipy, f"{name}.{found}", getattr(module, found))
-                for found in SCIPY[name]
+                found: functools.partial(_call_scipy, f"{name}.{found}", getattr(module, found), parameters)
+                for found, parameters in TABLE[name].items()
             }
         )
 

@@ -162,7 +162,7 @@ def page(lab, tmp_path_factory):
 
 def player(page):
     """The player of the backward pass of section 4."""
-    found = page.locator(".nb-player").first
+    found = page.locator(".nb-player:has(.nb-slider)").first
     found.scroll_into_view_if_needed()
     return found
 
@@ -175,8 +175,8 @@ def leaf(widget, name):
 def test_the_notebook_runs_and_shows_its_pictures(page):
     assert page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
     assert page.locator(".jp-OutputArea-output[data-mime-type*='error']").count() == 0
-    assert page.locator(".nb-player").count() == 3
-    assert page.locator(".jp-OutputArea-output img[src^='data:image/svg']").count() >= 2
+    assert page.locator(".nb-player:has(.nb-slider)").count() == 3  # passes
+    assert page.locator(".nb-player:not(:has(.nb-slider))").count() == 2  # graphs
     assert not page.errors and not page.blocked
 
 
@@ -219,11 +219,55 @@ def test_playing_and_pausing(page):
     widget.get_by_role("slider").fill("0")
     widget.get_by_label("Speed").select_option("4")
     widget.get_by_role("button", name="Play").click()
-    page.wait_for_function("Number(document.querySelector('.nb-player').dataset.step) >= 2", timeout=20_000)
+    at = "Number([...document.querySelectorAll('.nb-player')].find((e) => e.querySelector('.nb-slider')).dataset.step)"
+    page.wait_for_function(f"{at} >= 2", timeout=20_000)
     widget.get_by_role("button", name="Pause").click()
     step = widget.get_attribute("data-step")
     page.wait_for_timeout(900)
     assert widget.get_attribute("data-step") == step
+
+
+def test_a_graph_is_searched_folded_and_clicked_and_the_kernel_hears_of_it(page):
+    graph = page.locator(".nb-player:not(:has(.nb-slider))").first
+    graph.scroll_into_view_if_needed()
+    graph.focus()
+    page.keyboard.press("/")
+    page.keyboard.type("mul")
+    playwright.expect(graph.locator(".nb-found")).to_have_count(1)
+    page.keyboard.press("Enter")
+    playwright.expect(graph.locator(".nb-side .nb-title")).to_have_text("MulBackward0")
+    playwright.expect(graph.locator(".nb-code li.nb-lit")).to_contain_text("y = torch.mul(a, b)")
+    page.wait_for_timeout(400)  # what is clicked goes up at most eight times a second
+    assert "MulBackward0" in ask(page, "print([o.selected.name for o in Out.values() if getattr(o, 'selected', None)])")
+    graph.locator(".nb-folder").click()
+    assert graph.locator(".nb-node.nb-away").count() > 4
+    graph.focus()
+    page.keyboard.press("c")
+    playwright.expect(graph.locator(".nb-away")).to_have_count(0)
+
+
+def ask(page, code):
+    """What the notebook's kernel prints when it runs some code."""
+    return page.evaluate(ASK, code)
+
+
+ASK = """code => new Promise((resolve) => {
+    const future = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({ code });
+    let text = '';
+    future.onIOPub = (message) => { text += message.content.text || ''; };
+    future.done.then(() => resolve(text));
+    setTimeout(() => resolve('no answer: ' + text), 20000);
+})"""
+
+
+def test_what_the_kernel_sets_the_player_shows(page):
+    widget = player(page)
+    code = "p = next(o for o in Out.values() if type(o).__name__ == 'Animation'); p.widget.index = 3; p.widget.selected"
+    ask(page, code)
+    playwright.expect(widget).to_have_attribute("data-step", "3")
+    widget.get_by_role("button", name="Last step").click()
+    page.wait_for_timeout(400)
+    assert ask(page, "print(p.widget.index)").strip() == "6"
 
 
 def test_pictures_light_and_dark(page):
@@ -264,5 +308,6 @@ def test_a_saved_notebook_shows_its_pictures_before_anything_runs(page, lab):
     image = saved.locator(".jp-OutputArea-output img[src^='data:image/svg']").nth(1)
     image.scroll_into_view_if_needed()
     assert image.evaluate("image => image.naturalWidth") > 300 and image.get_attribute("alt")
+    assert not page.blocked
     saved.screenshot(path=SHOTS / "saved.png")
     saved.close()

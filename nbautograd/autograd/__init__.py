@@ -1,4 +1,4 @@
-"""Automatic differentiation: ``backward``, ``grad``, ``Function``, hooks, grad modes, forward mode and ``gradcheck``."""
+"""Automatic differentiation: ``backward``, ``grad``, ``Function``, hooks, modes, forward mode and ``gradcheck``."""
 
 from nbautograd import grad_mode
 from nbautograd.autograd import anomaly_mode, forward_ad, function, functional, gradcheck as _gradcheck, graph

@@ -170,8 +170,8 @@ def _key(target: Any, index: int) -> tuple[Any, int]:
     if isinstance(target, GradientEdge):
         return target.key()
     if not isinstance(target, Tensor):
-        raise TypeError(
-            f"inputs must be Tensors (or GradientEdges), but element {index} is of type {type(target).__name__}"
+        raise AutogradError(
+            f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__} at index {index}"
         )
     if target._fn is None:
         raise AutogradError(

@@ -23,7 +23,7 @@ import numpy as np
 from nbautograd import backend, protocol, storage
 from nbautograd.autograd import anomaly_mode as anomaly, forward_ad
 from nbautograd.grad_mode import grad_enabled
-from nbautograd.node import MANY, AccumulateGrad, LeafHooks, Node, Port, Slots, accumulator, public_edge
+from nbautograd.node import MANY, LeafHooks, Node, Port, Slots, accumulator, public_edge
 from nbautograd.storage import clock
 from nbautograd.tensor import Tensor, array_of, wrap
 
@@ -75,9 +75,7 @@ class _Mode:
         grad_enabled.reset(self.grad)
 
 
-def execute(
-    roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[Key, Any] | None = None
-) -> None:
+def execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[Key, Any] | None = None) -> None:
     """Run backward from ``roots``, pairs of an edge and its gradient (an array), and accumulate into the leaves.
 
     :param keep: keep the saved tensors for another pass.
@@ -265,7 +263,9 @@ def _visit_leaf(leaf: Tensor, g: Any, create: bool) -> None:
         for hook in list(hooks.post.values()):
             answer = hook((), (_as_tensor(g),))
             if answer:
-                raise RuntimeError(f"hook {_name(hook)} has returned an incorrect number of values: a leaf has no inputs")
+                raise RuntimeError(
+                    f"hook {_name(hook)} has returned an incorrect number of values: a leaf has no inputs"
+                )
 
 
 # -- hooks -----------------------------------------------------------------------------------------------------------
@@ -309,7 +309,8 @@ def _answers(hook: Any, old: list[Any], shown: tuple[Any, ...], answer: Any) -> 
         raise TypeError(f"expected tuple, but hook returned '{type(answer).__name__}' (hook {_name(hook)})")
     if len(answer) != len(old):
         raise RuntimeError(
-            f"hook {_name(hook)} has returned an incorrect number of values (got {len(answer)}, but expected {len(old)})"
+            f"hook {_name(hook)} has returned an incorrect number of values (got {len(answer)}, but expected "
+            f"{len(old)})"
         )
     found = []
     for g, given, new in zip(old, shown, answer, strict=True):
@@ -524,5 +525,4 @@ def _run_observed(
         raise
     finally:
         tell(protocol.PassFinished(error))
-        del arrive, enqueue, take, visit, visit_leaf, tell  # closures over this frame, a cycle if it has raised
     return captured

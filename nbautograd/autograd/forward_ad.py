@@ -74,7 +74,7 @@ def enter_dual_level() -> int:
         )
     level.number = 0
     inplace.followers.append(_follow)
-    detour.restore = _restore
+    detour.restore, detour.moved = _restore, _moved
     detour.enter(_around, around=True)
     return level.number
 
@@ -90,7 +90,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
     detour.leave(_around)
-    detour.restore = None
+    detour.restore = detour.moved = None
     inplace.followers.remove(_follow)
     for ref in state.duals:
         dual = ref()
@@ -184,12 +184,30 @@ def set_tangent(t: Tensor, tangent: Tensor) -> None:
     level.arrays[id(t._a)] = (t._a, tangent)
 
 
-def _restore(t: Tensor) -> None:
+def _restore(t: Tensor, saved: Any) -> None:
     """Give a saved tensor, which has just been made from its array again, the tangent that it had."""
-    known = level.arrays.get(id(t._a))
+    known = level.arrays.get(id(saved))
     if known is not None and "_tangent" not in t.__dict__ and not _suspended.get():
-        t.__dict__["_tangent"] = known[1]
+        with suspended():
+            t.__dict__["_tangent"] = _fitting(known[1], t)
         level.duals.append(weakref.ref(t))
+
+
+def _fitting(tangent: Tensor, t: Tensor) -> Tensor:
+    """A tangent in the dtype of its tensor."""
+    if tangent._a.dtype == t._a.dtype:
+        return tangent
+    if tangent.is_complex() and not t.is_complex():
+        tangent = tangent.real
+    fitting: Tensor = tangent.cast(t._a.dtype)
+    return fitting
+
+
+def _moved(array: Any, copy: Any) -> None:
+    """A saved array that is about to be overwritten has been copied: so is its tangent."""
+    known = level.arrays.get(id(array))
+    if known is not None:
+        level.arrays[id(copy)] = (copy, known[1])
 
 
 def tangents_of(args: tuple[Any, ...]) -> list[Tensor | None] | None:
@@ -262,7 +280,7 @@ def _derive(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: di
             out._fn = None
     for out, tangent in zip(outputs, found, strict=True):
         if tangent is not None:
-            set_tangent(out, tangent if tangent._a.dtype == out._a.dtype else tangent.cast(out._a.dtype))
+            set_tangent(out, _fitting(tangent, out))
     if real:
         _remember(op, node, args, kwargs)
     return result
@@ -276,7 +294,7 @@ def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]
     for name in op.tensors:
         if name in op.formulas:
             value = bound.get(name)
-            found += list(value) if name in op.lists else [value]
+            found += list(value or ()) if name in op.lists else [value]
     return found
 
 
@@ -285,12 +303,15 @@ def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create: bool) 
     from nbautograd.autograd.backward import grad
 
     units = [wrap(np.zeros_like(out._a), LEAF) if out._a.dtype.kind in dtypes.INEXACT else None for out in outputs]
+    if not any(u is not None for u in units):
+        return units
     with enable_grad():
         many = node.outputs() > 1 or outputs[0]._fn.__class__ is Port
         g = Slots({i: u for i, u in enumerate(units) if u is not None}) if many else units[0]
         d, d1 = node.vjp_graph(g, True)
-    parts = list(d1) if isinstance(d1, list) else [d, d1]
-    pairs = [(p, t) for p, t in zip(parts, tangents, strict=False) if p is not None and t is not None and p._fn is not None]
+    parts: Any = d1 if isinstance(d1, list) else [d, d1]
+    both = zip(parts, tangents, strict=False)
+    pairs = [(p, t) for p, t in both if p is not None and t is not None and p._fn is not None]
     wanted = [u for u in units if u is not None]
     found: Any = [None] * len(wanted)
     if pairs:
@@ -305,8 +326,9 @@ def _or_zeros(tangent: Tensor | None, like: Tensor) -> Tensor:
 
 def _cut(node: Node, shadows: set[int]) -> None:
     """Take away the edges to tensors that only stood in."""
-    if "all_edges" in type(node).__dict__.get("__slots__", ()) or hasattr(node, "all_edges"):
-        node.all_edges = tuple(None if id(e) in shadows else e for e in node.all_edges)
+    edges = getattr(node, "all_edges", None)
+    if edges is not None:
+        node.all_edges = tuple(None if id(e) in shadows else e for e in edges)  # type: ignore[attr-defined]
     else:
         node.f0, node.f1 = (None if id(e) in shadows else e for e in (node.f0, node.f1))
 
@@ -318,7 +340,7 @@ def _remember(op: Any, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]
     for slot in node.saved:
         saved, tangent = getattr(node, slot), tangent_of(bound.get(slot[2:]))
         if tangent is not None and hasattr(saved, "dtype") and id(saved) not in level.arrays:
-            level.arrays[id(saved)] = (saved, tangent if tangent._a.dtype == saved.dtype else tangent.cast(saved.dtype))
+            level.arrays[id(saved)] = (saved, tangent)
 
 
 # -- writing in place ------------------------------------------------------------------------------------------------
@@ -336,10 +358,10 @@ def _follow(t: Tensor, result: Tensor) -> None:
         if new is None:
             new = wrap(np.zeros_like(t._a))
         if base is not t:
-            if "_tangent" not in base.__dict__:
-                set_tangent(base, wrap(np.zeros_like(base.shared_array())))
-            region = inplace.look(tangent_of(base), t._view.steps())
-            region.copy_(new)
+            before = tangent_of(base)
+            whole = wrap(np.zeros_like(base.shared_array())) if before is None else before.clone()
+            inplace.look(whole, t._view.steps()).copy_(new)
+            set_tangent(base, whole)
         else:
             set_tangent(t, new)
         whole = tangent_of(base)
@@ -348,5 +370,3 @@ def _follow(t: Tensor, result: Tensor) -> None:
             if view is not None:
                 set_tangent(view, inplace.look(whole, view._view.steps()))
     level.arrays[id(t._a)] = (t._a, new)
-
-

@@ -72,6 +72,17 @@ class _Saved:
         self.value, self.output, self.time = value, output, time
 
 
+class _Same(Node):
+    """Passes a gradient on as it is."""
+
+    __slots__ = ()
+
+    def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
+        return g, None
+
+    vjp_graph = vjp
+
+
 class BackwardCFunction(Node, FunctionCtx):
     """The node of a custom function; each function has its own subclass, ``<Name>Backward``."""
 
@@ -114,9 +125,12 @@ class BackwardCFunction(Node, FunctionCtx):
             self.raise_changed(f"saved tensor {position}", getattr(value, "_a", value))
         if isinstance(value, Tensor):
             return value
-        fn = saved.output
+        fn: Any = saved.output
         if isinstance(fn, int):
             fn = self if self._count == 1 else Port(self, fn)
+        elif isinstance(fn, Tensor):  # a leaf whose unpacked values are others than its own
+            leaf, fn = fn, new(_Same)
+            fn.f0, fn.f1, fn.fit, fn.seq = leaf, None, None, storage.tick()
         return wrap(value, fn)
 
     def saved_values(self) -> dict[str, Any]:
@@ -144,7 +158,7 @@ class BackwardCFunction(Node, FunctionCtx):
             if hooks is not None:
                 value = saving.pack(tensor._a, hooks)
                 if output is None:
-                    output = tensor if tensor._fn is LEAF else tensor._fn
+                    output = (tensor if tensor._fn is LEAF else tensor._fn) if is_grad_enabled() else None
             kept.append(_Saved(value, output, storage.tick()))
         self._kept, self._to_save = kept, ()
 
@@ -242,7 +256,8 @@ class BackwardCFunction(Node, FunctionCtx):
             return g
         if g._a.dtype.kind == "c" and dtype.kind != "c":
             g = g.real
-        return g.cast(dtype)
+        cast: Tensor = g.cast(dtype)
+        return cast
 
 
 BackwardCFunction.__module__ = "nbautograd.autograd.function"
@@ -358,7 +373,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 cls.setup_context(node, args, answer)
         several = isinstance(answer, tuple)
         outputs = list(answer) if several else [answer]
-        _check_dirty(node, outputs, before)
+        _check_dirty(node, outputs)
         if recorded:
             _record(node, args, outputs, before)
         if tangents is not None:
@@ -366,7 +381,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return tuple(outputs) if several else outputs[0]
 
 
-def _check_dirty(node: BackwardCFunction, outputs: list[Any], before: dict[int, Any]) -> None:
+def _check_dirty(node: BackwardCFunction, outputs: list[Any]) -> None:
+    """Make sure that what was marked as written to is returned, and note the write."""
     returned = {id(out) for out in outputs}
     for tensor in node._dirty:
         if id(tensor) not in returned:
@@ -374,6 +390,7 @@ def _check_dirty(node: BackwardCFunction, outputs: list[Any], before: dict[int, 
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
                 f"are modified inplace must all be outputs of the Function ({node.name()})."
             )
+        storage.record_write(tensor.shared_array())  # however it was done
 
 
 def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], before: dict[int, Any]) -> None:

@@ -38,7 +38,7 @@ def vjp(
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with enable_grad():
-        is_tuple, xs, result, outputs, was_tuple = _call(func, inputs, "vjp", create_graph)
+        is_tuple, xs, _, outputs, was_tuple = _call(func, inputs, "vjp", create_graph)
         _all_require_grad(outputs, "outputs", strict)
         weights = _vectors(v, outputs, "the user-provided function returns a single Tensor")
         found = _product(outputs, xs, weights, create_graph, strict, "The output of the user-provided function")
@@ -104,7 +104,7 @@ def jacobian(
             columns: list[list[Tensor]] = [[] for _ in xs]
             flat = out.reshape(-1)
             for element in range(out.numel()):
-                found = (None,) * len(xs)
+                found: Any = (None,) * len(xs)
                 if flat.requires_grad:
                     found = grad(flat[element], xs, retain_graph=True, create_graph=create_graph, allow_unused=True)
                 for i, (x, d, column) in enumerate(zip(xs, found, columns, strict=True)):
@@ -121,8 +121,7 @@ def jacobian(
                     column.append(x.new_zeros(x.shape) if d is None else d)
             rows.append(
                 tuple(
-                    _stacked(column, x).reshape((*out.shape, *x.shape))
-                    for column, x in zip(columns, xs, strict=True)
+                    _stacked(column, x).reshape((*out.shape, *x.shape)) for column, x in zip(columns, xs, strict=True)
                 )
             )
     return _nested(rows, was_tuple, is_tuple, create_graph)
@@ -231,7 +230,7 @@ def _as_tuple(value: Any, what: str, caller: str) -> tuple[bool, tuple[Tensor, .
 
 def _with_grad(x: Tensor) -> Tensor:
     """A view of the same values that is differentiated by, keeping a tangent that ``x`` has."""
-    fresh = x.detach().requires_grad_().view(x.shape)
+    fresh: Tensor = x.detach().requires_grad_().view(x.shape)
     tangent = forward_ad.tangent_of(x)
     if tangent is not None:
         forward_ad.set_tangent(fresh, tangent)
@@ -241,9 +240,7 @@ def _with_grad(x: Tensor) -> Tensor:
 def _call(func: Function, inputs: Any, caller: str, create_graph: bool) -> tuple[Any, ...]:
     """The inputs made ready to be differentiated by, and what the function returns for them."""
     is_tuple, given = _as_tuple(inputs, "inputs", caller)
-    xs = tuple(
-        x.view(x.shape) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in given
-    )
+    xs = tuple(x.view(x.shape) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in given)
     result = func(*xs)
     was_tuple, outputs = _as_tuple(result, "outputs", caller)
     return is_tuple, xs, result, outputs, was_tuple
@@ -339,13 +336,15 @@ def _scalar(result: Any, caller: str) -> Tensor:
         raise AutogradError(f"The function given to {caller} should return a single Tensor")
     if result.numel() != 1:
         raise AutogradError(f"The Tensor returned by the function given to {caller} should contain a single element")
-    return result.reshape(())
+    scalar: Tensor = result.reshape(())
+    return scalar
 
 
 def _stacked(rows: list[Tensor], x: Tensor) -> Tensor:
     from nbautograd import stack
 
-    return stack(rows) if rows else x.detach().new_zeros((0, *x.shape))
+    found: Tensor = stack(rows) if rows else x.detach().new_zeros((0, *x.shape))
+    return found
 
 
 def _given(values: tuple[Tensor, ...], is_tuple: bool, create_graph: bool) -> Any:
@@ -363,7 +362,8 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
     """The Jacobian by columns: one evaluation of the function per element of the inputs."""
     if strict:
         raise AutogradError(
-            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together.'
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported '
+            "together."
         )
     if create_graph:
         raise NotImplementedError(

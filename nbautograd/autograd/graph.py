@@ -47,9 +47,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """
     fn = tensor._fn
     if fn is None:
-        raise AutogradError(
-            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
-        )
+        raise AutogradError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     if fn is LEAF:
         return GradientEdge(accumulator(tensor), 0)
     return GradientEdge(fn.f0, fn.index, fn) if fn.__class__ is Port else GradientEdge(fn, 0)

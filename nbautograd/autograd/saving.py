@@ -111,9 +111,13 @@ def _pack_node(nodes: list[Node]) -> None:
                     _replace(node, slot, value, hooks)
 
 
-@functools.cache
+_variants: dict[type[Node], type[Node]] = {}
+
+
 def _variant(cls: type[Node]) -> type[Node]:
     """The subclass of nodes of this class that are packed."""
+    if cls in _variants:
+        return _variants[cls]
 
     def vjp(self: Node, g: Any, keep: bool) -> tuple[Any, Any]:
         with _unpacked(self, keep):
@@ -145,7 +149,9 @@ def _variant(cls: type[Node]) -> type[Node]:
         "_packed_of": cls,
         **{f.__name__: f for f in (vjp, vjp_graph, check_saved, saved_values, saved_as_tensors)},
     }
-    return type(cls.__name__, (cls,), members)
+    made: type[Node] = type(cls.__name__, (cls,), members)
+    _variants[cls] = made
+    return made
 
 
 @contextmanager

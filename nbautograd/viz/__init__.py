@@ -6,6 +6,10 @@
     viz.animate(y)          # y.backward(), to be played
     with viz.record() as passes:
         train()             # every backward pass inside, to be played
+    viz.grads()             # the gradients of all leaves here, as a table
+    with viz.monitor(w, b) as watch:
+        watch(loss)         # loss and gradient norms of a training loop, as they change
+    viz.settings.language = "中文"
 
 Graphs of PyTorch's own tensors are drawn as well. Importing this imports neither IPython nor anywidget nor graphviz.
 """
@@ -13,5 +17,22 @@ Graphs of PyTorch's own tensors are drawn as well. Importing this imports neithe
 from __future__ import annotations
 
 from nbautograd.viz.api import Animation, Picture, Recording, animate, graph, record
+from nbautograd.viz.display import autograd
+from nbautograd.viz.monitor import Monitor, monitor
+from nbautograd.viz.settings import settings
+from nbautograd.viz.tables import grads, zero_grads
 
-__all__ = ["Animation", "Picture", "Recording", "animate", "graph", "record"]
+__all__ = [
+    "Animation",
+    "Monitor",
+    "Picture",
+    "Recording",
+    "animate",
+    "autograd",
+    "grads",
+    "graph",
+    "monitor",
+    "record",
+    "settings",
+    "zero_grads",
+]

@@ -1,14 +1,28 @@
-"""What a notebook shows of a tensor, and where in the notebook a line of code is."""
+"""What a notebook shows of a tensor, where in the notebook a line of code is, and the block that traces and records."""
 
 from __future__ import annotations
 
+import base64
 import linecache
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
-from nbautograd import viz
+from nbautograd import tracing
+from nbautograd.viz import api, card, tables
 from nbautograd.viz.escape import escape
+from nbautograd.viz.language import say
+from nbautograd.viz.settings import settings
 
-__all__ = ["Locator", "TensorFormatter"]
+__all__ = ["Autograd", "Locator", "TensorFormatter", "autograd"]
+
+
+def _trace(change: Any) -> None:
+    tracing.switch(change.new)
+
+
+settings.observe(_trace, "tracing")
 
 
 class Locator:
@@ -34,16 +48,30 @@ class Locator:
             code = getattr(info, "transformed_cell", None) or self.shell.transform_cell(info.raw_cell)
             self.uncounted[name_of(info.raw_cell, code, self.shell.execution_count)] = self.count
 
+    def part_of_cell(self, filename: str) -> None:
+        """Note that code of this file name is part of the running cell, which is the innermost one on the stack."""
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            number = self.number(frame.f_code.co_filename)
+            if number is not None and frame.f_code.co_filename != filename:
+                self.uncounted[filename] = number
+                return
+            frame = frame.f_back
+
+    def number(self, filename: str) -> int | None:
+        """The number of the cell with this code, or None."""
+        counted: dict[str, int] = getattr(self.shell.compile, "_filename_map", {})
+        return self.uncounted.get(filename) or counted.get(filename)
+
     def __call__(self, filename: str, lineno: int) -> tuple[str, str]:
         """What the cell is called, and the text of the line."""
-        counted = getattr(self.shell.compile, "_filename_map", {})
-        number = self.uncounted.get(filename) or counted.get(filename)
+        number = self.number(filename)
         label = filename.rpartition("/")[2] if number is None else f"In [{number}]"
         return label, linecache.getline(filename, lineno).strip()
 
 
 class TensorFormatter:
-    """The ``text/html`` of a computed tensor: its text and, below, its graph; None for others, which stay text.
+    """The ``text/html`` of a tensor: its text and, below, its graph or its card, as the settings say; None for none.
 
     ``text/plain`` is left alone. A picture that cannot be drawn must not cost the reader the tensor, so any error gives
     a line that says so in the picture's place.
@@ -53,13 +81,75 @@ class TensorFormatter:
         self.shell = shell
 
     def __call__(self, tensor: Any) -> str | None:
-        """The HTML, or None for a tensor that has no graph."""
-        if tensor.grad_fn is None:
+        """The HTML, or None for a tensor of which only the text is shown."""
+        if settings.tensors == "text" or (settings.tensors == "graph" and tensor.grad_fn is None):
             return None
         text = f"<pre>{escape(repr(tensor), limit=20_000)}</pre>"
         try:
-            picture = viz.graph(tensor, namespace=self.shell.user_ns)
-            drawn: str = picture._repr_mimebundle_().get("text/html", "")
-            return text + drawn
+            return text + self.drawn(tensor)
         except Exception as error:  # any: see above
-            return f"{text}<p>The graph cannot be drawn: {escape(type(error).__name__)}: {escape(str(error))}</p>"
+            what = f"{type(error).__name__}: {error}"
+            return f"{text}<p>{escape(say('cannot_draw', error=what))}</p>"
+
+    def drawn(self, tensor: Any) -> str:
+        """What comes below the text."""
+        if settings.tensors == "graph":
+            picture = api.graph(tensor, namespace=self.shell.user_ns)
+            return picture.static_html() if len(picture.model.nodes) <= api.DRAWN else ""
+        shown = [_image(card.card_svg(tensor, self.name(tensor)), repr(tensor))]
+        if tensor.grad_fn is not None:
+            picture = api.graph(tensor, namespace=self.shell.user_ns)
+            if len(picture.model.nodes) <= api.DRAWN:
+                shown.append(_image(picture.svg, picture.label, ' height="150"'))
+        return " ".join(shown)
+
+    def name(self, tensor: Any) -> str:
+        """The variable that holds a tensor."""
+        names = self.shell.user_ns.items()
+        return next((key for key, value in list(names) if value is tensor and not key.startswith("_")), "")
+
+
+def _image(svg: str, label: str, size: str = "") -> str:
+    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    return f'<img alt="{escape(label)}"{size} style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+
+
+class Autograd:
+    """What :func:`autograd` returns: as the value of a cell the settings, as a ``with`` block a recording."""
+
+    def __init__(self, **new: Any) -> None:
+        self._before = settings.change(**new)
+        self.namespace: Mapping[str, Any] | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> api.Recording:
+        self._stack.callback(lambda: settings.change(**self._before))
+        self._stack.enter_context(tracing.traced())
+        return self._stack.enter_context(api.record(namespace=self.namespace or api.callers_names()))
+
+    def __exit__(self, *exception: Any) -> None:
+        self._stack.__exit__(*exception)
+
+    def __repr__(self) -> str:
+        return repr(tables.settings_table())
+
+    def _repr_html_(self) -> str:
+        return tables.settings_table()._repr_html_()
+
+
+def autograd(**new: Any) -> Autograd:
+    """Change settings; in a ``with`` block, for the block only, and trace and record everything in it.
+
+    :param new: any of ``viz.settings``: theme, direction, values, depth, language, tracing, tensors, widget.
+    :raises AttributeError: there is no such setting.
+    :raises traitlets.TraitError: a value does not fit.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> with viz.autograd() as passes:
+    ...     (w * 5).backward()
+    >>> len(passes)
+    3
+    """
+    return Autograd(**new)

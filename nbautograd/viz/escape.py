@@ -10,7 +10,7 @@ import html
 import re
 import unicodedata
 
-__all__ = ["clean", "escape", "one_line", "width"]
+__all__ = ["clean", "columns", "escape", "fit", "one_line", "ordered", "padded", "width"]
 
 LIMIT = 200  # characters of one text in a picture
 
@@ -28,6 +28,8 @@ def clean(text: object, limit: int = LIMIT) -> str:
     'abc…'
     """
     string = text if isinstance(text, str) else str(text)
+    if len(string) <= limit and string.isascii() and string.isprintable():
+        return string
     string = string[: 4 * limit]  # a text of ten million characters costs no more than one of eight hundred
     string = _FORBIDDEN.sub("", _BREAKS.sub(" ", string)).replace("\t", "    ")
     return string if len(string) <= limit else string[: max(limit - 1, 0)] + "…"
@@ -74,3 +76,47 @@ def _line(text: str, mono: bool) -> float:
         else:
             total += 0.615 if mono else _NARROW.get(c, 0.7 if c.isupper() else 0.64)
     return total
+
+
+def fit(text: str, room: float, size: float, *, mono: bool = False) -> str:
+    """The text, cut so that it is about as wide as ``room`` pixels.
+
+    >>> fit("a name that is long", 60, 12), fit("变量变量变量变量", 60, 12)
+    ('a name …', '变量变量…')
+    """
+    if len(text) * size * 1.02 <= room or width(text, size, mono=mono) <= room:
+        return text
+    left, count = room - width("…", size, mono=mono), 0
+    for c in text:
+        left -= width(c, size, mono=mono)
+        if left < 0:
+            break
+        count += 1
+    return text[:count] + "…"
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal the text takes.
+
+    >>> columns("abc"), columns("变量"), columns("e\u0301")
+    (3, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(0 if _no_width(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _no_width(c: str) -> bool:
+    return bool(unicodedata.combining(c)) or unicodedata.category(c) in ("Mn", "Me", "Cf")
+
+
+def padded(text: str, width: int) -> str:
+    """The text with spaces behind it up to a number of columns."""
+    return text + " " * (width - columns(text))
+
+
+def ordered(text: str) -> str:
+    """The text, followed by a mark that keeps what comes next in order if it is written from right to left."""
+    if text.isascii() or not any(unicodedata.bidirectional(c) in ("R", "AL") for c in text):
+        return text
+    return text + "\u200e"

@@ -6,25 +6,20 @@ import base64
 import hashlib
 import json
 import os
-import shutil
-import signal
-import subprocess
 import tempfile
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from nbautograd.viz import theme
-from nbautograd.viz.escape import clean, escape
-from nbautograd.viz.model import GraphModel, Node
+from nbautograd.viz import raster, theme
+from nbautograd.viz.escape import escape
+from nbautograd.viz.graphviz_dot import dot_svg, to_dot
 
-__all__ = ["dot_svg", "page", "player_css", "player_js", "player_page", "save", "to_dot", "write"]
+__all__ = ["dot_svg", "page", "player_css", "player_js", "player_page", "save", "to_dot", "within", "write"]
 
-DOT_NODES = 300
-DOT_SECONDS = 10
+LARGEST = 2_000_000  # bytes of one output: Jupyter drops what comes faster than a megabyte a second
 
 
 # -- pages -----------------------------------------------------------------------
@@ -32,8 +27,9 @@ DOT_SECONDS = 10
 
 @cache
 def player_js() -> str:
-    """The player's module."""
-    return files("nbautograd.viz").joinpath("static", "player.js").read_text("utf-8")
+    """The player's module, put together from its parts."""
+    static = files("nbautograd.viz").joinpath("static")
+    return "\n".join(static.joinpath(name).read_text("utf-8") for name in ("parts.js", "stage.js", "player.js"))
 
 
 @cache
@@ -92,22 +88,33 @@ def json_for_script(data: Any) -> str:
 
 
 def save(path: str | Path, kinds: Mapping[str, Callable[[], str]]) -> Path:
-    """Write what the path's suffix asks for."""
+    """Write what the path's suffix asks for; where there is a way to make ``.svg``, also ``.png`` and ``.pdf``.
+
+    :raises ValueError: the suffix is none of those.
+    :raises RuntimeError: the program that makes such a file is not installed.
+    """
     target = Path(path)
-    make = kinds.get(target.suffix.lower())
+    suffix = target.suffix.lower()
+    if suffix in raster.KINDS and ".svg" in kinds:
+        return write(target, raster.raster(kinds[".svg"](), suffix, kinds.get(".dot")))
+    make = kinds.get(suffix)
     if make is None:
-        known = ", ".join(sorted(kinds))
+        known = ", ".join(sorted([*kinds, *raster.KINDS]))
         raise ValueError(f"cannot save as {target.suffix or 'a file without suffix'!r}; use one of {known}")
     return write(target, make())
 
 
-def write(path: str | Path, content: str) -> Path:
-    """Write a file as a whole or not at all: readers never see half of it."""
-    target = Path(path)
+def write(path: str | Path, content: str | bytes) -> Path:
+    """Write a file as a whole or not at all: readers never see half of it, a full disk leaves the old one."""
+    target = Path(path).expanduser()
+    data = content.encode("utf-8") if isinstance(content, str) else content
     descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=".nbautograd-", suffix=target.suffix)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(content)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -115,83 +122,24 @@ def write(path: str | Path, content: str) -> Path:
     return target
 
 
-# -- Graphviz -----------------------------------------------------------------------
+@cache
+def _umask() -> int:
+    """What new files are not allowed; reading it means setting it for a moment."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
-def to_dot(model: GraphModel, direction: str = "LR") -> str:
-    """The graph in Graphviz's language; every label is text, never markup, and ids are our own."""
-    import graphviz  # takes a while to import, and most never need it
+def within(html: str, label: str, words: str, limit: int = LARGEST) -> str:
+    """The HTML of an output if it is not too large to be shown, otherwise its words and a line that says why.
 
-    drawn = graphviz.Digraph("autograd", graph_attr={"rankdir": direction, "bgcolor": "white"})
-    drawn.attr("node", fontname="Helvetica", fontsize="11", shape="box", style="filled")
-    drawn.attr("edge", color="#8c98a4", arrowsize="0.7")
-    fills = {"leaf": "#eaf3fd", "output": "#f4efff", "tensor": "#ffffff"}
-    for node in model.nodes:
-        looks = {"fillcolor": fills.get(node.kind, "#f6f8fa")}
-        if node.kind == "op":
-            looks["style"] = "rounded,filled"
-        elif node.kind == "constant":
-            looks = {"shape": "plaintext", "style": ""}
-        drawn.node(node.id, label=_dot_label(node), **looks)
-    for edge in model.edges:
-        drawn.edge(edge.src, edge.dst)
-    return str(drawn.source)
+    :param words: the same in words, of which the beginning is shown.
 
-
-def _dot_label(node: Node) -> str:
-    parts = [node.symbol, node.name, node.value, f"{node.dtype} {node.shape}".strip()]
-    if node.kind == "leaf":
-        parts.append(f".grad {node.grad}")
-    return "\\n".join(_dot_text(line) for part in parts if part for line in clean(part).split("\n"))
-
-
-def _dot_text(text: str) -> str:
-    """Text for a label: a backslash means itself, and angle brackets are never markup."""
-    import graphviz
-
-    return str(graphviz.escape(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")))
-
-
-def dot_svg(model: GraphModel, direction: str = "LR") -> str:
-    """The graph as Graphviz draws it, for small graphs and on request.
-
-    :raises RuntimeError: there is no ``dot``, the graph is too large, or ``dot`` took too long.
+    >>> print(within("<img>" * 1000, "y", "y = a + b", limit=1000))  # doctest: +ELLIPSIS
+    <p>y: the drawing takes 5,000 bytes; more than 1,000 are not shown. Save it as a file to see it.</p><pre>y = ...
     """
-    program = shutil.which("dot")
-    if program is None:
-        raise RuntimeError("Graphviz is not installed: there is no program called dot")
-    if len(model.nodes) > DOT_NODES:
-        raise RuntimeError(f"Graphviz is given at most {DOT_NODES} nodes; this graph has {len(model.nodes)}")
-    environment = {k: v for k, v in os.environ.items() if k not in ("GVBINDIR", "DOTFONTPATH", "SERVER_NAME")}
-    with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen(
-            [os.path.abspath(program), "-Tsvg"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            cwd=folder, env=environment, start_new_session=True,
-        )  # fmt: skip
-        try:
-            out, err = process.communicate(to_dot(model, direction).encode("utf-8"), timeout=DOT_SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            raise RuntimeError(f"Graphviz took longer than {DOT_SECONDS} s") from None
-    if process.returncode:
-        raise RuntimeError(f"Graphviz failed: {clean(err.decode('utf-8', 'replace'))}")
-    return _drawable(out)
-
-
-_DRAWABLE = {"svg", "g", "path", "polygon", "polyline", "ellipse", "text", "title"}  # what dot draws with
-
-
-def _drawable(svg: bytes) -> str:
-    """Another program's SVG, with nothing in it but drawing: no links, no scripts, no comments."""
-    ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
-    root = ElementTree.fromstring(svg)
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if child.tag.rpartition("}")[2] not in _DRAWABLE:
-                parent.remove(child)
-        for name in list(parent.attrib):
-            if name.endswith("href") or name.startswith("on"):
-                del parent.attrib[name]
-    return ElementTree.tostring(root, encoding="unicode")
+    size = len(html.encode("utf-8", "replace"))
+    if size <= limit:
+        return html
+    note = f"{label}: the drawing takes {size:,} bytes; more than {limit:,} are not shown. Save it as a file to see it."
+    return f"<p>{escape(note)}</p><pre>{escape(words, 20_000)}</pre>"

@@ -12,21 +12,23 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from nbautograd.viz.escape import one_line
 
-__all__ = ["FORMULAS", "SYMBOLS", "Mark", "marks", "plain", "symbol_of", "value"]
+__all__ = ["FORMULAS", "SYMBOLS", "Mark", "latex", "marks", "plain", "symbol_of", "value"]
 
 Mark = list[Any]
+LONGEST = 2000  # characters of a formula that is read
 
 SYMBOLS = {
-    "add": "+", "sub": "−", "rsub": "−", "mul": "×", "div": "÷", "neg": "−", "pow": "xⁿ", "exp": "exp", "log": "log",
+    "add": "+", "sub": "−", "rsub": "−", "mul": "×", "div": "÷", "neg": "−", "pow": "xⁿ", "exp": "exp", "log": "ln",
     "sqrt": "√", "sum": "Σ", "mean": "mean", "prod": "Π", "mm": "@", "bmm": "@", "mv": "@", "dot": "@", "matmul": "@",
     "addmm": "@ +", "t": "ᵀ", "transpose": "ᵀ", "relu": "relu", "tanh": "tanh", "sigmoid": "σ", "abs": "|·|",
     "sin": "sin", "cos": "cos", "max": "max", "min": "min", "norm": "‖·‖", "linalgvectornorm": "‖·‖",
-    "view": "view", "reshape": "reshape", "clone": "clone", "select": "[i]", "slice": "[:]", "index": "[…]",
+    "view": "view", "reshape": "reshape", "clone": "clone", "select": "select", "slice": "[:]", "index": "[…]",
     "cat": "cat", "stack": "stack", "logsoftmax": "log softmax", "softmax": "softmax", "nllloss": "nll",
     "mseloss": "mse", "accumulategrad": "+=",
 }  # fmt: skip
@@ -72,11 +74,12 @@ _TRANSPOSED = {"mT": "ᵀ", "T": "ᵀ", "mH": "ᵀ", "H": "ᵀ"}
 def symbol_of(name: str) -> str:
     """The symbol for a node's name.
 
-    >>> symbol_of("MulBackward0"), symbol_of("FancyBackward")
-    ('×', 'Fancy')
+    >>> symbol_of("MulBackward0"), symbol_of("CumSumBackward0"), symbol_of("FancyBackward")
+    ('×', 'cum_sum', 'Fancy')
     """
     operation = base(name)
-    return SYMBOLS.get(operation.lower(), operation)
+    own = operation if name.endswith("d") else re.sub("(?<=[a-z])(?=[A-Z])", "_", operation).lower()
+    return SYMBOLS.get(operation.lower(), own)
 
 
 def base(name: str) -> str:
@@ -91,7 +94,7 @@ def marks(source: str, names: Mapping[str, list[Mark]]) -> list[Mark]:
     '∂y/∂a · b'
     """
     try:
-        tree = ast.parse(source.strip(), mode="eval").body
+        tree = ast.parse(source.strip()[:LONGEST], mode="eval").body
         return _marks(tree, names, 0)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [["i", one_line(source)]]
@@ -115,6 +118,45 @@ def plain(written: list[Mark]) -> str:
         else:
             parts.append(str(mark[1]))
     return "".join(parts)
+
+
+_LATEX = {
+    "·": r"\cdot", "−": "-", "mod": r"\bmod", "≥": r"\ge", "≤": r"\le", "≠": r"\ne", "¬": r"\neg", "@": r"\,",
+    "ᵀ": r"^{\top}", "in": r"\in", "and": r"\wedge", "if": r"\text{ if }", "else": r"\text{ else }",
+    "(": r"\left(", ")": r"\right)",
+}  # fmt: skip
+_LATEX_NAMES = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
+_LATEX_ESCAPES = str.maketrans({c: "\\" + c for c in "_#$%&{}"} | {"\\": r"\backslash ", "^": r"\hat{}", "~": r"\sim "})
+
+
+def latex(written: list[Mark]) -> str:
+    r"""Marks as LaTeX, for mathematics mode.
+
+    >>> print(latex(marks("g * conj(other) / input ** 2", {"g": [["d", "y", "a"]]})))
+    \frac{\frac{\partial y}{\partial a} \cdot \mathit{other}}{\mathit{input}^{2}}
+    """
+    parts = []
+    for mark in written:
+        kind = mark[0]
+        if kind == "d":
+            parts.append(rf"\frac{{\partial {_latex_name(mark[1])}}}{{\partial {_latex_name(mark[2])}}}")
+        elif kind == "f":
+            parts.append(rf"\frac{{{latex(mark[1])}}}{{{latex(mark[2])}}}")
+        elif kind == "s":
+            base = latex(mark[1])
+            parts.append(f"{base if len(mark[1]) == 1 else rf'{{({base})}}'}^{{{latex(mark[2])}}}")
+        elif kind == "o":
+            parts.append(_LATEX.get(mark[1], str(mark[1])))
+        else:
+            parts.append(_latex_name(str(mark[1])) if kind == "i" else str(mark[1]))
+    return " ".join(parts).replace(" ^", "^")
+
+
+def _latex_name(name: str) -> str:
+    if name in _LATEX_NAMES:
+        return "\\" + name
+    escaped = name.translate(_LATEX_ESCAPES)
+    return escaped if len(name) == 1 else rf"\mathit{{{escaped}}}"
 
 
 _FUNCTIONS: dict[str, Callable[..., float]] = {
@@ -167,9 +209,9 @@ def _grouped(written: list[Mark]) -> str:
 
 def _marks(tree: ast.expr, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
     if isinstance(tree, ast.Name):
-        return names.get(tree.id, [["i", tree.id]])
+        return names.get(tree.id, [["i", one_line(tree.id, 60)]])
     if isinstance(tree, ast.Constant):
-        return [["n", f"{tree.value:g}" if isinstance(tree.value, float) else str(tree.value)]]
+        return [["n", f"{tree.value:g}" if isinstance(tree.value, float) else one_line(tree.value, 60)]]
     if isinstance(tree, ast.UnaryOp):
         sign = {ast.USub: "-", ast.Invert: "¬", ast.Not: "¬"}.get(type(tree.op), "+")
         return [["o", sign], *_marks(tree.operand, names, 3)]
@@ -189,7 +231,7 @@ def _marks(tree: ast.expr, names: Mapping[str, list[Mark]], outer: int) -> list[
     if isinstance(tree, ast.Attribute):
         if tree.attr in _TRANSPOSED:
             return [*_marks(tree.value, names, 5), ["o", "ᵀ"]]
-        return [*_marks(tree.value, names, 5), ["i", f".{tree.attr}"]]
+        return [*_marks(tree.value, names, 5), ["i", f".{one_line(tree.attr, 60)}"]]
     return [["i", one_line(ast.unparse(tree))]]
 
 
@@ -287,7 +329,7 @@ def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[M
     arguments: list[Mark] = []
     for argument in (*given, *(keyword.value for keyword in tree.keywords)):
         arguments += [["o", ","], *_marks(argument, names, 0)] if arguments else _marks(argument, names, 0)
-    return [*([["i", name]] if name else _marks(function, names, 5)), *_bracketed(arguments)]
+    return [*([["i", one_line(name, 60)]] if name else _marks(function, names, 5)), *_bracketed(arguments)]
 
 
 def _bracketed(written: list[Mark]) -> list[Mark]:

@@ -3,6 +3,8 @@
 1. Layers: a node's layer is its longest distance to a root, so that every edge runs towards the roots.
 2. A long edge passes every layer between its ends at a *bend*. All long edges from one node share their bends, so a
    weight used a thousand times is drawn as one trunk with branches, and the work stays in proportion to the drawing.
+   Where trunks would need many more bends than there are nodes, the longest run in *lanes* beside the drawing instead:
+   they cross nothing but lines, and cost as little as a short edge.
 3. Order within a layer: barycentre sweeps, keeping the order with the fewest crossings.
 4. Breadth: weighted isotonic regression pulls each node towards its neighbours and keeps the order and the gaps.
 5. Depth: layers are as deep as their deepest node, and gaps as wide as the labels in them.
@@ -13,9 +15,12 @@ Deterministic: the same graph and sizes give the same numbers.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import cached_property
+from heapq import heappop, heappush
+from itertools import accumulate, pairwise
 
 from nbautograd.viz.model import GraphModel
 
@@ -31,7 +36,8 @@ DEPTH_GAP = 34.0  # between two layers, at least
 LABEL_ROOM = 22.0  # beyond a label's own length
 LONGEST_LABEL = 190.0
 PORT_GAP = 14.0  # between the ends of two lines at one node
-LARGE, HUGE = 1500, 15_000  # nodes and bends from which on fewer rounds are made
+SMALL, HUGE = 160, 8000  # nodes and bends up to which many, and from which on few rounds are made
+LANE_GAP = 9.0  # between two lanes beside the drawing
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +109,14 @@ def layout(
         w, h = sizes[node.id]
         x, y = turn(depth, breadth)
         boxes[node.id] = Box(round(x - w / 2, 1), round(y - h / 2, 1), w, h)
-    routes = {e.id: tuple(turn(*p) for p in r) for e, r in zip(model.edges, drawing.routes(), strict=True)}
-    trunks = tuple(tuple(turn(*p) for p in line) for line in drawing.trunk_lines())
+    pairs, trunk_pairs = drawing.routes(), drawing.trunk_lines()
+    if across:
+        lines = [tuple([(round(d + margin, 1), round(b + margin, 1)) for d, b in line]) for line in pairs]
+        trunks = tuple([tuple([(round(d + margin, 1), round(b + margin, 1)) for d, b in line]) for line in trunk_pairs])
+    else:
+        lines = [tuple([(round(b + margin, 1), round(d + margin, 1)) for d, b in line]) for line in pairs]
+        trunks = tuple([tuple([(round(b + margin, 1), round(d + margin, 1)) for d, b in line]) for line in trunk_pairs])
+    routes = {edge.id: line for edge, line in zip(model.edges, lines, strict=True)}
     branches = {e.id: routes[e.id][-3:] for i, e in enumerate(model.edges) if drawing.branches_off(i)}
     branches = {key: (line[0], *line) for key, line in branches.items()}
     total = turn(drawing.length, drawing.span)
@@ -138,7 +150,7 @@ class _Drawing:
 
     def effort(self, small: int, large: int, huge: int) -> int:
         """How many rounds to make, by the size of the drawing with its bends."""
-        return small if self.total < LARGE else large if self.total < HUGE else huge if self.total < 4 * HUGE else 1
+        return small if self.total < SMALL else large if self.total < HUGE else huge if self.total < 4 * HUGE else 1
 
     # -- 1. layers -------------------------------------------------------------------
 
@@ -170,18 +182,46 @@ class _Drawing:
         self.after: list[list[int]] = [[] for _ in range(self.count)]
         self.trunk: dict[int, list[int]] = {}
         self.travellers = [0] * self.count  # how many long edges leave each node
+        self.choose_lanes()
         for src, dst in self.edges:
             trunk = self.trunk.setdefault(src, [src])
-            self.travellers[src] += self.layer[dst] - self.layer[src] > 1
-            while len(trunk) < self.layer[dst] - self.layer[src]:
+            steps = self.layer[dst] - self.layer[src]
+            self.travellers[src] += steps > 1
+            if src in self.lanes:
+                if steps == 1:
+                    self.join(src, dst)
+                continue
+            while len(trunk) < steps:
                 self.layer.append(self.layer[src] + len(trunk))
                 self.thickness.append(2.0)
                 self.before.append([])
                 self.after.append([])
                 self.join(trunk[-1], len(self.layer) - 1)
                 trunk.append(len(self.layer) - 1)
-            self.join(trunk[self.layer[dst] - self.layer[src] - 1], dst)
+            self.join(trunk[steps - 1], dst)
         self.total = len(self.layer)
+
+    def choose_lanes(self) -> None:
+        """``lanes``: of the nodes whose long edges run beside the drawing, in which lane they do (0: the nearest)."""
+        reach = [0] * self.count
+        for src, dst in self.edges:
+            reach[src] = max(reach[src], self.layer[dst])
+        bends = {v: reach[v] - self.layer[v] - 1 for v in range(self.count) if reach[v] - self.layer[v] > 1}
+        excess = sum(bends.values()) - max(3 * self.count // 2, 250)
+        beside = []
+        for v in sorted(bends, key=lambda v: (-bends[v], v)):
+            if excess <= 0:
+                break
+            excess -= bends[v]
+            beside.append(v)
+        self.lanes: dict[int, int] = {}
+        free: list[int] = []  # lanes that nobody uses any more
+        leaving: list[tuple[int, int]] = []  # (the layer where a lane falls free, the lane)
+        for v in sorted(beside, key=lambda v: (self.layer[v], v)):
+            while leaving and leaving[0][0] <= self.layer[v]:
+                heappush(free, heappop(leaving)[1])
+            self.lanes[v] = heappop(free) if free else len(leaving)
+            heappush(leaving, (reach[v], self.lanes[v]))
 
     def join(self, u: int, v: int) -> None:
         """Make u and v, which lie in successive layers, neighbours."""
@@ -199,13 +239,15 @@ class _Drawing:
             for i, v in enumerate(row):
                 place[v] = i
         best, fewest = [row[:] for row in self.rows], self.crossings()
-        for sweep in range(self.effort(10, 4, 2)):
-            if not fewest:
+        vain = 0
+        for sweep in range(self.effort(10, 3, 2)):
+            if not fewest or vain == 4:
                 break
             self.sweep(towards_roots=sweep % 2 == 1)
             crossings = self.crossings()
+            vain += 1
             if crossings < fewest:
-                best, fewest = [row[:] for row in self.rows], crossings
+                best, fewest, vain = [row[:] for row in self.rows], crossings, 0
         self.rows = best
 
     def first_order(self) -> None:
@@ -224,30 +266,29 @@ class _Drawing:
         """Sort each layer by the mean place of the neighbours in the layer before."""
         place, beside = self.place, self.before if towards_roots else self.after
         for row in self.rows if towards_roots else reversed(self.rows):
+            if len(row) == 1:
+                continue
             mean = {v: sum(place[u] for u in beside[v]) / len(beside[v]) if beside[v] else place[v] for v in row}
             row.sort(key=mean.__getitem__)
             for i, v in enumerate(row):
                 place[v] = i
 
     def crossings(self) -> int:
-        """How many pairs of lines cross, counted with a Fenwick tree per gap between two layers."""
-        place, total = self.place, 0
-        for row, following in zip(self.rows, self.rows[1:], strict=False):
-            tree, seen = [0] * (len(following) + 1), 0
+        """How many pairs of lines cross, counted between each two layers by sorted insertion."""
+        place, after, total = self.place, self.after, 0
+        for row, following in pairwise(self.rows):
+            if len(row) == 1 or len(following) == 1:
+                continue
+            passed: list[int] = []  # where the lines end that are drawn so far
             for u in row:
-                ends = sorted(place[v] for v in self.after[u])
+                ends = [place[v] for v in after[u]]
+                if len(ends) > 1:
+                    ends.sort()
+                known = len(passed)
                 for end in ends:  # lines drawn before that end further on are crossed
-                    i, not_beyond = end + 1, 0
-                    while i:
-                        not_beyond += tree[i]
-                        i &= i - 1
-                    total += seen - not_beyond
+                    total += known - bisect_right(passed, end, 0, known)
                 for end in ends:
-                    i = end + 1
-                    while i <= len(following):
-                        tree[i] += 1
-                        i += i & -i
-                seen += len(ends)
+                    passed.insert(bisect_right(passed, end), end)
         return total
 
     # -- 4. breadth -------------------------------------------------------------------
@@ -257,16 +298,28 @@ class _Drawing:
         self.breadth = [0.0] * self.total
         gaps = [self.stack_row(row) for row in self.rows]
         pull = self.pulls()
-        rounds = self.effort(14, 8, 6)
+        rounds = self.effort(14, 7, 6)
+        quiet, tolerance = 0, 0.05 if self.total < SMALL else 0.5
         for step in range(rounds):
             both = step >= rounds // 2
+            moved = 0.0
             for r in range(len(self.rows)) if step % 2 else reversed(range(len(self.rows))):
-                self.settle(self.rows[r], gaps[r], pull, both, towards_roots=bool(step % 2))
+                moved = max(moved, self.settle(self.rows[r], gaps[r], pull, both, towards_roots=bool(step % 2)))
+            quiet = quiet + 1 if moved < tolerance else 0
+            if quiet == 2:
+                break
         self.straighten(gaps)
         sides = [(b - thick / 2, b + thick / 2) for b, thick in zip(self.breadth, self.thickness, strict=True)]
         top = min((low for low, _ in sides), default=0.0)
         self.breadth = [b - top for b in self.breadth]
-        self.span = max((high for _, high in sides), default=0.0) - top
+        self.span = self.beside = max((high for _, high in sides), default=0.0) - top
+        if self.lanes:
+            self.beside += BREADTH_GAP
+            self.span = self.lane_at(max(self.lanes.values()))
+
+    def lane_at(self, lane: int) -> float:
+        """The breadth of a lane."""
+        return self.beside + LANE_GAP * lane
 
     def stack_row(self, row: list[int]) -> list[float]:
         """Put a layer's nodes side by side around 0; returns the least distances between their middles."""
@@ -302,8 +355,8 @@ class _Drawing:
         pull: tuple[list[list[tuple[int, float]]], list[list[tuple[int, float]]]],
         both: bool,
         towards_roots: bool,
-    ) -> None:
-        """Move a layer's nodes to where their neighbours pull them, as far as order and gaps allow."""
+    ) -> float:
+        """Move a layer's nodes to where their neighbours pull them, as far as order and gaps allow; says how far."""
         breadth, (before, after) = self.breadth, pull
         wanted, weights = [], []
         for v in row:
@@ -318,8 +371,14 @@ class _Drawing:
                     mass += weight
             wanted.append(force / mass if mass else breadth[v])
             weights.append(mass or 0.05)
-        for v, b in zip(row, isotonic(wanted, weights, gaps), strict=True):
-            breadth[v] = b
+        moved = 0.0
+        for v, b in zip(row, isotonic(wanted, weights, gaps) if gaps else wanted, strict=True):
+            step = b - breadth[v]
+            if step:
+                breadth[v] = b
+                if step > moved or -step > moved:
+                    moved = abs(step)
+        return moved
 
     def straighten(self, gaps: list[list[float]]) -> None:
         """Give each chain of neighbours one breadth, where the nodes beside it leave room for that."""
@@ -402,27 +461,35 @@ class _Drawing:
         lines, shared = [], self.huge
         for k, (src, dst) in enumerate(self.edges):
             first, last = self.layer[src], self.layer[dst]
-            bends = self.trunk[src][1 : last - first]
-            if shared and bends:  # only the branch: the trunk is drawn once for all
-                line = [(self.ends[last - 1], self.breadth[bends[-1]])] * 2
+            if shared and last - first > 1:  # only the branch: the trunk is drawn once for all
+                line = [(self.ends[last - 1], self.passes(src, last - 1))] * 2
             else:
                 line = [(self.depth[src] + self.sizes[src][0] / 2, leaves[k]), (self.ends[first], leaves[k])]
-                line += self.along(bends)
+                line += self.way(src, last)
             line += [(self.starts[last], enters[k]), (self.depth[dst] - self.sizes[dst][0] / 2, enters[k])]
             lines.append(line)
         return lines
 
-    @property
+    @cached_property
     def huge(self) -> bool:
         """Whether drawing each long edge whole would be too much."""
         return sum(self.layer[dst] - self.layer[src] for src, dst in self.edges) > 4 * len(self.edges) + 2000
 
-    def along(self, bends: list[int]) -> list[Point]:
-        """The points of a line through these bends."""
-        points = []
-        for bend in bends:
-            r = self.layer[bend]
-            points += [(self.starts[r], self.breadth[bend]), (self.ends[r], self.breadth[bend])]
+    def passes(self, src: int, layer: int) -> float:
+        """The breadth at which the long edges of ``src`` pass a layer."""
+        lane = self.lanes.get(src)
+        return self.breadth[self.trunk[src][layer - self.layer[src]]] if lane is None else self.lane_at(lane)
+
+    def way(self, src: int, last: int) -> list[Point]:
+        """The points between the layers of ``src`` and ``last``."""
+        first = self.layer[src] + 1
+        if src in self.lanes and first < last:
+            lane = self.passes(src, first)
+            return [(self.starts[first], lane), (self.ends[last - 1], lane)]
+        points: list[Point] = []
+        for r in range(first, last):
+            at = self.passes(src, r)
+            points += [(self.starts[r], at), (self.ends[r], at)]
         return points
 
     def branches_off(self, k: int) -> bool:
@@ -433,10 +500,13 @@ class _Drawing:
     def trunk_lines(self) -> list[list[Point]]:
         """The lines that several long edges share."""
         lines = []
-        for src, trunk in self.trunk.items():
-            if self.travellers[src] > 1:
+        reach: dict[int, int] = {}
+        for src, dst in self.edges:
+            reach[src] = max(reach.get(src, 0), self.layer[dst])
+        for src in self.trunk:
+            if self.travellers[src] > (not self.huge):  # in a huge drawing, routes are branches only
                 start, out = self.depth[src] + self.sizes[src][0] / 2, self.trunk_port.get(src, self.breadth[src])
-                lines.append([(start, out), (self.ends[self.layer[src]], out), *self.along(trunk[1:])])
+                lines.append([(start, out), (self.ends[self.layer[src]], out), *self.way(src, reach[src])])
         return lines
 
     def ports(self) -> tuple[list[float], list[float]]:
@@ -444,21 +514,22 @@ class _Drawing:
         enters, leaves = [0.0] * len(self.edges), [0.0] * len(self.edges)
         self.trunk_port: dict[int, float] = {}
         arriving: dict[int, list[tuple[float, int]]] = {}
-        departing: dict[int, dict[tuple[int, int], list[int]]] = {}
+        departing: dict[int, dict[tuple[float, int], list[int]]] = {}
         for k, (src, dst) in enumerate(self.edges):
-            steps = self.layer[dst] - self.layer[src]
-            neighbour = self.trunk[src][steps - 1] if steps > 1 else src
-            arriving.setdefault(dst, []).append((self.breadth[neighbour], k))
+            long = self.layer[dst] - self.layer[src] > 1
+            arriving.setdefault(dst, []).append(
+                (self.passes(src, self.layer[dst] - 1) if long else self.breadth[src], k)
+            )
             # Long edges leave together, along their trunk.
-            way = (self.trunk[src][1], -1) if steps > 1 else (dst, k)
+            way = (self.passes(src, self.layer[src] + 1), -1) if long else (self.breadth[dst], k)
             departing.setdefault(src, {}).setdefault(way, []).append(k)
         for v, ends in arriving.items():
             ends.sort()
             for (_, k), port in zip(ends, self.spaced(v, [end for end, _ in ends]), strict=True):
                 enters[k] = port
         for v, ways in departing.items():
-            targets = sorted(ways, key=lambda way: (self.breadth[way[0]], way[1]))
-            for way, port in zip(targets, self.spaced(v, [self.breadth[way[0]] for way in targets]), strict=True):
+            targets = sorted(ways)
+            for way, port in zip(targets, self.spaced(v, [way[0] for way in targets]), strict=True):
                 if way[1] < 0:
                     self.trunk_port[v] = port
                 for k in ways[way]:
@@ -468,6 +539,8 @@ class _Drawing:
     def spaced(self, v: int, others: list[float]) -> list[float]:
         """Places along a side of v for lines to neighbours at ``others``, in order; straight where that can be."""
         half = self.thickness[v] / 2
+        if len(others) == 1 and others[0] == self.breadth[v]:
+            return others
         gap = min(PORT_GAP, max(2 * half - 16, 0) / max(len(others) - 1, 1))
         middle = self.breadth[v]
         reach = max(half - 14, 0.0) if self.boxy[v] else 0.0  # within which a line may be straight
@@ -487,9 +560,14 @@ def isotonic(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[f
     >>> isotonic([0.0, 0.0], [1.0, 1.0], [2.0])
     [-1.0, 1.0]
     """
-    offsets = [0.0]
-    for gap in gaps:
-        offsets.append(offsets[-1] + gap)
+    if len(wanted) == 2:
+        a, b = wanted
+        excess = gaps[0] - (b - a)
+        if excess <= 0:
+            return [a, b]
+        first = a - excess * weights[1] / (weights[0] + weights[1])
+        return [first, first + gaps[0]]
+    offsets = list(accumulate(gaps, initial=0.0))
     blocks: list[tuple[float, float, int]] = []  # sum of weight * place, sum of weight, how many
     for want, weight, offset in zip(wanted, weights, offsets, strict=False):
         force, mass, count = weight * (want - offset), weight, 1

@@ -8,244 +8,68 @@ else a node tells (``trace``, ``symbol``, ``formulas``, ``saved_values``) is use
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from nbautograd.protocol import Places
-from nbautograd.viz import formulas, values
+from nbautograd.viz import fold as folding, foreign, formulas, values
 from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.foreign import Names, attribute, is_tensor, node_name
 from nbautograd.viz.formulas import Mark
+from nbautograd.viz.parts import Edge, Formula, GraphModel, Group, Handles, Node, Saved
 
-__all__ = ["Edge", "Formula", "GraphModel", "Handles", "Node", "Resolve", "Saved", "build"]
+__all__ = ["Edge", "Formula", "GraphModel", "Group", "Handles", "Node", "Resolve", "Saved", "build", "is_tensor"]
 
 Resolve = Callable[[str, int], tuple[str, str]]
 """(filename, line number) -> (a label such as ``In [3]``, the text of the line)."""
 
-MOST = 600  # nodes of a graph that is read whole; of a larger one the part nearest to the roots
-NEAREST = 250
+READ = 100_000  # nodes of a graph that is read whole; of a larger one the part nearest to the roots
+NEAREST = 5000
 SMALL = 8  # up to so many operations, every intermediate result gets its own box
+NEAR = 16  # how far back, in operations, an input still tells one step of a loop from another
 INFIX = "+−×÷@"
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """How the gradient of one input is computed: as text and as marks (see ``formulas``)."""
-
-    slot: int
-    input: str
-    source: str
-    text: str
-    marks: list[Mark]
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """A value kept for the backward pass."""
-
-    name: str
-    nbytes: int
-    shape: str
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One thing in the picture: a ``leaf``, an ``op``, an intermediate ``tensor``, an ``output`` or a ``constant``."""
-
-    id: str
-    kind: str
-    name: str
-    """Of a tensor its variable, of an operation its class (``MulBackward0``)."""
-    label: str = ""
-    """What an operation is called by its result (``a``, or ``t3`` where there is no name)."""
-    symbol: str = ""
-    value: str = ""
-    shape: str = ""
-    dtype: str = ""
-    grad: str = ""
-    arrivals: int = 0
-    """How many edges bring a gradient to a leaf in one pass."""
-    named: bool = True
-    expression: str = ""
-    where: str = ""
-    source: str = ""
-    formulas: tuple[Formula, ...] = ()
-    saved: tuple[Saved, ...] | None = None
-    """None where it is not known."""
-    operands: tuple[tuple[str, str], ...] = ()
-    """The inputs' names in the formulas, and their values."""
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """From what holds a value to what uses it, in the direction of the computation; gradients run against it."""
-
-    id: str
-    src: str
-    dst: str
-    slot: int = 0
-    kind: str = "flow"
-    """``flow``; ``result`` from an operation to its box; ``constant``, along which no gradient goes."""
-
-
-@dataclass(slots=True)
-class Handles:
-    """Which live object is which part of the picture; only while something is being recorded."""
-
-    ops: dict[Any, str] = field(default_factory=dict)
-    leaves: dict[int, str] = field(default_factory=dict)
-    """By id() of the leaf tensor, which ``ops`` or ``kept`` holds."""
-    kept: list[Any] = field(default_factory=list)
-
-    def of(self, node: Any) -> str | None:
-        """The id of a node of the graph, which for an AccumulateGrad is its leaf's."""
-        known = self.ops.get(node)
-        if known is None and hasattr(node, "variable"):
-            known = self.leaves.get(id(node.variable))
-        return known
-
-
-@dataclass(frozen=True)
-class GraphModel:
-    """The graph as data. ``nodes`` and ``edges`` are in a fixed order: from the roots, inputs in the order of slots."""
-
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
-    roots: tuple[str, ...]
-    handles: Handles = field(default_factory=Handles, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "by_id", {node.id: node for node in self.nodes})
-        object.__setattr__(self, "flows", {(e.dst, e.slot): e for e in self.edges if e.kind == "flow"})
-        object.__setattr__(self, "results", {(e.src, e.slot): e for e in self.edges if e.kind == "result"})
-
-    by_id: dict[str, Node] = field(init=False, compare=False, repr=False)
-    flows: dict[tuple[str, int], Edge] = field(init=False, compare=False, repr=False)
-    """The edge into an operation, by the operation's id and the input's slot."""
-    results: dict[tuple[str, int], Edge] = field(init=False, compare=False, repr=False)
-    """The edge from an operation to the box of one of its outputs, where there is a box."""
-
-    @property
-    def leaves(self) -> tuple[Node, ...]:
-        """The leaves, in order."""
-        return tuple(node for node in self.nodes if node.kind == "leaf")
-
-    @property
-    def label(self) -> str:
-        """One line that says what this is, such as ``y → 2 leaves, 3 operations``."""
-        roots = ", ".join(self.by_id[r].name for r in self.roots[:4]) + (", …" if len(self.roots) > 4 else "")
-        leaves, ops = len(self.leaves), sum(node.kind == "op" for node in self.nodes)
-        return f"{roots} → {leaves} {'leaf' if leaves == 1 else 'leaves'}, {ops} operation{'s' * (ops != 1)}"
-
-    @property
-    def short_label(self) -> str:
-        """The same without the operations."""
-        return self.label.rpartition(",")[0]
-
-    def plain(self) -> GraphModel:
-        """The same without live objects."""
-        return replace(self, handles=Handles())
-
-    def without_values(self) -> GraphModel:
-        """The same with shapes and names only."""
-        bare = (replace(n, value="") if n.shape else n for n in self.nodes)
-        return replace(self, nodes=tuple(bare), handles=self.handles)
-
-    def to_json(self) -> dict[str, Any]:
-        """Dictionaries, lists, strings and numbers only."""
-        return {
-            "nodes": [asdict(n) for n in self.nodes],
-            "edges": [asdict(e) for e in self.edges],
-            "roots": list(self.roots),
-        }
-
-
 def build(
-    roots: Any, namespace: Mapping[str, Any] | None = None, *, resolve: Resolve | None = None, most: int = MOST
+    roots: Any,
+    namespace: Mapping[str, Any] | None = None,
+    *,
+    resolve: Resolve | None = None,
+    most: int = READ,
+    budget: int = folding.BUDGET,
+    fold: bool = False,
+    opened: Collection[str] = (),
 ) -> GraphModel:
     """The graph that made ``roots``: a tensor, several, or pairs (node, which of its outputs).
 
     :param namespace: variables whose names are to be shown, as ``globals()``.
     :param resolve: says what a file name and a line number are called and what stands there.
     :param most: a graph of more nodes is cut to the part nearest to the roots, so that even a million answer at once.
+    :param budget: a graph of more nodes is folded until about so many are left.
+    :param fold: fold what repeats in smaller graphs, too.
+    :param opened: ids of groups that are not folded.
     """
-    return _Builder(roots, namespace or {}, resolve or Places.locate, most).model()
-
-
-# -- reading foreign objects -----------------------------------------------------------------------
-
-
-def is_tensor(value: Any) -> bool:
-    """Whether it looks like a tensor of an autograd library; asks the class, so that no ``__getattr__`` runs."""
-    return hasattr(type(value), "grad_fn") and hasattr(type(value), "requires_grad") and not isinstance(value, type)
-
-
-def _attribute(thing: Any, name: str, default: Any = None) -> Any:
-    """An attribute that may be missing or refuse to answer."""
-    try:
-        return getattr(thing, name, default)
-    except Exception:
-        return default
-
-
-def node_name(node: Any) -> str:
-    """What a node of the graph is called, without any C++ namespace."""
-    try:
-        name = node.name()
-    except Exception:
-        name = type(node).__name__
-    return one_line(str(name).rpartition("::")[2], 80)
-
-
-def _root(root: Any) -> tuple[Any, int, Any]:
-    """(node or None, which of its outputs, tensor or None)."""
-    if is_tensor(root):
-        return root.grad_fn, _attribute(root, "output_nr", 0) or 0, root
-    if isinstance(root, tuple) and len(root) == 2:
-        return root[0], root[1], None
-    return root, 0, None
-
-
-class _Names:
-    """Which variable names a tensor has: leaves by identity, results also by the node and output that made them."""
-
-    def __init__(self, namespace: Mapping[str, Any]) -> None:
-        self.by_tensor: dict[int, list[str]] = {}
-        self.by_output: dict[tuple[Any, int], list[str]] = {}
-        self.tensors: dict[tuple[Any, int], Any] = {}
-        for name, value in list(namespace.items()):
-            if not isinstance(name, str) or not is_tensor(value):
-                continue
-            self.by_tensor.setdefault(id(value), []).append(name)
-            node = _attribute(value, "grad_fn")
-            if node is not None:
-                output = (node, _attribute(value, "output_nr", 0) or 0)
-                self.by_output.setdefault(output, []).append(name)
-                self.tensors.setdefault(output, value)
-
-    @staticmethod
-    def _joined(names: list[str]) -> str:
-        public = [name for name in names if not name.startswith("_")] or names[:1]
-        return " = ".join(one_line(name, 40) for name in public[:3])
-
-    def tensor(self, tensor: Any) -> str:
-        return self._joined(self.by_tensor.get(id(tensor), [])) if tensor is not None else ""
-
-    def output(self, node: Any, index: int) -> str:
-        return self._joined(self.by_output.get((node, index), []))
-
-
-# -- building -----------------------------------------------------------------------
+    return _Builder(roots, namespace or {}, resolve or Places.locate, most, budget, fold, opened).model()
 
 
 class _Builder:
     """Walks the graph once, without recursion, and writes the model down in the order of the walk."""
 
-    def __init__(self, roots: Any, namespace: Mapping[str, Any], resolve: Resolve, most: int) -> None:
+    def __init__(
+        self,
+        roots: Any,
+        namespace: Mapping[str, Any],
+        resolve: Resolve,
+        most: int,
+        budget: int,
+        fold: bool,
+        opened: Collection[str],
+    ) -> None:
         several = isinstance(roots, (list, tuple)) and not (len(roots) == 2 and isinstance(roots[1], int))
-        self.roots = [_root(root) for root in (roots if several else [roots])]
-        self.names, self.resolve = _Names(namespace), resolve
+        self.roots = [foreign.root_of(root) for root in (roots if several else [roots])]
+        self.names, self.resolve, self.budget = Names(namespace), resolve, budget
+        self.known_places: dict[tuple[str, int], tuple[str, str]] = {}
         self.handles = Handles()
         self.nodes: list[Node] = []
         self.edges: list[Edge] = []
@@ -256,6 +80,17 @@ class _Builder:
         if self.cut:
             self.walk_near(min(NEAREST, most))
         self.find_uses()
+        self.order = self.forward_order()
+        self.place = {node: i for i, node in enumerate(self.order)}
+        self.tree = folding.plan([self.signature(n) for n in self.order], self.scopes(), self.inputs())
+        allowed = folding.allowed(len(self.ops), len(self.next) - len(self.ops), budget)
+        self.chosen = folding.choose(self.tree, allowed, opened, fold=fold)
+        # What is not going to be drawn is not described either: that is what takes the time.
+        self.bare = {n for p in self.chosen.shown() if p.closed for n in self.order[p.start : p.stop]}
+        self.bare_leaves: set[Any] = set()
+        if len(self.next) - len(self.ops) > budget:
+            drawn = {to for n in self.ops if n not in self.bare for to, _ in self.next[n]}
+            self.bare_leaves = {node for node in self.next if node not in drawn} - set(self.ops)
 
     def walk(self, most: int) -> bool:
         """Find all nodes; dictionaries keep them alive and in order, as PyTorch makes its wrappers on demand.
@@ -269,7 +104,7 @@ class _Builder:
                 continue
             if len(self.next) >= most:
                 return False
-            edges = self.next[node] = tuple(_attribute(node, "next_functions") or ())
+            edges = self.next[node] = tuple(attribute(node, "next_functions") or ())
             stack += [to for to, _ in reversed(edges) if to is not None and to not in self.next]
         return True
 
@@ -280,22 +115,23 @@ class _Builder:
         while waiting and len(self.next) < most:
             node = waiting.popleft()
             if node not in self.next:
-                edges = self.next[node] = tuple(_attribute(node, "next_functions") or ())
+                edges = self.next[node] = tuple(attribute(node, "next_functions") or ())
                 waiting += [to for to, _ in edges if to is not None and to not in self.next]
 
     def find_uses(self) -> None:
         """Which outputs of the found nodes are used by others of them."""
-        self.ops = [node for node in self.next if _attribute(node, "variable") is None]
+        self.ops = [node for node in self.next if attribute(node, "variable") is None]
         self.used = {edge for edges in self.next.values() for edge in edges if edge[0] in self.next}
 
     def model(self) -> GraphModel:
+        """The graph, folded as it was chosen."""
         self.name_results()
         self.root_ids = []
         for node, _, tensor in self.roots:
             if node is None:
                 self.root_ids.append(self.leaf(None, tensor))
         for node in self.next:
-            if _attribute(node, "variable") is not None:
+            if attribute(node, "variable") is not None:
                 self.made[node, 0] = self.leaf(node, node.variable)
             else:
                 self.operation(node)
@@ -303,33 +139,31 @@ class _Builder:
             self.connect(node)
         roots = [self.made[node, index] for node, index, _ in self.roots if node is not None]
         ids = tuple(dict.fromkeys(roots + self.root_ids))
-        return GraphModel(self.counted(), tuple(self.edges), ids, self.handles)
+        whole = GraphModel(
+            self.counted(),
+            tuple(self.edges),
+            ids,
+            self.handles,
+            notes=(f"of a larger graph, the {len(self.next):,} nodes nearest to the result were read",) * self.cut,
+            order=tuple(self.handles.ops[node] for node in self.order),
+            tree=self.tree,
+        )
+        return folding.collapse(whole, self.chosen, self.budget)
 
-    def name_results(self) -> None:
-        """Give every result a name: its variable's, or t1, t2, … in the order of the computation."""
-        taken = {name for names in self.names.by_tensor.values() for name in names}
-        self.indices: dict[Any, list[int]] = {}  # of each node, which of its outputs are used
-        for node, index in sorted(self.used | {(n, i) for n, i, _ in self.roots if n is not None}, key=lambda o: o[1]):
-            self.indices.setdefault(node, []).append(index)
-        self.multiple = {node for node, indices in self.indices.items() if indices != [0]}
-        variables = [node.variable for node in self.next if _attribute(node, "variable") is not None]
-        self.leaf_names = {}
-        for i, variable in enumerate({id(v): v for v in variables}.values(), 1):
-            self.leaf_names[id(variable)] = self.names.tensor(variable) or f"leaf{i}"
-        self.is_root = {(node, index): tensor for node, index, tensor in self.roots if node is not None}
-        unnamed = 0
-        for node in self._forward_order():
-            for index in self.indices[node] if node in self.multiple else (0,):
-                name = self.names.output(node, index) or self.names.tensor(self._output_tensor(node, index))
-                if not name and (node, index) in self.is_root:
-                    name = "out" if len(self.roots) == 1 else f"out{len(self.shown)}"
-                while not name:
-                    unnamed += 1
-                    name = f"t{unnamed}" if f"t{unnamed}" not in taken else ""
-                self.shown[node, index] = name
+    # -- the order in which things ran -----------------------------------------------------------------------
 
-    def _forward_order(self) -> list[Any]:
-        """Operations, each after those whose results it uses."""
+    def forward_order(self) -> list[Any]:
+        """Operations in the order in which they ran; at least each after those whose results it uses."""
+        numbers = {node: foreign.sequence(node) for node in self.ops}
+        if all(number is not None for number in numbers.values()):
+            right = all(
+                numbers[to] < numbers[node]  # type: ignore[operator]
+                for node in self.ops
+                for to, _ in self.next[node]
+                if to in numbers
+            )
+            if right:
+                return sorted(self.ops, key=numbers.__getitem__)  # type: ignore[arg-type]
         waiting = dict.fromkeys(self.ops, 0)
         for node in self.ops:
             for to, _ in self.next[node]:
@@ -347,22 +181,93 @@ class _Builder:
                         ready.append(to)
         return order[::-1]
 
-    def _output_tensor(self, node: Any, index: int) -> Any:
+    def signature(self, node: Any) -> Any:
+        """What two operations have in common that are the same step of a loop."""
+        trace, place, own = attribute(node, "trace"), self.place, self.place[node]
+        inputs = tuple(
+            -1 if to is None else own - place[to] if to in place and own - place[to] <= NEAR else 0
+            for to, _ in self.next[node]
+        )
+        return node_name(node), inputs, (trace.filename, trace.lineno) if trace is not None else None
+
+    def scopes(self) -> list[tuple[Any, ...]]:
+        """The named blocks of each operation, as far as its trace tells them."""
+        traces = (attribute(node, "trace") for node in self.order)
+        return [tuple(attribute(trace, "scope", None) or ()) for trace in traces]
+
+    def inputs(self) -> list[list[int]]:
+        """The places of those operations whose results each one uses."""
+        return [[self.place[to] for to, _ in self.next[node] if to in self.place] for node in self.order]
+
+    # -- names -----------------------------------------------------------------------
+
+    def name_results(self) -> None:
+        """Give every result a name: its variable's, that of the line's assignment, or t1, t2, … as they were made."""
+        taken = {name for names in self.names.by_tensor.values() for name in names}
+        self.indices: dict[Any, list[int]] = {}  # of each node, which of its outputs are used
+        for node, index in sorted(self.used | {(n, i) for n, i, _ in self.roots if n is not None}, key=lambda o: o[1]):
+            self.indices.setdefault(node, []).append(index)
+        self.multiple = {node for node, indices in self.indices.items() if indices != [0]}
+        variables = [node.variable for node in self.next if attribute(node, "variable") is not None]
+        self.leaf_names = {}
+        for i, variable in enumerate({id(v): v for v in variables}.values(), 1):
+            self.leaf_names[id(variable)] = self.names.tensor(variable) or f"leaf{i}"
+        self.is_root = {(node, index): tensor for node, index, tensor in self.roots if node is not None}
+        lines = self.names_of_lines(taken)
+        unnamed = 0
+        for node in self.order:
+            for index in self.indices[node] if node in self.multiple else (0,):
+                name = self.own_name(node, index)
+                if not name and (node, index) in self.is_root:
+                    name = "out" if len(self.roots) == 1 else f"out{len(self.shown)}"
+                name = name or (lines.get(node, "") if index == 0 else "")
+                while not name:
+                    unnamed += 1
+                    name = f"t{unnamed}" if f"t{unnamed}" not in taken else ""
+                self.shown[node, index] = name
+
+    def own_name(self, node: Any, index: int) -> str:
+        """The name of the variable that holds a result."""
+        return self.names.output(node, index) or self.names.tensor(self.output_tensor(node, index))
+
+    def names_of_lines(self, taken: set[str]) -> dict[Any, str]:
+        """Names of results by the lines that assigned them; results of one name, as in a loop, are numbered."""
+        found: dict[str, list[Any]] = {}
+        for node in self.order:
+            trace = attribute(node, "trace")
+            if trace is None or node in self.multiple:
+                continue
+            told = foreign.assigned(self.located(trace)[1])
+            if told is not None and foreign.same_operation(node_name(node), told[1]) and not self.own_name(node, 0):
+                found.setdefault(told[0], []).append(node)
+        return {
+            node: one_line(name, 40) + (foreign.subscript(i) if len(nodes) > 1 or name in taken else "")
+            for name, nodes in found.items()
+            for i, node in enumerate(nodes, 1)
+        }
+
+    def output_tensor(self, node: Any, index: int) -> Any:
+        """The tensor that holds a result, as long as it lives."""
         if (node, index) in self.is_root and self.is_root[node, index] is not None:
             return self.is_root[node, index]
         if (node, index) in self.names.tensors:
             return self.names.tensors[node, index]
-        trace = _attribute(node, "trace")
+        trace = attribute(node, "trace")
         return trace.output() if trace is not None and index == 0 else None
 
+    # -- nodes and edges -----------------------------------------------------------------------
+
     def add(self, node: Node) -> str:
+        """Write one node down."""
         self.nodes.append(node)
         return node.id
 
     def new_id(self) -> str:
+        """An id that is the same whenever the graph is."""
         return f"n{len(self.nodes)}"
 
     def link(self, src: str, dst: str, slot: int, kind: str) -> None:
+        """Write one edge down."""
         self.edges.append(Edge(f"e{len(self.edges)}", src, dst, slot, kind))
 
     def leaf(self, node: Any, tensor: Any) -> str:
@@ -377,72 +282,111 @@ class _Builder:
         self.handles.kept.append(tensor)
         if node is not None:
             self.handles.ops[node] = key
-        tracked = bool(_attribute(tensor, "requires_grad", False))
+        tracked = bool(attribute(tensor, "requires_grad", False))
+        name = self.leaf_names.get(id(tensor)) or self.names.tensor(tensor) or "leaf"
+        if node in self.bare_leaves:
+            return self.add(Node(key, "leaf", name, shape=values.shape_text(tensor), nbytes=values.nbytes(tensor)))
         return self.add(
             Node(
                 key,
                 "leaf" if tracked else "constant",
-                self.leaf_names.get(id(tensor)) or self.names.tensor(tensor) or "leaf",
-                value=values.text(tensor),
-                shape=values.shape_text(tensor),
-                dtype=values.dtype_text(_attribute(tensor, "dtype", "")),
-                grad=values.inline(_attribute(tensor, "grad")) if tracked else "",
+                name,
+                grad=values.inline(attribute(tensor, "grad")) if tracked else "",
                 named=bool(self.names.tensor(tensor)),
                 notes=() if tracked else ("requires_grad=False: there is no graph",),
+                hooks=foreign.hooks_of(node, tensor),
+                value=values.text(tensor),
+                shape=values.shape_text(tensor),
+                dtype=values.dtype_text(attribute(tensor, "dtype", "")),
+                **self.about(tensor),
             )
         )
+
+    def about(self, tensor: Any) -> dict[str, Any]:
+        """What a live tensor tells besides its value."""
+        base = foreign.view_base(tensor)
+        return {
+            "nbytes": values.nbytes(tensor),
+            "device": foreign.device_of(tensor),
+            "version": foreign.version_of(tensor),
+            "view_of": "" if base is None else self.base_name(base),
+        }
+
+    def base_name(self, base: Any) -> str:
+        """What the tensor under a view is called."""
+        node = attribute(base, "grad_fn")
+        index = attribute(base, "output_nr", 0) or 0
+        return self.names.tensor(base) or self.leaf_names.get(id(base)) or self.shown.get((node, index), "another")
 
     def operation(self, node: Any) -> None:
         """The pill of an operation, and the boxes of its results."""
-        name, trace = node_name(node), _attribute(node, "trace")
+        name, trace = node_name(node), attribute(node, "trace")
         key = self.new_id()
         self.handles.ops[node] = key
-        where, source = self._where(trace)
-        symbol = one_line(_attribute(type(node), "symbol") or formulas.symbol_of(name), 16)
-        outputs = self._outputs(node)
-        boxes = [output for output in outputs if self._has_box(output)]
-        value, shape, dtype = self._result(node, 0)
-        self.add(
-            Node(
-                key,
-                "op",
-                name,
-                label=self.shown.get((node, 0), ""),
-                symbol=symbol,
-                value="" if boxes or not value else value.partition("\n")[0] + ("…" if "\n" in value else ""),
-                shape=shape,
-                dtype=dtype,
-                named=bool(self.names.output(node, 0)),
-                expression=self._expression(node, symbol),
-                where=where,
-                source=source,
-                formulas=self._formulas(node, name),
-                saved=self._saved(node),
-                operands=self._operands(node),
+        cls = foreign.declared(node, name)
+        symbol = one_line(attribute(cls, "symbol") or formulas.symbol_of(name), 16)
+        outputs = self.outputs(node)
+        boxes = [output for output in outputs if self.has_box(output)]
+        label = self.shown.get((node, 0), "")
+        where, source = self.where(trace)
+        if node in self.bare:
+            self.add(Node(key, "op", name, label=label, symbol=symbol, where=where, source=source))
+        else:
+            value, shape, dtype = self.result(node, 0)
+            saved, freed = foreign.saved_of(node)
+            self.add(
+                Node(
+                    key,
+                    "op",
+                    name,
+                    label=label,
+                    symbol=symbol,
+                    value="" if boxes or not value else value.partition("\n")[0] + ("…" if "\n" in value else ""),
+                    shape=shape,
+                    dtype=dtype,
+                    named=bool(self.names.output(node, 0)),
+                    expression=self.expression(node, symbol),
+                    where=where,
+                    source=source,
+                    formulas=self.formulas(node, name, cls),
+                    saved=saved,
+                    operands=self.operands(node),
+                    line=trace.lineno if trace is not None else 0,
+                    freed=freed,
+                    hooks=foreign.hooks_of(node, self.output_tensor(node, 0)),
+                    scope=tuple(
+                        one_line(s[0] if isinstance(s, tuple) and s else s, 40)
+                        for s in attribute(trace, "scope", None) or ()
+                    ),
+                )
             )
-        )
         for output in outputs:
             self.made[output] = key
             if output in boxes:
-                self.made[output] = self._box(node, output[1], key)
+                self.made[output] = self.box(node, output[1], key)
 
-    def _outputs(self, node: Any) -> list[tuple[Any, int]]:
+    def outputs(self, node: Any) -> list[tuple[Any, int]]:
+        """The results of a node that something uses."""
         if node not in self.multiple:
             return [(node, 0)]
         return [(node, index) for index in self.indices[node]]
 
-    def _has_box(self, output: tuple[Any, int]) -> bool:
+    def has_box(self, output: tuple[Any, int]) -> bool:
+        """Whether a result is drawn as a box of its own."""
         if output in self.is_root:
             return True
         node, index = output
-        named = self.names.output(node, index) or self.names.tensor(self._output_tensor(node, index))
-        if named:
+        if node in self.bare:
+            return False
+        if self.own_name(node, index):
             return True
-        return len(self.ops) <= SMALL and (index > 0 or bool(self._result(node, index)[0]))
+        return len(self.ops) <= SMALL and (index > 0 or bool(self.result(node, index)[0]))
 
-    def _box(self, node: Any, index: int, op: str) -> str:
-        value, shape, dtype = self._result(node, index)
+    def box(self, node: Any, index: int, op: str) -> str:
+        """The box of a result."""
+        value, shape, dtype = self.result(node, index)
         output = (node, index)
+        tensor = self.output_tensor(node, index)
         key = self.add(
             Node(
                 self.new_id(),
@@ -452,22 +396,25 @@ class _Builder:
                 shape=shape,
                 dtype=dtype,
                 named=bool(self.names.output(node, index)) or output in self.is_root,
+                retains=foreign.retains(tensor),
+                grad=values.inline(attribute(tensor, "grad")) if foreign.retains(tensor) else "",
+                **(self.about(tensor) if tensor is not None else {}),
             )
         )
         self.link(op, key, index, "result")
         return key
 
-    def _result(self, node: Any, index: int) -> tuple[str, str, str]:
+    def result(self, node: Any, index: int) -> tuple[str, str, str]:
         """Value, shape and dtype of a result, as far as they are known."""
-        trace = _attribute(node, "trace") if index == 0 else None
+        trace = attribute(node, "trace") if index == 0 else None
         if trace is not None:
             tensor = trace.value if trace.value is not None else trace.output()
             value = values.text(tensor) if tensor is not None else ""
             return value, str(tuple(trace.shape)), values.dtype_text(trace.dtype)
-        tensor = self._output_tensor(node, index)
+        tensor = self.output_tensor(node, index)
         if tensor is None:
-            return "", "", ""
-        return values.text(tensor), values.shape_text(tensor), values.dtype_text(_attribute(tensor, "dtype", ""))
+            return ("", *foreign.metadata(node, index))
+        return values.text(tensor), values.shape_text(tensor), values.dtype_text(attribute(tensor, "dtype", ""))
 
     def connect(self, node: Any) -> None:
         """Edges into an operation, with a box for each constant among its arguments."""
@@ -476,13 +423,22 @@ class _Builder:
             if to in self.next:
                 self.link(self.made[to, index], key, slot, "flow")
             elif to is not None:
-                self.link(self.add(Node(self.new_id(), "constant", "⋯ more")), key, slot, "constant")
-        for operand in self._constants(node):
-            self.link(self._constant(operand), key, -1 if operand.slot is None else operand.slot, "constant")
+                self.link(self.more(node), key, slot, "constant")
+        for operand in self.constants(node) if node not in self.bare else ():
+            self.link(self.constant(operand), key, -1 if operand.slot is None else operand.slot, "constant")
 
-    def _constants(self, node: Any) -> list[Any]:
-        trace, edges = _attribute(node, "trace"), self.next[node]
-        names = tuple(_attribute(type(node), "inputs") or ())
+    def more(self, node: Any) -> str:
+        """What stands for the part of the graph that was not read."""
+        if node not in self.bare:
+            return self.add(Node(self.new_id(), "constant", "⋯ more", symbol="⋯"))
+        if not hasattr(self, "rest"):
+            self.rest = self.add(Node(self.new_id(), "constant", "⋯ more", symbol="⋯"))
+        return self.rest
+
+    def constants(self, node: Any) -> list[Any]:
+        """The arguments along which no gradient goes and that are worth showing."""
+        trace, edges = attribute(node, "trace"), self.next[node]
+        names = tuple(attribute(foreign.declared(node, node_name(node)), "inputs") or ())
         found = []
         for operand in trace.operands if trace is not None else ():
             slot = operand.slot
@@ -493,7 +449,8 @@ class _Builder:
                 found.append(operand)
         return found
 
-    def _constant(self, operand: Any) -> str:
+    def constant(self, operand: Any) -> str:
+        """The box of a constant argument, or its number."""
         tensor = operand.tensor() if operand.tensor is not None else None
         name = self.names.tensor(tensor)
         value = values.text(operand.value if operand.value is not None else tensor)
@@ -512,52 +469,50 @@ class _Builder:
 
     # -- what an operation says about itself -------------------------------------------------------------------
 
-    def _where(self, trace: Any) -> tuple[str, str]:
+    def located(self, trace: Any) -> tuple[str, str]:
+        """What the file of a trace is called, and the text of the line."""
+        place = trace.filename, trace.lineno
+        if place not in self.known_places:
+            self.known_places[place] = self.resolve(*place)
+        return self.known_places[place]
+
+    def where(self, trace: Any) -> tuple[str, str]:
+        """The place of an operation in the code, and the line."""
         if trace is None:
             return "", ""
-        label, line = self.resolve(trace.filename, trace.lineno)
+        label, line = self.located(trace)
         return f"{one_line(label, 60)}, line {trace.lineno}", clean(line.strip())
 
-    def _saved(self, node: Any) -> tuple[Saved, ...] | None:
-        read = _attribute(node, "saved_values")
-        if not callable(read):
-            return None
-        try:
-            kept = dict(read())
-        except Exception:
-            return ()
-        names = {name: one_line(name, 40).removeprefix("s_") for name in sorted(kept)}
-        return tuple(Saved(names[n], values.nbytes(kept[n]), values.shape_text(kept[n])) for n in names)
-
-    def _slot_name(self, node: Any, slot: int) -> str:
+    def slot_name(self, node: Any, slot: int) -> str:
         """What is in a slot, by the name under which the picture shows it."""
         edges = self.next[node]
         to, index = edges[slot] if slot < len(edges) else (None, 0)
         if to not in self.next:
             return "" if to is None else "…"
-        variable = _attribute(to, "variable")
+        variable = attribute(to, "variable")
         if variable is None:
             return self.shown[to, index]
         return self.leaf_names[id(variable)]
 
-    def _inputs(self, node: Any) -> list[tuple[str, str]]:
+    def arguments(self, node: Any) -> list[tuple[str, str]]:
         """(the parameter's name, what the picture calls the argument), for the known arguments of an operation."""
-        trace, edges = _attribute(node, "trace"), self.next[node]
+        trace, edges = attribute(node, "trace"), self.next[node]
         if trace is None:
-            names = tuple(_attribute(type(node), "inputs") or ()) or ("input", "other")
+            names = tuple(attribute(foreign.declared(node, node_name(node)), "inputs") or ()) or ("input", "other")
             if len(edges) == 3 and node_name(node).startswith("Addmm"):
                 names = ("bias", "input", "other")
-            return [(names[i] if i < len(names) else f"input{i}", self._slot_name(node, i)) for i in range(len(edges))]
+            return [(names[i] if i < len(names) else f"input{i}", self.slot_name(node, i)) for i in range(len(edges))]
         found = []
         for operand in trace.operands:
-            name = self._slot_name(node, operand.slot) if operand.slot is not None else ""
+            name = self.slot_name(node, operand.slot) if operand.slot is not None else ""
             if not name and operand.tensor is not None:
                 name = self.names.tensor(operand.tensor()) or operand.name
             found.append((operand.name, name or values.inline(operand.value)))
         return found
 
-    def _expression(self, node: Any, symbol: str) -> str:
-        arguments = [shown or "…" for name, shown in self._inputs(node) if name not in _OPTIONS]
+    def expression(self, node: Any, symbol: str) -> str:
+        """The operation as it might be written: ``a = w + x``."""
+        arguments = [shown or "…" for name, shown in self.arguments(node) if name not in _OPTIONS]
         label = self.shown.get((node, 0), "")
         if symbol in INFIX and len(arguments) == 2:
             made = f"{arguments[0]} {symbol} {arguments[1]}"
@@ -567,17 +522,21 @@ class _Builder:
             made = f"{formulas.base(node_name(node)).lower()}({', '.join(arguments[:6])}{', …' * (len(arguments) > 6)})"
         return f"{label} = {made}" if label else made
 
-    def _formulas(self, node: Any, name: str) -> tuple[Formula, ...]:
-        given = _attribute(type(node), "formulas")
-        inputs = tuple(_attribute(type(node), "inputs") or ())
+    def formulas(self, node: Any, name: str, cls: Any) -> tuple[Formula, ...]:
+        """How the gradient of each input is computed."""
+        given = attribute(cls, "formulas")
+        inputs = tuple(attribute(cls, "inputs") or ())
         root = self.shown[self.roots[0][:2]] if len(self.roots) == 1 and self.roots[0][0] is not None else "L"
         known: dict[str, list[Mark]] = {
             "g": [["d", root, self.shown.get((node, 0), "·")]],
             "result": [["i", self.shown.get((node, 0), "result")]],
         }
-        for parameter, shown in self._inputs(node):
+        for parameter, shown in self.arguments(node):
             if shown:
                 known[parameter] = [["n" if shown.lstrip("-").replace(".", "", 1).isdigit() else "i", shown]]
+        for parameter, value in foreign.operands_of(node).items():
+            if parameter not in known and type(value) in (int, float):
+                known[parameter] = [["n", values.inline(value)]]
         found = []
         for slot, (to, _) in enumerate(self.next[node]):
             parameter = inputs[slot] if slot < len(inputs) else ""
@@ -587,27 +546,13 @@ class _Builder:
             if to is None or not text:
                 continue
             right = formulas.marks(text, known)
-            written = [["d", root, self._slot_name(node, slot)], ["o", "+="], *right]
+            written = [["d", root, self.slot_name(node, slot)], ["o", "+="], *right]
             found.append(Formula(slot, parameter, one_line(text), formulas.plain(written), written))
         return tuple(found)
 
-    def _operands(self, node: Any) -> tuple[tuple[str, str], ...]:
+    def operands(self, node: Any) -> tuple[tuple[str, str], ...]:
         """The values that formulas name, where they are single numbers."""
-        found: dict[str, Any] = {}
-        trace = _attribute(node, "trace")
-        if trace is not None:
-            found = {operand.name: operand.value for operand in trace.operands}
-            found["result"] = trace.value
-        else:
-            read = _attribute(node, "saved_values")
-            try:
-                found = dict(read()) if callable(read) else {}
-            except Exception:
-                found = {}
-            saved = (name for name in dir(type(node)) if name.startswith("_saved_"))
-            for name in saved:
-                parameter = name.removeprefix("_saved_")
-                found["input" if parameter == "self" else parameter] = _attribute(node, name)
+        found = foreign.operands_of(node)
         written = {one_line(n, 40): values.inline(v, 1) for n, v in found.items() if v is not None}
         return tuple((n, v) for n, v in sorted(written.items()) if len(v) <= 12 and " " not in v)
 

@@ -11,162 +11,24 @@ row of a leaf), and the accumulation into ``.grad``, across passes (its *.grad* 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.viz import formulas, values
+from nbautograd.viz import explain, foreign, formulas, values
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.formulas import Mark
-from nbautograd.viz.model import GraphModel, Node, Resolve, build
-from nbautograd.viz.svg import LeafState, Moment
+from nbautograd.viz.language import say
+from nbautograd.viz.model import Edge, GraphModel, Node, Resolve, build
+from nbautograd.viz.svg import LeafState
+from nbautograd.viz.timeline import Equation, Frame, LedgerRow, Product, Timeline, saved_text
 
-__all__ = ["Equation", "Frame", "LedgerRow", "Recorder", "Timeline"]
+__all__ = ["Equation", "Frame", "LedgerRow", "Product", "Recorder", "Timeline"]
 
 MOST_FRAMES = 2000
 MOST_SCENES = 24
 TERMS = 3  # that a leaf's row writes out
-
-
-@dataclass(frozen=True, slots=True)
-class Equation:
-    """One line of a step's formula: as marks, as text, and with the numbers of this pass put in."""
-
-    marks: list[Mark]
-    text: str
-    numbers: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerRow:
-    """What one leaf gets in one pass."""
-
-    before: str
-    terms: tuple[tuple[str, str], ...] = ()
-    """(gradient, by way of which result)"""
-    total: str = ""
-    after: str = ""
-    expected: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One step. What it names as active is done from the next step on; the other fields are changes."""
-
-    kind: str
-    """``start``, ``op``, ``accumulate``, ``capture``, ``error`` or ``end``"""
-    scene: int
-    backward: int
-    """The how manieth pass of the recording this is, from 1."""
-    title: str
-    subtitle: str = ""
-    caption: str = ""
-    node: str = ""
-    active: tuple[str, ...] = ()
-    received: tuple[str, ...] = ()
-    """Active edges along which the gradient came; the other active edges carry what the node sends."""
-    labels: dict[str, str] = field(default_factory=dict)
-    leaves: dict[str, LeafState] = field(default_factory=dict)
-    ledger: dict[str, LedgerRow] = field(default_factory=dict)
-    bad: tuple[str, ...] = ()
-    freed: tuple[str, ...] = ()
-    receives: tuple[tuple[str, str], ...] = ()
-    equations: tuple[Equation, ...] = ()
-    sends: tuple[tuple[str, str], ...] = ()
-    where: str = ""
-    source: str = ""
-    saved: str = ""
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Timeline:
-    """All steps in the engine's own order, and the graphs they happen in: a *scene* for each graph that ran."""
-
-    scenes: tuple[GraphModel, ...]
-    frames: tuple[Frame, ...]
-
-    def __len__(self) -> int:
-        return len(self.frames)
-
-    def moment(self, index: int, scene: int = -1) -> Moment:
-        """The state after ``index`` steps (0: before the first), for the scene that is then shown."""
-        active: set[str] = set()
-        done: set[str] = set()
-        bad: set[str] = set()
-        freed: set[str] = set()
-        labels: dict[str, str] = {}
-        leaves: dict[str, LeafState] = {}
-        shown = self.scene_at(index) if scene < 0 else scene
-        for frame in self.frames[: max(index, 0)]:
-            if frame.scene != shown:
-                continue
-            done |= active
-            if frame.kind == "start":
-                done, bad, labels = set(), set(), {}
-            active = set(frame.active)
-            labels |= frame.labels
-            leaves |= frame.leaves
-            bad |= set(frame.bad)
-            freed |= set(frame.freed)
-        return Moment(frozenset(active), frozenset(done), frozenset(bad), frozenset(freed), labels, leaves)
-
-    def final(self, scene: int = -1) -> Moment:
-        """The state at the end, with nothing active any more."""
-        last = self.moment(len(self.frames), scene)
-        return replace(last, active=frozenset(), done=last.done | last.active)
-
-    def scene_at(self, index: int) -> int:
-        """Which graph is shown after ``index`` steps."""
-        return self.frames[min(max(index, 1), len(self.frames)) - 1].scene if self.frames else 0
-
-    def leaf_states(self, scene: int) -> dict[str, list[LeafState]]:
-        """All states of each leaf, which its box must have room for."""
-        found: dict[str, list[LeafState]] = {}
-        for frame in self.frames:
-            if frame.scene == scene:
-                for key, state in frame.leaves.items():
-                    found.setdefault(key, []).append(state)
-        return found
-
-    def label_texts(self, scene: int) -> dict[str, str]:
-        """For each edge the longest text that it will carry."""
-        found: dict[str, str] = {}
-        for frame in self.frames:
-            if frame.scene == scene:
-                for key, text in frame.labels.items():
-                    if len(text) >= len(found.get(key, "")):
-                        found[key] = text
-        return found
-
-    def ledger(self) -> list[tuple[int, str, LedgerRow]]:
-        """(pass, leaf, its row as it was at the end of that pass), in order."""
-        rows: dict[tuple[int, str, int], LedgerRow] = {}
-        for frame in self.frames:
-            for key, row in frame.ledger.items():
-                rows[frame.backward, key, frame.scene] = row
-        return [(n, self.scenes[scene].by_id[key].name, row) for (n, key, scene), row in rows.items()]
-
-    def to_json(self) -> dict[str, Any]:
-        """Dictionaries, lists, strings and numbers only, without what is empty."""
-        frames = [{k: v for k, v in asdict(frame).items() if v not in ("", (), {})} for frame in self.frames]
-        return {"frames": frames, "scenes": [_scene_json(scene) for scene in self.scenes]}
-
-
-def _scene_json(model: GraphModel) -> dict[str, Any]:
-    """What the player tells of a graph's nodes."""
-    shown = ("kind", "name", "expression", "value", "shape", "dtype", "grad", "where", "source", "notes")
-    nodes = {}
-    for node in model.nodes:
-        about = {key: getattr(node, key) for key in shown if getattr(node, key)}
-        if node.formulas:
-            about["formulas"] = [formula.marks for formula in node.formulas]
-        if node.saved is not None:
-            about["saved"] = _saved_text(node)
-        nodes[node.id] = about
-    leaves = [{"id": leaf.id, "name": leaf.name} for leaf in model.leaves]
-    return {"label": model.short_label, "leaves": leaves, "nodes": nodes}
 
 
 class _Leaf:
@@ -177,6 +39,7 @@ class _Leaf:
         self.terms: list[tuple[str, str]] = []
         self.total = ""
         self.sum_text, self.grad_text = "", values.text(grad)  # as the box shows them, perhaps on several lines
+        self.reset, self.asked = "", True
 
     def arrive(self, gradient: Any, via: str, total: Any) -> None:
         """One more term."""
@@ -191,19 +54,21 @@ class _Leaf:
             written = " + ".join(gradient for gradient, _ in self.terms[:TERMS]) + f" = {self.total}"
             arriving = written if count <= TERMS and len(written) <= 26 else f"Σ {self.sum_text}".replace("\n", "\n  ")
         expected = max(self.node.arrivals, count)
-        return LeafState(arriving, f"{count} of {expected}" if expected else "", self.grad_text)
+        return LeafState(arriving, say("count_of", n=count, of=expected) if expected else "", self.grad_text)
 
     def row(self) -> LedgerRow:
         """The line of the ledger."""
-        return LedgerRow(
-            self.before, tuple(self.terms), self.total, self.after, max(self.node.arrivals, len(self.terms))
-        )
+        expected = max(self.node.arrivals, len(self.terms))
+        return LedgerRow(self.before, tuple(self.terms), self.total, self.after, expected, self.reset, self.asked)
 
 
 class Recorder:
     """Call it with events; ask it for the timeline.
 
     :param model: the graph that will run; graphs that it does not hold are built when a pass through them starts.
+    :param inputs: the tensors that alone get a gradient, where ``backward(inputs=...)`` says so.
+    :param products: the vector-Jacobian products that the first pass works out, as far as they are known.
+    :param progress: is called at the end of every pass.
     """
 
     def __init__(
@@ -212,9 +77,14 @@ class Recorder:
         *,
         namespace: Mapping[str, Any] | None = None,
         resolve: Resolve | None = None,
+        inputs: Collection[Any] | None = None,
+        products: tuple[Product, ...] = (),
+        progress: Callable[[], object] | None = None,
     ) -> None:
         self.scenes = [model] if model is not None else []
         self.namespace, self.resolve = namespace, resolve
+        self.inputs = None if inputs is None else {id(tensor) for tensor in inputs}
+        self.products, self.progress = products, progress
         self.frames: list[Frame] = []
         self.passes = 0
         self.dropped = 0
@@ -222,20 +92,30 @@ class Recorder:
         self.open: Frame | None = None
         self.leaves: dict[str, _Leaf] = {}
         self.arrived: dict[tuple[str, int], list[str]] = {}
+        self.incoming: Any = None  # what the node that runs now received, as long as it runs
         self.finite = True
         self.seen_bad = False
+        self.creates = False
+        self.made: dict[str, Any] = {}  # the gradients that a recorded pass made, by name
+        self.last: dict[int, tuple[Any, str]] = {}  # of each leaf, by id(): itself, and .grad after the last pass
+        self.troubles = 0
 
     def __call__(self, event: protocol.Event) -> None:
         """Write down one event. What cannot be drawn is left out; the pass goes on."""
         handler = getattr(self, f"_on_{type(event).__name__}", None)
-        if handler is not None:
+        if handler is None:
+            return
+        try:
             handler(event)
+        except Exception:  # the user's pass must not fail because of its picture
+            self.troubles += 1
 
     def timeline(self) -> Timeline:
         """What has been recorded so far."""
         frames = list(self.frames)
         if self.dropped:
-            frames.append(Frame("end", self.scene, self.passes, f"{self.dropped} more steps", caption="not recorded"))
+            left = say("left_out", n=self.dropped)
+            frames.append(Frame("end", self.scene, self.passes, left, caption=left))
         return Timeline(tuple(scene.plain() for scene in self.scenes), tuple(frames))
 
     # -- helpers -------------------------------------------------------------------
@@ -265,6 +145,9 @@ class Recorder:
                 self.scenes[number] = replace(scene, handles=new.handles)
                 self.scene = number
                 return
+        self._add_scene(new)
+
+    def _add_scene(self, new: GraphModel) -> None:
         if len(self.scenes) >= MOST_SCENES:  # start over: the newest graphs are the interesting ones
             self.frames = [replace(f, scene=f.scene - 1) for f in self.frames if f.scene]
             self.scenes.pop(0)
@@ -277,9 +160,9 @@ class Recorder:
         self._choose_scene(event.roots)
         self.passes += 1
         self.arrived, self.finite, self.seen_bad, self.open = {}, True, False, None
+        self.creates, self.made = event.create_graph, {}
         model = self.model
-        grads = self._grads_now()
-        self.leaves = {leaf.id: _Leaf(leaf, grads.get(leaf.id)) for leaf in model.leaves}
+        resets = self._meet_leaves()
         seeds = []
         for (node, index), gradient in zip(event.roots, event.gradients, strict=True):
             key = self._key(node)
@@ -288,39 +171,55 @@ class Recorder:
             name, shown = self._result_name(key, index), values.inline(gradient)
             seeds.append((f"∂{name}/∂{name}", shown))
             if key in self.leaves:
-                self.leaves[key].arrive(gradient, "the start", gradient)
+                self.leaves[key].arrive(gradient, say("the_start"), gradient)
             self.finite = self.finite and values.is_finite(gradient)
         roots = ", ".join(name.partition("/")[0][1:] for name, _ in seeds)
-        kept = "keeps" if event.retain_graph else "frees"
-        which = f"Backward pass {self.passes}" if self.passes > 1 else "The backward pass"
-        notes = (f"the pass {kept} saved values",) + (("the pass records itself",) if event.create_graph else ())
-        self._emit(
-            Frame(
-                "start",
-                self.scene,
-                self.passes,
-                f"pass {self.passes}",
+        which = say("which_nth", n=self.passes) if self.passes > 1 else say("which_only")
+        notes = [say("keeps_saved" if event.retain_graph else "frees_saved")]
+        if event.create_graph:
+            notes.append(say("records_itself"))
+        if self.inputs is not None:
+            asked = ", ".join(leaf.node.name for leaf in self.leaves.values() if leaf.asked)
+            notes.append(say("inputs_only", names=asked or "…"))
+        products, self.products = self.products, ()
+        if products:
+            notes.append(say("vjp_note", root=roots, n=len(products[0].v)))
+        frame = Frame("start", self.scene, self.passes, say("pass", n=self.passes), caption=say("starts", which=which))
+        if seeds:
+            frame = replace(
+                frame,
                 subtitle=f"{roots}.backward()",
-                caption=f"{which} starts at {roots}; its gradient is {', '.join(v for _, v in seeds)}",
+                caption=". ".join(
+                    [
+                        say("starts_at", which=which, roots=roots, gradient=", ".join(v for _, v in seeds)),
+                        *resets,
+                        *(product.text for product in products),
+                    ]
+                ),
                 node=model.roots[0] if model.roots else "",
                 active=tuple(model.roots),
                 leaves={key: leaf.state() for key, leaf in self.leaves.items()},
                 ledger={key: leaf.row() for key, leaf in self.leaves.items()},
                 receives=tuple(seeds),
-                notes=notes,
+                notes=(*notes, *resets),
+                products=products,
             )
-            if seeds
-            else Frame("start", self.scene, self.passes, f"pass {self.passes}", caption=f"{which} starts.")
-        )
+        self._emit(frame)
 
-    def _grads_now(self) -> dict[str, Any]:
-        """``.grad`` of each leaf at this moment."""
-        handles = self.model.handles
-        return {
-            handles.leaves[id(tensor)]: getattr(tensor, "grad", None)
-            for tensor in handles.kept
-            if id(tensor) in handles.leaves
-        }
+    def _meet_leaves(self) -> list[str]:
+        """Start the rows of this pass's leaves; what was done to their ``.grad`` since the last pass, in words."""
+        handles, self.leaves, said = self.model.handles, {}, []
+        tensors = {handles.leaves[id(t)]: t for t in handles.kept if id(t) in handles.leaves}
+        for node in self.model.leaves:
+            tensor = tensors.get(node.id)
+            grad = getattr(tensor, "grad", None)
+            leaf = self.leaves[node.id] = _Leaf(node, grad)
+            leaf.asked = self.inputs is None or id(tensor) in self.inputs
+            if id(tensor) in self.last:
+                leaf.reset = explain.reset(self.last[id(tensor)][1], grad)
+            if leaf.reset:
+                said.append(say(f"was_{leaf.reset}", name=node.name, n=self.passes - 1))
+        return said
 
     def _result_name(self, key: str, index: int = 0) -> str:
         """What the picture calls a node's result."""
@@ -340,6 +239,7 @@ class Recorder:
             return
         root = model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
         received, labels, receives, active = [], {}, [], [key]
+        sizes: dict[str, float] = {}
         for index, gradient in enumerate(event.gradients):
             if gradient is None:
                 continue
@@ -347,16 +247,19 @@ class Recorder:
             result = model.results.get((key, index))
             if result is not None:
                 received.append(result.id)
-                labels[result.id] = values.text(gradient, 4, brief=True)
+                labels[result.id] = _label(gradient)
+                _note_size(sizes, result.id, gradient)
                 active.append(result.dst)
             sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
             receives.append((f"∂{root}/∂{self._result_name(key, index)}", sums))
+        self.incoming = event.gradients[0] if len(event.gradients) == 1 else None
+        folded = node.kind == "group"  # one operation of several that are drawn as one
         self.open = Frame(
             "op",
             self.scene,
             self.passes,
-            node.name,
-            subtitle=node.expression,
+            foreign.node_name(event.node) if folded else node.name,
+            subtitle=f"{node.symbol} {node.name}" if folded else node.expression,
             node=key,
             active=(*active, *received),
             received=tuple(received),
@@ -364,20 +267,24 @@ class Recorder:
             receives=tuple(receives),
             where=node.where,
             source=node.source,
-            saved=_saved_text(node),
+            saved=saved_text(node),
+            sizes=sizes,
         )
 
     def _on_EdgeSent(self, event: protocol.EdgeSent) -> None:  # noqa: N802
         key, target = self._key(event.node), self._key(event.to)
         if key is None or target is None:
             return
-        edge = self.model.flows.get((key, event.index))
+        edge = self.model.flows.get((key, event.index)) or self._folded_edge(key, target)
         shown, name = values.text(event.gradient), self._result_name(target, event.to_index)
         changes: dict[str, Any] = {}
         if edge is not None and self.open is not None:
+            sizes = dict(self.open.sizes)
+            _note_size(sizes, edge.id, event.gradient)
             changes = {
                 "active": (*self.open.active, edge.id),
-                "labels": {**self.open.labels, edge.id: values.text(event.gradient, 4, brief=True)},
+                "sizes": sizes,
+                "labels": {**self.open.labels, edge.id: _label(event.gradient)},
                 "sends": (*self.open.sends, (name, shown)),
                 "equations": (*self.open.equations, *self._equations(key, event.index, shown)),
             }
@@ -391,17 +298,29 @@ class Recorder:
             self.arrived.setdefault((target, event.to_index), []).append(shown)
         if self.open is not None:
             self.open = replace(self.open, **changes)
-            self._check_finite(key, edge.id if edge is not None else "", event.gradient)
+            self._check_finite(event.node, key, edge.id if edge is not None else "", event.gradient)
 
-    def _check_finite(self, key: str, edge: str, gradient: Any) -> None:
+    def _folded_edge(self, key: str, target: str) -> Edge | None:
+        """The edge that stands for several into a group, or for one within it: none."""
+        model = self.model
+        if model.whole is None or key == target:
+            return None
+        boxes = {edge.dst for edge in model.edges if edge.kind == "result" and edge.src == target}
+        return next((e for e in model.edges if e.dst == key and e.kind == "flow" and e.src in {target, *boxes}), None)
+
+    def _check_finite(self, node: Any, key: str, edge: str, gradient: Any) -> None:
         """Mark the first node that turns finite gradients into NaN or Inf, and every edge that carries them on."""
         if self.open is None or values.is_finite(gradient):
             return
         first = self.finite and not self.seen_bad
         self.seen_bad = True
-        note = ("the first NaN or Inf of this pass arises here",) if first else ()
-        bad = (*self.open.bad, *((key,) if first else ()), edge)
-        self.open = replace(self.open, bad=bad, notes=(*self.open.notes, *note))
+        alarms: tuple[str, ...] = ()
+        if first:
+            alarms = (say("first_bad"),)
+            numbers = explain.first_bad(node, self.incoming, gradient)
+            notes = (say("bad_because", numbers=numbers),) if numbers else ()
+            self.open = replace(self.open, notes=(*self.open.notes, *alarms, *notes), alarms=(*alarms, *notes))
+        self.open = replace(self.open, bad=(*self.open.bad, *((key,) if first else ()), edge))
 
     def _equations(self, key: str, slot: int, sent: str) -> list[Equation]:
         node = self.model.by_id[key]
@@ -420,7 +339,7 @@ class Recorder:
                 written = formulas.plain(put_in)
                 amounts = {name: float(text) for name, text in texts.items() if _is_number(text)}
                 result = formulas.value(formula.source, amounts)
-                right = result is not None and math.isclose(result, float(sent), rel_tol=2e-3, abs_tol=1e-4)
+                right = _agree(result, float(sent))
                 if right and not _names_left(put_in) and written != sent:
                     numbers = f"{written} = {sent}"
             found.append(Equation(formula.marks, formula.text, numbers))
@@ -429,11 +348,13 @@ class Recorder:
     def _on_HookCalled(self, event: protocol.HookCalled) -> None:  # noqa: N802
         if self.open is None:
             return
-        kinds = {"tensor": "tensor hook", "pre": "prehook", "post": "hook", "accumulate": "post-accumulate hook"}
-        what = kinds.get(event.kind, one_line(event.kind, 20))
+        known = event.kind in ("tensor", "pre", "post", "accumulate")
+        what = say(f"hook_{event.kind}") if known else one_line(event.kind, 20)
         before, after = values.inline(event.before), values.inline(event.after)
         changed = "" if event.before is None or event.after is None or before == after else f": {before} → {after}"
-        self.open = replace(self.open, notes=(*self.open.notes, f"{what} ran{changed}"))
+        acted = (self.open.node, changed.removeprefix(": ") or what)
+        ran = say("hook_ran", what=what, change=changed)
+        self.open = replace(self.open, notes=(*self.open.notes, ran), hooks=(*self.open.hooks, acted))
         if changed and len(self.open.receives) == 1:  # what the formula gets is what the hook made of it
             name, came = self.open.receives[0]
             self.open = replace(self.open, receives=((name, f"{came} → {values.text(event.after)}"),))
@@ -445,13 +366,16 @@ class Recorder:
         leaf = self.leaves[key]
         before, incoming, after = (values.inline(v) for v in (event.before, event.incoming, event.after))
         if not leaf.terms:
-            leaf.arrive(event.incoming, "the start", event.incoming)
+            leaf.arrive(event.incoming, say("the_start"), event.incoming)
         leaf.before, leaf.after, leaf.total = before, after, incoming
         leaf.sum_text, leaf.grad_text = values.text(event.incoming), values.text(event.after)
-        name = leaf.node.name
+        tensor, name = event.node.variable, leaf.node.name
+        self.last[id(tensor)] = tensor, after
+        if self.creates:
+            self.made[f"{name}.grad"] = tensor.grad
         numbers = f"{before} + {incoming} = {after}" if event.before is not None else f"None → {after}"
         marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], ["n", incoming]]
-        terms = " + ".join(g for g, _ in leaf.terms) if len(leaf.terms) <= TERMS else f"{len(leaf.terms)} terms"
+        terms = " + ".join(g for g, _ in leaf.terms) if len(leaf.terms) <= TERMS else say("n_terms", n=len(leaf.terms))
         opened = self.open if self.open is not None and self.open.node == key else None
         self.open = None
         self._emit(
@@ -461,15 +385,16 @@ class Recorder:
                 self.passes,
                 "AccumulateGrad",
                 subtitle=f"{name}.grad",
-                caption=f"{name}.grad was {before}; {incoming} is added to it; now it is {after}",
+                caption=say("was_added", name=name, before=before, incoming=incoming, after=after),
                 node=key,
                 active=(key,),
                 leaves={key: leaf.state()},
                 ledger={key: leaf.row()},
-                receives=((f"sum for {name}", f"{terms} = {incoming}" if len(leaf.terms) > 1 else incoming),),
+                receives=((say("sum_for", name=name), f"{terms} = {incoming}" if len(leaf.terms) > 1 else incoming),),
                 equations=(Equation(marks, f"{name}.grad += {incoming}", numbers),),
                 sends=((f"{name}.grad", after),),
                 notes=opened.notes if opened is not None else (),
+                hooks=opened.hooks if opened is not None else (),
             )
         )
 
@@ -478,8 +403,11 @@ class Recorder:
         if key is None:
             return
         name, shown = self._result_name(key, event.index), values.inline(event.gradient)
+        if self.creates:
+            root = self._result_name(self.model.roots[0]) if len(self.model.roots) == 1 else "L"
+            self.made[f"∂{root}/∂{name}"] = event.gradient
         if self.open is not None and self.open.kind == "op":
-            self.open = replace(self.open, notes=(*self.open.notes, f"grad() takes {shown} for {name}"))
+            self.open = replace(self.open, notes=(*self.open.notes, say("takes_note", value=shown, name=name)))
             return
         self.open = None
         leaf = self.leaves.get(key)
@@ -489,66 +417,111 @@ class Recorder:
                 self.scene,
                 self.passes,
                 "grad()",
-                subtitle=f"takes the gradient for {name}",
-                caption=f"autograd.grad takes {shown} for {name}; nothing is added to .grad.",
+                subtitle=say("takes_for", name=name),
+                caption=say("takes_caption", value=shown, name=name),
                 node=key,
                 active=(key,),
                 leaves={key: leaf.state()} if leaf is not None else {},
-                receives=((f"sum for {name}", shown),),
-                notes=("nothing is added to .grad",),
+                receives=((say("sum_for", name=name), shown),),
+                notes=(say("nothing_added"),),
             )
         )
 
     def _on_NodeFinished(self, event: protocol.NodeFinished) -> None:  # noqa: N802
-        frame, self.open = self.open, None
+        frame, self.open, self.incoming = self.open, None, None
         if frame is None or frame.kind != "op":
             return
         if event.freed:
-            frame = replace(frame, freed=(frame.node,), saved=frame.saved and f"{frame.saved}, now freed")
-        sends = ", ".join(f"{name} ← {one_line(value)}" for name, value in frame.sends) or "nothing"
+            frame = replace(frame, freed=(frame.node,), saved=frame.saved and say("now_freed", saved=frame.saved))
+        sends = ", ".join(f"{name} ← {one_line(value)}" for name, value in frame.sends) or say("nothing")
         receives = ", ".join(f"{name} = {one_line(value)}" for name, value in frame.receives)
-        notes = "".join(f" (Note: {note})" for note in frame.notes)
-        self._emit(
-            replace(frame, caption=f"{frame.title}, {frame.subtitle}, receives {receives} and sends {sends}{notes}")
-        )
+        notes = "".join(say("note_in_caption", note=note) for note in frame.notes)
+        told = {"title": frame.title, "subtitle": frame.subtitle, "receives": receives, "sends": sends, "notes": notes}
+        self._emit(replace(frame, caption=say("op_caption", **told)))
 
     def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802
-        frame, self.open = self.open, None
-        if event.error is None:
-            return
-        what = f"{type(event.error).__name__}: {one_line(event.error, 500)}"
+        frame, self.open, self.incoming = self.open, None, None
+        if self.progress is not None:
+            self.progress()
+        if event.error is not None:
+            self._fail(frame, event.error)
+        elif self.creates:
+            self._show_created()
+
+    def _fail(self, frame: Frame | None, error: BaseException) -> None:
+        """The last frame of a pass that an error ended, with what can be done about it."""
+        what = f"{type(error).__name__}: {one_line(error, 500)}"
         base = frame if frame is not None else Frame("error", self.scene, self.passes, "backward")
+        alarms: tuple[str, ...] = (what,)
+        freed: tuple[str, ...] = ()
+        if "second time" in what or "already been freed" in what:
+            ops = self.model.handles.ops
+            freed = tuple(key for node, key in ops.items() if not hasattr(node, "variable") and explain.is_freed(node))
+            root = self._result_name(self.model.roots[0]) if self.model.roots else "…"
+            node, what = self.model.by_id.get(base.node), type(error).__name__  # the traceback has the words
+            alarms = (
+                *([say("graph_is_freed", name=node.name, expression=node.expression)] if node is not None else []),
+                say("freed_fix_retain", first=f"{root}.backward"),
+                say("freed_fix_again", root=root),
+            )
+        caption = say("ended_early", title=base.title, what=what)
         self._emit(
             replace(
                 base,
                 kind="error",
                 bad=(*base.bad, *((base.node,) if base.node else ())),
-                caption=f"The pass ended early at {base.title}. {what}",
-                notes=(*base.notes, what),
+                freed=freed,
+                caption=" ".join([caption + "." * bool(freed), *(alarms if freed else ())]),
+                notes=(*base.notes, *alarms),
+                alarms=alarms,
             )
         )
+
+    def _show_created(self) -> None:
+        """A scene for the graph that a recorded pass has made."""
+        made = {name: tensor for name, tensor in self.made.items() if getattr(tensor, "grad_fn", None) is not None}
+        if not made:
+            return
+        names = {**dict(self.namespace or {}), **made}
+        before, self.made = self.scene, {}
+        self._add_scene(build(list(made.values()), names, resolve=self.resolve))
+        shown = ", ".join(made)
+        self._emit(
+            Frame(
+                "created",
+                self.scene,
+                self.passes,
+                say("created"),
+                subtitle=shown,
+                caption=say("created_caption", names=shown),
+                active=tuple(self.model.roots),
+                notes=(say("records_itself"),),
+            )
+        )
+        self.scene = min(before, len(self.scenes) - 1)
+
+
+def _label(gradient: Any) -> str:
+    """What an edge says of a gradient: its numbers, or its shape and norm."""
+    written = values.text(gradient, 4, brief=True)
+    return f"{values.shape_text(gradient)}\n{written}" if written.startswith("norm ") else written
+
+
+def _note_size(sizes: dict[str, float], edge: str, gradient: Any) -> None:
+    size = explain.log_size(gradient)
+    if size is not None:
+        sizes[edge] = size
+
+
+def _agree(result: float | None, sent: float) -> bool:
+    """Whether the numbers put into a formula come to what was sent; what is not finite need not be computable."""
+    if not math.isfinite(sent):
+        return result is None or not math.isfinite(result)
+    return result is not None and math.isclose(result, sent, rel_tol=2e-3, abs_tol=1e-4)
 
 
 def _comparable(model: GraphModel) -> tuple[Any, ...]:
     return tuple(replace(n, grad="", saved=None) for n in model.nodes), model.edges, model.roots
-
-
-def _saved_text(node: Node) -> str:
-    """What a node keeps for the backward pass, in words."""
-    if node.saved is None:
-        return ""
-    total = sum(saved.nbytes for saved in node.saved)
-    names = ", ".join(f"{saved.name} {saved.shape}".rstrip() for saved in node.saved) or "nothing"
-    return f"{names} · {_bytes(total)}"
-
-
-def _bytes(count: int) -> str:
-    size, unit = float(count), "B"
-    for bigger in ("kB", "MB", "GB"):
-        if size < 1000:
-            break
-        size, unit = size / 1000, bigger
-    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
 
 
 def _is_number(text: str) -> bool:

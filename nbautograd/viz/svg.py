@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from nbautograd.viz.escape import escape, width
+from nbautograd.viz.escape import escape, fit, width
 from nbautograd.viz.layout import Box, Layout, Point, layout
 from nbautograd.viz.model import GraphModel, Node
 from nbautograd.viz.theme import LIGHT, MONO, SANS
@@ -25,6 +25,9 @@ LINE = 16.0  # height of a line of a value
 DOWN = 14.0  # from one line of a small text to the next
 PAD = 11.0
 WIDEST = 330.0
+NAME, GROUP = 200.0, 230.0  # room for the name of a tensor, and for the lines of a group
+PILE = 4.0  # by how much the cards of a pile are apart
+NOTE = 18.0  # height of a note below the drawing
 NBSP = "\u00a0"
 
 
@@ -62,11 +65,13 @@ def measure(
 def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
     if node.kind == "constant" and not node.shape and not node.value:
         return _even(width(node.name, 12, mono=True) + 8), 20.0
+    if node.kind == "group":
+        return _group_size(node)
     if node.kind == "op":
         wide = max(width(node.name, 9.5), width(node.symbol, 16), width(_cut(node.value, 24), 11, mono=True))
         return _even(max(wide + 24, 60)), 46.0 + 15 * bool(node.value)
-    head = width(_cut(node.name, 28), 14) + width(_about(node), 10) + 14
-    value = width(_cut_lines(node.value), 12, mono=True)
+    head = width(fit(node.name, NAME, 14), 14) + width(_about(node), 10) + 14
+    value = width(_cut_lines(_value(node)), 12, mono=True)
     rows, height = 0.0, _head_height(node)
     if node.kind == "leaf":
         every = (LeafState(grad=node.grad, count="0 of 9"), *states)
@@ -79,8 +84,31 @@ def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
 
 def _head_height(node: Node) -> float:
     """Of name and value."""
-    lines = _cut_lines(node.value).count("\n") + 1 if node.value else 0
+    lines = _cut_lines(_value(node)).count("\n") + 1 if _value(node) else 0
     return 30 + LINE * lines + (6 if lines else 0)
+
+
+def _value(node: Node) -> str:
+    """What stands below the name: the value, and the gradient that a computed tensor was told to keep."""
+    return "\n".join([node.value] * bool(node.value) + [f".grad {node.grad}"] * node.retains)
+
+
+def _group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
+    """(text, size, class, in the font of code) of the lines of a group."""
+    about = " · ".join(part for part in (node.label, _about(node)) if part) if node.label != "leaves" else _about(node)
+    lines = [
+        (fit(node.symbol, GROUP, 15), 15.0, "nb-symbol", False),
+        (fit(node.name, GROUP, 11), 11.0, "nb-sub", False),
+        (fit(node.source, GROUP, 10.5, mono=True), 10.5, "nb-value", True),
+        (fit(about if about != node.symbol else "", GROUP, 10), 10.0, "nb-sub", False),
+    ]
+    return [line for line in lines if line[0]]
+
+
+def _group_size(node: Node) -> tuple[float, float]:
+    lines = _group_lines(node)
+    wide = max(width(text, size, mono=mono) for text, size, _, mono in lines)
+    return _even(wide + 2 * PAD + 2 * PILE), 12.0 + 17 * len(lines) + 2 * PILE
 
 
 def _rows_width(state: LeafState) -> float:
@@ -106,7 +134,11 @@ def _cut_lines(text: str) -> str:
 
 
 def _about(node: Node) -> str:
-    return " ".join(part for part in (node.dtype, _cut(node.shape, 18)) if part)
+    parts = [node.dtype, _cut(node.shape, 18), _cut(node.device, 10)]
+    parts += [f"v{node.version}"] * (node.version > 0 and node.kind != "leaf") + [
+        f"view of {_cut(node.view_of, 12)}"
+    ] * bool(node.view_of)
+    return " ".join(part for part in parts if part)
 
 
 # -- drawing -----------------------------------------------------------------------
@@ -134,9 +166,14 @@ def draw(
 def path(line: Sequence[Point], direction: str = "LR") -> str:
     """The ``d`` of a line: straight within a layer, curved between two."""
     parts = [f"M{_n(line[0][0])} {_n(line[0][1])}"]
+    ahead: Point | None = None  # where the last piece began, if that was straight
     for i, ((x0, y0), (x1, y1)) in enumerate(pairwise(line)):
         if (x0, y0) == (x1, y1):
             continue
+        straight = i % 2 == 0 or x0 == x1 or y0 == y1
+        if straight and ahead is not None and (ahead[0] == x0 == x1 or ahead[1] == y0 == y1):
+            parts.pop()  # it goes straight on
+        ahead = (x0, y0) if straight else None
         if i % 2 == 0 or x0 == x1 or y0 == y1:
             parts.append(f"L{_n(x1)} {_n(y1)}")
         elif direction == "LR":
@@ -159,13 +196,15 @@ class _Picture:
     def __init__(self, model: GraphModel, places: Layout, moment: Moment, title: str, description: str) -> None:
         self.model, self.places, self.moment = model, places, moment
         self.title, self.description = title, description
-        content = repr((model.nodes, model.edges, places, title))
-        self.prefix = "nb" + hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:10]
+        self.prefix = "\0"  # a placeholder, which no text from outside can hold, for a digest of the whole
         self.out: list[str] = []
 
     def text(self) -> str:
         """The whole."""
-        w, h = _n(self.places.width), _n(self.places.height)
+        high = self.places.height + NOTE * len(self.model.notes)
+        longest = max((width(note, 11) + 32 for note in self.model.notes), default=0.0)
+        wide = max(self.places.width, longest)
+        w, h = _n(wide), _n(high)
         p = self.prefix
         self.out = [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="nb-svg" viewBox="0 0 {w} {h}" width="{w}" height="{h}" '
@@ -177,8 +216,8 @@ class _Picture:
             self.marker("done", LIGHT["done"], 8),
             self.marker("active", LIGHT["grad"], 9),
             "</defs>",
-            f'<rect class="nb-card" x="0.5" y="0.5" width="{_n(self.places.width - 1)}" '
-            f'height="{_n(self.places.height - 1)}" rx="8" fill="{LIGHT["bg"]}" stroke="{LIGHT["line"]}"/>',
+            f'<rect class="nb-card" x="0.5" y="0.5" width="{_n(wide - 1)}" '
+            f'height="{_n(high - 1)}" rx="8" fill="{LIGHT["bg"]}" stroke="{LIGHT["line"]}"/>',
         ]
         for line in self.places.trunks:
             d = path(line, self.places.direction)
@@ -189,8 +228,11 @@ class _Picture:
         for node in self.model.nodes:
             self.node(node)
         self.labels()
+        for i, note in enumerate(self.model.notes):
+            self.put(16, self.places.height + NOTE * i + 2, note, "nb-sub", LIGHT["muted"], 11, italic=True)
         self.out.append("</svg>")
-        return "\n".join(self.out) + "\n"
+        text = "\n".join(self.out) + "\n"
+        return text.replace(p, "nb" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:10])
 
     def marker(self, name: str, colour: str, size: int) -> str:
         return (
@@ -257,10 +299,13 @@ class _Picture:
         box, moment = self.places.boxes[node.id], self.moment
         states = {"active": moment.active, "done": moment.done, "bad": moment.bad, "freed": moment.freed}
         state = "".join(f" nb-{name}" for name, ids in states.items() if node.id in ids)
-        self.out.append(f'<g class="nb-node nb-{node.kind}{state}" data-node="{node.id}">')
+        kind = node.kind if node.kind != "group" else "leaf nb-group" if node.label == "leaves" else "op nb-group"
+        self.out.append(f'<g class="nb-node nb-{kind}{state}" data-node="{node.id}">')
         self.out.append(f"<title>{escape(_tip(node))}</title>")
         if node.kind == "op":
             self.pill(node, box)
+        elif node.kind == "group":
+            self.group(node, box)
         elif node.kind == "constant" and not node.shape and not node.value:
             x, y = box.center
             self.put(x, y + 4, node.name, "nb-value", LIGHT["muted"], 12, mono=True, anchor="middle")
@@ -283,6 +328,38 @@ class _Picture:
         self.put(x, y + 36, node.name, "nb-sub", LIGHT[ink if active or bad else "muted"], 9.5, anchor="middle")
         if node.value:
             self.put(x, y + 51, _cut(node.value, 24), "nb-value", LIGHT["fg"], 11, mono=True, anchor="middle")
+        self.saved(node, box)
+
+    def saved(self, node: Node, box: Box) -> None:
+        """A dot for each saved tensor; hollow when it has been given up."""
+        gone = node.freed or node.id in self.moment.freed
+        count = min(len(node.saved or ()) or int(node.freed), 3)
+        for i in range(count):
+            x = box.center[0] + 7 * (i - (count - 1) / 2)
+            fill = LIGHT["bg"] if gone else LIGHT["op"]
+            self.out.append(
+                f'<circle class="nb-saved" cx="{_n(x)}" cy="{_n(box.y + box.height)}" r="2.6" fill="{fill}" '
+                f'stroke="{LIGHT["op"]}" stroke-width="1"/>'
+            )
+
+    def group(self, node: Node, box: Box) -> None:
+        """A pile of cards."""
+        leaves, active, bad = node.label == "leaves", node.id in self.moment.active, node.id in self.moment.bad
+        done = node.id in self.moment.done
+        fill, stroke, ink = ("leaf-bg", "leaf", "leaf") if leaves else ("op-bg", "wire", "op")
+        stroke = "bad" if bad else "grad" if active else "done" if done else stroke
+        w, h = box.width - 2 * PILE, box.height - 2 * PILE
+        for i in (2, 1, 0):
+            self.out.append(
+                f'<rect class="nb-shape" x="{_n(box.x + PILE * i)}" y="{_n(box.y + PILE * i)}" width="{_n(w)}" '
+                f'height="{_n(h)}" rx="9" fill="{LIGHT[fill]}" stroke="{LIGHT[stroke]}" '
+                f'stroke-width="{"2.4" if active and not i else "1.2"}"/>'
+            )
+        y = box.y + 9.0
+        for text, size, cls, mono in _group_lines(node):
+            colour = LIGHT[ink] if cls == "nb-symbol" else LIGHT["fg" if mono else "muted"]
+            self.put(box.x + w / 2, y + 11, text, cls, colour, size, mono=mono, anchor="middle")
+            y += 17
 
     def box(self, node: Node, box: Box) -> None:
         paint = {"leaf": ("leaf-bg", "leaf", "leaf"), "output": ("out-bg", "out", "out")}
@@ -301,11 +378,11 @@ class _Picture:
         strong = node.kind in ("leaf", "output")
         size = 14 if strong else 13
         colour = LIGHT[ink] if node.named else LIGHT["muted"]
-        name, own = _cut(node.name, 28), node.named
+        name, own = fit(node.name, NAME, 14), node.named
         self.put(box.x + PAD, box.y + 20, name, "nb-name", colour, size, bold=own, italic=not own)
         self.put(box.x + box.width - PAD, box.y + 20, _about(node), "nb-about", LIGHT["muted"], 10, anchor="end")
         at = box.y + 40
-        for line in _cut_lines(node.value).split("\n") if node.value else ():
+        for line in _cut_lines(_value(node)).split("\n") if _value(node) else ():
             self.put(box.x + PAD, at, line, "nb-value", LIGHT["fg"], 12, mono=True)
             at += LINE
         if node.kind == "leaf":
@@ -380,7 +457,13 @@ def _lines(text: str, x: float, indent: int, middle: bool = False) -> str:
 def _tip(node: Node) -> str:
     """What a node says when the pointer rests on it."""
     lines = [node.expression or node.name, node.name if node.expression else "", node.value, _about(node)]
-    return "\n".join(line for line in (*lines, node.where, node.source, *node.notes) if line)
+    if node.kind == "group":
+        lines = [node.symbol, node.name, node.label, _about(node)]
+    kept = ", ".join(f"{s.name} {s.nbytes:,} B" for s in (node.saved or ())[:6])
+    lines += [" / ".join(node.scope), node.where, node.source, f"saved: {kept}" if kept else ""]
+    lines += [f"written to in place ×{node.version}"] * bool(node.version)
+    lines += ["saved values have been freed"] * node.freed + [f"hooks: {kind} ×{n}" for kind, n in node.hooks]
+    return "\n".join(line for line in (*lines, *node.notes) if line)
 
 
 def _reversed(line: Sequence[Point], direction: str) -> str:

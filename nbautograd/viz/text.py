@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nbautograd.viz.escape import one_line
+from nbautograd.viz.escape import columns, escape, one_line, ordered, padded
 from nbautograd.viz.model import GraphModel, Node
 from nbautograd.viz.recorder import LedgerRow, Timeline
 
-__all__ = ["LEDGER", "graph_text", "ledger_rows", "ledger_text", "timeline_text"]
+__all__ = ["LEDGER", "TABLE", "graph_rows", "graph_table", "graph_text", "ledger_rows", "ledger_text", "timeline_text"]
 
 MOST_LINES = 400
 LEDGER = ("pass", "leaf", ".grad before", "arriving this pass", "sum", ".grad after")
@@ -39,28 +39,32 @@ def graph_text(model: GraphModel) -> str:
         key, lead, indent = stack.pop()
         node = model.by_id[key]
         if key in seen:
-            rows.append((f"{lead}{_short(node)}", ["see above"]))
+            rows.append((f"{lead}{ordered(_short(node))}", ["see above"]))
             continue
         if node.kind != "constant":
             seen.add(key)
-        rows.append((f"{lead}{_head(node)}", _columns(node, boxes.get(key))))
+        rows.append((f"{lead}{ordered(_head(node))}", _columns(node, boxes.get(key))))
         below = inputs.get(key, [])
         deeper = len(below) == 1 and len(indent) > 60  # a long chain goes down, not ever further to the right
         for i, child in reversed(list(enumerate(below))):
             last = i == len(below) - 1
             branch = "" if deeper else "└─ " if last else "├─ "
             stack.append((child, indent + branch, indent + ("" if deeper else "   " if last else "│  ")))
-    lines = [model.label] + [f"{head}  {'  '.join(part for part in about if part)}".rstrip() for head, about in rows]
+    lines = [model.label, *model.notes] + [
+        f"{head}  {'  '.join(part for part in about if part)}".rstrip() for head, about in rows
+    ]
     if stack:
         lines.append(f"… and {len(model.nodes) - len(seen)} more nodes")
     return "\n".join(lines)
 
 
 def _short(node: Node) -> str:
-    return node.label or node.name
+    return f"{node.symbol} {node.name}" if node.kind == "group" else node.label or node.name
 
 
 def _head(node: Node) -> str:
+    if node.kind == "group":
+        return _short(node)
     return one_line(node.expression or node.name, 100) if node.kind == "op" else node.name
 
 
@@ -68,11 +72,39 @@ def _columns(node: Node, box: Node | None) -> list[str]:
     shown = box if box is not None else node
     value = one_line(shown.value, 80)
     about = f"{shown.dtype} {shown.shape}".strip()
+    more = [f"version {shown.version}" * bool(shown.version), f"view of {shown.view_of}" * bool(shown.view_of)]
+    more += [f".grad {shown.grad}"] if shown.retains else []
     if node.kind == "op":
-        return [node.name, value, about, node.where]
+        return [node.name, value, about, node.where, *more]
+    if node.kind == "group":
+        return ["group", node.label, about, node.where, node.source]
     if node.kind == "leaf":
-        return ["leaf", value, about, f".grad {node.grad}"]
+        return ["leaf", value, about, f".grad {node.grad}", *more]
     return ["constant" if about or not node.named else "", value, about, *node.notes]
+
+
+TABLE = ("name", "what it is", "value", "type and shape", "memory", "made in")
+"""What the columns of a graph's table are called."""
+
+
+def graph_rows(model: GraphModel) -> list[tuple[str, ...]]:
+    """The columns of ``TABLE`` for every node of the graph, from the result on."""
+    rows: list[tuple[str, ...]] = []
+    for node in model.nodes[:MOST_LINES]:
+        kind = node.name if node.kind == "op" else f"{node.kind} {node.symbol}".strip()
+        name = node.expression or node.label or node.name if node.kind == "op" else node.name
+        kept = sum(saved.nbytes for saved in node.saved or ())
+        memory = f"saves {kept:,} B" if kept else f"{node.nbytes:,} B" if node.nbytes else ""
+        about = f"{node.dtype} {node.shape}".strip()
+        rows.append((one_line(name, 100), kind, one_line(node.value, 80), about, memory, node.where))
+    return rows
+
+
+def graph_table(model: GraphModel) -> str:
+    """The same as an HTML table, for screen readers and for where no picture shows."""
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in TABLE)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(c)}</td>' for c in row)}</tr>" for row in graph_rows(model))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def ledger_rows(timeline: Timeline) -> list[tuple[str, ...]]:
@@ -98,8 +130,9 @@ def ledger_text(timeline: Timeline) -> str:
 
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Columns, each as wide as it needs to be."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    lines = (map(padded, row, widths) for row in rows)
+    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
 def timeline_text(timeline: Timeline) -> str:

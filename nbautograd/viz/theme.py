@@ -1,26 +1,46 @@
 """The colours, light and dark, as CSS custom properties.
 
 Text has a contrast of at least 4.5 : 1 to what is behind it and lines that mean something have 3 : 1 (WCAG 2.2 AA); a
-test computes both. Blue, violet and orange stay apart for all usual kinds of colour blindness, and nothing is told by
-colour alone. One accent, orange, means gradients.
+test computes both, also on the backgrounds of JupyterLab and VS Code, which a player takes over. Blue, violet and
+orange stay apart for all usual kinds of colour blindness, and nothing is told by colour alone. One accent, orange,
+means gradients.
 """
 
 from __future__ import annotations
 
-__all__ = ["DARK", "LIGHT", "MONO", "SANS", "css"]
+import re
+
+__all__ = ["DARK", "HOSTS", "LIGHT", "MONO", "SANS", "contrast", "css", "darkened"]
 
 LIGHT = {
-    "bg": "#ffffff", "fg": "#1f2328", "muted": "#5b6672", "line": "#d0d7de", "wire": "#8c98a4",
+    "bg": "#ffffff", "fg": "#1f2328", "muted": "#5b6672", "line": "#d0d7de", "wire": "#818d99",
     "leaf": "#0a5fb4", "leaf-bg": "#eaf3fd", "op": "#424a53", "op-bg": "#f6f8fa", "out": "#7a45d1", "out-bg": "#f4efff",
     "grad": "#b83a08", "grad-bg": "#fff1e6", "done": "#d5702c", "on-grad": "#ffffff",
     "bad": "#b3123f", "bad-bg": "#ffe9ef", "panel": "#fbfcfd",
+    "size-0": "#1d4ed8", "size-1": "#3b82c4", "size-2": "#7d7d7d", "size-3": "#c2570c", "size-4": "#8a0f3c",
 }  # fmt: skip
 DARK = {
     "bg": "#111418", "fg": "#e6edf3", "muted": "#9aa4af", "line": "#343b44", "wire": "#6b7682",
     "leaf": "#6cb6ff", "leaf-bg": "#12263b", "op": "#c2cad3", "op-bg": "#1b2129", "out": "#c4a7ff", "out-bg": "#241a3a",
     "grad": "#ff9b57", "grad-bg": "#3a2213", "done": "#c4743f", "on-grad": "#1a0d04",
     "bad": "#ff8fab", "bad-bg": "#3d1422", "panel": "#151a20",
+    "size-0": "#5b7cff", "size-1": "#8fd0ff", "size-2": "#9c9c9c", "size-3": "#ff9b57", "size-4": "#ff6f9f",
 }  # fmt: skip
+
+_FROM_HOST = {
+    "bg": ("--jp-layout-color0", "--vscode-editor-background"),
+    "panel": ("--jp-layout-color0", "--vscode-editor-background"),
+}
+"""What a player takes over from the notebook around it, so that it does not stand out as a patch."""
+
+HOSTS = {
+    "light": {"JupyterLab": "#ffffff", "VS Code Light+": "#ffffff", "VS Code Quiet Light": "#f5f5f5"},
+    "dark": {
+        "JupyterLab": "#111111", "VS Code Dark Modern": "#1f1f1f", "VS Code Dark+": "#1e1e1e",
+        "VS Code high contrast": "#000000", "JupyterLab high contrast": "#000000",
+    },
+}  # fmt: skip
+"""Backgrounds on which the contrast is tested."""
 
 SANS = (
     "system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', "
@@ -29,29 +49,74 @@ SANS = (
 MONO = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace"
 
 _DARK_HOSTS = (
-    'body[data-jp-theme-light="false"]', "body.vscode-dark", "body.vscode-high-contrast", 'html[data-theme="dark"]',
-    'html[theme="dark"]', 'body[data-theme="dark"]', '[data-nb-theme="dark"]',
-)  # fmt: skip
+    'body[data-jp-theme-light="false"]',
+    "body.vscode-dark",
+    "body.vscode-high-contrast:not(.vscode-high-contrast-light)",
+    'html[data-theme="dark"]',
+    'html[theme="dark"]',
+    'body[data-theme="dark"]',
+)
 _LIGHT_HOSTS = (
-    'body[data-jp-theme-light="true"]', "body.vscode-light", 'html[data-theme="light"]', 'html[theme="light"]',
-    'body[data-theme="light"]', '[data-nb-theme="light"]',
+    'body[data-jp-theme-light="true"]', "body.vscode-light", "body.vscode-high-contrast-light",
+    'html[data-theme="light"]', 'html[theme="light"]', 'body[data-theme="light"]',
 )  # fmt: skip
 
 
 def css(selector: str = ".nb-player") -> str:
-    """The rules that set the colours: the system's choice first, then what JupyterLab, VS Code or a page say."""
+    """The rules that set the colours: the system's choice first, then what JupyterLab, VS Code or a page say.
+
+    A choice of the user's (``data-nb-theme``) comes last and takes over nothing from the notebook.
+    """
     return "\n".join(
         [
             _rule(selector, LIGHT, "light"),
             "@media (prefers-color-scheme: dark) {",
             _rule(f"{selector}", DARK, "dark"),
             "}",
-            _rule(",\n".join(f"{host} {selector}" for host in _LIGHT_HOSTS), LIGHT, "light"),
-            _rule(",\n".join(f"{host} {selector}" for host in _DARK_HOSTS), DARK, "dark"),
+            _rule(",\n".join(f"{host} {selector}" for host in _LIGHT_HOSTS), LIGHT, "light", follow=True),
+            _rule(",\n".join(f"{host} {selector}" for host in _DARK_HOSTS), DARK, "dark", follow=True),
+            _rule(f':is(html, body, div, main)[data-nb-theme="light"] {selector}', LIGHT, "light"),
+            _rule(f':is(html, body, div, main)[data-nb-theme="dark"] {selector}', DARK, "dark"),
+            "@media print {",
+            _rule(f":is(html, body, div):is(html, body, div) {selector}{selector}", LIGHT, "light"),
+            "}",
         ]
     )
 
 
-def _rule(selector: str, colours: dict[str, str], scheme: str) -> str:
-    properties = " ".join(f"--nb-{name}: {colour};" for name, colour in colours.items())
+def _rule(selector: str, colours: dict[str, str], scheme: str, follow: bool = False) -> str:
+    values = {name: _followed(name, colour) if follow else colour for name, colour in colours.items()}
+    properties = " ".join(f"--nb-{name}: {colour};" for name, colour in values.items())
     return f"{selector} {{ color-scheme: {scheme}; {properties} --nb-sans: {SANS}; --nb-mono: {MONO}; }}"
+
+
+def _followed(name: str, colour: str) -> str:
+    for host in reversed(_FROM_HOST.get(name, ())):
+        colour = f"var({host}, {colour})"
+    return colour
+
+
+def darkened(svg: str) -> str:
+    """A drawing in the dark colours instead of the light ones.
+
+    >>> darkened('<rect fill="#ffffff" stroke="#d0d7de"/>')
+    '<rect fill="#111418" stroke="#343b44"/>'
+    """
+    exchange = {LIGHT[name]: DARK[name] for name in reversed(LIGHT) if not name.startswith(("size-", "on-"))}
+    return re.sub(r'(fill|stroke)="(#[0-9a-f]{6})"', lambda m: f'{m[1]}="{exchange.get(m[2], m[2])}"', svg)
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours as WCAG defines it, from 1 to 21.
+
+    >>> round(contrast("#000000", "#ffffff"))
+    21
+    """
+    bright, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

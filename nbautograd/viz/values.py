@@ -20,6 +20,7 @@ MANY = 6  # numbers that are written out
 ROWS = 4
 ROOM = 36  # characters of a line
 SAMPLE = 100_000  # elements that a summary looks at
+FAR = 1000  # the same where they must be copied from another device
 
 
 def text(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False) -> str:
@@ -53,8 +54,11 @@ def inline(value: Any, many: int = MANY) -> str:
 
 def shape_text(value: Any) -> str:
     """``(2, 3)``, or nothing for a Python number."""
-    shape = getattr(value, "shape", None)
-    return "" if shape is None else _safely(value, lambda: str(tuple(int(n) for n in shape)))
+    try:
+        shape = getattr(value, "shape", None)
+        return "" if shape is None else clean(tuple(int(n) for n in shape))
+    except Exception:
+        return ""
 
 
 def dtype_text(dtype: Any) -> str:
@@ -73,6 +77,9 @@ def dtype_text(dtype: Any) -> str:
 def is_finite(value: Any) -> bool:
     """Whether there is no NaN and no infinity in it; True also for what cannot be read."""
     try:
+        array = getattr(value, "_a", value)
+        if hasattr(array, "get") and hasattr(array, "dtype"):  # CuPy's: only the answer is copied
+            return array.dtype.kind not in "fc" or bool(np.isfinite(array).all())
         array = host(value)
         return array.dtype.kind not in "fc" or bool(np.isfinite(array).all())
     except Exception:
@@ -92,6 +99,8 @@ def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
     detach = getattr(value, "detach", None)
     if callable(detach):
         value = detach()
+    if sample is not None and (getattr(value, "is_cpu", True) is False or hasattr(value, "get")):
+        sample = min(sample, FAR)
     if sample is not None and _size(value) > sample:
         value = value.reshape(-1)[:: _size(value) // sample + 1]
     for step in ("resolve_conj", "resolve_neg", "cpu", "get"):

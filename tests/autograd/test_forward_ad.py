@@ -14,6 +14,7 @@ try:
     import torch.autograd.forward_ad as theirs
 except ImportError:
     torch = theirs = None
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
 both = pytest.mark.parametrize(
     ("T", "F"), [(nb, ours)] if torch is None else [(nb, ours), (torch, theirs)], ids=lambda value: value.__name__
 )
@@ -38,23 +39,27 @@ def mixed(case, how):
     xs = [nb.tensor(a, requires_grad=how != "forward") for a in arrays]
     if how == "forward":
         with ours.dual_level():
-            return [ours.unpack_dual(weighted([ours.make_dual(x, v) for x, v in zip(xs, directions)])).tangent]
+            return [
+                ours.unpack_dual(weighted([ours.make_dual(x, v) for x, v in zip(xs, directions, strict=True)])).tangent
+            ]
     if how == "reverse":
         found = nb.autograd.grad(weighted(xs), xs, allow_unused=True)
-        return [sum((g * v).sum() for g, v in zip(found, directions) if g is not None)]
+        return [sum((g * v).sum() for g, v in zip(found, directions, strict=True) if g is not None)]
     if how == "forward over reverse":
         with ours.dual_level():
-            duals = [ours.make_dual(x, v) for x, v in zip(xs, directions)]
+            duals = [ours.make_dual(x, v) for x, v in zip(xs, directions, strict=True)]
             found = nb.autograd.grad(weighted(duals), duals, create_graph=True, allow_unused=True)
             return [None if g is None else ours.unpack_dual(g).tangent for g in found]
     if how == "reverse over forward":
         with ours.dual_level():
-            tangent = ours.unpack_dual(weighted([ours.make_dual(x, v) for x, v in zip(xs, directions)])).tangent
+            tangent = ours.unpack_dual(
+                weighted([ours.make_dual(x, v) for x, v in zip(xs, directions, strict=True)])
+            ).tangent
         if tangent is None or not tangent.requires_grad:
             return [None] * len(xs)
         return nb.autograd.grad(tangent, xs, allow_unused=True)
     first = nb.autograd.grad(weighted(xs), xs, create_graph=True, allow_unused=True)
-    along = [(g * v).sum() for g, v in zip(first, directions) if g is not None and g.requires_grad]
+    along = [(g * v).sum() for g, v in zip(first, directions, strict=True) if g is not None and g.requires_grad]
     return nb.autograd.grad(along, xs, allow_unused=True) if along else [None] * len(xs)
 
 
@@ -74,3 +79,103 @@ def test_second_derivatives_agree_all_three_ways(case):
     expected = mixed(case, "reverse over reverse")
     same(mixed(case, "forward over reverse"), expected)
     same(mixed(case, "reverse over forward"), expected)
+
+
+@both
+def test_levels(T, F):
+    with pytest.raises(RuntimeError, match="no level exists"):
+        F.make_dual(T.ones(2), T.ones(2))
+    with F.dual_level() as level:
+        assert level == 0
+        with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported"), F.dual_level():
+            pass
+        x = F.make_dual(T.ones(2), T.full((2,), 3.0))
+        y = F.unpack_dual(x * x)
+        assert y.primal.tolist() == [1, 1] and y.tangent.tolist() == [6, 6]
+        assert F.unpack_dual(T.ones(2)).tangent is None and F.unpack_dual(x.detach()).tangent is None
+        with pytest.raises(RuntimeError, match=r"already has|has a tangent already"):
+            F.make_dual(x, T.ones(2))
+        with pytest.raises(RuntimeError, match="not the last one"):
+            F.exit_dual_level(level=3)
+    assert F.unpack_dual(x * x).tangent is None
+    with pytest.raises(RuntimeError):
+        F.exit_dual_level()
+    level = F.enter_dual_level()
+    F.exit_dual_level(level=level)
+
+
+@both
+def test_bad_tangents(T, F):
+    with F.dual_level():
+        for primal, tangent in ((T.ones(2).long(), T.ones(2)), (T.ones(2), T.ones(2).long())):
+            with pytest.raises(ValueError, match="to be floating point or complex, but got"):
+                F.make_dual(primal, tangent)
+        with pytest.raises(RuntimeError, match="different size than that of the original Tensor"):
+            F.make_dual(T.ones(2), T.ones(3))
+
+
+@both
+def test_a_write_to_a_view_reaches_the_tangent_of_its_base(T, F):
+    with F.dual_level():
+        x = T.ones(2, 2)
+        x[0].mul_(F.make_dual(T.full((2,), 2.0), T.full((2,), 5.0)))
+        found = F.unpack_dual(x * x)
+        assert found.tangent.tolist() == [[20, 20], [0, 0]]
+        y = F.make_dual(T.ones(3), T.arange(3.0))
+        row = y[1:]
+        y.mul_(2)
+        assert F.unpack_dual(row).tangent.tolist() == [2, 4]
+        y.zero_()
+        assert F.unpack_dual(y).tangent.tolist() == [0, 0, 0]
+
+
+@both
+def test_functions_with_jvp(T, F):
+    class Power(T.autograd.Function):
+        @staticmethod
+        def forward(x, n):
+            return x**n
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_forward(inputs[0])
+            ctx.n = inputs[1]
+
+        @staticmethod
+        def jvp(ctx, tangent, n):
+            assert n is None
+            (x,) = ctx.saved_tensors
+            return ctx.n * x ** (ctx.n - 1) * tangent
+
+    class Without(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+    class Many(Without):
+        @staticmethod
+        def jvp(ctx, tangent):
+            return tangent, tangent
+
+    with F.dual_level():
+        x = F.make_dual(T.tensor([2.0, 3.0]), T.tensor([1.0, 10.0]))
+        assert F.unpack_dual(Power.apply(x, 3)).tangent.tolist() == [12, 270]
+        with pytest.raises(NotImplementedError, match="You must implement the jvp function"):
+            Without.apply(x)
+        with pytest.raises(RuntimeError, match="invalid number of forward gradients"):
+            Many.apply(x)
+
+
+def test_a_level_leaves_nothing_behind():
+    from nbautograd import declare, detour
+
+    code = declare.OPS["mul"].function.__code__
+    with ours.dual_level():
+        x = ours.make_dual(nb.ones(2), nb.ones(2))
+        y = x * x
+        assert declare.OPS["mul"].function.__code__ is not code
+    assert declare.OPS["mul"].function.__code__ is code and not detour.is_on()
+    assert "_tangent" not in x.__dict__ and "_tangent" not in y.__dict__ and not ours.level.arrays
+    with pytest.raises(KeyError), ours.dual_level():
+        raise KeyError
+    assert not detour.is_on()

@@ -298,6 +298,72 @@ def test_message_of_an_expression(expression, message):
         assert isinstance(caught.value, theirs.type), f"{theirs.type.__name__} in PyTorch"
 
 
+def leaf(T, *shape):
+    return T.ones(*(shape or (2,)), requires_grad=True)
+
+
+MORE = [
+    (lambda T: leaf(T, 2, 2).mul(1).unbind(0)[0].add_(1), "is a view and is being modified inplace.*multiple views"),
+    (lambda T: leaf(T, 4).mul(1).split(2)[1].zero_(), "is a view and is being modified inplace.*multiple views"),
+    (lambda T: leaf(T, 4).mul(1).chunk(2)[1].__setitem__(0, 1.0), "multiple views"),
+    (lambda T: leaf(T).view(2).add_(1), "a view of a leaf Variable that requires grad is being used in an in-place"),
+    (
+        lambda T: leaf(T).mul(1)[:1].expand(3).add_(1),
+        "more than one element of the written-to tensor refers to a single",
+    ),
+    (lambda T: leaf(T).mul(1)[:].detach_(), "Can't detach views in-place"),
+    (lambda T: leaf(T).requires_grad_(None), "requires_grad"),
+    (lambda T: setattr(leaf(T), "requires_grad", 3), "requires_grad"),
+    (lambda T: setattr(leaf(T), "data", 3), "Variable data has to be a tensor"),
+    (lambda T: setattr(leaf(T), "grad", T.ones(2).double()), "dtype|type"),
+    (lambda T: T.autograd.grad(leaf(T).sum(), leaf(T), grad_outputs=3), "iterable|Tensors or None|sequence"),
+    (lambda T: T.autograd.grad(leaf(T) * 2, leaf(T)), "grad can be implicitly created only for scalar outputs"),
+    (lambda T: T.autograd.grad(leaf(T).sum(), 3), ""),
+    (lambda T: T.autograd.grad(3, leaf(T)), ""),
+    (
+        lambda T: T.autograd.grad(leaf(T).sum(), leaf(T), allow_unused=False, materialize_grads=True),
+        "Expected allow_unused to be True or not passed when materialize_grads=True",
+    ),
+    (lambda T: T.autograd.backward(leaf(T).sum(), 3), ""),
+    (
+        lambda T: T.autograd.backward(leaf(T).sum(), T.ones(()), grad_variables=T.ones(())),
+        "both passed to .?backward",
+    ),
+    (lambda T: leaf(T).sum().backward(inputs=T.ones(2)), "require"),
+    (lambda T: leaf(T).sum().backward(inputs=[3]), ""),
+    (lambda T: (leaf(T) * (1 + 1j)).sum().backward(), "grad can be implicitly created only for real scalar outputs"),
+    (lambda T: leaf(T).mul(1).backward(T.ones(2, dtype=T.complex64)), "For complex Tensors, both"),
+    (lambda T: leaf(T).backward(T.ones(2, 1)), "Mismatch in shape"),
+    (lambda T: (leaf(T) > 0).sum().backward(), "does not require grad and does not have a grad_fn"),
+    (lambda T: leaf(T).argmax().backward(), "does not require grad and does not have a grad_fn"),
+    (lambda T: leaf(T).long().requires_grad_(), "only Tensors of floating point .*dtype can require gradients"),
+    (lambda T: T.set_grad_enabled(), "missing 1 required positional argument"),
+    (lambda T: T.autograd.Function.apply(leaf(T)), "You must implement the forward function"),
+    (lambda T: leaf(T).retain_grad().backward(), "NoneType"),
+    (lambda T: leaf(T).grad.zero_(), "NoneType"),
+    (lambda T: T.autograd.functional.hessian(lambda x: x, leaf(T)), "should contain a single element"),
+    (lambda T: T.tensor(leaf(T) * 2).backward(), ""),
+    (lambda T: leaf(T).mul(1).tolist().backward(), "'list' object has no attribute 'backward'"),
+    (lambda T: T.from_numpy(leaf(T).mul(2).numpy()), "Can't call numpy\\(\\) on Tensor that requires grad"),
+    (lambda T: leaf(T).copy_(T.ones(2)), "a leaf Variable that requires grad is being used in an in-place operation"),
+    (lambda T: leaf(T).zero_(), "a leaf Variable that requires grad is being used in an in-place operation"),
+    (lambda T: leaf(T).__setitem__(0, 1.0), "a view of a leaf Variable|a leaf Variable that requires grad"),
+]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
+@pytest.mark.parametrize(("call", "message"), MORE)
+def test_more_messages(call, message):
+    with pytest.raises(Exception) as caught:
+        call(nb)
+    assert re.search(message, str(caught.value), re.DOTALL), str(caught.value)
+    if torch is not None:
+        with pytest.raises(Exception) as theirs:
+            call(torch)
+        assert isinstance(caught.value, theirs.type), f"{theirs.type.__name__} in PyTorch: {theirs.value}"
+        assert re.search(message, str(theirs.value), re.DOTALL), str(theirs.value)
+
+
 def test_a_function_that_returns_the_wrong_number_of_gradients():
     x, y = (nb.ones(2, requires_grad=True) for _ in range(2))
     out = WrongCount.apply(x, y).sum()
@@ -348,7 +414,6 @@ def test_no_numpy_warning_leaks():
     [
         lambda: nb.rand(2, layout="sparse"),
         lambda: nb.zeros(2, layout="sparse"),
-        lambda: nb.zeros_like(nb.ones(2), memory_format="channels_last"),
         lambda: nb.zeros_like(nb.ones(2), fill=3),
         lambda: nb.full_like(nb.ones(2), fill=3),
         lambda: nb.rand_like(nb.ones(2), memory_format="channels_last"),

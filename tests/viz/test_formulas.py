@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbautograd.viz.formulas import marks, plain, symbol_of
+from nbautograd.viz.formulas import latex, marks, plain, symbol_of
 
 G = {"g": [["d", "y", "a"]], "other": [["i", "b"]], "two": [["n", "2"]]}
 
@@ -30,6 +30,24 @@ G = {"g": [["d", "y", "a"]], "other": [["i", "b"]], "two": [["n", "2"]]}
 def test_marks(source: str, shown: str | None) -> None:
     written = plain(marks(source, G))
     assert shown is None or written == shown
+
+
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ("g", r"\frac{\partial y}{\partial a}"),
+        ("-g * sin(input)", r"- \frac{\partial y}{\partial a} \cdot \sin \left( \mathit{input} \right)"),
+        ("input ** (1 + k_1)", r"\mathit{input}^{1 + \mathit{k\_1}}"),
+        ("(a + b) ** 2", r"{(\left( a + b \right))}^{2}"),
+        ("x $ {y} \\\\", None),
+    ],
+)
+def test_latex(source: str, written: str | None) -> None:
+    found = latex(marks(source, G))
+    assert written is None or found == written
+    assert found.replace(r"\{", "").replace(r"\}", "").count("{") == found.replace(r"\{", "").replace(r"\}", "").count(
+        "}"
+    )
 
 
 def test_symbols() -> None:

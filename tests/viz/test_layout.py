@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import time
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -90,11 +92,44 @@ def test_isotonic_keeps_order_and_gaps(points: list[tuple[float, float]]) -> Non
     assert all(b - a >= 7.0 - 1e-9 for a, b in pairwise(places))
 
 
-@pytest.mark.parametrize(("count", "seconds"), [(100, 0.2), (1000, 1.0), (10_000, 10.0)])
-def test_a_chain_with_one_weight_is_laid_out_in_time(count: int, seconds: float) -> None:
-    """About eight times what was measured, so that a busy machine does not fail it; a quadratic layout does."""
-    pairs = [(i + 1, i) for i in range(count - 2)] + [(count - 1, i) for i in range(count - 1)]
-    model = graph(count, pairs)
+def operations(count: int, window: int) -> GraphModel:
+    """Each of two inputs of every node is one of the ``window`` that come next."""
+    choose = random.Random(0)
+    pairs = [(choose.randint(i + 1, min(count - 1, i + window)), i) for i in range(count - 1) for _ in range(2)]
+    return graph(count, pairs)
+
+
+def chain(count: int) -> GraphModel:
+    """A chain whose every node uses the one last leaf."""
+    return graph(count, [(i + 1, i) for i in range(count - 2)] + [(count - 1, i) for i in range(count - 1)])
+
+
+@pytest.mark.parametrize("direction", ["LR", "TB"])
+@pytest.mark.parametrize("window", [12, 300])
+def test_lines_in_lanes_pass_beside_the_boxes(window: int, direction: str) -> None:
+    model = operations(300, window)
+    places = layout(model, {n.id: (76.0, 44.0) for n in model.nodes}, direction=direction)
+    along, across = (0, 1) if direction == "LR" else (1, 0)
+    ends = [(b.x + b.width, b.y + b.height)[across] for b in places.boxes.values()]
+    lanes = {point[across] for line in places.trunks for point in line if point[across] > max(ends)}
+    assert lanes and boxes_overlap(places) == []
+    assert max(lanes) < (places.width, places.height)[across]
+    for line in [*places.trunks, *places.routes.values()]:
+        steps = [point[along] for point in line]
+        assert steps == sorted(steps)
+
+
+@pytest.mark.parametrize(
+    ("make", "count", "seconds"),
+    [
+        (make, count, seconds)
+        for make in (chain, lambda count: operations(count, 12), lambda count: operations(count, count))
+        for count, seconds in ((100, 0.1), (1000, 0.8), (10_000, 8.0))
+    ],
+)
+def test_a_layout_is_made_in_time(make: Callable[[int], GraphModel], count: int, seconds: float) -> None:
+    """At least five times what was measured, so that a busy machine does not fail it; a quadratic layout does."""
+    model = make(count)
     begun = time.process_time()
     layout(model, {n.id: (76.0, 44.0) for n in model.nodes})
     assert time.process_time() - begun < seconds

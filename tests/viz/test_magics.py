@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("IPython", reason="the extension needs IPython")
+from IPython.core.error import TryNext, UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.testing.globalipapp import start_ipython
 
 import nbautograd as nb
-from nbautograd import tracing
+from nbautograd import protocol, tracing
 from nbautograd.tensor import Tensor
+from nbautograd.viz import Picture, settings
 
 CELL = """
 import nbautograd as torch
@@ -124,23 +127,180 @@ def test_display_of_tensors(shell):
 
 
 def test_a_picture_that_fails_does_not_cost_the_tensor(shell, monkeypatch):
-    from nbautograd import viz
+    from nbautograd.viz import api
 
     def fail(*args, **kwargs):
         raise ValueError("<b>no</b>")
 
-    monkeypatch.setattr(viz, "graph", fail)
+    monkeypatch.setattr(api, "graph", fail)
     bundle = shown(shell, "y")
     assert "cannot be drawn: ValueError: &lt;b&gt;no&lt;/b&gt;" in bundle["text/html"]
 
 
+# -- tables and settings -----------------------------------------------------------------------------------------------
+
+
+def test_grads_counts_passes_and_what_was_added(shell):
+    table = run(shell, "%grads")
+    assert [row[0] for row in table.rows] == ["w", "x"] and table.rows[0][4:6] == ("None", "0")
+    run(shell, "y.backward(retain_graph=True)")
+    run(shell, "y.backward()")
+    row = run(shell, "%grads w").rows[0]
+    assert row[:6] == ("w", "f32 (1,)", "None", "10.", "10.", "2") and row[7] == "yes"
+    assert run(shell, "%grads y").rows[0][3] == "0."
+    assert "<table" in run(shell, "%grads")._repr_html_()
+
+
+def test_zero_grads(shell):
+    run(shell, "y.backward()")
+    assert run(shell, "%zero_grads --zeros w").rows == (("w", "5.", "0.", "zeroed now"),)
+    assert shell.user_ns["x"].grad is not None
+    run(shell, "%zero_grads")
+    assert shell.user_ns["w"].grad is None and shell.user_ns["x"].grad is None
+
+
+def test_settings_by_magic_by_config_and_back(shell):
+    before = repr(run(shell, "%autograd"))
+    assert "theme" in before and "中文" in before
+    run(shell, "%autograd --theme dark --language 中文 --values off --tracing off")
+    assert (settings.theme, settings.language, settings.values, tracing.is_on()) == ("dark", "zh", False, False)
+    run(shell, "%config NBAutograd.theme = 'light'")
+    assert settings.theme == "light"
+    del shell.config["NBAutograd"]  # the shell keeps it, and would set it again at the next load
+    run(shell, "%autograd --language en --theme auto --values on --tracing on")
+    assert repr(run(shell, "%autograd")) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("%autograd --theme pink", "%autograd --theme: 'pink' does not fit; theme can be auto, light, dark"),
+        ("%autograd --language tlh", "%autograd --language: 'tlh' does not fit; language can be en, zh"),
+        ("%autograd --depth deep", "%autograd --depth: 'deep' does not fit"),
+        ("%autograd --colour red", "unrecognized arguments: --colour red"),
+        ("%graph --depth -1 y", "--depth"),
+    ],
+)
+def test_settings_refuse(shell, line, message):
+    with pytest.raises(UsageError) as caught:
+        run(shell, line)
+    assert message in str(caught.value)
+    assert settings.theme == "auto"
+
+
+def test_help_and_completion(shell):
+    for name in ("graph", "backward", "grads", "zero_grads", "autograd"):
+        function = shell.find_line_magic(name)
+        assert f"%{name}" in function.__doc__ and "expression" in function.__doc__ or name == "autograd"
+    assert {"y", "--no-values", "--depth"} <= set(answers(shell, "%graph "))
+    assert {"--retain-graph", "--gradient"} <= set(answers(shell, "%backward "))
+    assert answers(shell, "%autograd --theme ") == ["auto", "light", "dark"]
+    assert "--language" in answers(shell, "%autograd ")
+
+
+def answers(shell, line):
+    event = SimpleNamespace(line=line, symbol="", command=line.split()[0], text_until_cursor=line)
+    found = []
+    for completer in shell.strdispatchers["complete_command"].s_matches(line.split()[0]):
+        try:
+            found += completer(event)
+        except TryNext:
+            continue
+    return found
+
+
+# -- a traced cell -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def displayed(shell, monkeypatch):
+    from nbautograd.viz import magics
+
+    found = []
+    monkeypatch.setattr(magics, "display", lambda thing, **options: found.append(thing))
+    return found
+
+
+def test_a_cell_shows_its_graph_and_its_passes(shell, displayed):
+    run(shell, "%%autograd\nfor _ in range(2):\n    l = (w * x).sum()\n    l.backward()\nc = w * 5\nc * 2")
+    passes, text, drawn = displayed
+    assert len([f for f in passes.timeline.frames if f.kind == "start"]) == 2
+    assert text == {"text/plain": "tensor([10.], grad_fn=<MulBackward0>)"}
+    assert isinstance(drawn, Picture) and "c = w × 5" in drawn.text
+    assert f"In [{shell.execution_count - 1}], line 5" in drawn.text  # the magic's own line is the first
+    assert shell.user_ns["w"].grad.item() == 4
+
+
+def test_a_cell_without_a_graph(shell, displayed, capsys):
+    assert run(shell, "%%autograd\n1 + 1") == 2
+    run(shell, "%%autograd\nz = 3")
+    assert "Nothing to show" in capsys.readouterr().out and displayed == []
+    assert shell.user_ns["z"] == 3
+
+
+def test_a_cell_has_its_own_settings(shell, displayed):
+    run(shell, "%%autograd --theme dark --language zh\nw * 2")
+    assert settings.theme == "auto" and settings.language == "en"
+
+
+def test_an_error_in_a_cell_shows_the_passes_until_then(shell, displayed):
+    with pytest.raises(ZeroDivisionError):
+        run(shell, "%%autograd\ny.backward()\n1 / 0")
+    assert len(displayed) == 1 and displayed[0].timeline.frames[-1].kind == "accumulate"
+    with pytest.raises(SyntaxError):
+        run(shell, "%%autograd\n1 +")
+    assert tracing.is_on()
+
+
+def test_an_interrupted_cell_leaves_no_observer(shell, displayed):
+    from nbautograd import protocol
+
+    result = shell.run_cell("%%autograd --theme dark\ny.backward()\nraise KeyboardInterrupt")
+    assert isinstance(result.error_in_exec, KeyboardInterrupt)
+    assert settings.theme == "auto" and protocol.observers.get() == ()
+
+
+def test_a_failed_pass_is_shown(shell, displayed, monkeypatch):
+    monkeypatch.setattr(shell.display_formatter, "active_types", ["text/plain", "text/html"])
+    run(shell, "y.backward()")
+    with pytest.raises(RuntimeError, match="second time"):
+        run(shell, "%backward y")
+    assert displayed[0].timeline.frames[-1].kind == "error"
+
+
+# -- loading -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_reload_of_the_module_does_not_register_twice(shell):
+    import importlib
+
+    from nbautograd.viz import magics
+
+    before = len(shell.events.callbacks["pre_run_cell"])
+    importlib.reload(magics)
+    magics.load(shell)
+    assert len(shell.events.callbacks["pre_run_cell"]) == before
+
+
 def test_loading_twice_and_unloading_leave_nothing(app):
     formatter = app.display_formatter.formatters["text/html"]
-    before = (dict(formatter.type_printers), set(app.magics_manager.magics["line"]), tracing.is_on())
+
+    def state():
+        kinds = app.magics_manager.magics
+        return (
+            dict(formatter.type_printers),
+            [set(kinds["line"]), set(kinds["cell"])],
+            [type(c).__name__ for c in app.configurables],
+            {name: list(calls) for name, calls in app.events.callbacks.items()},
+            set(app.strdispatchers["complete_command"].strs),
+            (tracing.is_on(), protocol.observers.get(), repr(settings)),
+        )
+
+    before = state()
     app.run_line_magic("load_ext", "nbautograd")
     nb.load_ipython_extension(app)
     assert tracing.is_on() and Tensor in formatter.type_printers
     app.run_line_magic("reload_ext", "nbautograd")
     app.run_line_magic("unload_ext", "nbautograd")
     nb.unload_ipython_extension(app)
-    assert (dict(formatter.type_printers), set(app.magics_manager.magics["line"]), tracing.is_on()) == before
+    assert state() == before

@@ -72,22 +72,53 @@ def test_a_long_chain_is_read_without_recursion_and_quickly() -> None:
     for _ in range(10_000):
         node = Node("AddBackward0", ((node, 0),))
     begun = time.process_time()
-    assert len(build(Tensor([1.0], node), {}, most=20_000).nodes) == 10_002
+    assert len(build(Tensor([1.0], node), {}, budget=20_000).nodes) == 10_002
     assert time.process_time() - begun < 5
 
 
-def test_of_a_huge_graph_the_part_nearest_to_the_root_is_drawn() -> None:
+def test_of_a_huge_graph_the_part_nearest_to_the_root_is_read() -> None:
     x = nb.tensor(1.0, requires_grad=True)
     y = x
     for _ in range(100_000):
         y = y * x
     begun = time.process_time()
     model = build(y, {"x": x, "y": y})
-    assert time.process_time() - begun < 0.5
-    assert 250 <= len(model.nodes) < 600
+    assert time.process_time() - begun < 2.5  # about five times what was measured
+    assert len(model.nodes) < 100
     assert [n.name for n in model.nodes if n.kind == "leaf"] == ["x"]
     assert "⋯ more" in {n.name for n in model.nodes}
     assert graph_text(model).count("\n") < 500
+    assert model.notes[0] == "of a larger graph, the 5,000 nodes nearest to the result were read"
+
+
+def test_results_are_called_as_the_lines_that_made_them_say() -> None:
+    with tracing.traced():
+        w = nb.tensor(2.0, requires_grad=True)
+        h = w
+        for _ in range(3):
+            h = nb.tanh(h * w + 1)
+        scaled = h * 2
+        y = scaled.exp()
+        del scaled
+    model = build(y, {"w": w, "h": h, "y": y})
+    made = [node.label for node in model.nodes if node.kind == "op"]
+    assert made == ["y", "scaled", "h", "t6", "t5", "h₂", "t4", "t3", "h₁", "t2", "t1"]
+    assert next(n for n in model.nodes if n.label == "h₂").expression == "h₂ = tanh(t4)"
+
+
+def test_tensors_in_lists_dictionaries_and_modules_have_names() -> None:
+    class Net:
+        def named_parameters(self) -> Any:
+            return [("first.weight", c)]
+
+    a, b, c = (nb.tensor(1.0, requires_grad=True) for _ in range(3))
+    model = build(a * b * c, {"layers": [a, None], "sizes": {"b": b}, "net": Net(), "alias": b})
+    assert sorted(node.name for node in model.leaves) == ["alias", "layers[0]", "net.first.weight"]
+
+
+def test_without_values() -> None:
+    bare = seed_model().without_values()
+    assert {node.value for node in bare.nodes} == {""} and bare.edges == seed_model().edges
 
 
 def test_values_that_fail_are_drawn() -> None:

@@ -15,7 +15,9 @@ pytest.importorskip("playwright", reason="needs playwright")
 from playwright import sync_api as playwright
 from playwright.sync_api import expect
 
-from nbautograd.viz.api import Recording
+import nbautograd as nb
+from nbautograd import tracing, viz
+from nbautograd.viz.api import Picture, Recording
 from nbautograd.viz.model import build
 from nbautograd.viz.recorder import Recorder
 
@@ -162,11 +164,196 @@ def test_a_click_on_a_node_tells_about_it(open_page: Any) -> None:
     expect(page.locator(".nb-selected")).to_have_count(0)
 
 
+def test_hover_lights_what_belongs_together(open_page: Any) -> None:
+    page = open_page(recording())
+    page.click(".nb-forward")
+    page.click(".nb-forward")
+    page.locator(".nb-equation").first.hover()
+    expect(page.locator(".nb-node.nb-near")).to_have_count(2)
+    expect(page.locator(".nb-edge.nb-near")).to_have_count(1)
+    page.locator(".nb-op .nb-symbol").first.hover()
+    expect(page.locator(".nb-code li.nb-near code")).to_have_text("y = torch.mul(a, b)")
+    page.locator(".nb-code li").first.hover()
+    expect(page.locator(".nb-node.nb-near .nb-sub")).to_have_text("AddBackward0")
+
+
+def test_search_finds_nodes_by_name_operation_and_value(open_page: Any) -> None:
+    page = open_page(recording())
+    page.focus(".nb-player")
+    page.keyboard.press("/")
+    page.keyboard.type("add")
+    expect(page.locator(".nb-matches")).to_have_text("1 of 2")
+    expect(page.locator(".nb-found")).to_have_count(2)
+    page.keyboard.press("Enter")
+    expect(page.locator(".nb-selected .nb-sub")).to_have_text("AddBackward0")
+    page.keyboard.press("Enter")
+    expect(page.locator(".nb-matches")).to_have_text("2 of 2")
+    page.locator(".nb-search").fill("6.")
+    expect(page.locator(".nb-found .nb-name")).to_have_text("y")
+    page.locator(".nb-search").fill("<img src=x onerror=alert(1)>")
+    expect(page.locator(".nb-matches")).to_have_text("nothing found")
+    page.keyboard.press("Escape")
+    expect(page.locator(".nb-found")).to_have_count(0)
+    assert step_of(page) == 0 and page.troubles == []
+
+
+def test_what_a_node_is_made_from_folds_and_unfolds(open_page: Any) -> None:
+    page = open_page(recording())
+    page.locator(".nb-op .nb-symbol").first.click()  # the product
+    page.keyboard.press("c")
+    expect(page.locator(".nb-node.nb-away")).to_have_count(7)
+    expect(page.locator(".nb-fold text")).to_have_text("▸ 7")
+    expect(page.locator(".nb-caption")).to_have_text("folded: 7")
+    page.locator(".nb-fold").click()
+    expect(page.locator(".nb-away")).to_have_count(0)
+
+
+def test_zoom_keys_and_fit(open_page: Any) -> None:
+    page = open_page(recording())
+    page.focus(".nb-player")
+    view = page.locator(".nb-stage > svg")
+    before = view.get_attribute("viewBox")
+    page.keyboard.press("+")
+    assert view.get_attribute("viewBox") != before
+    page.keyboard.press("f")
+    assert view.get_attribute("viewBox") == before
+
+
+def test_saved_tensors_are_full_and_then_hollow(open_page: Any) -> None:
+    page = open_page(recording())
+    saved = page.locator(".nb-node:has(.nb-saved)")
+    expect(saved).to_have_count(1)
+    expect(page.locator(".nb-saved")).to_have_count(2)
+    expect(page.locator(".nb-saved title").first).to_have_text("input (1,) 4 B")
+    expect(saved).not_to_have_class(re.compile("nb-freed"))
+    page.click(".nb-last")
+    expect(saved).to_have_class(re.compile("nb-freed"))
+
+
+def test_sizes_of_gradients_as_colours(open_page: Any) -> None:
+    page = open_page(recording())
+    page.click(".nb-last")
+    assert page.locator(".nb-flow[data-size]").count() == 0
+    page.keyboard.press("m")
+    expect(page.locator(".nb-legend")).to_be_visible()
+    assert page.locator(".nb-flow[data-size]").count() == page.locator(".nb-flow.nb-done, .nb-flow.nb-active").count()
+    assert page.locator(".nb-scale").get_attribute("aria-pressed") == "true"
+
+
+def test_loop_begins_again(open_page: Any) -> None:
+    page = open_page(recording())
+    page.select_option(".nb-speed", "4")
+    page.click(".nb-loop")
+    page.locator(".nb-slider").fill("5")
+    page.evaluate("""() => {
+        const player = document.querySelector('.nb-player');
+        window.steps = [];
+        new MutationObserver(() => window.steps.push(player.dataset.step)).observe(player, { attributes: true });
+    }""")
+    page.click(".nb-play")
+    for _ in range(60):
+        page.wait_for_timeout(100)
+        steps = page.evaluate("window.steps")
+        if "0" in steps:
+            break
+    assert "6" in steps and "0" in steps[steps.index("6") :]
+    expect(page.locator(".nb-play")).to_have_attribute("aria-label", "Pause (space)")
+
+
+def test_nothing_plays_by_itself(open_page: Any) -> None:
+    page = open_page(recording())
+    page.wait_for_timeout(600)
+    assert step_of(page) == 0
+
+
+def test_jump_to_a_pass(open_page: Any) -> None:
+    page = open_page(recording(3))
+    page.select_option(".nb-jump", label="pass 3")
+    expect(page.locator(".nb-title")).to_have_text("pass 3")
+    assert step_of(page) == 13
+
+
+def loop(steps: int) -> Picture:
+    with tracing.traced():
+        w = nb.tensor(0.5, requires_grad=True)
+        h = w
+        for _ in range(steps):
+            h = nb.tanh(h * w)
+    return viz.graph(h, namespace={"w": w, "h": h})
+
+
+def test_a_graph_is_walked_with_the_keys(open_page: Any) -> None:
+    page = open_page(loop(2))
+    expect(page.locator(".nb-ledger, .nb-transport, .nb-slider")).to_have_count(0)
+    page.focus(".nb-player")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".nb-side .nb-title")).to_have_text("h")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".nb-side .nb-title")).to_have_text("TanhBackward0")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".nb-caption")).to_contain_text("h · output")
+    page.keyboard.press("Escape")
+    expect(page.locator(".nb-selected")).to_have_count(0)
+    assert page.troubles == [] and [u for u in page.requests if not u.startswith("data:")] == [page.url]
+
+
+def test_groups_fold_and_open_without_a_kernel(open_page: Any) -> None:
+    page = open_page(loop(8))
+    drawn = page.locator(".nb-node").count()
+    page.focus(".nb-player")
+    page.keyboard.press("r")
+    assert page.locator(".nb-node").count() < drawn
+    expect(page.locator(".nb-node.nb-group")).to_have_count(1)
+    page.keyboard.press("r")
+    assert page.locator(".nb-node").count() == drawn
+    page.keyboard.press("r")
+    page.locator(".nb-node.nb-group").dblclick(force=True)
+    expect(page.locator(".nb-node.nb-group")).to_have_count(6)  # the steps
+    page.locator(".nb-node.nb-group").first.click(force=True)
+    page.click(".nb-closer")
+    expect(page.locator(".nb-node.nb-group")).to_have_count(1)
+    assert page.troubles == []
+
+
+def test_chinese(open_page: Any) -> None:
+    before = viz.settings.language
+    viz.settings.language = "zh"
+    try:
+        page = open_page(recording(2))
+    finally:
+        viz.settings.language = before
+    expect(page.get_by_role("button", name="播放（空格）")).to_be_visible()
+    page.click(".nb-last")
+    assert page.locator(".nb-player").get_attribute("lang") == "zh-Hans"
+    shown = page.locator(".nb-slider").get_attribute("aria-valuetext")
+    assert shown == "第 12 步，共 12 步: x.grad 原为 2.；加上 2.；现在是 4."
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_users_theme_wins(open_page: Any) -> None:
+    viz.settings.theme = "dark"
+    try:
+        page = open_page(recording(), color_scheme="light")
+    finally:
+        viz.settings.theme = "auto"
+    assert page.locator(".nb-player").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(17, 20, 24)"
+
+
+def test_print_is_light_and_has_no_buttons(open_page: Any) -> None:
+    page = open_page(recording(), color_scheme="dark")
+    page.click(".nb-last")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.locator(".nb-player").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(255, 255, 255)"
+    expect(page.locator(".nb-play")).to_be_hidden()
+    expect(page.locator(".nb-ledger tbody tr")).to_have_count(2)
+
+
 def test_several_passes(open_page: Any) -> None:
     page = open_page(recording(3))
     page.click(".nb-last")
     expect(leaf(page, "w").locator(".nb-grad")).to_have_text(".grad 15.")
-    expect(page.locator(".nb-ledger tbody tr").first).to_contain_text("5. 10. 15.")
+    expect(page.locator(".nb-ledger tbody tr").first).to_contain_text("5. → 10. → 15.")
 
 
 @pytest.mark.parametrize("width", [1000, 400])
@@ -206,11 +393,13 @@ def test_texts_fit_into_their_boxes(open_page: Any) -> None:
 
 
 def test_hostile_names_do_nothing(open_page: Any) -> None:
-    for name in (n for n in HOSTILE if n and "\ud800" not in n and len(n) < 1000):
-        page = open_page(recording(names={"w": name, "a": name + "1"}))
+    hostile = [n for n in HOSTILE if n and "\ud800" not in n and len(n) < 1000]
+    for i in range(0, len(hostile), 4):
+        page = open_page(recording(names=dict(zip("wxab", hostile[i : i + 4], strict=False))))
         for _ in range(6):
             page.click(".nb-forward")
         page.locator(".nb-symbol").first.click()
+        page.locator(".nb-search").fill(hostile[i])
         assert page.evaluate("window.__pwn") is None
         assert page.locator("script").count() == 2 and page.locator(".nb-player :is(img, iframe, a)").count() == 0
         assert page.troubles == []

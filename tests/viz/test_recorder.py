@@ -98,7 +98,9 @@ def test_nan_is_flagged_where_it_arises() -> None:
     recorder(protocol.NodeFinished(seed.add_a, False))
     recorder(protocol.PassFinished(None))
     frames = recorder.timeline().frames
-    assert frames[1].notes == ("the first NaN or Inf of this pass arises here",) and "n0" in frames[1].bad
+    arises = "the first NaN or Inf of this pass arises here"
+    assert frames[1].notes == (arises, "local derivative: g = 1., input = 3., other = 2. → nan")
+    assert frames[1].alarms == frames[1].notes and "n0" in frames[1].bad
     assert frames[2].notes == () and "n0" not in frames[2].bad and frames[2].bad
 
 
@@ -226,3 +228,211 @@ def test_nothing_recorded() -> None:
     assert passes.label == "no backward pass"
     assert "text/html" in passes._repr_mimebundle_()
     assert passes.html().startswith("<!doctype html>")
+
+
+# -- what a recording explains -----------------------------------------------------------------------------------------
+
+
+def leaf(*values: float) -> Any:
+    return nb.tensor(list(values), requires_grad=True)
+
+
+def traced(make: Any) -> Any:
+    with tracing.traced():
+        return make()
+
+
+def test_the_local_derivative_of_the_first_nan() -> None:
+    q = leaf(4.0, 0.0, 9.0)
+    u = traced(lambda: (nb.sqrt(q) * nb.tensor([1.0, 0.0, 1.0])).sum())
+    frame = next(f for f in viz.animate(u, namespace={"q": q, "u": u}).timeline.frames if f.alarms)
+    assert frame.title == "SqrtBackward0"
+    assert frame.alarms[1] == "local derivative: [1]: g = 0., input = 0. → nan"
+
+
+def test_a_second_pass_says_what_is_freed_and_what_to_do() -> None:
+    w = leaf(2.0)
+    y = traced(lambda: w * w * 3)
+    y.backward()
+    with pytest.raises(RuntimeError) as caught:
+        viz.animate(y, namespace={"w": w, "y": y})
+    frame = caught.value.animation.timeline.frames[-1]
+    assert frame.kind == "error" and frame.freed
+    assert "has freed what" in frame.alarms[0]
+    assert "y.backward(retain_graph=True)" in frame.alarms[1] and "compute it again" in frame.alarms[2]
+    assert "GraphFreedError" in frame.caption and len(frame.caption) < 400
+
+
+def test_create_graph_shows_the_graph_that_it_makes() -> None:
+    a = leaf(3.0)
+    y = traced(lambda: a**3)
+    with pytest.warns(UserWarning) if _warns() else _quiet(), tracing.traced():
+        animation = viz.animate(y, create_graph=True, namespace={"a": a, "y": y})
+    last = animation.timeline.frames[-1]
+    assert last.kind == "created" and "a.grad" in last.caption
+    graph = animation.timeline.scenes[last.scene]
+    assert graph.by_id[graph.roots[0]].name == "a.grad"
+    assert animation.label.startswith("y → 1 leaf, 1 operation")
+
+
+def _warns() -> bool:
+    from nbautograd.autograd import engine
+
+    return not getattr(engine, "_warned", True)
+
+
+def _quiet() -> Any:
+    from contextlib import nullcontext
+
+    return nullcontext()
+
+
+def test_gradient_shows_the_product_with_the_jacobian() -> None:
+    w = leaf(2.0, 3.0)
+    z = traced(lambda: w * w)
+    animation = viz.animate(z, nb.tensor([1.0, 10.0]), namespace={"w": w, "z": z})
+    (product,) = animation.timeline.frames[0].products
+    assert (product.v, product.matrix, product.result) == (("1.", "10."), (("4.", "0."), ("0.", "6.")), ("4.", "60."))
+    assert product.text == "vᵀJ for w, J = ∂z/∂w: [1., 10.] · [4., 0.; 0., 6.] = [4., 60.]"
+    assert w.grad.tolist() == [4.0, 60.0]
+
+
+def test_no_jacobian_where_it_would_be_noticed() -> None:
+    w = leaf(2.0, 3.0)
+    z = traced(lambda: w * w)
+    seen: list[Any] = []
+    z.register_hook(seen.append)
+    assert viz.animate(z, nb.tensor([1.0, 10.0]), namespace={"w": w}).timeline.frames[0].products == ()
+    assert len(seen) == 1
+    big = leaf(*map(float, range(20)))
+    square = traced(lambda: big * big)
+    assert viz.animate(square, nb.ones(20)).timeline.frames[0].products == ()
+
+
+def test_inputs_leave_others_out() -> None:
+    w, x = leaf(2.0), leaf(3.0)
+    y = traced(lambda: w * x)
+    start = viz.animate(y, inputs=[x], namespace={"w": w, "x": x, "y": y}).timeline.frames[0]
+    assert "inputs=: only x get a gradient" in start.notes
+    assert sorted((row.before, row.asked) for row in start.ledger.values()) == [("None", False), ("None", True)]
+    assert w.grad is None and x.grad is not None
+
+
+def test_zeroing_between_passes_is_seen() -> None:
+    w, x = leaf(2.0), leaf(3.0)
+    with tracing.traced(), viz.record(namespace={"w": w, "x": x}) as passes:
+        for _ in range(2):
+            (w * x).backward()
+            w.grad = None
+            x.grad.zero_()
+        (w * x).backward()
+        x.grad.mul_(2)
+        (w * x).backward()
+    starts = [frame for frame in passes.timeline.frames if frame.kind == "start"]
+    resets = [sorted(row.reset for row in start.ledger.values()) for start in starts]
+    assert resets == [["", ""], ["none", "zeroed"], ["none", "zeroed"], ["", "changed"]]
+    assert (
+        "w.grad was set to None after pass 1" in starts[1].notes
+        and "x.grad was set to zero after pass 1" in starts[1].caption
+    )
+
+
+def test_hooks_are_seen_where_they_act() -> None:
+    w = leaf(2.0)
+    w.register_hook(lambda g: g * 10)
+    y = traced(lambda: w * 3)
+    frames = viz.animate(y, namespace={"w": w, "y": y}).timeline.frames
+    assert [text for frame in frames for _, text in frame.hooks] == ["3. → 30."]
+    assert w.grad.item() == 30
+
+
+def test_large_gradients_show_shape_and_norm_and_sizes_are_noted() -> None:
+    a = nb.ones(64, 32, requires_grad=True)
+    y = traced(lambda: (a * 1e-8).sum())
+    frame = next(f for f in viz.animate(y, namespace={"a": a, "y": y}).timeline.frames if f.title == "MulBackward0")
+    assert [text.split("\n")[0] for text in frame.labels.values()] == ["(64, 32)"]
+    assert sorted(frame.sizes.values()) == [-8.0]
+
+
+def test_every_frame_can_be_read_aloud() -> None:
+    w = leaf(2.0)
+    with tracing.traced(), viz.record(namespace={"w": w}) as passes:
+        (w * w).backward()
+        nb.autograd.grad((w * w * 2).sum(), w, create_graph=True)
+    assert {frame.kind for frame in passes.timeline.frames} == {"start", "op", "accumulate", "capture", "created"}
+    assert all(frame.caption for frame in passes.timeline.frames)
+
+
+def test_a_folded_graph_plays_operation_by_operation() -> None:
+    w = leaf(0.5)
+    h = w
+    with tracing.traced():
+        for _ in range(150):
+            h = nb.tanh(h * w)
+    animation = viz.animate(h, namespace={"w": w, "h": h})
+    ops = [frame for frame in animation.timeline.frames if frame.kind == "op"]
+    assert len(ops) == 300 and {frame.title for frame in ops} == {"MulBackward0", "TanhBackward0"}
+    inside = [frame for frame in ops if animation.timeline.scenes[0].by_id[frame.node].kind == "group"]
+    assert len(inside) > 200 and all(frame.subtitle.startswith("×") for frame in inside)
+    assert len(animation.html()) < 1_500_000
+
+
+# -- what goes wrong around it -----------------------------------------------------------------------------------------
+
+
+def test_an_interrupt_leaves_everything_as_it_was() -> None:
+    w = leaf(2.0)
+
+    def interrupt(g: Any) -> Any:
+        raise KeyboardInterrupt
+
+    y = traced(lambda: w * 3)
+    y.register_hook(interrupt)
+    before = (protocol.observers.get(), tracing.is_on())
+    with pytest.raises(KeyboardInterrupt), viz.record(namespace={"w": w}) as passes:
+        y.backward()
+    assert (protocol.observers.get(), tracing.is_on()) == before
+    assert passes.timeline.frames[-1].kind == "error" and "KeyboardInterrupt" in passes.text
+
+
+class Rude:
+    """A variable of the user's that raises whatever one asks of it."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError("go away")
+
+    def __repr__(self) -> str:
+        raise RuntimeError("go away")
+
+
+def test_rude_objects_in_the_namespace() -> None:
+    w = leaf(2.0)
+    y = traced(lambda: w * 3)
+    names = {"w": w, "y": y, "rude": Rude(), 5: w}
+    assert viz.graph(y, namespace=names).svg
+    assert len(viz.animate(y, namespace=names)) == 3
+
+
+def test_what_the_recorder_cannot_read_does_not_cost_the_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any) -> str:
+        raise ValueError("no text")
+
+    w = leaf(2.0)
+    y = traced(lambda: w * 3)
+    recorder = Recorder(build(y, {"w": w}))
+    monkeypatch.setattr("nbautograd.viz.recorder.values.inline", fail)
+    with protocol.observe(recorder):
+        y.backward()
+    assert w.grad.item() == 3 and recorder.troubles > 0
+
+
+def test_progress_is_called_once_a_pass() -> None:
+    w, count = leaf(2.0), []
+    recorder = Recorder(namespace={"w": w}, progress=lambda: count.append(1))
+    with protocol.observe(recorder):
+        for _ in range(5):
+            (w * 3).backward()
+    assert len(count) == 5
+    with viz.record(progress=True) as passes:  # with tqdm or without
+        (w * 3).backward()
+    assert len(passes) == 3

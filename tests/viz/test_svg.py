@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nbautograd import viz
-from nbautograd.viz import export, theme
+from nbautograd.viz import export, graphviz_dot, theme
 from nbautograd.viz.api import Recording
 from nbautograd.viz.escape import clean, escape, width
 from nbautograd.viz.model import build
@@ -119,7 +119,7 @@ def test_hostile_texts_in_dot(name: str) -> None:
 
 
 def test_dot_draws_it() -> None:
-    if export.shutil.which("dot") is None:
+    if graphviz_dot.program() is None:
         pytest.skip("needs Graphviz")
     root, names = hostile('"]; b [URL="javascript:alert(1)"]; <b>&\\N')
     svg = export.dot_svg(build(root, names))
@@ -193,8 +193,10 @@ def test_saving(tmp_path: Path) -> None:
         path = shown.save(tmp_path / f"picture.{suffix}")
         assert path.stat().st_size > 100
     assert sorted(p.name for p in tmp_path.iterdir()) == [f"picture.{s}" for s in ("dot", "html", "svg", "txt")]
-    with pytest.raises(ValueError, match=r"cannot save as '\.png'; use one of \.dot, \.html, \.svg, \.txt"):
-        shown.save(tmp_path / "picture.png")
+    with pytest.raises(
+        ValueError, match=r"cannot save as '\.gif'; use one of \.dot, \.html, \.pdf, \.png, \.svg, \.txt"
+    ):
+        shown.save(tmp_path / "picture.gif")
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:

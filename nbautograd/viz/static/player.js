@@ -1,379 +1,70 @@
-// Plays a recorded backward pass. One module for the Jupyter widget (render) and for saved pages (mount).
-// Text only ever becomes text nodes; the drawing, which Python made, is parsed as XML and filtered. No network, no eval.
-
-const SVG = "http://www.w3.org/2000/svg";
-const MATH = "http://www.w3.org/1998/Math/MathML";
-const DRAWABLE = new Set(["svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan",
-  "title", "desc", "defs", "marker"]);
-const ICONS = {
-  first: "M5 4h3v16H5zM20 4v16L9 12z", back: "M17 4v16L6 12z", play: "M7 4v16l13-8z", pause: "M6 4h4v16H6zM14 4h4v16h-4z",
-  forward: "M7 4v16l11-8z", last: "M4 4v16l11-8zM16 4h3v16h-3z", out: "M4 11h16v2.4H4z",
-  in: "M10.8 4h2.4v6.8H20v2.4h-6.8V20h-2.4v-6.8H4v-2.4h6.8z",
-  fit: "M4 4h6v2.4H6.4V10H4zM14 4h6v6h-2.4V6.4H14zM4 14h2.4v3.6H10V20H4zM17.6 14H20v6h-6v-2.4h3.6z",
-  save: "M10.8 3h2.4v9l3.3-3.2 1.6 1.7L12 16.4l-6.1-5.9 1.6-1.7 3.3 3.2zM4 18.4h16V21H4z",
-};
-const STEP = 900; // milliseconds in which the numbers of a step travel, at normal speed
-const TALLEST = 500; // pixels of the picture's window
-const REST = 900; // and for which the step then stays
-
-/** An element with attributes, listeners (onclick: f) and children; false and null children are left out. */
-function h(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") element.addEventListener(name.slice(2), value);
-    else if (value !== false && value != null) element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child !== false && child != null));
-  return element;
-}
-
-function s(tag, attributes = {}, ...children) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
-function icon(name) {
-  return s("svg", { viewBox: "0 0 24 24", width: 15, height: 15, "aria-hidden": "true", fill: "currentColor" },
-    s("path", { d: ICONS[name] }));
-}
-
-/** Marks (see formulas.py) as MathML. */
-function math(marks) {
-  const m = (tag, ...children) => {
-    const element = document.createElementNS(MATH, tag);
-    element.append(...children);
-    return element;
-  };
-  const row = (list) => m("mrow", ...list.map(one));
-  const partial = (name) => m("mrow", m("mo", "∂"), m("mi", name));
-  function one([kind, a, b]) {
-    if (kind === "d") return m("mfrac", partial(a), partial(b));
-    if (kind === "f") return m("mfrac", row(a), row(b));
-    if (kind === "s") return m("msup", row(a), row(b));
-    return m({ n: "mn", o: "mo" }[kind] || "mi", a);
-  }
-  return m("math", row(marks));
-}
-
-/** The drawing as elements of this page, with ids that no other drawing on the page has. */
-function drawing(text) {
-  const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
-  const root = document.importNode(parsed.documentElement, true);
-  if (root.localName !== "svg") throw new Error("the picture cannot be read");
-  const own = "nb" + Math.random().toString(36).slice(2, 10);
-  const ids = [...root.querySelectorAll("[id]")].map((e) => e.id);
-  const prefix = ids.length ? ids[0].replace(/-[a-z]+$/, "") : "nb";
-  for (const element of [root, ...root.querySelectorAll("*")]) {
-    if (!DRAWABLE.has(element.localName)) { element.remove(); continue; }
-    for (const { name, value } of [...element.attributes]) {
-      if (/^on|href$/i.test(name)) element.removeAttribute(name);
-      else if (name === "id" || name === "marker-end" || name === "aria-labelledby") {
-        element.setAttribute(name, value.replaceAll(prefix, own));
-      }
-    }
-  }
-  return [root, own];
-}
-
-/** What has happened after each number of steps; computed from the frames, never from the page. */
-class History {
-  constructor(timeline) {
-    this.frames = timeline.frames;
-    this.scenes = timeline.scenes;
-  }
-
-  sceneAt(index) {
-    return this.frames.length ? this.frames[Math.max(index, 1) - 1].scene : 0;
-  }
-
-  at(index) {
-    const scene = this.sceneAt(index);
-    const state = { index, scene, active: new Set(), done: new Set(), bad: new Set(), freed: new Set(), labels: new Map(),
-      leaves: new Map(), ledger: new Map(), frame: null };
-    for (const frame of this.frames.slice(0, index)) {
-      if (frame.scene !== scene) continue;
-      for (const id of state.active) state.done.add(id);
-      if (frame.kind === "start") { state.done.clear(); state.bad.clear(); state.labels.clear(); }
-      state.active = new Set(frame.active);
-      for (const id of frame.bad || []) state.bad.add(id);
-      for (const id of frame.freed || []) state.freed.add(id);
-      for (const [id, text] of Object.entries(frame.labels || {})) state.labels.set(id, text);
-      for (const [id, leaf] of Object.entries(frame.leaves || {})) state.leaves.set(id, leaf);
-      for (const [id, row] of Object.entries(frame.ledger || {})) state.ledger.set(id, row);
-      state.frame = frame;
-    }
-    return state;
-  }
-
-  /** Each leaf's row at the end of the pass that runs at this step, and the step of its accumulation. */
-  outcome(index) {
-    const at = this.frames[Math.max(index, 1) - 1];
-    const rows = new Map(), steps = new Map();
-    this.frames.forEach((frame, i) => {
-      if (!at || frame.backward !== at.backward || frame.scene !== at.scene) return;
-      for (const [id, row] of Object.entries(frame.ledger || {})) rows.set(id, row);
-      if (frame.kind === "accumulate") steps.set(frame.node, i + 1);
-    });
-    return { rows, steps };
-  }
-
-  /** What .grad was after each pass up to this step, by the leaf's name. */
-  grads(index) {
-    const found = new Map();
-    for (const frame of this.frames.slice(0, index)) {
-      if (frame.kind !== "accumulate") continue;
-      const name = this.scenes[frame.scene].nodes[frame.node].name;
-      found.set(name, [...(found.get(name) || []), frame.ledger[frame.node].after]);
-    }
-    return found;
-  }
-}
-
-/** The drawing in its window: zoom, pan, and the state of one moment. */
-class Stage {
-  constructor(element, onselect) {
-    this.element = element;
-    this.onselect = onselect;
-    this.listen();
-  }
-
-  load(text) {
-    [this.svg, this.prefix] = drawing(text);
-    this.full = this.svg.getAttribute("viewBox").split(" ").map(Number);
-    this.svg.setAttribute("preserveAspectRatio", "xMidYMid meet");
-    this.svg.removeAttribute("width");
-    this.svg.removeAttribute("height");
-    this.find = new Map();
-    for (const key of ["node", "edge", "flow", "label", "slot"]) {
-      for (const part of this.svg.querySelectorAll(`[data-${key}]`)) this.find.set(`${key} ${part.dataset[key]}`, part);
-    }
-    this.start = new Map([...this.find].filter(([key]) => key.startsWith("slot ")).map(([key, e]) => [key, e.textContent]));
-    this.tokens = s("g", { class: "nb-tokens", "aria-hidden": "true" });
-    this.svg.append(this.tokens);
-    this.element.replaceChildren(this.svg);
-    this.moved = false;
-    this.fit();
-  }
-
-  part(kind, id) { return this.find.get(`${kind} ${id}`); }
-
-  /** Show one moment. `now` limits what is lit to the step's beginning while its numbers still travel. */
-  paint(state, travelling = null) {
-    const on = (id) => state.active.has(id) && !travelling?.has(id);
-    for (const [key, element] of this.find) {
-      const [kind, id] = key.split(" ");
-      if (kind === "slot") continue;
-      const active = on(id), done = state.done.has(id), bad = state.bad.has(id) && (active || done);
-      element.classList.toggle("nb-active", active);
-      element.classList.toggle("nb-done", done && !active);
-      element.classList.toggle("nb-bad", bad);
-      if (kind === "node") element.classList.toggle("nb-freed", state.freed.has(id));
-      if (kind === "edge") element.classList.toggle("nb-used", active || done);
-      if (kind === "flow") element.setAttribute("marker-end", `url(#${this.prefix}-${active ? "active" : "done"})`);
-      if (kind === "label") this.lines(element, active || done ? state.labels.get(id) || "" : "");
-    }
-    for (const [key, text] of this.start) {
-      const [id, what] = key.slice(5).split(":");
-      const leaf = state.leaves.get(id), element = this.find.get(key);
-      if (what === "row") {
-        element.classList.toggle("nb-some", !!leaf && leaf.arriving !== "–");
-        element.parentNode.classList.toggle("nb-some", !!leaf && leaf.arriving !== "–");
-        continue;
-      }
-      const before = { arriving: "⇠ ", grad: ".grad " }[what] || "";
-      this.lines(element, leaf ? before + leaf[what] : text, before.length);
-    }
-  }
-
-  /** Text on as many lines as it has, each below the one before. */
-  lines(element, text, indent = 0) {
-    if (element.dataset.shown === text) return;
-    element.dataset.shown = text;
-    const rows = text.split("\n");
-    if (rows.length === 1) { element.textContent = text; return; }
-    const rise = element.dataset.label ? -(rows.length - 1) * 7 : 0;
-    element.replaceChildren(...rows.map((row, i) => s("tspan", { x: element.getAttribute("x"),
-      dy: i ? 14 : rise, "xml:space": "preserve" }, (i ? "\u00a0".repeat(indent) : "") + row.replace(/ /g, "\u00a0"))));
-  }
-
-  /** Move the numbers of a step: first what the node receives, then what it sends. */
-  travel(frame, progress) {
-    this.tokens.replaceChildren();
-    const received = new Set(frame.received);
-    for (const id of frame.active || []) {
-      const flow = this.part("flow", id);
-      if (!flow) continue;
-      const first = received.size === 0 || received.has(id);
-      const both = received.size > 0 && received.size < (frame.active || []).filter((a) => this.part("flow", a)).length;
-      const t = Math.min(Math.max(both ? (first ? progress * 2 : progress * 2 - 1) : progress, 0), 1);
-      const length = flow.getTotalLength();
-      flow.classList.toggle("nb-active", t > 0);
-      flow.setAttribute("marker-end", t === 1 ? `url(#${this.prefix}-active)` : "none");
-      flow.style.strokeDasharray = t < 1 ? `${length}` : "";
-      flow.style.strokeDashoffset = t < 1 ? `${length * (1 - t)}` : "";
-      const label = this.part("label", id);
-      if (t > 0 && t < 1 && frame.labels?.[id]) this.token(flow.getPointAtLength(length * smooth(t)), frame.labels[id]);
-      if (label && t === 1) { label.classList.add("nb-active"); this.lines(label, frame.labels?.[id] || ""); }
-    }
-    if (frame.kind === "accumulate") {
-      const from = this.part("slot", `${frame.node}:arriving`), to = this.part("slot", `${frame.node}:grad`);
-      const text = frame.ledger?.[frame.node]?.total;
-      if (from && to && text && progress < 1) {
-        const [a, b] = [from, to].map((e) => ({ x: Number(e.getAttribute("x")) + 44, y: Number(e.getAttribute("y")) - 4 }));
-        const t = smooth(progress);
-        this.token({ x: a.x + (b.x - a.x) * t, y: a.y + (b.y - a.y) * t }, text);
-      }
-    }
-  }
-
-  still() {
-    this.tokens?.replaceChildren();
-    for (const [key, flow] of this.find || []) {
-      if (key.startsWith("flow ")) { flow.style.strokeDasharray = ""; flow.style.strokeDashoffset = ""; }
-    }
-  }
-
-  token({ x, y }, text) {
-    const lines = text.split("\n"), wide = Math.max(...lines.map((l) => l.length)) * 7 + 14, high = lines.length * 14 + 6;
-    const group = s("g", { class: "nb-token", transform: `translate(${x} ${y})` },
-      s("rect", { x: -wide / 2, y: -high / 2, width: wide, height: high, rx: 10 }));
-    lines.forEach((line, i) => group.append(
-      s("text", { "text-anchor": "middle", y: 4 + (i - (lines.length - 1) / 2) * 14 }, line.replace(/ /g, "\u00a0"))));
-    this.tokens.append(group);
-  }
-
-  // -- the window -----------------------------------------------------------------------------------------------------
-
-  /** As large as fits, but not so small that nothing can be read: then the window follows the active node. */
-  fit(everything = false) {
-    const [, , w, high] = this.full, wide = this.element.clientWidth || 800;
-    const whole = Math.min(wide / w, TALLEST / high, 1.25);
-    const readable = Math.min(0.95, Math.max(0.72, wide / w));
-    this.scale = everything ? whole : Math.max(whole, readable);
-    this.element.style.height = `${Math.ceil(Math.min(Math.max(high * this.scale, 200), TALLEST))}px`;
-    this.center = [w / 2, high / 2];
-    this.overflows = !everything && (w * this.scale > wide + 1 || high * this.scale > TALLEST + 1);
-    this.show();
-  }
-
-  show() {
-    const wide = this.element.clientWidth || 800, high = this.element.clientHeight || 300;
-    const w = wide / this.scale, hgt = high / this.scale, [, , fw, fh] = this.full;
-    const clamp = (c, size, total) => size >= total ? total / 2 : Math.min(Math.max(c, size / 2), total - size / 2);
-    this.center = [clamp(this.center[0], w, fw), clamp(this.center[1], hgt, fh)];
-    this.svg.setAttribute("viewBox", `${this.center[0] - w / 2} ${this.center[1] - hgt / 2} ${w} ${hgt}`);
-  }
-
-  zoom(factor, at = null) {
-    const old = this.scale;
-    this.scale = Math.min(Math.max(old * factor, 0.02), 4);
-    if (at) {
-      const box = this.element.getBoundingClientRect();
-      const dx = at.clientX - box.left - box.width / 2, dy = at.clientY - box.top - box.height / 2;
-      this.center[0] += dx / old - dx / this.scale;
-      this.center[1] += dy / old - dy / this.scale;
-    }
-    this.overflows = true;
-    this.show();
-  }
-
-  /** Bring the active parts into view, if the whole is not in view anyway. */
-  follow(state, gently) {
-    cancelAnimationFrame(this.gliding);
-    if (!this.overflows || this.dragging) return;
-    const boxes = [...state.active].map((id) => this.part("node", id)).filter(Boolean).map((g) => g.getBBox());
-    for (const id of state.frame?.active || []) {
-      const flow = this.part("flow", id);
-      if (flow) { const b = flow.getBBox(); if (b.width * this.scale < this.element.clientWidth * 0.6) boxes.push(b); }
-    }
-    if (!boxes.length) return;
-    const left = Math.min(...boxes.map((b) => b.x)), right = Math.max(...boxes.map((b) => b.x + b.width));
-    const top = Math.min(...boxes.map((b) => b.y)), bottom = Math.max(...boxes.map((b) => b.y + b.height));
-    const goal = [(left + right) / 2, (top + bottom) / 2], from = [...this.center], begun = performance.now();
-    const glide = (now) => {
-      const t = gently ? smooth(Math.min((now - begun) / 300, 1)) : 1;
-      this.center = [from[0] + (goal[0] - from[0]) * t, from[1] + (goal[1] - from[1]) * t];
-      this.show();
-      if (t < 1) this.gliding = requestAnimationFrame(glide);
-    };
-    glide(begun);
-  }
-
-  listen() {
-    const element = this.element;
-    let down = null;
-    element.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.metaKey) return;
-      event.preventDefault();
-      this.zoom(Math.exp(-event.deltaY / 300), event);
-    }, { passive: false });
-    element.addEventListener("pointerdown", (event) => {
-      if (event.button === 0) down = { x: event.clientX, y: event.clientY, center: [...this.center], id: event.pointerId };
-    });
-    element.addEventListener("pointermove", (event) => {
-      if (!down) return;
-      const dx = event.clientX - down.x, dy = event.clientY - down.y;
-      if (!this.dragging && Math.hypot(dx, dy) < 5) return;
-      if (!this.dragging) element.setPointerCapture(down.id);
-      this.dragging = true;
-      this.center = [down.center[0] - dx / this.scale, down.center[1] - dy / this.scale];
-      this.show();
-    });
-    const up = (event) => {
-      if (down && !this.dragging && event.type === "pointerup") {
-        this.onselect(event.target.closest?.("[data-node]")?.dataset.node || null);
-      }
-      down = null;
-      this.dragging = false;
-    };
-    element.addEventListener("pointerup", up);
-    element.addEventListener("pointercancel", up);
-  }
-}
-
-const smooth = (t) => t * t * (3 - 2 * t);
-
-/** Build the player in an element. `hooks.index` is where it starts; `hooks.onindex(k)` hears of every step. */
+/** Build the player in an element. `hooks.index` is where it starts; `hooks.onindex(k)` and `hooks.onselect(id)` are told. */
 export function mount(place, data, hooks = {}) {
   const history = new History(data.timeline), last = history.frames.length;
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
-  let index = 0, speed = 1, timer = 0, running = 0, selected = null, scene = -1;
+  const texts = data.texts || {}, t = (key, places) => (places ? fill(texts[key] ?? key, places) : texts[key] ?? key);
+  const plays = last > 0, passes = history.passes();
+  let index = 0, speed = 1, timer = 0, running = 0, selected = null, scene = -1, loops = false, links = new Links();
+  let found = [], hit = -1;
+  const views = data.views || {}, opened = new Set(hooks.opened || []);
+  const home = () => (plays ? -1 : views[[...opened].sort().join(",")] ?? 0);
+  if (data.theme === "light" || data.theme === "dark") place.dataset.nbTheme = data.theme;
 
   // -- the parts ------------------------------------------------------------------------------------------------------
   const button = (name, label, action) =>
     h("button", { type: "button", class: `nb-button nb-${name}`, "aria-label": label, title: label, onclick: action }, icon(name));
+  const toggle = (name, label, action) => {
+    const made = button(name, label, () => { const on = action(); made.setAttribute("aria-pressed", String(on)); made.classList.toggle("nb-pressed", on); });
+    made.setAttribute("aria-pressed", "false");
+    return made;
+  };
   const step = (to) => () => { pause(); go(to(), true); };
-  const playButton = button("play", "Play (space)", () => (timer ? pause() : play()));
+  const playButton = button("play", t("play_key"), () => (timer ? pause() : play()));
   const count = h("span", { class: "nb-count" });
   const slider = h("input", { type: "range", class: "nb-slider", min: 0, max: last, step: 1, value: 0,
-    "aria-label": "Step of the backward pass", oninput: (event) => { pause(); go(Number(event.target.value)); } });
-  const speeds = h("select", { class: "nb-speed", "aria-label": "Speed", title: "Speed",
+    "aria-label": t("step_slider"), oninput: (event) => { pause(); go(Number(event.target.value)); } });
+  const speeds = h("select", { class: "nb-speed", "aria-label": t("speed"), title: t("speed"),
     onchange: (event) => { speed = Number(event.target.value); } },
   ...[0.25, 0.5, 1, 2, 4].map((x) => h("option", { value: x, selected: x === 1 && "" }, `${x}×`)));
+  const jump = passes.length > 1 && h("select", { class: "nb-speed nb-jump", "aria-label": t("jump"), title: t("jump"),
+    onchange: (event) => { pause(); go(Number(event.target.value)); } },
+  ...passes.map(([n, first]) => h("option", { value: first }, t("pass_n", { n }))));
+  const loop = toggle("loop", t("loop"), () => (loops = !loops));
+  const repeats = "fold" in views && toggle("repeats", t("fold_all"), () => { if (!opened.delete("fold")) { opened.clear(); opened.add("fold"); } go(0); return opened.has("fold"); });
+  const scale = toggle("scale", t("scale"), () => { stage.scaled = !stage.scaled; legend.hidden = !stage.scaled; stage.paint(history.at(index)); return stage.scaled; });
+  const search = h("input", { type: "search", class: "nb-search", placeholder: t("search_hint"), "aria-label": t("search"), title: t("search"),
+    spellcheck: "false", autocomplete: "off", oninput: () => look(search.value) });
+  const matches = h("span", { class: "nb-matches", role: "status" });
   const stageElement = h("div", { class: "nb-stage" });
+  const legend = h("div", { class: "nb-legend", hidden: "", title: t("legend") }, h("span", {}, t("legend_small")),
+    ...["0", "10⁻⁶", "10⁻³", "10²", "10⁵"].map((text, i) => h("i", { "data-size": i, title: `> ${text}` }, i ? text : "")), h("span", {}, t("legend_large")));
   const caption = h("p", { class: "nb-caption", "aria-live": "polite" });
-  const side = h("aside", { class: "nb-side", "aria-label": "This step" });
+  const side = h("aside", { class: "nb-side", "aria-label": t("this_step") });
   const ledger = h("div", { class: "nb-ledger" });
   const words = h("pre", { class: "nb-words" });
-  const root = h("div", { class: "nb-player", role: "group", tabindex: 0, "aria-label": `Backward pass: ${data.label}`,
-    "aria-keyshortcuts": "Space ArrowLeft ArrowRight Home End", "data-lm-suppress-shortcuts": "true", onkeydown: key },
-  h("div", { class: "nb-bar", role: "toolbar", "aria-label": "Playback" },
-    h("span", { class: "nb-head-line" }, h("strong", {}, "backward"), " ", count),
-    h("span", { class: "nb-group" },
-      button("first", "First step (Home)", step(() => 0)), button("back", "Step back (←)", step(() => index - 1)), playButton,
-      button("forward", "Step forward (→)", step(() => index + 1)), button("last", "Last step (End)", step(() => last))),
-    slider, speeds,
-    h("span", { class: "nb-group" },
-      button("out", "Zoom out", () => stage.zoom(0.8)), button("in", "Zoom in", () => stage.zoom(1.25)),
-      button("fit", "Fit all (double click)", () => stage.fit(true)), button("save", "Save this moment as SVG", save))),
-  h("div", { class: "nb-body" }, h("div", { class: "nb-main" }, stageElement, caption), side),
-  ledger,
-  h("details", { class: "nb-more" }, h("summary", {}, "The graph in words"), words));
+  const root = h("div", { class: "nb-player", role: "group", tabindex: 0, "aria-label": t(plays ? "backward_of" : "graph_of", { label: data.label }),
+    lang: texts.lang, "aria-keyshortcuts": "Space ArrowLeft ArrowRight Home End / F M L C", "data-lm-suppress-shortcuts": "true", onkeydown: key },
+  h("div", { class: "nb-bar", role: "toolbar", "aria-label": t("playback") },
+    h("span", { class: "nb-head-line" }, h("strong", {}, t(plays ? "backward" : "graph")), " ", count),
+    h("span", { class: "nb-buttons nb-find" }, search, matches),
+    h("span", { class: "nb-buttons", role: "group", "aria-label": t("view") }, plays && scale, repeats,
+      button("out", t("out"), () => stage.zoom(0.8)), button("in", t("in"), () => stage.zoom(1.25)),
+      button("fit", t("fit"), () => stage.fit(true)), button("save", t("save"), save)),
+    plays && h("span", { class: "nb-transport" }, h("span", { class: "nb-buttons" },
+      button("first", t("first"), step(() => 0)), button("back", t("back"), step(() => index - 1)), playButton,
+      button("forward", t("forward"), step(() => index + 1)), button("last", t("last"), step(() => last)), loop),
+    slider, jump, speeds)),
+  h("div", { class: "nb-body" }, h("div", { class: "nb-main" }, stageElement, legend, caption), side),
+  plays && ledger,
+  h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), words));
   place.replaceChildren(root);
-  const stage = new Stage(stageElement, (id) => { selected = id === selected ? null : id; panel(history.at(index)); });
-  stageElement.addEventListener("dblclick", () => stage.fit(true));
+  const stage = new Stage(stageElement, (id) => select(id === selected ? null : id), hover);
+  stage.texts = texts;
+  stageElement.addEventListener("dblclick", (event) => {
+    const id = event.target.closest?.("[data-node]")?.dataset.node;
+    if (!id) stage.fit(true);
+    else if (openable(id)) open(id);
+  });
 
   // -- showing a step -------------------------------------------------------------------------------------------------
   function go(to, move = false) {
@@ -382,19 +73,28 @@ export function mount(place, data, hooks = {}) {
     cancelAnimationFrame(running);
     running = 0;
     const state = history.at(index);
-    if (state.scene !== scene) {
-      scene = state.scene;
-      stage.load(data.svgs[scene] || data.svgs[0]);
+    const shown = plays ? state.scene : home();
+    if (shown !== scene) {
+      scene = shown;
+      links = new Links(history.scenes[scene]);
+      stage.load(data.svgs[scene] || data.svgs[0], links);
       words.textContent = history.scenes[scene]?.words || "";
+      if (!plays && stage.overflows) stage.centre(history.scenes[scene]?.roots?.[0]);
+      if (search.value) look(search.value, false);
     }
     stage.still();
-    selected = null;
+    choose(null);
     tell(state);
-    const animated = move && index === from + 1 && !reduced.matches && state.frame && state.frame.kind !== "start";
+    const animated = move && index === from + 1 && !reduced.matches && state.frame && !["start", "created"].includes(state.frame.kind);
     stage.follow(state, move && !reduced.matches);
     if (animated) animate(state);
-    else stage.paint(state);
+    else settle(state);
     hooks.onindex?.(index);
+  }
+
+  function settle(state) {
+    stage.paint(state);
+    stage.tell(state.frame);
   }
 
   /** First the step's beginning, then its numbers on their way, then its end. */
@@ -409,103 +109,245 @@ export function mount(place, data, hooks = {}) {
       if (progress < 1) { running = requestAnimationFrame(tick); return; }
       running = 0;
       stage.still();
-      stage.paint(state);
+      settle(state);
     };
     running = requestAnimationFrame(tick);
   }
 
   function tell(state) {
-    const text = state.frame ? state.frame.caption || state.frame.title : "Before the backward pass.";
     const label = history.scenes[scene]?.label || data.label;
-    count.textContent = `step ${index} of ${last} · ${label}`;
+    const text = !plays ? [t("graph_caption", { label: data.label }), ...(history.scenes[scene]?.notes || [])].join(" · ") : state.frame ? state.frame.caption || state.frame.title : t("before_caption");
+    count.textContent = plays ? `${t("step", { index, last })} · ${label}` : data.label;
     count.title = count.textContent;
     slider.value = index;
     slider.style.setProperty("--nb-part", `${last ? (100 * index) / last : 0}%`);
-    slider.setAttribute("aria-valuetext", `step ${index} of ${last}: ${text}`);
+    slider.setAttribute("aria-valuetext", `${t("step", { index, last })}: ${text}`);
+    if (jump) jump.value = [...passes].reverse().find(([, first]) => first <= Math.max(index, 1))?.[1] ?? 1;
     caption.setAttribute("aria-live", timer ? "off" : "polite");
     caption.textContent = text;
     root.dataset.step = index;
     panel(state);
-    table(state);
+    if (plays) table(state);
   }
 
+  // -- choosing and pointing ------------------------------------------------------------------------------------------
+  function choose(id) {
+    if (id === selected) return;
+    selected = id;
+    hooks.onselect?.(id || "");
+  }
+
+  function select(id, centre = false) {
+    choose(id);
+    panel(history.at(index));
+    if (id && centre) stage.centre(id);
+    const node = id && links.nodes[id];
+    if (node) caption.textContent = [node.expression || node.name, t(`kind_${node.kind}`), node.value, node.shape].filter(Boolean).join(" · ");
+  }
+
+  /** Formula, node, edge and source line light up together. */
+  function hover(node, edge, line = null) {
+    let nodes = [], edges = [], slots = [], where = line;
+    if (edge) {
+      const { src, dst } = links.byId.get(edge) || {};
+      [nodes, edges] = [[src, dst], [edge]];
+      slots = [[dst, links.byId.get(edge)?.slot]];
+      where = links.nodes[dst]?.where;
+    } else if (node) {
+      edges = [...links.makers(node), ...links.users(node)].map(({ id }) => id);
+      nodes = [node];
+      slots = links.users(node).map(({ dst, slot }) => [dst, slot]);
+      where = links.nodes[node]?.where || links.nodes[links.makers(node)[0]?.src]?.where;
+    } else if (line) nodes = links.lines.get(line) || [];
+    stage.light(nodes.filter(Boolean), edges);
+    const own = selected || history.at(index).frame?.node;
+    for (const equation of side.querySelectorAll("[data-slot]")) {
+      equation.classList.toggle("nb-near", slots.some(([dst, slot]) => dst === own && String(slot) === equation.dataset.slot));
+    }
+    for (const other of side.querySelectorAll("[data-where]")) other.classList.toggle("nb-near", other.dataset.where === where);
+  }
+
+  function look(text, move = true) {
+    found = links.search(text);
+    hit = found.length && move ? 0 : -1;
+    stage.mark(found, found[hit]);
+    matches.textContent = !text.trim() ? "" : found.length ? t("found", { index: Math.max(hit, 0) + 1, count: found.length }) : t("found_none");
+    if (hit >= 0) stage.centre(found[0]);
+  }
+
+  function nextFound(by) {
+    if (!found.length) return;
+    hit = (hit + by + found.length) % found.length;
+    stage.mark(found, found[hit]);
+    matches.textContent = t("found", { index: hit + 1, count: found.length });
+    select(found[hit], true);
+  }
+
+  /** From node to node along the edges: with the flow, against it, or to the neighbour in the list. */
+  function walk(way) {
+    const ids = Object.keys(links.nodes).filter((id) => !stage.hidden?.has(id));
+    const here = ids.indexOf(selected);
+    let to = null;
+    if (here < 0) to = history.scenes[scene]?.roots?.[0] || ids[0];
+    else if (way === "users") to = links.users(selected)[0]?.dst;
+    else if (way === "makers") to = links.makers(selected).find(({ src }) => !stage.hidden?.has(src))?.src;
+    else to = ids[(here + way + ids.length) % ids.length];
+    if (to) select(to, stage.overflows);
+  }
+
+  // -- the panel ------------------------------------------------------------------------------------------------------
   const row = (name, ...content) => [h("dt", {}, name), h("dd", {}, ...content)];
   const pairs = (list, sign) => list.map(([name, value]) => h("div", { class: "nb-pair" }, name, h("span", { class: "nb-sign" }, ` ${sign} `), h("b", {}, value)));
+  const heading = (title, subtitle) => h("h4", {}, h("span", { class: "nb-title" }, title), " ", h("span", { class: "nb-subtitle" }, subtitle || ""));
 
   function panel(state) {
-    const node = selected && history.scenes[scene].nodes[selected];
+    const node = selected && links.nodes[selected];
     side.replaceChildren(...(node ? about(node, state) : state.frame ? now(state.frame) : idle()));
     for (const element of stageElement.querySelectorAll(".nb-selected")) element.classList.remove("nb-selected");
     if (node) stage.part("node", selected)?.classList.add("nb-selected");
   }
 
   function idle() {
-    return [h("h4", {}, "Before the pass"), h("p", { class: "nb-hint" },
-      "Values have gone from left to right. Press play, or →, to see the gradients come back. Click a node to read about it.")];
+    return [h("h4", {}, plays ? t("before_pass") : data.label), h("p", { class: "nb-hint" }, t(plays ? "before_hint" : "graph_hint")), ...listing(null)];
+  }
+
+  function equation(marks, label, numbers, slot, node) {
+    const written = math(marks);
+    if (label) written.setAttribute("aria-label", label);
+    const edge = links.makers(node).find((e) => e.slot === slot && e.kind === "flow");
+    const point = (on) => () => stage.light(on && edge ? [edge.src, node] : [], on && edge ? [edge.id] : []);
+    return h("div", { class: "nb-equation", "data-slot": slot, onpointerenter: point(true), onpointerleave: point(false) },
+      written, numbers && h("div", { class: "nb-numbers" }, numbers));
+  }
+
+  /** The lines of the cell, with the one that this is about marked; they point at their nodes. */
+  function listing(where) {
+    const shown = where ? links.listing(where) : links.listing([...links.lines.keys()].pop() || "");
+    if (!shown.some(([, , source]) => source)) return [];
+    const cell = shown[0][0].replace(/, [^,]*$/, "");
+    return [h("div", { class: "nb-code" }, h("div", { class: "nb-cell" }, cell), h("ol", {}, ...shown.slice(0, 60).map(([place_, number, source]) =>
+      h("li", { value: number, "data-where": place_, class: place_ === where && "nb-lit", onpointerenter: () => hover(null, null, place_), onpointerleave: () => hover(null, null),
+        onclick: () => select(links.lines.get(place_)[0], stage.overflows) }, h("code", {}, source || "…")))))];
+  }
+
+  function product({ title, v, matrix, result, text }) {
+    const written = math([["m", [v]], ["o", "·"], ["m", matrix]]);
+    written.setAttribute("aria-label", text);
+    return h("div", { class: "nb-equation" }, h("div", { class: "nb-soft" }, title), written, h("div", { class: "nb-result" }, math([["o", "="], ["m", [result]]])));
   }
 
   function now(frame) {
-    const numbers = (equation) => equation.numbers && h("div", { class: "nb-numbers" }, equation.numbers);
-    const formula = (equation) => {
-      const written = math(equation.marks);
-      written.setAttribute("aria-label", equation.text);
-      return h("div", { class: "nb-equation" }, written, numbers(equation));
-    };
+    const adds = frame.kind === "accumulate", alarms = new Set(frame.alarms || []);
+    const slotOf = (i) => links.nodes[frame.node]?.slots?.[i];
     return [
-      h("h4", {}, h("span", { class: "nb-title" }, frame.title), " ", h("span", { class: "nb-subtitle" }, frame.subtitle || "")),
-      ...(frame.notes || []).map((note) => h("p", { class: `nb-note${/NaN|Error/.test(note) ? " nb-bad" : ""}` }, note)),
+      heading(frame.title, frame.subtitle),
+      ...(frame.notes || []).map((note) => h("p", { class: `nb-note${alarms.has(note) ? " nb-bad" : ""}` }, note)),
       h("dl", {},
-        ...(frame.receives ? row("receives", ...pairs(frame.receives, "=")) : []),
-        ...(frame.equations ? row(frame.kind === "accumulate" ? "adds to what was there" : "formula",
-          h("div", { class: "nb-formula" }, ...frame.equations.map(formula))) : []),
-        ...(frame.sends ? row(frame.kind === "accumulate" ? "now" : "sends", ...pairs(frame.sends, frame.kind === "accumulate" ? "=" : "←")) : []),
-        ...(frame.where ? row("from cell", frame.where, frame.source && h("code", {}, frame.source)) : []),
-        ...(frame.saved ? row("saves for backward", frame.saved) : [])),
+        ...(frame.receives ? row(t("receives"), ...pairs(frame.receives, "=")) : []),
+        ...(frame.products ? row("vᵀJ", h("div", { class: "nb-formula" }, ...frame.products.map(product))) : []),
+        ...(frame.equations ? row(t(adds ? "adds" : "formula"), h("div", { class: "nb-formula" },
+          ...frame.equations.map((e, i) => equation(e.marks, e.text, e.numbers, adds ? undefined : slotOf(i), frame.node)))) : []),
+        ...(frame.sends ? row(t(adds ? "now" : "sends"), ...pairs(frame.sends, adds ? "=" : "←")) : []),
+        ...(frame.where ? row(t("from_cell"), frame.where) : []),
+        ...(frame.saved ? row(t("saves"), frame.saved) : [])),
+      ...(frame.where ? listing(frame.where) : []),
     ];
   }
 
   function about(node, state) {
-    const leaf = state.leaves.get(selected);
+    const id = selected, leaf = state.leaves.get(id), ran = state.ran.get(id), maker = links.makers(id).find((e) => e.kind === "result");
+    const flowed = maker && state.labels.get(maker.id);
+    const go_ = (to) => h("button", { type: "button", class: "nb-link", onclick: () => select(to, stage.overflows) }, links.nodes[to].kind === "op" ? links.nodes[to].expression || links.nodes[to].name : links.nodes[to].name);
+    const near = (list) => list.slice(0, 8).flatMap((to, i) => [i ? ", " : "", go_(to)]);
+    const made = [...new Set(links.makers(id).map(({ src }) => src))], used = [...new Set(links.users(id).map(({ dst }) => dst))];
+    const inside = links.private(id).size, folded = stage.folded.has(id);
+    const stored = node.retains ? [flowed] : [t("not_stored", { value: flowed }), h("div", { class: "nb-soft" }, t("keep_it", { name: node.name }))];
     return [
-      h("h4", {}, h("span", { class: "nb-title" }, node.name), " ", h("span", { class: "nb-subtitle" }, node.expression || node.kind)),
+      heading(node.name, node.expression || t(`kind_${node.kind}`)),
       h("dl", {},
-        ...(node.value ? row("value", h("span", { class: "nb-pre" }, node.value)) : []),
-        ...(node.shape || node.dtype ? row("type", `${node.dtype || ""} ${node.shape || ""}`) : []),
-        ...(leaf ? row("arriving", `${leaf.arriving} (${leaf.count})`) : []),
+        ...(node.value ? row(t("value"), h("span", { class: "nb-pre" }, node.value)) : []),
+        ...(node.shape || node.dtype ? row(t("type"), `${node.dtype || ""} ${node.shape || ""}`) : []),
+        ...(node.members ? row(t("members"), t("members_count", { count: node.members }), node.times ? ` · ×${node.times}` : "") : []),
+        ...(node.kind !== "op" && node.kind !== "group" ? row(t("device"), node.device || "cpu") : []),
+        ...(node.view_of ? row(t("view_of"), node.view_of) : []),
+        ...(node.hooks ? row(t("hooks"), node.hooks) : []),
+        ...(node.version !== undefined ? row(t("version"), String(node.version)) : []),
+        ...(leaf ? row(t("arriving"), `${leaf.arriving}${leaf.count ? ` (${leaf.count})` : ""}`) : []),
         ...(node.kind === "leaf" ? row(".grad", leaf ? leaf.grad : node.grad) : []),
-        ...(node.formulas ? row("formula", h("div", { class: "nb-formula" }, ...node.formulas.map((f) => h("div", { class: "nb-equation" }, math(f))))) : []),
-        ...(node.where ? row("from cell", node.where, node.source && h("code", {}, node.source)) : []),
-        ...(node.saved ? row("saves for backward", node.saved + (state.freed.has(selected) ? ", now freed" : "")) : []),
-        ...(node.notes ? row("note", ...node.notes) : [])),
-      h("button", { type: "button", class: "nb-button nb-close", onclick: () => { selected = null; panel(state); } }, "Back to the step"),
+        ...(maker && plays ? row(t("gradient"), ...(flowed ? stored : [t("not_yet")])) : []),
+        ...(ran?.receives && node.kind === "op" ? row(t("receives"), ...pairs(ran.receives, "=")) : []),
+        ...(node.formulas ? row(t("formula"), h("div", { class: "nb-formula" }, ...node.formulas.map((f, i) => equation(f, "", ran?.equations?.[i]?.numbers, node.slots?.[i], id)))) : []),
+        ...(node.kept ? row(t("saves"), ...(node.kept.length ? node.kept.map((k) => h("div", {}, k)) : [node.saved]), state.freed.has(id) && h("div", { class: "nb-soft" }, t("freed"))) : []),
+        ...(made.length ? row(t("made_from"), ...near(made)) : []),
+        ...(used.length ? row(t("used_by"), ...near(used)) : []),
+        ...(node.where ? row(t("from_cell"), node.where) : []),
+        ...(node.notes ? row(t("note"), ...node.notes) : [])),
+      ...(node.where ? listing(node.where) : []),
+      h("div", { class: "nb-buttons nb-actions" },
+        openable(id) && h("button", { type: "button", class: "nb-button nb-opener", onclick: () => open(id) }, t("open_group", { name: node.symbol || node.name })),
+        ...around(id).filter(([group]) => opened.has(group)).map(([group, label]) => h("button", { type: "button", class: "nb-button nb-closer", onclick: () => open(group) }, t("close_group", { name: label || group }))),
+        inside > 0 && h("button", { type: "button", class: "nb-button nb-folder", "aria-expanded": String(!folded), onclick: () => fold(id) }, folded ? t("unfold", { count: inside }) : t("fold")),
+        h("button", { type: "button", class: "nb-button nb-close", onclick: () => { select(null); tell(history.at(index)); } }, plays ? t("back_to_step") : "×")),
     ];
+  }
+
+  /** Open a group, or close it again. */
+  function open(id) {
+    if (plays) return;
+    if (!opened.delete(id)) opened.add(id);
+    const key = [...opened].sort().join(",");
+    if (!(key in views)) {
+      if (hooks.onopen) { caption.textContent = "…"; hooks.onopen([...opened].sort()); return; }
+      for (const other of [...opened]) if (other !== "fold") opened.delete(other);
+      if ([...opened, id].sort().join(",") in views) opened.add(id); // one at a time
+      else { caption.textContent = t("needs_kernel"); return; }
+    }
+    hooks.onopen?.([...opened].sort());
+    go(0);
+  }
+
+  /** The open groups around a node, the innermost first. */
+  const around = (id) => {
+    const groups = history.scenes[scene]?.groups || [], own = groups.find(([group]) => group === id), outer = new Set();
+    for (let at = own; at; at = groups.find(([group]) => group === at[4])) if (at !== own) outer.add(at[0]);
+    return groups.filter(([group, , closed, members]) => !closed && (outer.has(group) || members.includes(id))).reverse();
+  };
+  const openable = (id) => !plays && (history.scenes[scene]?.groups || []).some(([group, , closed]) => closed && group === id);
+
+  function fold(id) {
+    if (openable(id)) { open(id); return; }
+    stage.fold(id);
+    panel(history.at(index));
+    if (stage.hidden?.size) caption.textContent = t("hidden", { count: stage.hidden.size });
   }
 
   // -- the ledger -----------------------------------------------------------------------------------------------------
   function table(state) {
-    const { rows, steps } = history.outcome(index), passes = history.grads(index);
-    const several = new Set(history.frames.map((f) => f.backward)).size > 1;
+    const { rows, steps } = history.outcome(index), grads = history.grads(index);
+    const several = passes.length > 1;
     const leaves = history.scenes[scene]?.leaves || [];
-    if (!leaves.length) { ledger.replaceChildren(); return; }
+    if (!leaves.length || state.frame?.kind === "created") { ledger.replaceChildren(); return; }
     const soft = (text) => h("span", { class: "nb-soft" }, text);
     const body = leaves.slice(0, 200).map(({ id, name }) => {
       const final = rows.get(id), current = state.ledger.get(id);
       const got = current?.terms || [], coming = (final?.terms || []).slice(got.length);
       const arrivals = [];
-      got.forEach(([value, via], i) => arrivals.push(i ? " + " : "", h("b", {}, value), soft(` via ${via}`)));
-      coming.forEach(([value, via], i) => arrivals.push(soft(`${got.length || i ? " + " : ""}${value} via ${via}${i ? "" : ", next"}`)));
-      if (arrivals.length > 18) arrivals.splice(9, arrivals.length - 15, soft(` … ${got.length + coming.length} terms in all … `));
-      const later = steps.has(id) && final?.after ? soft(`${final.after} after step ${steps.get(id)}`) : "–";
+      got.forEach(([value, via], i) => arrivals.push(i ? " + " : "", h("b", {}, value), soft(` ${t("via", { name: via })}`)));
+      coming.forEach(([value, via], i) => arrivals.push(soft(`${got.length || i ? " + " : ""}${value} ${t("via", { name: via })}${i ? "" : `, ${t("next")}`}`)));
+      if (arrivals.length > 18) arrivals.splice(9, arrivals.length - 15, soft(` ${t("terms", { count: got.length + coming.length })} `));
+      if (current && !current.asked && !arrivals.length) arrivals.push(soft(t("not_asked")));
+      const later = steps.has(id) && final?.after ? soft(t("after_step", { value: final.after, step: steps.get(id) })) : "–";
       const sum = got.length ? [h("b", {}, current.total), coming.length && soft(` → ${final.total}`)].filter(Boolean) : ["–"];
       const lit = state.frame && state.frame.ledger?.[id] && state.frame.kind !== "start";
-      return h("tr", { class: lit && "nb-lit" }, h("th", { scope: "row" }, name), h("td", {}, current?.before ?? final?.before ?? "None"),
+      return h("tr", { class: lit && "nb-lit", onpointerenter: () => hover(id, null), onpointerleave: () => hover(null, null) },
+        h("th", { scope: "row" }, name), h("td", {}, current?.before ?? final?.before ?? "None"),
         h("td", {}, ...(arrivals.length ? arrivals : ["–"])), h("td", {}, ...sum),
         h("td", {}, current?.after ? h("b", {}, current.after) : later),
-        several && h("td", {}, (passes.get(name) || []).slice(-8).join("  ") || "–"));
+        several && h("td", {}, (grads.get(name) || []).slice(-8).join(" → ") || "–"));
     });
-    const head = ["leaf", ".grad before", "arriving this pass", "sum", ".grad after", ...(several ? ["after each pass"] : [])];
-    ledger.replaceChildren(h("table", {}, h("caption", { class: "nb-hidden" }, "What each leaf gets"),
-      h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...body)));
+    const head = ["leaf", "grad_before", "arriving_pass", "sum", "grad_after", ...(several ? ["after_each"] : [])];
+    ledger.replaceChildren(h("table", {}, h("caption", { class: "nb-hidden" }, t("what_leaves_get")),
+      h("thead", {}, h("tr", {}, ...head.map((name) => h("th", { scope: "col" }, t(name))))), h("tbody", {}, ...body)));
   }
 
   // -- playing --------------------------------------------------------------------------------------------------------
@@ -517,38 +359,49 @@ export function mount(place, data, hooks = {}) {
   }
   function next() {
     timer = setTimeout(() => {
-      if (!root.isConnected || index >= last) { pause(); return; }
-      go(index + 1, true);
+      if (!root.isConnected || (index >= last && !loops)) { pause(); return; }
+      go(index >= last ? 0 : index + 1, true);
       next();
     }, index === 0 ? 350 / speed : (STEP + REST) / speed);
   }
   function play() {
+    if (!plays) return;
     if (index >= last) go(0);
-    face("pause", "Pause (space)");
+    face("pause", t("pause_key"));
     next();
   }
   function pause() {
     clearTimeout(timer);
     timer = 0;
-    face("play", "Play (space)");
+    face("play", t("play_key"));
   }
 
   function key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const target = event.target, tag = target.tagName;
-    const actions = { " ": () => (timer ? pause() : play()), ArrowRight: step(() => index + 1), ArrowLeft: step(() => index - 1),
-      Home: step(() => 0), End: step(() => last), Escape: () => { selected = null; panel(history.at(index)); } };
     event.stopPropagation(); // the notebook's shortcuts are not meant
-    const own = tag === "SELECT" || tag === "SUMMARY" || (tag === "BUTTON" && event.key === " ");
-    if (own || !Object.hasOwn(actions, event.key)) return;
-    actions[event.key]();
+    if (target === search) {
+      if (event.key === "Enter") { if (selected === found[hit] || hit < 0) nextFound(event.shiftKey ? -1 : 1); else select(found[hit], true); }
+      else if (event.key === "Escape") { search.value = ""; look(""); root.focus(); } else return;
+      event.preventDefault();
+      return;
+    }
+    const moves = plays ? { ArrowRight: step(() => index + 1), ArrowLeft: step(() => index - 1), Home: step(() => 0), End: step(() => last), " ": () => (timer ? pause() : play()) }
+      : { ArrowRight: () => walk("users"), ArrowLeft: () => walk("makers"), ArrowDown: () => walk(1), ArrowUp: () => walk(-1) };
+    const actions = { ...moves, Escape: () => { select(null); tell(history.at(index)); }, "/": () => { search.focus(); search.select(); },
+      "+": () => stage.zoom(1.25), "=": () => stage.zoom(1.25), "-": () => stage.zoom(0.8), f: () => stage.fit(true), "[": () => walk(-1), "]": () => walk(1),
+      c: () => selected && fold(selected), r: () => repeats && repeats.click(), ...(plays ? { l: () => loop.click(), m: () => scale.click() } : {}) };
+    const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const own = tag === "SELECT" || tag === "SUMMARY" || (tag === "BUTTON" && (event.key === " " || event.key === "Enter"));
+    if (own || !Object.hasOwn(actions, name)) return;
+    actions[name]();
     event.preventDefault();
   }
 
   /** The moment that is shown, as a file: what the style sheet says is written into the drawing. */
   function save() {
     const copy = stage.svg.cloneNode(true), [, , w, hgt] = stage.full;
-    const properties = ["fill", "stroke", "stroke-width", "visibility", "font-weight", "font-family", "opacity", "stroke-dasharray"];
+    const properties = ["fill", "stroke", "stroke-width", "visibility", "font-weight", "font-family", "opacity", "stroke-dasharray", "display"];
     const originals = stage.svg.querySelectorAll("*");
     copy.querySelectorAll("*").forEach((element, i) => {
       const style = getComputedStyle(originals[i]);
@@ -558,43 +411,46 @@ export function mount(place, data, hooks = {}) {
     copy.setAttribute("width", w);
     copy.setAttribute("height", hgt);
     const url = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }));
-    h("a", { href: url, download: `backward-step-${index}.svg` }).click();
+    h("a", { href: url, download: plays ? `backward-step-${index}.svg` : "graph.svg" }).click();
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   }
 
-  const observer = new ResizeObserver(() => { if (stage.svg && stageElement.clientWidth !== stage.wide) { stage.wide = stageElement.clientWidth; stage.fit(); stage.follow(history.at(index), false); } });
+  const observer = new ResizeObserver(() => { if (stage.svg && stageElement.clientWidth !== stage.wide) { stage.wide = stageElement.clientWidth; stage.fit(); if (plays) stage.follow(history.at(index), false); else if (stage.overflows) stage.centre(selected || history.scenes[scene]?.roots?.[0]); } });
   observer.observe(stageElement);
   if (data.svgs.length) go(hooks.index ?? 0);
   else count.textContent = data.label;
-  return { go, play, pause, destroy() { pause(); cancelAnimationFrame(running); observer.disconnect(); } };
+  return { go, play, pause, select: (id) => { if (id !== (selected || "")) select(id || null, true); },
+    destroy() { pause(); cancelAnimationFrame(running); observer.disconnect(); } };
 }
 
 /** anywidget's entry. */
 function render({ model, el }) {
-  let player, own = false, timer = 0;
-  const send = (index) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      if (index === model.get("index")) return;
+  let player, own = false;
+  const timers = {};
+  const send = (name) => (value) => {
+    clearTimeout(timers[name]);
+    timers[name] = setTimeout(() => {
+      if (value === model.get(name)) return;
       own = true;
-      try { model.set("index", index); model.save_changes(); } catch { /* no kernel: the player does not need one */ }
+      try { model.set(name, value); model.save_changes(); } catch { /* no kernel: the player does not need one */ }
       own = false;
     }, 120);
   };
   const make = () => {
     player?.destroy();
-    const data = { svgs: model.get("svgs"), timeline: model.get("timeline"), label: model.get("label") };
-    player = mount(el, data, { index: model.get("index"), onindex: send });
+    const data = Object.fromEntries(["svgs", "timeline", "label", "texts", "theme", "views"].map((name) => [name, model.get(name)]));
+    player = mount(el, data, { index: model.get("index"), opened: model.get("opened"),
+      onindex: send("index"), onselect: send("selected"), onopen: send("opened") });
   };
   const moved = () => { if (!own) player.go(model.get("index")); };
+  const chosen = () => { if (!own) player.select(model.get("selected")); };
   make();
-  model.on("change:timeline", make);
-  model.on("change:index", moved);
+  const events = { "change:timeline": make, "change:index": moved, "change:selected": chosen };
+  for (const [name, listener] of Object.entries(events)) model.on(name, listener);
   return () => {
     player.destroy();
-    clearTimeout(timer);
-    model.off("change:timeline", make);
-    model.off("change:index", moved);
+    for (const timer of Object.values(timers)) clearTimeout(timer);
+    for (const [name, listener] of Object.entries(events)) model.off(name, listener);
   };
 }
 

@@ -1,0 +1,90 @@
+"""Every text that a picture, a player or a magic shows, in English and in Chinese: one table, one way to read it.
+
+``say("step", index=2, last=6)`` gives the text in the language that is set; the player gets the whole table of its
+language as data. Numbers, names and PyTorch's own words (``.grad``, ``AccumulateGrad``) are not translated.
+"""
+
+from __future__ import annotations
+
+from string import Formatter
+from typing import Any
+
+from nbautograd.viz import words
+
+__all__ = ["LANGUAGES", "NAMES", "current", "language_of", "player_texts", "say", "use"]
+
+LANGUAGES = {"en": words.ENGLISH, "zh": words.CHINESE}
+NAMES = {"en": "English", "zh": "中文"}
+"""What each language calls itself."""
+_OTHER_NAMES = {
+    "english": "en",
+    "en-us": "en",
+    "en-gb": "en",
+    "chinese": "zh",
+    "中文": "zh",
+    "汉语": "zh",
+    "zh-cn": "zh",
+}
+
+_current = "en"
+
+
+def language_of(name: object) -> str:
+    """The code of a language, by its code or by its name.
+
+    :raises ValueError: there is no such language here.
+
+    >>> language_of("中文"), language_of("English"), language_of("zh_CN")
+    ('zh', 'en', 'zh')
+    """
+    key = str(name).strip().lower().replace("_", "-")
+    found = key if key in LANGUAGES else _OTHER_NAMES.get(key)
+    if found is None:
+        known = ", ".join(f"{code} ({own})" for code, own in NAMES.items())
+        raise ValueError(f"no language {name!r} here; there are {known}")
+    return found
+
+
+def current() -> str:
+    """The code of the language that is set."""
+    return _current
+
+
+def use(name: str) -> str:
+    """Set the language; returns what it was before.
+
+    >>> before = use("中文")
+    >>> say("play")
+    '播放'
+    >>> use(before)
+    'zh'
+    """
+    global _current
+    before, _current = _current, language_of(name)
+    return before
+
+
+def say(key: str, /, **parts: Any) -> str:
+    """A text in the language that is set, with ``parts`` put into its places.
+
+    :raises KeyError: there is no text of this key.
+
+    >>> say("pass", n=2)
+    'pass 2'
+    """
+    text = LANGUAGES[_current][key]
+    return text.format(**parts) if parts else text
+
+
+def player_texts() -> dict[str, str]:
+    """The texts that the player itself puts together, for its data."""
+    return {key: LANGUAGES[_current][key] for key in words.PLAYER} | {"lang": "zh-Hans" if _current == "zh" else "en"}
+
+
+def places(text: str) -> set[str]:
+    """The names of the places in a text.
+
+    >>> sorted(places("{a} and {b}"))
+    ['a', 'b']
+    """
+    return {name for _, name, _, _ in Formatter().parse(text) if name}

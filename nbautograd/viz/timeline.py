@@ -1,0 +1,245 @@
+"""The frames of an animation as plain data, and what has happened by each of them.
+
+A :class:`Timeline` holds the graphs that ran (its *scenes*) and the steps in the engine's own order. Everything in it
+is text and numbers, so it is JSON, and the player needs nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from nbautograd.viz.formulas import Mark
+from nbautograd.viz.language import current, say
+from nbautograd.viz.model import GraphModel, Node
+from nbautograd.viz.svg import LeafState, Moment
+
+__all__ = [
+    "Equation",
+    "Frame",
+    "LedgerRow",
+    "Product",
+    "Timeline",
+    "bytes_text",
+    "model_label",
+    "saved_text",
+    "scene_json",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """One line of a step's formula: as marks, as text, and with the numbers of this pass put in."""
+
+    marks: list[Mark]
+    text: str
+    numbers: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """What one leaf gets in one pass."""
+
+    before: str
+    terms: tuple[tuple[str, str], ...] = ()
+    """(gradient, by way of which result)"""
+    total: str = ""
+    after: str = ""
+    expected: int = 0
+    reset: str = ""
+    """What was done to ``.grad`` between the last pass and this one: ``zeroed``, ``none``, ``changed`` or nothing."""
+    asked: bool = True
+    """False for a leaf that ``inputs=`` leaves out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A small vector-Jacobian product with its numbers: ``v`` times the rows of ``matrix`` gives ``result``."""
+
+    title: str
+    v: tuple[str, ...]
+    matrix: tuple[tuple[str, ...], ...]
+    result: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One step. What it names as active is done from the next step on; the other fields are changes."""
+
+    kind: str
+    """``start``, ``op``, ``accumulate``, ``capture``, ``created``, ``error`` or ``end``"""
+    scene: int
+    backward: int
+    """The how manieth pass of the recording this is, from 1."""
+    title: str
+    subtitle: str = ""
+    caption: str = ""
+    node: str = ""
+    active: tuple[str, ...] = ()
+    received: tuple[str, ...] = ()
+    """Active edges along which the gradient came; the other active edges carry what the node sends."""
+    labels: dict[str, str] = field(default_factory=dict)
+    leaves: dict[str, LeafState] = field(default_factory=dict)
+    ledger: dict[str, LedgerRow] = field(default_factory=dict)
+    bad: tuple[str, ...] = ()
+    freed: tuple[str, ...] = ()
+    receives: tuple[tuple[str, str], ...] = ()
+    equations: tuple[Equation, ...] = ()
+    sends: tuple[tuple[str, str], ...] = ()
+    where: str = ""
+    source: str = ""
+    saved: str = ""
+    notes: tuple[str, ...] = ()
+    alarms: tuple[str, ...] = ()
+    """Those of the notes that something is wrong."""
+    sizes: dict[str, float] = field(default_factory=dict)
+    """Of the gradient on an edge, log10 of its root mean square."""
+    hooks: tuple[tuple[str, str], ...] = ()
+    """(where it acted, a node's id; what it did)"""
+    products: tuple[Product, ...] = ()
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """All steps in the engine's own order, and the graphs they happen in: a *scene* for each graph that ran."""
+
+    scenes: tuple[GraphModel, ...]
+    frames: tuple[Frame, ...]
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def moment(self, index: int, scene: int = -1) -> Moment:
+        """The state after ``index`` steps (0: before the first), for the scene that is then shown."""
+        active: set[str] = set()
+        done: set[str] = set()
+        bad: set[str] = set()
+        freed: set[str] = set()
+        labels: dict[str, str] = {}
+        leaves: dict[str, LeafState] = {}
+        shown = self.scene_at(index) if scene < 0 else scene
+        for frame in self.frames[: max(index, 0)]:
+            if frame.scene != shown:
+                continue
+            done |= active
+            if frame.kind == "start":
+                done, bad, labels = set(), set(), {}
+            active = set(frame.active)
+            labels |= frame.labels
+            leaves |= frame.leaves
+            bad |= set(frame.bad)
+            freed |= set(frame.freed)
+        return Moment(frozenset(active), frozenset(done), frozenset(bad), frozenset(freed), labels, leaves)
+
+    def final(self, scene: int = -1) -> Moment:
+        """The state at the end, with nothing active any more."""
+        last = self.moment(len(self.frames), scene)
+        return replace(last, active=frozenset(), done=last.done | last.active)
+
+    def scene_at(self, index: int) -> int:
+        """Which graph is shown after ``index`` steps."""
+        return self.frames[min(max(index, 1), len(self.frames)) - 1].scene if self.frames else 0
+
+    def leaf_states(self, scene: int) -> dict[str, list[LeafState]]:
+        """All states of each leaf, which its box must have room for."""
+        found: dict[str, list[LeafState]] = {}
+        for frame in self.frames:
+            if frame.scene == scene:
+                for key, state in frame.leaves.items():
+                    found.setdefault(key, []).append(state)
+        return found
+
+    def label_texts(self, scene: int) -> dict[str, str]:
+        """For each edge the longest text that it will carry."""
+        found: dict[str, str] = {}
+        for frame in self.frames:
+            if frame.scene == scene:
+                for key, text in frame.labels.items():
+                    if len(text) >= len(found.get(key, "")):
+                        found[key] = text
+        return found
+
+    def ledger(self) -> list[tuple[int, str, LedgerRow]]:
+        """(pass, leaf, its row as it was at the end of that pass), in order."""
+        rows: dict[tuple[int, str, int], LedgerRow] = {}
+        for frame in self.frames:
+            for key, row in frame.ledger.items():
+                rows[frame.backward, key, frame.scene] = row
+        return [(n, self.scenes[scene].by_id[key].name, row) for (n, key, scene), row in rows.items()]
+
+    def to_json(self) -> dict[str, Any]:
+        """Dictionaries, lists, strings and numbers only, without what is empty."""
+        frames = [{k: v for k, v in asdict(frame).items() if v not in ("", (), {})} for frame in self.frames]
+        return {"frames": frames, "scenes": [scene_json(scene) for scene in self.scenes]}
+
+
+WHOLE = 300  # members of a group that the player is told one by one
+_TOLD = (
+    "kind", "name", "expression", "value", "shape", "dtype", "device", "version", "grad", "where", "source", "notes",
+    "symbol", "label", "view_of", "retains", "freed", "members", "times",
+)  # fmt: skip
+
+
+def scene_json(model: GraphModel) -> dict[str, Any]:
+    """What the player tells of a graph's nodes, and how they hang together."""
+    nodes = {}
+    for node in model.nodes:
+        about = {key: value for key in _TOLD if (value := getattr(node, key)) not in ("", (), False, 0)}
+        if node.formulas:
+            about["formulas"] = [formula.marks for formula in node.formulas]
+            about["slots"] = [formula.slot for formula in node.formulas]
+        if node.saved is not None:
+            about["saved"] = saved_text(node)
+            about["kept"] = [f"{saved.name} {saved.shape} {bytes_text(saved.nbytes)}" for saved in node.saved]
+        if node.hooks:
+            about["hooks"] = ", ".join(f"{kind} ×{count}" for kind, count in node.hooks)
+        nodes[node.id] = about
+    leaves = [{"id": leaf.id, "name": leaf.name} for leaf in model.leaves]
+    edges = [[edge.id, edge.src, edge.dst, edge.kind, edge.slot] for edge in model.edges]
+    groups = [
+        [group.id, group.label, group.closed, group.members if len(group.members) <= WHOLE else (), group.parent]
+        for group in model.groups
+    ]
+    return {
+        "label": model_label(model, short=True),
+        "leaves": leaves,
+        "nodes": nodes,
+        "edges": edges,
+        "roots": list(model.roots),
+        "groups": groups,
+        "notes": list(model.notes),
+    }
+
+
+def saved_text(node: Node) -> str:
+    """What a node keeps for the backward pass, in words."""
+    if node.saved is None:
+        return ""
+    total = sum(saved.nbytes for saved in node.saved)
+    names = ", ".join(f"{saved.name} {saved.shape}".rstrip() for saved in node.saved) or say("nothing")
+    return f"{names} · {bytes_text(total)}"
+
+
+def bytes_text(count: int) -> str:
+    """``8 B``, ``1.5 kB``.
+
+    >>> bytes_text(8), bytes_text(1500), bytes_text(2_000_000)
+    ('8 B', '1.5 kB', '2.0 MB')
+    """
+    size, unit = float(count), "B"
+    for bigger in ("kB", "MB", "GB"):
+        if size < 1000:
+            break
+        size, unit = size / 1000, bigger
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+
+
+def model_label(model: GraphModel, short: bool = False) -> str:
+    """One line that says what a graph is, such as ``y → 2 leaves, 3 operations``; short: without the operations."""
+    if current() == "en":
+        return model.short_label if short else model.label
+    roots = ", ".join(model.by_id[r].name for r in model.roots[:4]) + (", …" if len(model.roots) > 4 else "")
+    leaves, ops = model.counts or (len(model.leaves), sum(node.kind == "op" for node in model.nodes))
+    head = say("leaf_count", n=leaves, roots=roots)
+    return head if short else f"{head},{say('op_count', n=ops)}"

@@ -1,0 +1,212 @@
+"""``Function`` in its finer points, beside PyTorch."""
+
+from __future__ import annotations
+
+import pytest
+
+import nbautograd as nb
+
+try:
+    import torch
+except ImportError:
+    torch = None
+both = pytest.mark.parametrize("T", [nb] if torch is None else [nb, torch], ids=lambda T: T.__name__)
+
+
+def made(T, forward, backward=lambda ctx, *g: g[0], **others):
+    """A Function with these static methods."""
+    members = {"forward": forward, **({} if backward is None else {"backward": backward}), **others}
+    return type("Made", (T.autograd.Function,), {name: staticmethod(f) for name, f in members.items()})
+
+
+def leaf(T):
+    return T.tensor([4.0, 2.0], requires_grad=True)
+
+
+@both
+def test_what_forward_may_return(T):
+    x = leaf(T)
+    assert made(T, lambda ctx, x: 3).apply(x) == 3
+    assert made(T, lambda ctx, x: None).apply(x) is None
+    out, number, nothing, text = made(T, lambda ctx, x: (x * 2, 3, None, "a")).apply(x)
+    assert out.requires_grad and (number, nothing, text) == (3, None, "a")
+    assert isinstance(made(T, lambda ctx, x: [x * 2]).apply(x), list)
+    first, second = made(T, lambda ctx, x: (x, x), lambda ctx, g, h: g + h).apply(x)
+    (first * 2 + second).sum().backward()
+    assert x.grad.tolist() == [3, 3]
+
+
+@both
+def test_integer_outputs_do_not_require_grad(T):
+    x = leaf(T)
+    seen = []
+    out, whole = made(T, lambda ctx, x: (x * 2, (x * 2).long()), lambda ctx, g, h: (seen.append(h), g * 2)[1]).apply(x)
+    assert not whole.requires_grad
+    out.sum().backward()
+    assert seen[0].tolist() == [0, 0] and x.grad.tolist() == [2, 2]
+
+
+@both
+def test_keyword_arguments_and_numbers(T):
+    x = leaf(T)
+    out = made(T, lambda ctx, x, k=1: x * k, lambda ctx, g: (g * 3, None)).apply(x, k=3)
+    assert out.tolist() == [12, 6]
+    seen = []
+    scale = made(
+        T, lambda x, k=1: x * k, lambda ctx, g: (g * ctx.k, None),
+        setup_context=lambda ctx, inputs, output: (seen.append(inputs), setattr(ctx, "k", inputs[1])),
+    )  # fmt: skip
+    scale.apply(x, 5).sum().backward()
+    assert x.grad.tolist() == [5, 5] and seen[0][1] == 5
+
+
+MISUSES = [
+    (
+        lambda T, x: made(T, lambda ctx, x: x * 2, None).apply(x).sum().backward(),
+        "You must implement either the backward",
+    ),
+    (
+        lambda T, x: made(T, lambda ctx, x: x * 2, vjp=lambda ctx, g: g).apply(x).sum().backward(),
+        "Implementing both 'backward' and 'vjp' for a custom Function is not allowed",
+    ),
+    (
+        lambda T, x: made(T, lambda ctx, x: (ctx.mark_dirty(x), x * 2)[1]).apply(x * 1),
+        "marked as dirty during the forward method were not returned as output",
+    ),
+    (
+        lambda T, x: made(T, lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2))[1]).apply(x),
+        "a leaf Variable that requires grad .* in-place operation",
+    ),
+    (
+        lambda T, x: made(T, lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2))[1]).apply(x[:1]),
+        "a view of a leaf Variable that requires grad is being used in an in-place operation",
+    ),
+    (
+        lambda T, x: made(T, lambda ctx, x: (ctx.mark_dirty(3), x)[1]).apply(x * 1),
+        "mark_dirty can only accept variables",
+    ),
+    (
+        lambda T, x: made(T, lambda ctx, x: (ctx.mark_non_differentiable(3), x)[1]).apply(x * 1),
+        "mark_non_differentiable only accepts variable arguments",
+    ),
+    (
+        lambda T, x: made(T, lambda ctx, x: (ctx.save_for_backward(3), x * 1)[1]).apply(x),
+        "save_for_backward can only save variables, but argument 0 is of type int",
+    ),
+    (
+        lambda T, x: made(T, lambda ctx, x: x * 2, lambda ctx, g: 3).apply(x).sum().backward(),
+        r"expected Variable or None \(got int\)",
+    ),
+    (
+        lambda T, x: made(T, lambda ctx, x, k: x * 2, lambda ctx, g: (g, g)).apply(x, 3).sum().backward(),
+        "returned a gradient different than None at position 2, but the corresponding forward input was not a Variable",
+    ),
+    (
+        lambda T, x: made(T, lambda ctx, x: x * 2, lambda ctx, g: T.ones(3)).apply(x).sum().backward(),
+        r"returned an invalid gradient at index 0 - got \[3\] but expected shape compatible with \[2\]",
+    ),
+    (
+        lambda T, x: made(T, lambda ctx, x: x * 2, lambda ctx, g: (g, g)).apply(x).sum().backward(),
+        r"returned an incorrect number of gradients \(expected 1, got 2\)",
+    ),
+    (lambda T, x: made(T, lambda ctx, x: x).apply(x * 1).add_(1), "created inside a custom"),
+    (lambda T, x: made(T, lambda ctx, x: x.view(-1)).apply(x * 1).add_(1), "is a view and is being modified inplace"),
+    (lambda T, x: T.autograd.Function.vmap(1, 2), "vmap"),
+]
+
+
+@both
+@pytest.mark.parametrize(("call", "message"), MISUSES)
+def test_misuse(T, call, message):
+    with pytest.raises((RuntimeError, TypeError, NotImplementedError), match=message):
+        call(T, leaf(T))
+
+
+@pytest.mark.skipif(torch is None, reason="needs PyTorch")
+@pytest.mark.parametrize(("call", "message"), MISUSES)
+def test_misuse_raises_the_same_type(call, message):
+    with pytest.raises(Exception) as theirs:
+        call(torch, leaf(torch))
+    with pytest.raises(theirs.type):
+        call(nb, leaf(nb))
+
+
+def test_a_backward_that_writes_into_its_gradient_harms_nobody():
+    for depth in range(3):
+        x, y = (nb.tensor([4.0, 2.0], requires_grad=True) for _ in range(2))
+        scale = made(nb, lambda ctx, x: x * 2, lambda ctx, g: g.mul_(2))
+        z = scale.apply(x * 1)
+        for _ in range(depth):
+            z = z + 0
+        out = (z + y) if depth < 2 else (y + z)
+        out.sum().backward()
+        assert x.grad.tolist() == [2, 2] and y.grad.tolist() == [1, 1]
+    given = nb.ones(2)
+    scale.apply(x).backward(given)
+    assert given.tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="modified its incoming gradient by an inplace operation"):
+        nb.autograd.grad(scale.apply(x), x, nb.ones(2), create_graph=True)
+
+
+@both
+def test_a_backward_that_raises_can_be_tried_again(T):
+    tries = []
+
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        tries.append(1)
+        if len(tries) == 1:
+            raise KeyError("on purpose")
+        return g * x
+
+    x = leaf(T)
+    y = made(T, lambda ctx, x: (ctx.save_for_backward(x), x * 1)[1], backward).apply(x).sum()
+    with pytest.raises(KeyError):
+        y.backward()
+    assert x.grad is None
+    y.backward()
+    assert x.grad.tolist() == [4, 2]
+
+
+def test_a_formula_that_raises_can_be_tried_again(monkeypatch):
+    x = nb.tensor([4.0, 2.0], requires_grad=True)
+    y = x.exp() * x
+
+    class Bad:
+        """An array that cannot be multiplied."""
+
+        shape, dtype, ndim = (2,), x._a.dtype, 1
+
+        def __mul__(self, other):
+            raise KeyError("on purpose")
+
+    with pytest.raises(KeyError):
+        y.grad_fn.vjp(Bad(), False)
+    y.sum().backward()
+    assert x.grad is not None
+
+
+@both
+def test_in_place_functions_follow_the_version(T):
+    x = leaf(T)
+    y = x * 1
+    z = made(T, lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2))[1], lambda ctx, g: g * 2).apply(y)
+    assert z is y and y._version == 2  # marking counts as a write
+    z.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_once_differentiable_says_so_even_for_constant_gradients():
+    square = made(nb, lambda ctx, x: x * x, nb.autograd.function.once_differentiable(lambda ctx, g: g * 2))
+    x = nb.ones(2, requires_grad=True)
+    (first,) = nb.autograd.grad(square.apply(x).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="marked with @once_differentiable"):
+        first.sum().backward()
+
+
+@both
+def test_names(T):
+    F = T.autograd.function
+    assert all(hasattr(F, name) for name in ("FunctionCtx", "FunctionMeta", "BackwardCFunction", "InplaceFunction"))
+    for name in ("name", "metadata", "next_functions", "register_hook", "saved_tensors", "needs_input_grad", "jvp"):
+        assert hasattr(T.autograd.Function, name)

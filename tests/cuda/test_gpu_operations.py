@@ -1,0 +1,140 @@
+"""On a GPU: every operation gives what it gives on the CPU, forward, backward and twice backward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from tests.ops.cases import CASES, Case
+
+pytestmark = pytest.mark.cuda
+PLACES = ("cpu", "cuda")
+
+
+class On:
+    """The library with its tensors made on a device, for cases that make tensors of their own."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(nb, name)
+        if name in ("tensor", "zeros", "ones", "full", "arange", "eye", "linspace", "empty"):
+            return lambda *args, **options: found(*args, **{"device": self.place, **options})
+        return found
+
+
+def host(t: nb.Tensor) -> np.ndarray[Any, Any]:
+    return t.detach().cpu().numpy()
+
+
+def uneven(t: nb.Tensor, place: str) -> nb.Tensor:
+    return nb.tensor(np.cos(np.arange(t.numel())).reshape(t.shape).astype(t.dtype.numpy), device=place)
+
+
+def close(ours: Any, theirs: Any, rtol: float, atol: float) -> None:
+    assert (ours is None) == (theirs is None)
+    if ours is not None:
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        np.testing.assert_allclose(host(ours), host(theirs), rtol=rtol, atol=atol)
+
+
+def computed(case: Case, place: str, kind: type[np.floating[Any]]) -> list[nb.Tensor | None]:
+    """The result, its gradients, and the gradients of those."""
+    inputs = [nb.tensor(a.astype(kind), device=place, requires_grad=True) for a in case.arrays()]
+    out = case.call(On(place), *inputs)
+    assert out.device.type == place
+    first = nb.autograd.grad(out, inputs, uneven(out, place), create_graph=True, allow_unused=True)
+    terms = [(g * uneven(g, place)).sum() for g in first if g is not None and g.requires_grad]
+    second = nb.autograd.grad(sum(terms[1:], terms[0]), inputs, allow_unused=True) if terms else []
+    assert {g.device.type for g in (*first, *second) if g is not None} <= {place}
+    return [out, *first, *second]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_as_on_the_cpu(case: Case) -> None:
+    theirs, ours = (computed(case, place, np.float64) for place in PLACES)
+    for a, b in zip(ours, theirs, strict=True):
+        close(a, b, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_in_single_precision(case: Case) -> None:
+    inputs = [[nb.tensor(a.astype(np.float32), device=place) for a in case.arrays()] for place in PLACES]
+    try:
+        theirs = case.call(On("cpu"), *inputs[0])
+    except RuntimeError as error:
+        pytest.skip(f"the case is for double precision: {error}")
+    ours = case.call(On("cuda"), *inputs[1])
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_allclose(host(ours), host(theirs), rtol=2e-4, atol=2e-5)
+
+
+CHECKED = [
+    lambda x: (x.sin() * x.exp()).sum(),
+    lambda x: (x @ x.T).tanh(),
+    lambda x: x.softmax(-1),
+    lambda x: nb.nn.functional.layer_norm(x, (4,)),
+    lambda x: nb.nn.functional.conv2d(x.reshape(1, 1, 4, 4), x[:2, :2].reshape(1, 1, 2, 2)),
+    lambda x: x[nb.tensor([0, 0, 2], device="cuda")].cumsum(0),
+    lambda x: nb.linalg.solve(x + 5 * nb.eye(4, dtype=x.dtype, device="cuda"), x),
+    lambda x: x.logsumexp(0),
+]
+
+
+@pytest.mark.parametrize("function", CHECKED)
+def test_gradcheck(function: Any) -> None:
+    x = nb.rand(4, 4, dtype=nb.float64, generator=nb.Generator().manual_seed(0)).cuda().requires_grad_()
+    assert nb.autograd.gradcheck(function, (x,))
+    assert nb.autograd.gradgradcheck(function, (x,))
+
+
+@pytest.mark.parametrize("kind", [nb.float32, nb.float64, nb.float16, nb.complex64, nb.int8, nb.int64, nb.bool])
+def test_adding_up_at_the_same_place(kind: nb.dtype) -> None:
+    """Atomic addition knows few dtypes; the others take another way."""
+    index = nb.randint(0, 7, (10_000,), generator=nb.Generator().manual_seed(0))
+    values = (nb.arange(10_000) % 3 == 0).to(kind)
+    theirs, ours = (nb.zeros(7, dtype=kind, device=p).index_put((index.to(p),), values.to(p), True) for p in PLACES)
+    close(ours, theirs, rtol=1e-3, atol=0)
+
+
+@pytest.mark.parametrize("size", [(0,), (0, 3), (), (1,), (3, 0, 2)])
+def test_few_elements(size: tuple[int, ...]) -> None:
+    for call in (
+        lambda x: x.sum(),
+        lambda x: x.exp() * 2,
+        lambda x: x.reshape(-1),
+        lambda x: x.cumsum(0) if x.ndim else x,
+    ):
+        theirs, ours = (call(nb.ones(size, device=place)) for place in PLACES)
+        close(ours, theirs, rtol=1e-6, atol=0)
+
+
+def test_special_values() -> None:
+    values = [0.0, -0.0, 1.0, float("inf"), -float("inf"), float("nan"), 1e-40, 3e38]
+    for name in ("exp", "log", "sqrt", "sin", "tanh", "abs", "sign", "relu", "sigmoid", "rsqrt", "isnan", "floor"):
+        theirs, ours = (getattr(nb.tensor(values, device=place), name)() for place in PLACES)
+        np.testing.assert_allclose(host(ours), host(theirs), rtol=1e-5, atol=1e-38, err_msg=name)
+
+
+def test_a_singular_matrix_is_an_error() -> None:
+    for call in (nb.linalg.inv, nb.linalg.cholesky, lambda a: nb.linalg.solve(a, a)):
+        with pytest.raises(RuntimeError):
+            call(nb.zeros(3, 3, device="cuda"))
+
+
+@pytest.mark.parametrize("index", [[0, 3], [-4, 0]])
+def test_an_index_out_of_range_is_an_error(index: list[int]) -> None:
+    x = nb.eye(3, device="cuda")
+    at = nb.tensor(index, device="cuda")
+    for call in (
+        lambda: x[at],
+        lambda: x.gather(0, at[None]),
+        lambda: x.index_select(0, at),
+        lambda: x.scatter(0, at[None], 1.0),
+    ):
+        with pytest.raises((IndexError, RuntimeError)):
+            call()

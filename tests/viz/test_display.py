@@ -1,0 +1,261 @@
+"""What a tensor shows: its card, heat maps, and that its text is never touched. The monitor of a training loop."""
+
+from __future__ import annotations
+
+import math
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from nbautograd import tracing, viz
+from nbautograd.viz.card import card_svg, heat_cells
+from nbautograd.viz.display import TensorFormatter
+from nbautograd.viz.monitor import Monitor
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    before = viz.settings.tensors
+    yield
+    viz.settings.tensors = before
+
+
+def texts(svg: str) -> list[str]:
+    root = ElementTree.fromstring(svg)
+    return [e.text or "" for e in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_a_card_has_the_numbers() -> None:
+    svg = card_svg(nb.tensor([[1.0, 2.0], [3.0, 6.0]]), "A")
+    assert texts(svg) == ["A f32 (2, 2)", "min 1 · mean 3 · max 6", "requires_grad=False"]
+    assert len(re.findall(r'width="8" height="8"', svg)) == 4
+    assert svg == card_svg(nb.tensor([[1.0, 2.0], [3.0, 6.0]]), "A")
+
+
+def test_a_card_has_the_grad_beside() -> None:
+    w = nb.tensor([1.0, 2.0], requires_grad=True)
+    assert ".grad is None" in texts(card_svg(w))
+    (w * w).sum().backward()
+    svg = card_svg(w, "w")
+    assert ".grad: min 2 · mean 3 · max 4" in texts(svg)
+    assert len(re.findall(r'width="8" height="8"', svg)) == 4
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (nb.tensor([1.0, math.nan, math.inf]), "min 1 · mean 1 · max 1 · 1 NaN · 1 Inf"),
+        (nb.tensor([math.nan]), "1 NaN"),
+        (nb.zeros(0, 3), "no elements"),
+        (nb.tensor(5), "min 5 · mean 5 · max 5"),
+        (nb.tensor([True, False]), "min 0 · mean 0.5 · max 1"),
+        (nb.zeros(40, 50, 3), "min 0 · mean 0 · max 0"),
+    ],
+)
+def test_cards_of_odd_tensors(value: Any, said: str) -> None:
+    assert said in texts(card_svg(value))
+
+
+def test_complex_and_hostile() -> None:
+    ElementTree.fromstring(card_svg(nb.tensor([1 + 2j, 3j])))
+    svg = card_svg(nb.tensor([1.0]), '<script>alert(1)</script>"')
+    ElementTree.fromstring(svg)
+    assert "<script" not in svg
+
+
+class Broken:
+    """Raises whenever it is looked at."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise RuntimeError("broken")
+
+    def __repr__(self) -> str:
+        raise RuntimeError("broken")
+
+
+def test_what_raises_still_gets_a_card() -> None:
+    ElementTree.fromstring(card_svg(Broken()))
+
+
+def test_heat_cells_are_means() -> None:
+    cells, each = heat_cells(np.arange(64.0).reshape(1, 64))
+    assert cells.shape == (1, 32) and each == 2
+    np.testing.assert_allclose(cells[0, :2], [0.5, 2.5])
+    cells, _ = heat_cells(np.ones((17, 33)))
+    assert cells.shape == (9, 17) and (cells == 1).all()
+
+
+def shell(**names: Any) -> Any:
+    return SimpleNamespace(user_ns=names)
+
+
+def test_modes_of_display() -> None:
+    w = nb.tensor([1.0, 2.0], requires_grad=True)
+    y = w * w
+    formatter = TensorFormatter(shell(w=w, y=y))
+    assert formatter(w) is None and "<img" in formatter(y)
+    viz.settings.tensors = "text"
+    assert formatter(y) is None
+    viz.settings.tensors = "card"
+    assert formatter(w).count("<img") == 1
+    assert formatter(y).count("<img") == 2  # the card, and the graph as a thumbnail
+    assert repr(y) in formatter(y).replace("&lt;", "<").replace("&gt;", ">")
+
+
+# -- the monitor -----------------------------------------------------------------------------------------------------
+
+
+def train(steps: int, **options: Any) -> Monitor:
+    w = nb.tensor(3.0, requires_grad=True)
+    with viz.monitor(w, namespace={"w": w}, **options) as watch:
+        for _ in range(steps):
+            loss = w * w
+            w.grad = None
+            loss.backward()
+            watch(loss)
+            w.data -= 0.1 * w.grad
+    return watch
+
+
+def test_a_monitor_draws_the_same_on_every_run() -> None:
+    one, two = train(30), train(30)
+    assert one.svg == two.svg and repr(one) == repr(two)
+    ElementTree.fromstring(one.svg)
+    assert repr(one).splitlines()[0].startswith("training: step 30, loss")
+    assert set(one._repr_mimebundle_()) == {"text/plain", "text/html"}
+
+
+def test_every_and_long_loops() -> None:
+    watch = train(25, every=10)
+    assert watch.steps == [1, 11, 21]
+    long = Monitor({})
+    for i in range(5000):
+        long(float(i))
+    assert len(long.svg) < 12_000
+
+
+def test_numbers_that_are_not_finite_are_marked() -> None:
+    watch = Monitor({})
+    for value in (1.0, 0.5, math.nan, math.inf, 0.25):
+        watch(value)
+    ElementTree.fromstring(watch.svg)
+    assert watch.svg.count("l8 8m0 -8l-8 8") == 2
+
+
+def test_bad_input_of_a_monitor() -> None:
+    with pytest.raises(TypeError, match="monitor needs tensors, but was given str"):
+        viz.monitor("w")
+    with pytest.raises(ValueError, match="every must be at least 1, got 0"):
+        viz.monitor(every=0, namespace={})
+    with pytest.raises(TypeError, match=r"the loss must be one number, got Tensor \(2,\)"):
+        Monitor({})(nb.ones(2))
+    assert "no step yet" in repr(viz.monitor(namespace={}))
+    ElementTree.fromstring(viz.monitor(namespace={}).svg)
+
+
+def test_an_error_in_the_loop_leaves_the_picture() -> None:
+    w = nb.tensor(3.0, requires_grad=True)
+    watch = viz.monitor(w, namespace={"w": w})
+    with pytest.raises(KeyboardInterrupt), watch:
+        watch(1.0)
+        raise KeyboardInterrupt
+    assert watch.steps == [1]
+
+
+# -- the widget ------------------------------------------------------------------------------------------------------
+
+
+def loop(steps: int) -> viz.Picture:
+    with tracing.traced():
+        w = nb.tensor(0.5, requires_grad=True)
+        h = w
+        for _ in range(steps):
+            h = nb.tanh(h * w)
+    return viz.graph(h, namespace={"w": w, "h": h})
+
+
+def test_what_is_clicked_is_known_in_python() -> None:
+    picture = loop(2)
+    assert picture.selected is None
+    picture.widget.selected = picture.model.roots[0]
+    assert picture.selected is not None and picture.selected.name == "h"
+    assert picture.widget is picture.widget
+
+
+def test_the_kernel_opens_what_the_page_does_not_hold() -> None:
+    picture = loop(30)
+    widget = picture.widget
+    loops = [g.id for g in picture.opened(["fold"]).groups if g.closed]
+    key = f"fold,{loops[0]}"
+    assert key in widget.views  # without a kernel
+    steps = [group.id for group in picture.opened(["fold", loops[0]]).groups if group.closed]
+    wanted = ["fold", loops[0], steps[0]]
+    widget.opened = wanted
+    number = widget.views[",".join(sorted(wanted))]
+    assert steps[0] not in widget.timeline["scenes"][number]["nodes"]
+    assert len(widget.svgs) == len(widget.timeline["scenes"]) == number + 1
+    widget.opened = ["no such group"]  # from a page that is not ours: the whole, or as it was
+    assert len(widget.svgs) <= number + 2
+
+
+def test_too_much_for_jupyter_is_a_still_picture_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nbautograd.viz.api.LARGEST", 1000)
+    bundle = loop(2)._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html"}
+    assert bundle["text/html"].startswith("<p>Too large to play here")
+
+
+def test_no_widget_where_none_is_wanted() -> None:
+    viz.settings.widget = False
+    try:
+        assert set(loop(2)._repr_mimebundle_()) == {"text/plain", "text/html"}
+    finally:
+        viz.settings.widget = True
+
+
+# -- a real kernel ---------------------------------------------------------------------------------------------------
+
+CELLS = [
+    "import nbautograd as torch\nfrom nbautograd import viz\n%load_ext nbautograd",
+    "w = torch.tensor([1.], requires_grad=True)\nx = torch.tensor([2.], requires_grad=True)\ny = (w + x) * w\n%graph y",
+    "%backward --retain-graph y",
+    "y.backward()\n%grads",
+    "%%autograd\nfor i in range(2):\n    l = (w * x).sum()\n    l.backward()\nc = w * 5\nc * 2",
+    "%zero_grads",
+    "with viz.monitor(w, x) as watch:\n    for i in range(20):\n        loss = (w * x - 6) ** 2\n"
+    "        %zero_grads w, x\n"
+    "        loss.backward()\n        watch(loss)\n        w.data -= 0.05 * w.grad",
+    "%autograd --tensors card --language 中文\nw",
+    "w * 3",
+    "try:\n    %backward y\nexcept RuntimeError as e:\n    print(type(e).__name__)",
+]
+
+
+def outputs() -> list[list[Any]]:
+    """What a notebook of these cells shows, without what differs between widgets."""
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    view = "application/vnd.jupyter.widget-view+json"
+    return [
+        [(o.output_type, o.get("text"), o.get("data") and {**o.data, view: view in o.data}) for o in cell.outputs]
+        for cell in notebook.cells
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::RuntimeWarning")
+def test_a_notebook_shows_the_same_on_every_run() -> None:
+    """So that nbval can test a notebook with players, tables, cards and a live monitor."""
+    one, two = outputs(), outputs()
+    assert one == two
+    view = "application/vnd.jupyter.widget-view+json"
+    assert [len(cell) for cell in one] == [0, 1, 1, 1, 3, 1, 2, 1, 1, 2]
+    assert one[1][0][2][view] and one[2][0][2][view] and "data:image/svg+xml" in one[2][0][2]["text/html"]
+    assert one[8][0][2]["text/plain"].startswith("tensor([") and one[8][0][2]["text/html"].count("<img") == 2
+    assert one[9][1][1] == "GraphFreedError\n"

@@ -1,0 +1,114 @@
+"""Files: every kind, whole or not at all, and clear words where a program is missing."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nbautograd as nb
+from nbautograd import viz
+from nbautograd.viz import export, graphviz_dot, raster
+
+
+@pytest.fixture
+def picture() -> Any:
+    w = nb.tensor([1.0, 2.0], requires_grad=True)
+    y = (w * w).sum()
+    return viz.graph(y, namespace={"w": w, "变量": w, "y": y})
+
+
+HEADS = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<svg", ".html": b"<!doctype html>", ".txt": b"y "}
+
+
+@pytest.mark.parametrize("suffix", HEADS)
+def test_every_kind_begins_as_it_should(suffix: str, picture: Any, tmp_path: Path) -> None:
+    if suffix in raster.KINDS:
+        pytest.importorskip("cairosvg")
+    path = picture.save(tmp_path / f"graph{suffix}")
+    assert path.read_bytes().startswith(HEADS[suffix]) and os.listdir(tmp_path) == [f"graph{suffix}"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~export._umask()
+
+
+def test_a_png_shows_no_hidden_lines_and_has_the_drawing_s_size(picture: Any, tmp_path: Path) -> None:
+    pytest.importorskip("cairosvg")
+    prepared, side = raster._prepared(picture.svg)
+    assert b"hidden" not in prepared and b"Menlo" not in prepared and side > 300
+    data = picture.save(tmp_path / "a.png").read_bytes()
+    assert int.from_bytes(data[16:20], "big") == pytest.approx(2 * side, abs=2)
+
+
+def without_cairo(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise ImportError(name)
+
+    monkeypatch.setattr(raster, "import_module", missing)
+
+
+def test_without_cairosvg_graphviz_draws_it(picture: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if graphviz_dot.program() is None:
+        pytest.skip("needs Graphviz")
+    without_cairo(monkeypatch)
+    assert picture.save(tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert picture.save(tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_without_both_it_says_what_to_install(picture: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_cairo(monkeypatch)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(
+        RuntimeError, match=r"a \.png file needs CairoSVG .* or Graphviz .*; \.svg and \.html need neither"
+    ):
+        picture.save(tmp_path / "a.png")
+    with pytest.raises(RuntimeError, match="Graphviz is not installed"):
+        viz.graph(nb.ones(1, requires_grad=True) * 2, engine="dot").svg  # noqa: B018
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_slow_graphviz_is_stopped(picture: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "dot"
+    program.write_text("#!/bin/sh\nsleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(graphviz_dot, "program", lambda: str(program))
+    monkeypatch.setattr(graphviz_dot, "DOT_SECONDS", 0.3)
+    begun = time.monotonic()
+    with pytest.raises(RuntimeError, match="Graphviz took longer than"):
+        graphviz_dot.dot_svg(picture.model)
+    assert time.monotonic() - begun < 10
+
+
+def test_a_full_disk_leaves_the_old_file(picture: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.svg"
+    path.write_text("old")
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(export.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        picture.save(path)
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["a.svg"]
+
+
+def test_a_folder_that_is_not_there(picture: Any, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        picture.save(tmp_path / "nowhere" / "a.svg")
+
+
+def test_what_is_too_large_to_be_shown_says_so() -> None:
+    assert export.within("<img>", "y", "words") == "<img>"
+    shown = export.within("x" * 2_000_001, "y <b>", "a & b")
+    assert shown == (
+        "<p>y &lt;b&gt;: the drawing takes 2,000,001 bytes; more than 2,000,000 are not shown. "
+        "Save it as a file to see it.</p><pre>a &amp; b</pre>"
+    )
+
+
+def test_cairosvg_is_imported_only_when_used() -> None:
+    importlib.reload(raster)
+    assert not hasattr(raster, "cairosvg")

@@ -1,0 +1,217 @@
+"""Folding: what repeats, what has a name, what merely follows; never a cycle, always the same, and it says so."""
+
+from __future__ import annotations
+
+import time
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import nbautograd as nb
+from nbautograd import tracing, viz
+from nbautograd.viz import fold
+from nbautograd.viz.layout import layout
+from nbautograd.viz.model import GraphModel, build
+from nbautograd.viz.svg import draw, measure
+from nbautograd.viz.text import graph_text
+
+from .fake import AccumulateGrad, Add, Node, Tensor
+
+
+def recurrent(steps: int) -> tuple[Any, dict[str, Any]]:
+    W, U, b = (nb.ones(2, 2, requires_grad=True) for _ in range(3))
+    x, h = nb.ones(2, 2), nb.zeros(2, 2)
+    for _ in range(steps):
+        h = nb.tanh(x @ U + h @ W + b)
+    loss = h.sum()
+    return loss, {"W": W, "U": U, "b": b, "h": h, "loss": loss}
+
+
+def stack(layers: int) -> tuple[Any, dict[str, Any]]:
+    x = nb.ones(2, 2)
+    Ws = [nb.ones(2, 2, requires_grad=True) for _ in range(layers)]
+    for W in Ws:
+        x = nb.relu(x @ W)
+    loss = x.sum()
+    return loss, {"Ws": Ws, "loss": loss}
+
+
+def symbols(model: GraphModel) -> list[str]:
+    return [node.symbol for node in model.nodes if node.kind == "group"]
+
+
+def is_sound(model: GraphModel) -> bool:
+    """Every edge between nodes that are there, and no cycle (a layout refuses one)."""
+    assert len(model.by_id) == len(model.nodes) and len({e.id for e in model.edges}) == len(model.edges)
+    layout(model, {node.id: (40.0, 20.0) for node in model.nodes})
+    return all(edge.src in model.by_id and edge.dst in model.by_id for edge in model.edges)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_the_steps_of_a_loop_fold_and_the_last_one_stays(traced: bool) -> None:
+    with tracing.traced(traced):
+        loss, names = recurrent(12)
+    model = build(loss, names, fold=True)
+    assert is_sound(model)
+    assert symbols(model) == ["×10"]
+    (group,) = (node for node in model.nodes if node.kind == "group")
+    assert group.name == "mm · mm · add · add · tanh" and group.members == 50 and group.times == 10
+    assert (group.source == "h = nb.tanh(x @ U + h @ W + b)") == traced
+    assert sum(node.name == "TanhBackward0" for node in model.nodes) == 2  # of the first step, and of the last
+    assert model.label == "loss → 3 leaves, 61 operations"
+    assert model.notes == ("folded: of 61 operations 11 are drawn one by one, the others in one group",)
+    assert [(node.name, node.arrivals) for node in model.leaves] == [("U", 12), ("W", 12), ("b", 12)]
+
+
+def test_leaves_that_go_to_one_group_are_a_pile() -> None:
+    loss, names = stack(12)
+    model = build(loss, names, fold=True)
+    assert is_sound(model)
+    piles = [node for node in model.nodes if node.label == "leaves"]
+    assert [(node.symbol, node.name, node.members) for node in piles] == [("10 leaves", "Ws[1] … Ws[10]", 10)]
+    assert [node.name for node in model.leaves] == ["Ws[0]", "Ws[11]"]
+
+
+def test_a_small_graph_is_not_folded_unless_asked() -> None:
+    loss, names = stack(12)
+    model = build(loss, names)
+    assert symbols(model) == [] and model.notes == () and model.whole is None
+    assert [(g.kind, g.label, g.times, len(g.members)) for g in model.groups][:2] == [
+        ("loop", "×11", 11, 22),
+        ("loop", "×10", 10, 20),
+    ]
+    assert fold.view(model, fold=True).to_json() == build(loss, names, fold=True).to_json()
+
+
+def test_beyond_the_budget_it_folds_by_itself_and_says_so() -> None:
+    loss, names = recurrent(400)
+    model = build(loss, names)
+    assert len(model.nodes) < 30 and is_sound(model)
+    assert "folded: of 2,001 operations" in model.notes[0]
+    assert model.notes[0] in graph_text(model) and model.notes[0] in draw(model)
+
+
+def test_a_group_opens_and_closes() -> None:
+    loss, names = recurrent(12)
+    model = build(loss, names, fold=True)
+    (closed,) = (group for group in model.groups if group.closed)
+    opened = fold.view(model, opened=[closed.id], fold=True)
+    assert is_sound(opened) and set(symbols(opened)) == {f"step {i}" for i in range(1, 11)}
+    again = fold.view(opened, fold=True)
+    assert again.to_json() == model.to_json()
+    assert fold.view(model).notes == ()  # all of it, as it is small
+
+
+def test_a_loop_in_a_loop() -> None:
+    w = nb.tensor(1.0, requires_grad=True)
+    y = w
+    for _ in range(6):
+        for _ in range(5):
+            y = (y * w).sin()
+        y = y.exp()
+    model = build(y, {"y": y, "w": w}, fold=True)
+    assert is_sound(model)
+    outer = [group for group in model.groups if group.kind == "loop"]
+    assert {group.label for group in outer} >= {"×4"} and len(model.nodes) < 25
+
+
+class Traced:
+    """The trace of an operation that ran in a named block."""
+
+    filename, lineno, operands, value, shape, dtype = "f", 1, (), None, (1,), "float32"
+
+    def __init__(self, scope: tuple[Any, ...]) -> None:
+        self.scope = scope
+
+    def output(self) -> None:
+        return None
+
+
+class Scoped(Add):
+    """An operation with a name for the block it ran in."""
+
+
+def scoped(names: list[tuple[str, ...]]) -> Tensor:
+    leaf = Tensor([1.0])
+    last: Any = AccumulateGrad(leaf)
+    for scope in names:
+        node = Scoped("AddBackward0", ((last, 0), (None, 0)))
+        node.trace = Traced(scope)
+        last = node
+    return Tensor([1.0], last)
+
+
+def test_named_blocks_are_groups() -> None:
+    root = scoped([("net", "first")] * 3 + [("net", "second")] * 2 + [()] * 2)
+    model = build(root, {"y": root})
+    assert [(g.kind, g.label, len(g.members)) for g in model.groups] == [
+        ("scope", "net", 5),
+        ("scope", "first", 3),
+        ("scope", "second", 2),
+    ]
+    assert [g.parent for g in model.groups] == ["", model.groups[0].id, model.groups[0].id]
+    assert [node.scope for node in model.nodes if node.kind == "op"][-1] == ("net", "first")
+    folded = fold.view(model, budget=5)
+    assert is_sound(folded) and "net" in symbols(folded)
+
+
+def test_the_same_block_entered_again_is_another_group() -> None:
+    root = scoped([(("cell", 1),)] * 2 + [(("cell", 2),)] * 2)
+    assert [(g.label, len(g.members)) for g in build(root, {}).groups] == [("cell", 2), ("cell", 2)]
+
+
+def test_events_of_hidden_operations_find_their_group() -> None:
+    loss, names = recurrent(400)
+    model = build(loss, names)
+    node = loss.grad_fn
+    found = set()
+    while node is not None and hasattr(node, "next_functions") and node.next_functions:
+        found.add(model.handles.of(node))
+        node = next((to for to, _ in node.next_functions if to is not None and not hasattr(to, "variable")), None)
+    assert None not in found and found <= set(model.by_id)
+
+
+def test_a_recording_of_a_folded_graph() -> None:
+    loss, names = recurrent(60)
+    passes = viz.animate(loss, namespace=names)
+    assert names["W"].grad is not None
+    assert "×58" in passes.text and "×58" in passes.svg
+    ET.fromstring(passes.svg)
+
+
+@st.composite
+def dags(draw: st.DrawFn) -> Tensor:
+    leaves: list[Any] = [AccumulateGrad(Tensor([1.0])) for _ in range(draw(st.integers(1, 4)))]
+    made = list(leaves)
+    for _ in range(draw(st.integers(1, 60))):
+        near = made[-draw(st.integers(1, 12)) :]
+        inputs = draw(st.lists(st.sampled_from(near), min_size=1, max_size=3))
+        name = draw(st.sampled_from(["AddBackward0", "MulBackward0"]))
+        made.append(Node(name, tuple((node, 0) for node in inputs)))
+    return Tensor([1.0], made[-1])
+
+
+@given(dags(), st.integers(3, 30))
+@settings(max_examples=100, deadline=None)
+def test_any_graph_folds_without_a_cycle(root: Tensor, budget: int) -> None:
+    for fold_it in (False, True):
+        model = build(root, {}, budget=budget, fold=fold_it)
+        assert is_sound(model) and model.to_json() == build(root, {}, budget=budget, fold=fold_it).to_json()
+        ops = sum(node.members or 1 for node in model.nodes if node.kind == "op" or (node.symbol and not node.dtype))
+        assert model.counts is None or ops >= 1
+        hidden = {key for group in model.groups if group.closed for key in group.members}
+        assert not hidden & {node.id for node in model.nodes}
+
+
+@pytest.mark.parametrize(("steps", "seconds"), [(200, 1.0), (2000, 6.0)])
+def test_the_first_picture_comes_soon(steps: int, seconds: float) -> None:
+    """About ten times what was measured on an idle machine."""
+    with tracing.traced():
+        loss, names = recurrent(steps)
+    begun = time.process_time()
+    model = build(loss, names)
+    svg = draw(model, layout(model, measure(model)))
+    assert time.process_time() - begun < seconds
+    assert len(svg) < 100_000

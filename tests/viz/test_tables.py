@@ -1,0 +1,101 @@
+"""Tables of leaves: what was added since the last look, and what zeroing does."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from nbautograd import protocol, viz
+from nbautograd.viz import tables
+
+
+def leaf(*values: float) -> nb.Tensor:
+    return nb.tensor(list(values), requires_grad=True)
+
+
+def test_before_added_now() -> None:
+    w = leaf(1.0, 2.0)
+    names = {"w": w}
+    assert viz.grads(namespace=names).rows == (("w", "f32 (2,)", "None", "–", "None", "0", "–", "no"),)
+    (w * 2).sum().backward()
+    assert viz.grads(namespace=names).rows[0][2:6] == ("None", "[2., 2.]", "[2., 2.]", "–")
+    (w * 3).sum().backward()
+    assert viz.grads(namespace=names).rows[0][2:5] == ("[2., 2.]", "[3., 3.]", "[5., 5.]")
+    assert viz.grads(namespace=names).rows[0][3:] == ("0.", "[5., 5.]", "–", "7.071", "no")
+
+
+def test_passes_are_counted_where_they_are_watched() -> None:
+    w = leaf(1.0)
+    with protocol.observe(tables.watch):
+        for _ in range(3):
+            (w * 2).backward()
+    assert viz.grads(w, namespace={"w": w}).rows[0][5] == "3"
+    viz.zero_grads(w, namespace={"w": w})
+    assert viz.grads(w, namespace={"w": w}).rows[0][5] == "0"
+
+
+def test_zero_grads() -> None:
+    w, x = leaf(1.0), leaf(2.0)
+    names = {"w": w, "x": x}
+    (w * 2).backward()
+    table = viz.zero_grads(namespace=names)
+    assert table.rows == (("w", "2.", "None", "set to None"), ("x", "None", "None", "had none"))
+    assert w.grad is None
+    (w * 2).backward()
+    assert viz.zero_grads(w, set_to_none=False, namespace=names).rows == (("w", "2.", "0.", "zeroed now"),)
+    assert w.grad.item() == 0
+
+
+def test_leaves_of_a_result_of_lists_and_of_nothing() -> None:
+    w, x, unused = leaf(1.0), leaf(2.0), leaf(3.0)
+    names = {"w": w, "x": x, "unused": unused, "params": [leaf(4.0), leaf(5.0)], "_hidden": leaf(6.0), "same": w}
+    assert [row[0] for row in viz.grads(w * x, namespace={"w": w, "x": x}).rows] == ["w", "x"]
+    assert [row[0] for row in viz.grads(namespace=names).rows] == ["w", "x", "unused", "params[0]", "params[1]"]
+    empty = viz.grads(namespace={"n": 3, "t": nb.ones(2)})
+    assert len(empty) == 0 and repr(empty) == "no tensor with requires_grad=True here"
+    with pytest.raises(TypeError, match="grads needs tensors, but was given int"):
+        viz.grads(5)
+
+
+def test_pytorch_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    w = torch.tensor([1.0], requires_grad=True)
+    (w * 5).backward()
+    assert viz.grads(w, namespace={"w": w}).rows[0][2:5] == ("None", "5.", "5.")
+
+
+def test_nothing_is_kept_alive_and_ids_may_be_used_again() -> None:
+    watch = tables.Watch()
+    for _ in range(50):
+        watch.of(leaf(1.0))
+    gc.collect()
+    assert len(watch._seen) == 0
+
+
+def test_large_gradients_are_not_kept() -> None:
+    w = nb.zeros(5000, requires_grad=True)
+    (w * 2).sum().backward()
+    viz.grads(w, namespace={"w": w})
+    (w * 2).sum().backward()
+    row = viz.grads(w, namespace={"w": w}).rows[0]
+    assert row[3] == "…" and row[7] == "yes"
+
+
+def test_html_is_escaped_and_text_is_aligned() -> None:
+    table = tables.Table("<b>t</b>", ("<i>", "变量"), (("<script>", "权重"), ("x", "y")))
+    html = table._repr_html_()
+    assert "<script" not in html and "&lt;script&gt;" in html and "<b>" not in html
+    assert repr(table).splitlines()[1] == "<i>       变量"
+
+
+def test_what_cannot_be_read_is_said() -> None:
+    class Bad:
+        @property
+        def shape(self) -> tuple[int, ...]:
+            raise ValueError("no")
+
+    assert tables.norm_text(Bad()).startswith("<")
+    assert tables.norm_text(np.float32([np.nan])) == "nan"
