@@ -7,7 +7,21 @@ and in a notebook ``%load_ext nbautograd``.
 
 from __future__ import annotations
 
-from nbautograd import autograd, backend, cuda, fft, func, linalg, nn, random, serialization, signal, special, tracing, utils
+from nbautograd import (
+    autograd,
+    backend,
+    cuda,
+    fft,
+    func,
+    linalg,
+    nn,
+    random,
+    serialization,
+    signal,
+    special,
+    tracing,
+    utils,
+)
 from nbautograd.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from nbautograd.autograd.inference import inference_mode, is_inference_mode_enabled
 from nbautograd.defaults import *

@@ -176,6 +176,7 @@ class Node:
         :raises GraphFreedError: a backward pass has used it up.
         :raises InplaceError: it was written to since.
         """
+        from nbautograd.autograd.saving import own
         from nbautograd.tensor import Tensor, wrap
 
         value = getattr(self, slot)
@@ -187,7 +188,7 @@ class Node:
             return tuple(map(wrap, value))
         if storage.changed_since(value, self.seq):
             self.raise_changed(slot, value)
-        name = slot[2:]
+        value, name = own(value), slot[2:]
         if name == "result":
             return wrap(value, self)
         return wrap(value, dict(zip(self.inputs, self.edges(), strict=False)).get(name))

@@ -51,6 +51,8 @@ def number(value: Any, cls: type, array: Any) -> Any:
         if value and value == value:  # not 0.0, which equals -0.0, nor nan, which equals nothing
             if len(_constants) > 1000:
                 _constants.clear()
+            if cls is np.ndarray:
+                found.setflags(write=False)  # all operations share it, and a node's saved tensors can be got at
             _constants[key] = found
     return found
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+
 from nbautograd import detour, storage
 from nbautograd.errors import AutogradError
 from nbautograd.grad_mode import no_grad
@@ -56,8 +58,15 @@ class Packed:
         return tensor._a
 
 
+def own(array: Any) -> Any:
+    """An array that a user may get: a copy if it is a constant that operations share."""
+    shared = not array.ndim and not isinstance(array, np.generic) and not getattr(array.flags, "writeable", True)
+    return array.copy() if shared else array
+
+
 def pack(array: Any, hooks: tuple[Pack, Unpack]) -> Packed:
     """An array given to the pack hook, which must not write to it."""
+    array = own(array)
     before = storage.version_of(array)
     with no_grad():
         value = hooks[0](wrap(array))

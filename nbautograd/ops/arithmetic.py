@@ -457,7 +457,7 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
             return pow_tensor(input, exponent, out=out)
         return pow_base(as_category(exponent, input), input, out=out)
     check_tensors("pow", input=input)
-    if exponent.__class__ is not float and exponent.__class__ is not int or input._a.dtype.kind not in "fc":
+    if exponent.__class__ is not float and exponent.__class__ is not int or input._a.dtype.kind not in dtypes.INEXACT:
         if not isinstance(exponent, Number):
             return NotImplemented
         input = as_category(input, exponent)

@@ -127,7 +127,7 @@ def norm(
     """
     if dtype is not None:
         input = input.to(dtype)
-    if input._a.dtype.kind not in "fc":
+    if input._a.dtype.kind not in dtypes.INEXACT:
         raise DtypeError(
             f"norm(): Expected a floating point or complex tensor as input. Got {dtypes.of(input._a.dtype).name}"
         )
@@ -232,7 +232,7 @@ def cdist(
     for name, x in (("X1", x1), ("X2", x2)):
         if x._a.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x._a.ndim}D")
-        if x._a.dtype.kind != "f":
+        if not x.dtype.is_floating_point:
             raise DtypeError(f"cdist only supports floating-point dtypes, {name} got: {dtypes.of(x._a.dtype).name}")
     a, b = x1._a.shape, x2._a.shape
     if a[-1] != b[-1]:
@@ -264,7 +264,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """
     if input._a.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input._a.ndim}D")
-    if input._a.dtype.kind != "f":
+    if not input.dtype.is_floating_point:
         raise DtypeError(f"pdist only supports floating-point dtypes, got {dtypes.of(input._a.dtype).name}")
     if not p >= 0:
         raise RuntimeError(f"pdist only supports non-negative p values, not {p}")

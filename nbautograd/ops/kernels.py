@@ -73,8 +73,8 @@ FLOAT16, FLOAT32, FLOAT64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype
 
 
 def widened(a: Any) -> Any:
-    """float16 as float32, for what adds up or squares; anything else as it is."""
-    return a.astype(np.float32) if a.dtype is FLOAT16 else a
+    """Half precision as float32, for what adds up or squares; anything else as it is."""
+    return a.astype(np.float32) if a.dtype.itemsize == 2 and a.dtype.kind in "fV" else a
 
 
 def total(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
@@ -87,7 +87,7 @@ def total(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -
     if a.__class__ is not np.ndarray:  # CuPy adds in a tree anyway
         return a.sum(axes, None if dtype.kind in "fc" else np.int64, None, keepdims)
     if dtype is not FLOAT32 and dtype is not FLOAT64:
-        if dtype is FLOAT16:
+        if dtype is FLOAT16 or dtype.kind == "V":
             return total(widened(a), axes, keepdims).astype(dtype)
         if dtype.kind not in "fc":
             return np.add.reduce(a, axes, np.int64, None, keepdims)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd import dtypes
 from nbautograd.declare import alias, composite, op
 from nbautograd.errors import ShapeError
 from nbautograd.ops.joining import cat_same
@@ -95,7 +96,7 @@ def linalg_matrix_power(A: Tensor, n: int) -> Tensor:
     """
     n = as_int(n, "linalg_matrix_power(): argument 'n' (position 2)")
     if A._a.ndim < 2 or A._a.shape[-2] != A._a.shape[-1]:
-        checked("linalg.matrix_power", A.to(A.dtype) if A._a.dtype.kind in "fc" else A.float(), square=True)
+        checked("linalg.matrix_power", A.to(A.dtype) if A._a.dtype.kind in dtypes.INEXACT else A.float(), square=True)
     if n == 0:
         result = A.clone()
         result[...] = eye_of(A)

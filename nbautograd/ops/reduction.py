@@ -46,7 +46,7 @@ Dims = int | tuple[int, ...] | list[int] | None
 
 
 def _floating(name: str, a: Any, dtype: dtypes.dtype | None) -> None:
-    if dtype is None and a.dtype.kind not in "fc":
+    if dtype is None and a.dtype.kind not in dtypes.INEXACT:
         raise DtypeError(
             f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
             f"Got: {dtypes.of(a.dtype).name}"
@@ -134,7 +134,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
     """
     if input._a.dtype.kind == "c":
         raise DtypeError(f"nansum(): does not support complex inputs, but got {input.dtype!r}")
-    if input._a.dtype.kind != "f":
+    if not input.dtype.is_floating_point:
         return sum(input, dim, keepdim, dtype=dtype)
     return nansum_over(input if dtype is None else input.to(dtype), dim, keepdim)
 
@@ -213,7 +213,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
     >>> torch.nanmean(torch.tensor([1., float("nan"), 2.]))
     tensor(1.5000)
     """
-    if input._a.dtype.kind not in "fc":
+    if input._a.dtype.kind not in dtypes.INEXACT:
         raise DtypeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype!r}")
     there = sum(input == input, dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / there
@@ -250,7 +250,7 @@ def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
 
 def accumulated(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """In which dtype the sum or product of elements of ``dtype`` is given."""
-    return dtype if dtype.kind in "fc" else np.dtype(np.int64)
+    return dtype if dtype.kind in dtypes.INEXACT else np.dtype(np.int64)
 
 
 @composite(out=True)
@@ -354,7 +354,7 @@ def _spread(
         raise TypeError(f"{name}(): received an invalid combination of arguments: both unbiased= and correction=")
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
-    if input._a.dtype.kind not in "fc":
+    if input._a.dtype.kind not in dtypes.INEXACT:
         raise DtypeError(f"{name}(): std and var only support floating point and complex dtypes, got {input.dtype!r}")
     if count(input._a.shape, dim) <= correction:
         warnings.warn(
@@ -525,6 +525,6 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     >>> torch.logsumexp(torch.tensor([1000., 1000.]), dim=0)
     tensor(1000.6932)
     """
-    if input._a.dtype.kind not in "fc":
+    if input._a.dtype.kind not in dtypes.INEXACT:
         input = input.to(dtypes.get_default_dtype())
     return logsumexp_over(input, dim, keepdim)

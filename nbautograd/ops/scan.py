@@ -252,7 +252,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     >>> torch.logcumsumexp(torch.tensor([1000., 1000.]), dim=0)
     tensor([1000.0000, 1000.6932])
     """
-    if input._a.dtype.kind not in "fc":
+    if input._a.dtype.kind not in dtypes.INEXACT:
         raise NotImplementedError(f"logcumsumexp(): not implemented for {input.dtype!r}, only for floating dtypes")
     return logcumsumexp_over(input, dim)
 

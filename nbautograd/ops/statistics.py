@@ -91,7 +91,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     tensor([0., 2., 1., 0.])
     """
     a = input._a
-    if a.dtype.kind != "f":
+    if not input.dtype.is_floating_point:
         raise NotImplementedError(f"histc(): not implemented for {input.dtype!r}, only for floating dtypes")
     _positive(bins, "histc")
     if max < min:
@@ -289,7 +289,7 @@ def cov(
     n = x._a.shape[1]
     often = _weights(fweights, "fweights", "iu", "integral", n)
     much = _weights(aweights, "aweights", "f", "floating point", n)
-    if x._a.dtype.kind not in "fc":
+    if x._a.dtype.kind not in dtypes.INEXACT:
         x = x.to(dtypes.get_default_dtype())
     w = often if much is None else much if often is None else often * much
     total: Any = n if w is None else w.sum()

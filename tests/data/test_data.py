@@ -6,6 +6,7 @@ import collections
 import itertools
 import os
 import random
+import re
 import time
 import warnings
 from typing import Any
@@ -220,7 +221,7 @@ def test_collate_and_convert(name: str) -> None:
         ([[1], [1, 2]], RuntimeError),
         ([np.ones(2), np.ones(3)], RuntimeError),
     ],
-    ids=str,
+    ids=lambda value: re.sub(r" at 0x\w+", "", str(value)),
 )
 def test_what_cannot_be_collated(batch: Any, error: Any) -> None:
     for T in BOTH:

@@ -55,9 +55,24 @@ ABSENT: dict[str, str] = {
 OTHERWISE: dict[str, str] = {
     "as_strided_scatter": "PyTorch's gradient of an overwritten one-element input is not that of finite differences",
     "linalg.norm subgradients_at_zero": "the second derivative of the norm at 0 is 0 here, nan in PyTorch",
+    "as_strided partial_views": "the database's copies of its views share no memory, so that there is nothing to see",
     "nn.functional.triplet_margin_with_distance_loss": "the database calls a module of PyTorch's on our tensors",
 }
 """Entries that we have, and whose results differ on purpose, with the reason."""
+
+INEXACT_IN_SINGLE = {"logcumsumexp", "nn.functional.ctc_loss", "nn.functional.normalize"}
+"""Entries whose samples are so ill-conditioned that single precision tells nothing."""
+
+INEXACT_IN_HALF = INEXACT_IN_SINGLE | {
+    "argsort",
+    "complex",
+    "matrix_exp",
+    "nn.functional.scaled_dot_product_attention",
+    "nn.functional.soft_margin_loss",
+    "sort",
+    "topk",
+}
+"""Entries that overflow in PyTorch's half precision and not here, or whose many equal elements sort otherwise."""
 
 TOLERANCES = {
     "float64": (1e-7, 1e-9),
@@ -255,7 +270,9 @@ def agree(entry: Entry, dtype: torch.dtype, limit: int = 8, second: bool = True)
     :raises DisagreementError: something differs, or ours raised.
     """
     info = entry.info
-    differentiable = info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")
+    # In half precision PyTorch rounds after each step of a derivative, we at its end: values are compared only.
+    exact = dtype not in (torch.float16, torch.bfloat16)
+    differentiable = exact and info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")
     function = entry.ours
     samples = entry.samples(dtype, differentiable, limit)
     least = LESS_EXACT.get(info.name, 0.0)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from tests.ops.cases import CASES
+from tests.ops import cases
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
+CASES = [case for case in cases.CASES if case.oracle]
 RTOL = 1e-9  # float64 throughout: a few rounding errors, amplified by at most 10^4
 
 
@@ -69,6 +70,8 @@ def test_first_order_pass_over_arrays_equals_the_recorded_one(case):
 
 # One declaration serves overloads that PyTorch numbers apart, or the last step of a composite is another one.
 NAMED_OTHERWISE = {
+    "pad circular 3d": "CircularPad3DBackward0",
+    "view of a base written to": "ViewBackward0",
     "rsub tensor": "RsubBackward1",
     "remainder": "RemainderBackward0",
     "fmod": "FmodBackward0",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -294,7 +295,7 @@ BAD: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "arguments", "options"), BAD, ids=str)
+@pytest.mark.parametrize(("name", "arguments", "options"), BAD, ids=lambda value: re.sub(r" at 0x\w+", "", str(value)))
 def test_bad_arguments(name: str, arguments: Any, options: Any) -> None:
     raised = []
     for T in (nb, torch):

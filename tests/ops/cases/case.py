@@ -18,6 +18,7 @@ class Case:
     shapes: tuple[tuple[int, ...], ...]
     low: float = -2.0
     high: float = 2.0
+    oracle: bool = True  # whether PyTorch can be asked: it lacks some derivatives that we have
     second: bool = True  # whether there is a second derivative
     seed: int = field(default=0)
 

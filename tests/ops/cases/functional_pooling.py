@@ -79,5 +79,6 @@ CASES = [
             x, 2, (1, 2, 2), _random_samples=T.full((1, 1, 3), 0.3).double()
         ),
         (1, 1, 2, 4, 4),
+        oracle=False,
     ),
 ]

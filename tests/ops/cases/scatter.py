@@ -41,9 +41,6 @@ CASES = [
     case("select_scatter", lambda T, x, y: x.select_scatter(y, 1, -1), (2, 3), (2,)),
     case("slice_scatter", lambda T, x, y: x.slice_scatter(y, 1, 0, 3, 2), (2, 3), (2, 2)),
     case(
-        "as_strided_scatter",
-        lambda T, x, y: T.as_strided_scatter(x, y, (2, 2), (1, 2)),
-        (3, 4),
-        (2, 2),
+        "as_strided_scatter", lambda T, x, y: T.as_strided_scatter(x, y, (2, 2), (1, 2)), (3, 4), (2, 2), oracle=False
     ),
 ]
