@@ -243,9 +243,9 @@ def _pool(device: Any, ask: str) -> int:
     """What CuPy's memory pool says of a device; 0 as long as there has been nothing to say."""
     if not is_initialized():
         return 0
-    cupy = backend.cuda.start()
-    with cupy.cuda.Device(_checked(device)):
-        return int(getattr(cupy.get_default_memory_pool(), ask)())
+    library = backend.cuda.start()
+    with library.cuda.Device(_checked(device)):
+        return int(getattr(library.get_default_memory_pool(), ask)())
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -278,16 +278,16 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 def empty_cache() -> None:
     """Give back to the device what has been freed and is kept for new arrays; nothing before CUDA has been used."""
     if is_initialized():
-        cupy = backend.cuda.start()
-        cupy.get_default_memory_pool().free_all_blocks()
-        cupy.get_default_pinned_memory_pool().free_all_blocks()
+        library = backend.cuda.start()
+        library.get_default_memory_pool().free_all_blocks()
+        library.get_default_pinned_memory_pool().free_all_blocks()
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """The free and the total bytes of a device, whoever uses them."""
-    cupy = backend.cuda.start()
-    with cupy.cuda.Device(_checked(device)):
-        free, total = cupy.cuda.runtime.memGetInfo()
+    library = backend.cuda.start()
+    with library.cuda.Device(_checked(device)):
+        free, total = library.cuda.runtime.memGetInfo()
     return int(free), int(total)
 
 
@@ -387,10 +387,10 @@ class Stream:
     """
 
     def __init__(self, device: Any = None, priority: int = 0) -> None:
-        cupy = backend.cuda.start()
+        library = backend.cuda.start()
         index = _checked(device)
-        with cupy.cuda.Device(index):
-            self._set(cupy.cuda.Stream(non_blocking=True, priority=priority), index)
+        with library.cuda.Device(index):
+            self._set(library.cuda.Stream(non_blocking=True, priority=priority), index)
 
     def _set(self, stream: Any, index: int) -> Stream:
         self._stream, self.device_index, self._left = stream, index, threading.local()
@@ -484,16 +484,16 @@ def stream(stream: Stream | None) -> StreamContext:
 
 def current_stream(device: Any = None) -> Stream:
     """The stream that gets the work of this thread for a device, the current one by default."""
-    cupy = backend.cuda.start()
+    library = backend.cuda.start()
     index = _checked(device)
-    with cupy.cuda.Device(index):
-        return Stream.__new__(Stream)._set(cupy.cuda.get_current_stream(), index)
+    with library.cuda.Device(index):
+        return Stream.__new__(Stream)._set(library.cuda.get_current_stream(), index)
 
 
 def default_stream(device: Any = None) -> Stream:
     """The stream that gets the work where no other has been chosen."""
-    cupy = backend.cuda.start()
-    return Stream.__new__(Stream)._set(cupy.cuda.Stream.null, _checked(device))
+    library = backend.cuda.start()
+    return Stream.__new__(Stream)._set(library.cuda.Stream.null, _checked(device))
 
 
 def set_stream(stream: Stream | None) -> None:

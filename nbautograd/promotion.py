@@ -52,7 +52,7 @@ def number(value: Any, cls: type, array: Any) -> Any:
             if len(_constants) > 1000:
                 _constants.clear()
             if cls is np.ndarray:
-                found.setflags(write=False)  # all operations share it, and a node's saved tensors can be got at
+                found.flags.writeable = False  # all operations share it, and a node's saved tensors can be got at
             _constants[key] = found
     return found
 

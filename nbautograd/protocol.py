@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -30,8 +31,10 @@ __all__ = [
     "PassStarted",
     "Places",
     "Trace",
+    "current_scope",
     "observe",
     "observers",
+    "scope",
 ]
 
 
@@ -86,6 +89,32 @@ class Trace(NamedTuple):
     shape: tuple[int, ...]
     dtype: str
     operands: tuple[Operand, ...]
+    scope: tuple[tuple[str, int], ...] = ()
+    """The named blocks around the call, outermost first: of each its name, and the number of this entry into it."""
+
+
+_scopes: ContextVar[tuple[tuple[str, int], ...]] = ContextVar("scopes", default=())
+_entries = count(1)
+
+
+@contextmanager
+def scope(name: str) -> Iterator[None]:
+    """What is traced inside the ``with`` block belongs together in pictures, under ``name``; modules do this.
+
+    >>> with scope("encoder"):
+    ...     [name for name, _ in current_scope()]
+    ['encoder']
+    """
+    token = _scopes.set((*_scopes.get(), (name, next(_entries))))
+    try:
+        yield
+    finally:
+        _scopes.reset(token)
+
+
+def current_scope() -> tuple[tuple[str, int], ...]:
+    """The named blocks that are open, outermost first."""
+    return _scopes.get()
 
 
 def _file_place(filename: str, lineno: int) -> tuple[str, str]:

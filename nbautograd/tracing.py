@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from nbautograd.protocol import Operand, Trace
+from nbautograd.protocol import Operand, Trace, current_scope
 from nbautograd.tensor import Tensor
 
 __all__ = ["is_on", "note", "switch", "traced"]
@@ -72,9 +72,9 @@ def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> T
             operands += [_operand(f"{name}[{i}]", i if name in slots else None, v) for i, v in enumerate(value)]
         elif value is not None:
             operands.append(_operand(name, slots.get(name), value))
-    return Trace(
-        filename, lineno, weakref.ref(output), _small(array), tuple(array.shape), str(array.dtype), tuple(operands)
-    )
+    shape, dtype = tuple(array.shape), str(array.dtype)
+    made = weakref.ref(output)
+    return Trace(filename, lineno, made, _small(array), shape, dtype, tuple(operands), current_scope())
 
 
 def _operand(name: str, slot: int | None, value: Any) -> Operand:

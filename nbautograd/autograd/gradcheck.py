@@ -144,6 +144,8 @@ def gradgradcheck(
 
     def first(*values: Any) -> Any:
         outputs = _outputs(func(*values[:-n]))
+        if not outputs:
+            return ()
         at = [v for v, x in zip(values, arguments, strict=False) if isinstance(x, Tensor) and x.requires_grad]
         with enable_grad():
             found = grad(outputs, at, values[-n:], create_graph=True, allow_unused=True)

@@ -182,6 +182,8 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     >>> torch.aminmax(torch.tensor([1., 3., 2.])).max
     tensor(3.)
     """
+    if dim is not None and not isinstance(dim, int):
+        raise TypeError(f"aminmax(): argument 'dim' must be int, not {type(dim).__name__}")
     return return_type("aminmax", "min", "max")(both_extremes(input, dim, keepdim))
 
 

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nbautograd import protocol, tracing
 from nbautograd.autograd.function import Function
 from nbautograd.node import RemovableHandle
 from nbautograd.tensor import Tensor
@@ -177,6 +178,12 @@ class Calls:
         forward: Callable[..., Any]
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        if tracing.is_on():  # pictures show what a module did as one group
+            with protocol.scope(type(self).__name__):
+                return self._call(args, kwargs)
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for kind in KINDS:
             if self.__dict__[kind] or EVERYWHERE[kind]:
                 return self._call_with_hooks(args, kwargs)
