@@ -7,6 +7,8 @@ and in a notebook ``%load_ext nbautograd``.
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from nbautograd import (
     autograd,
     backend,
@@ -16,7 +18,6 @@ from nbautograd import (
     linalg,
     nn,
     random,
-    serialization,
     signal,
     special,
     tracing,
@@ -132,7 +133,6 @@ from nbautograd.ops.strides import *
 from nbautograd.ops.triangular import *
 from nbautograd.ops.windows import *
 from nbautograd.printing import set_printoptions
-from nbautograd.serialization import load, save
 from nbautograd.size import Size
 from nbautograd.standin import standing_in
 from nbautograd.tensor import Tensor
@@ -159,9 +159,12 @@ def unload_ipython_extension(ipython: object) -> None:
     magics.unload(ipython)
 
 
-def __getattr__(name: str) -> object:
-    if name == "optim":  # at its first use
-        from importlib import import_module
+LAZY = {"optim": "optim", "serialization": "serialization", "load": "serialization", "save": "serialization"}
+"""What is imported at its first use, and from where."""
 
-        return import_module("nbautograd.optim")
-    raise AttributeError(f"module 'nbautograd' has no attribute {name!r}")
+
+def __getattr__(name: str) -> object:
+    if name not in LAZY:
+        raise AttributeError(f"module 'nbautograd' has no attribute {name!r}")
+    module = import_module(f"nbautograd.{LAZY[name]}")
+    return module if name == LAZY[name] else getattr(module, name)

@@ -47,7 +47,6 @@ HOST = words("""
 
 LAPACK = "asked for only after hasattr(lin, ...), which is False of cupyx, or of an array that was fetched"
 ON_HOST = {
-    "nn/functional/grid.py: numpy.polynomial.Polynomial": "interpolation weights are made on the host",
     "ops/bessel.py: special.airy": "CuPy has none: computed on the host, as the docstring says",
     "ops/decompositions.py: linalg.get_lapack_funcs": LAPACK,
     "ops/kernels.py: numpy.add.reduce": "behind a test for NumPy's class",

@@ -62,17 +62,19 @@ def _kept(x: Any, size: int, outside: str, align: bool) -> tuple[Any, Any]:
 
 
 CUBIC = -0.75
-_NEAR = np.polynomial.Polynomial([1, 0, -(CUBIC + 3), CUBIC + 2])
-_FAR = np.polynomial.Polynomial([-4 * CUBIC, 8 * CUBIC, -5 * CUBIC, CUBIC])
+_NEAR = [1, 0, -(CUBIC + 3), CUBIC + 2]  # coefficients, the constant first
+_FAR = [-4 * CUBIC, 8 * CUBIC, -5 * CUBIC, CUBIC]
 
 
 def _cubic(x: Any, offset: int, order: int) -> Any:
     """A derivative of Keys's kernel at the distance of a tap from a position ``x`` after the second of four."""
     sign = 1 if offset <= 0 else -1
-    near = (_NEAR if offset in (0, 1) else _FAR).deriv(order) if order else (_NEAR if offset in (0, 1) else _FAR)
+    coefficients = _NEAR if offset in (0, 1) else _FAR
+    for _ in range(order):
+        coefficients = [power * c for power, c in enumerate(coefficients)][1:]
     distance = (x - offset) * sign
     found = distance * 0
-    for c in near.coef[::-1].tolist():
+    for c in reversed(coefficients):
         found = found * distance + c
     return found * sign**order
 
