@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbautograd import dtypes
+from nbautograd.defaults import known_types
 from nbautograd.ops.creation import empty, tensor
 from nbautograd.tensor import Tensor, wrap
 
@@ -67,7 +68,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     elif isinstance(dtype, str):
         found = dtypes.TENSOR_TYPES.get(dtype.removeprefix("torch."))
         if found is None:
-            raise ValueError(f"invalid type: {dtype!r}; accepted are {', '.join('torch.' + n for n in __all__)}")
+            raise ValueError(f"invalid type: {dtype!r}; accepted are {known_types()}")
         dtype = found
     return self.to(dtype)
 

@@ -15,6 +15,7 @@ from nbautograd.errors import AutogradError
 from nbautograd.inplace import resize_into
 from nbautograd.layouts import contiguous_format, memory_format, preserve_format, strided
 from nbautograd.node import LEAF
+from nbautograd.ops.predicates import Number
 from nbautograd.size import as_int, dimension, new_shape
 from nbautograd.tensor import Tensor, array_of, wrap
 
@@ -40,7 +41,6 @@ __all__ = [
 ]
 
 
-Number = int | float | complex | bool
 Device = device | str | int | None
 
 

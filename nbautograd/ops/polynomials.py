@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from nbautograd.declare import POINTWISE, REFUSED, op
+from nbautograd.ops.predicates import Number
 from nbautograd.tensor import Tensor
 
 __all__: list[str] = []
 
-Number = int | float | complex | bool
 Step = Callable[[Any, int, Any, Any], Any]
 
 

@@ -13,6 +13,7 @@ from nbautograd.errors import DtypeError, ShapeError
 from nbautograd.inplace import into
 from nbautograd.ops.joining import cat
 from nbautograd.ops.parts import diagonal
+from nbautograd.ops.predicates import Number
 from nbautograd.ops.shape import unsafe_view
 from nbautograd.size import dimension
 from nbautograd.tensor import Tensor
@@ -33,8 +34,6 @@ __all__ = [
     "outer",
     "vdot",
 ]
-
-Number = int | float | complex | bool
 
 
 def check_same_dtype(name: str, a: Any, b: Any) -> None:

@@ -14,6 +14,7 @@ from nbautograd.geometry import Geometry, restride
 from nbautograd.ops.broadcasting import expand
 from nbautograd.ops.indexing import number_as, own
 from nbautograd.ops.parts import as_strided_back, on_diagonal, part, stretch  # noqa: F401 - a formula names the first
+from nbautograd.ops.predicates import Number
 from nbautograd.ops.selecting import (
     along,
     at_slices,
@@ -40,7 +41,6 @@ __all__ = [
     "slice_scatter",
 ]
 
-Number = int | float | complex | bool
 
 # -- one place for each element --------------------------------------------------------------------------------------
 

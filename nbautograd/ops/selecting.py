@@ -14,6 +14,7 @@ from nbautograd.errors import SCALAR_TYPES
 from nbautograd.inplace import into
 from nbautograd.ops.broadcasting import expand, joint_shape
 from nbautograd.ops.indexing import own
+from nbautograd.ops.predicates import Number
 from nbautograd.ops.shape import reshape
 from nbautograd.size import dimension
 from nbautograd.tensor import Tensor, array_of, wrap
@@ -30,8 +31,6 @@ __all__ = [
     "take_along_dim",
     "unravel_index",
 ]
-
-Number = int | float | complex | bool
 
 
 # -- along one dimension ---------------------------------------------------------------------------------------------

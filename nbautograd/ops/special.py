@@ -12,6 +12,7 @@ import numpy as np
 
 from nbautograd import backend
 from nbautograd.declare import POINTWISE, REFUSED, composite, op
+from nbautograd.ops.predicates import Number
 from nbautograd.tensor import Tensor
 
 __all__ = [
@@ -28,7 +29,6 @@ __all__ = [
     "xlogy",
 ]
 
-Number = int | float | complex | bool
 
 SQRT_HALF = math.sqrt(0.5)
 SQRT_2_OVER_PI = math.sqrt(2 / math.pi)

@@ -60,7 +60,6 @@ __all__ = [
     "threshold_",
 ]
 
-Number = int | float | complex | bool
 
 SELU_ALPHA = 1.6732632423543772
 SELU_SCALE = 1.0507009873554805
