@@ -1,0 +1,58 @@
+"""Run notebooks and store their outputs: ``python notebooks/refresh.py [NOTEBOOK ...]`` (all of them by default).
+
+The English notebook is the source of the code: its code cells are first carried, by cell id, into the Chinese one of the
+same name under ``zh/``, whose first cell alone has a line more, which chooses the language. What differs from run to
+run (times, widget models) is not stored, so that running this twice changes nothing.
+"""
+
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+HERE = Path(__file__).parent
+CHINESE = "\n%autograd --language 中文"
+WIDGET = "application/vnd.jupyter.widget-view+json"  # shows nothing but an error without its kernel
+
+
+def carry(source: Path, target: Path) -> None:
+    """Copy the code cells of one notebook into those with the same ids of its translation."""
+    code = {cell.id: cell for cell in nbformat.read(source, 4).cells if cell.cell_type == "code"}
+    notebook = nbformat.read(target, 4)
+    translated = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    if [cell.id for cell in translated] != list(code):
+        missing = sorted({cell.id for cell in translated} ^ set(code)) or "none, but their order differs"
+        raise SystemExit(f"{target} and {source} do not have the same code cells; in one of them only: {missing}")
+    for cell in translated:
+        cell.source = code[cell.id].source + (CHINESE if cell.id == "setup" else "")
+        cell.metadata = code[cell.id].metadata
+    nbformat.write(notebook, target)
+
+
+def run(path: Path) -> None:
+    """Execute a notebook in its own folder and write it back with the outputs that stay the same."""
+    notebook = nbformat.read(path, 4)
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop(WIDGET, None)
+            output.get("metadata", {}).pop(WIDGET, None)
+    notebook.metadata.pop("widgets", None)
+    notebook.metadata.get("language_info", {}).pop("version", None)
+    nbformat.write(notebook, path)
+    print(path.relative_to(HERE), f"{path.stat().st_size / 1000:.0f} kB")
+
+
+def main(names: list[str]) -> None:
+    for path in [Path(name).resolve() for name in names] or sorted(HERE.glob("*.ipynb")):
+        run(path)
+        translation = HERE / "zh" / path.name
+        if path.parent == HERE and translation.exists():
+            carry(path, translation)
+            run(translation)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
