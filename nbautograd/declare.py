@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import types
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
@@ -33,6 +34,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from nbautograd import backend, detour, dtypes, inplace, storage, tracing
+from nbautograd.arguments import explain, explained
 from nbautograd.grad_mode import is_grad_enabled
 from nbautograd.node import LEAF, Node, Port
 from nbautograd.promotion import (
@@ -101,7 +103,7 @@ class Declaration:
         self.operator: Any = None
         self.compiled = False
         self._half: str = options["half"]
-        self._codes: dict[bool, types.CodeType] = {}
+        self._codes: dict[tuple[bool, bool], types.CodeType] = {}
         self._halves: dict[bool, Callable[..., Any]] = {}
         self._nodes: dict[str, type[Node]] = {}
         self._into: Any = MISSING
@@ -146,21 +148,26 @@ class Declaration:
         for function, complain in ((self.function, refuse), (self.operator, decline)):
             if function is not None:
                 function.__globals__.update(names, refuse=complain)
-                self._set_defaults(function)
         self.compiled = True
         self.use_code(tracing.is_on())
 
     def use_code(self, traced: bool) -> None:
         """Switch between the traced and the plain code, if the operation has been compiled at all."""
         if self.compiled:
-            if traced not in self._codes:
-                source = "\n".join(Writer(self, traced).lines())
-                self._codes[traced] = compiled(source, f"<nbautograd {self.name}{' traced' * traced}>", self.name)
             for function in (self.function, self.operator):
                 if function is not None:
-                    function.__code__ = self._codes[traced]
+                    function.__code__ = self._code(traced, function is self.operator)
+                    self._set_defaults(function)
                     if detour.is_on():
                         _divert(function)
+
+    def _code(self, traced: bool, special: bool) -> types.CodeType:
+        code = self._codes.get((traced, special))
+        if code is None:
+            source = "\n".join(Writer(self, traced, operator=special).lines())
+            filename = f"<nbautograd {self.name}{' operator' * special}{' traced' * traced}>"
+            code = self._codes[traced, special] = compiled(source, filename, self.name)
+        return code
 
     def half(self) -> Callable[..., Any]:
         """The function for float16 and bfloat16, which computes in float32: compiled when it is first wanted."""
@@ -192,6 +199,8 @@ class Declaration:
         return made_into
 
     def _set_defaults(self, function: Any) -> None:
+        if function.__code__.co_argcount == len(self.tensors) and not function.__code__.co_kwonlyargcount:
+            return  # an operator: there are none
         defaults = self.body.__defaults__ or ()
         function.__defaults__ = (None, *defaults) if self.required_dim else defaults
         function.__kwdefaults__ = {
@@ -327,18 +336,22 @@ def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     others = {numpy: name for name, numpy in NUMPY_NAMES.items() if name in names}
     if not out and (not others or code.co_flags & inspect.CO_VARKEYWORDS):
-        return function
+        return explained(function)
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
+        target = None
         if kwargs:
             target = kwargs.pop("out", None) if out else None
             for numpy, name in others.items():
                 if numpy in kwargs:
                     kwargs[name] = kwargs.pop(numpy)
-            if target is not None:
-                return inplace.resize_into(target, function(*args, **kwargs), function.__name__)
-        return function(*args, **kwargs)
+        try:
+            result = function(*args, **kwargs)
+        except AttributeError:
+            explain(function, args, kwargs)
+            raise
+        return result if target is None else inplace.resize_into(target, result, function.__name__)
 
     return public
 
@@ -387,10 +400,8 @@ def _inplace(
     name: str, function: Callable[..., Tensor], declaration: Declaration | None = None
 ) -> Callable[..., Tensor]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if declaration is not None and isinstance(self, Tensor) and self._a.size >= LARGE:
-            inplace.check_writable(self, name)
-            if _written(declaration, self, args, kwargs):
-                return self
+        if declaration is not None and isinstance(self, Tensor) and _written(declaration, name, self, args, kwargs):
+            return self
         return inplace.update(self, name, function, args, kwargs)
 
     method.__name__ = method.__qualname__ = name
@@ -398,30 +409,40 @@ def _inplace(
     return method
 
 
-LARGE = 4096
-"""From so many elements on, an in-place operation that nothing records is computed straight into the tensor."""
-
-
-def _written(op: Declaration, t: Tensor, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    """Compute into ``t`` without a result of its own; False where that cannot be done and nothing has happened."""
+def _written(op: Declaration, name: str, t: Tensor, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Compute straight into ``t``, if nothing records it; False where that cannot be done and nothing has happened."""
     a = t._a
-    others = [x for x in args if isinstance(x, Tensor)]
-    recorded = is_grad_enabled() and any(x._fn is not None for x in (t, *others))
-    if recorded or len(args) != len(op.tensors) - 1 or (a.dtype is not F32 and a.dtype is not F64):
+    dtype = a.dtype
+    if (dtype is not F32 and dtype is not F64) or len(args) != len(op.tensors) - 1 or isinstance(a, np.generic):
         return False
-    if any(isinstance(value, Tensor) for value in options.values()):
+    recorded, shape, arrays = is_grad_enabled(), a.shape, [a]
+    if recorded and t._fn is not None or inplace.watched():
         return False
-    arrays = [a, *(x._a if isinstance(x, Tensor) else number(x, a.__class__, a) for x in args)]
-    like = all(x is not None and x.__class__ is a.__class__ and x.dtype is a.dtype for x in arrays)
-    if not like or broadcast_shapes(a.shape, np.broadcast_shapes(*(x.shape for x in arrays[1:]))) != a.shape:
-        return False
+    for value in args:
+        if isinstance(value, Tensor):
+            x = value._a
+            if recorded and value._fn is not None or x.dtype is not dtype:
+                return False
+            if x.shape != shape and (x.__class__ is not a.__class__ or broadcast_shapes(shape, x.shape) != shape):
+                return False
+        else:
+            x = number(value, a.__class__, a)
+        if x.__class__ is not a.__class__:
+            return False
+        arrays.append(x)
+    for value in options.values():
+        if isinstance(value, Tensor):
+            return False
     into = op.into()
     if into is None:
         return False
-    target = t.shared_array()
-    with backend.quiet():
-        into(*arrays, **options, out_=target)
-    storage.record_write(target)
+    inplace.check_writable(t, name)
+    quiet = backend.set_quiet(backend.SILENT)
+    try:
+        into(*arrays, **options, out_=a)
+    finally:
+        backend.unset_quiet(quiet)
+    storage.record_write(a)
     return True
 
 
@@ -474,6 +495,7 @@ _RUNTIME = {
     "INEXACT": dtypes.INEXACT,
     "LEAF": LEAF,
     "Port": Port,
+    "by": operator.mul,
     "SILENT": backend.SILENT,
     "Tensor": Tensor,
     "broadcast": broadcast,
@@ -484,17 +506,23 @@ _RUNTIME = {
     "into": _into,
     "is_grad_enabled": is_grad_enabled,
     "link": inplace.link,
+    "minus": operator.sub,
     "narrow": narrow,
     "ndarray": np.ndarray,
     "new": new,
     "note": tracing.note,
+    "np": np,
     "number": number,
+    "over": operator.truediv,
     "pick": inplace.Part,
+    "plus": operator.add,
     "promote": promote,
     "promote_half": promote_half,
+    "quietly": backend.quietly,
     "set_quiet": backend.set_quiet,
     "sizes": sizes,
     "tick": tick,
+    "unhurried": backend.run_quietly,
     "unset_quiet": backend.unset_quiet,
     "widen_all": widen_all,
 }

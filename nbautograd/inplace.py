@@ -31,6 +31,7 @@ __all__ = [
     "resize_into",
     "store",
     "update",
+    "watched",
 ]
 
 
@@ -191,7 +192,9 @@ def check_overlap(t: Tensor, what: str) -> None:
     :raises InplaceError: some are.
     """
     a = t._a
-    if a.ndim and a.size and any(stride == 0 and size > 1 for stride, size in zip(a.strides, a.shape, strict=True)):
+    if 0 not in a.strides or not a.size:
+        return
+    if any(stride == 0 and size > 1 for stride, size in zip(a.strides, a.shape, strict=True)):
         raise InplaceError(
             f"unsupported operation: more than one element of the written-to tensor refers to a single memory location "
             f"(it was expanded). Please clone() the tensor before performing {what}."
@@ -211,6 +214,11 @@ followers: list[Callable[[Tensor, Tensor], None]] = []
 """Called with a tensor and what has been written into it."""
 preparers: list[Callable[[Any], None]] = []
 """Called with an array that is about to be written to."""
+
+
+def watched() -> bool:
+    """Whether a mode that is on wants to hear of writes, one by one."""
+    return bool(followers or preparers)
 
 
 def check_view(t: Tensor, recorded: bool) -> None:

@@ -106,16 +106,17 @@ class Node:
     formulas: dict[str, str] = {}  # noqa: RUF012 - how the gradient of each is computed from g
     symbol = ""
     saved: tuple[str, ...] = ()  # names of the slots that hold saved tensors
+    skips = ""  # how ``vjp`` is told which inputs to leave out: "pair" of flags, "set" of indices, "" not at all
     f0: Any
     f1: Any
     fit: Any  # None, or for each input the (shape, dtype, device) to which its gradient is brought back
     seq: int
 
-    def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
+    def vjp(self, g: Any, keep: bool, *skip: Any) -> tuple[Any, Any]:
         """The gradients of the inputs from that of the output, as arrays."""
         raise NotImplementedError
 
-    def vjp_graph(self, g: Any, keep: bool) -> tuple[Any, Any]:
+    def vjp_graph(self, g: Any, keep: bool, *skip: Any) -> tuple[Any, Any]:
         """The same over tensors, recorded."""
         raise NotImplementedError
 

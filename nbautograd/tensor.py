@@ -534,8 +534,7 @@ class Tensor(_Fields):
             return bool((self == element).any().item())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
-    def __hash__(self) -> int:
-        return id(self)
+    __hash__ = object.__hash__  # by identity, whatever ``==`` says; leaves are keys in every backward pass
 
     def __format__(self, spec: str) -> str:
         if self._a.ndim == 0 and type(self) is Tensor:  # as the number that it is

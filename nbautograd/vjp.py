@@ -25,13 +25,17 @@ if TYPE_CHECKING:
 __all__ = ["make_node", "uses"]
 
 
+PARTS = ("shape", "dtype", "ndim", "strides")
+"""What a formula may need of a tensor without its values."""
+
+
 def uses(formula: str, known: set[str]) -> set[str]:
-    """Which of the ``known`` names a formula needs, a shape or dtype alone being told from the whole."""
+    """Which of the ``known`` names a formula needs, a shape, say, being told from the whole."""
     found: set[str] = set()
 
     class Visitor(ast.NodeVisitor):
         def visit_Attribute(self, node: ast.Attribute) -> None:
-            if isinstance(node.value, ast.Name) and node.value.id in known and node.attr in ("shape", "dtype", "ndim"):
+            if isinstance(node.value, ast.Name) and node.value.id in known and node.attr in PARTS:
                 found.add(f"{node.value.id}.{node.attr}")
             else:
                 self.generic_visit(node)
@@ -74,6 +78,7 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
         "__module__": "builtins",  # as PyTorch's print: <AddBackward0 object at 0x...>
         "__doc__": op.body.__doc__,
         "arity": len(op.formulas),
+        "skips": _skips(op),
         "inputs": tuple(name for name in op.tensors if name in op.formulas),
         "formulas": {name: op.formulas[name] for name in op.tensors if name in op.formulas},
         "symbol": op.symbol or op.name,
@@ -92,8 +97,16 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
         scope = _vocabulary(op, graph)
         filename = f"<nbautograd {op.name} {name} {flavour}>"
         code = compiled(source, filename, name)
-        setattr(made, name, types.FunctionType(code, scope, name))
+        setattr(made, name, types.FunctionType(code, scope, name, _NOTHING_SKIPPED[_skips(op)]))
     return made
+
+
+_NOTHING_SKIPPED: dict[str, tuple[Any, ...]] = {"set": (frozenset(),), "pair": (False, False), "": ()}
+
+
+def _skips(op: Declaration) -> str:
+    """How ``vjp`` is told which inputs' gradients nobody wants (see ``Node.skips``)."""
+    return "" if op.lists else "set" if op.many_edges else "pair"
 
 
 def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: bool, flavour: str) -> list[str]:
@@ -101,7 +114,8 @@ def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: boo
     names = [name for name in op.tensors if name in op.formulas]
     edge = {name: f"n.all_edges[{i}]" if op.many_edges else f"n.f{i}" for i, name in enumerate(names)}
     local = {what: what if "." not in what else slot(what) for what in saved}
-    lines = [f"def {'vjp_graph' if graph else 'vjp'}(n, g, keep):"]
+    skips = {"set": ", skip", "pair": ", skip0, skip1", "": ""}[_skips(op)]
+    lines = [f"def {'vjp_graph' if graph else 'vjp'}(n, g, keep{skips}):"]
     lines += [f"    {local[what]} = n.{slot(what)}" for what in saved]
     if tensors:
         lines.append(f"    if {' or '.join(f'{what} is FREED' for what in tensors)}: n.raise_freed()")
@@ -127,7 +141,8 @@ def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: boo
     transform = _Formula(set(saved), flavour == "complex")
     for i, name in enumerate(names):
         text = ast.unparse(transform.visit(ast.parse(op.formulas[name], mode="eval")))
-        guard = f"None if {edge[name]} is None else " if len(names) > 1 and not op.lists else ""
+        skipped = f"{i} in skip" if op.many_edges else f"skip{i}"
+        guard = f"None if {edge[name]} is None or {skipped} else " if len(names) > 1 and not op.lists else ""
         lines.append(f"    d{i} = {guard}{text}")
     if op.kind == POINTWISE or flavour == "half":
         lines.append("    if n.fit is not None:")

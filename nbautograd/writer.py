@@ -6,6 +6,7 @@ What the code calls by name is in ``promotion.py`` and in the table at the end o
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import linecache
 import textwrap
@@ -26,10 +27,12 @@ __all__ = ["Writer", "compiled", "expression_of", "into_out", "slot"]
 class Writer:
     """Writes the source of one operation's function, line by line."""
 
-    def __init__(self, declaration: Declaration, traced: bool, half: bool = False) -> None:
+    def __init__(self, declaration: Declaration, traced: bool, half: bool = False, operator: bool = False) -> None:
         self.op = declaration
         self.traced = traced
         self.half = half
+        # An operator gets operands alone, so that its options are known.
+        self.fixed = options_of(declaration) if operator and declaration.kind == POINTWISE else None
         self.arrays = {name: f"a{i}" for i, name in enumerate(declaration.tensors)}
         # What is saved of them; with half precision that is not what is computed with.
         self.saved = {name: f"h{i}" for i, name in enumerate(declaration.tensors)} if half else self.arrays
@@ -43,9 +46,11 @@ class Writer:
         inner = [f"if {NUMPY_NAMES[name]} is not None: {name} = {NUMPY_NAMES[name]}" for name in op.numpy_names]
         if "dim" in op.numpy_names and op.required_dim:
             inner.append(f"if dim is None: raise TypeError(\"{op.name}() missing 1 required argument: 'dim'\")")
+        if self.fixed is not None:
+            inner = [f"{name} = {value!r}" for name, value in self.fixed.items()]
         if op.rest:
             inner.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
-        if op.has_out:
+        if op.has_out and self.fixed is None:
             inner.append(f"if out is not None: return into(OP, out, {self.call()})")
         if self.half:
             inner += self.load_half()
@@ -58,6 +63,8 @@ class Writer:
     def signature(self) -> str:
         """The parameters, with None for whatever default there is."""
         op = self.op
+        if self.fixed is not None:
+            return ", ".join(op.tensors)
         defaults = len(op.body.__defaults__ or ())
         first_default = len(op.positional) - defaults
         parts = [name + ("=None" if i >= first_default else "") for i, name in enumerate(op.positional)]
@@ -212,7 +219,8 @@ class Writer:
     def forward(self) -> list[str]:
         """Compute ``r``, the result."""
         op = self.op
-        expression = _inlined(op.body, self.arrays)
+        tree = _inlined(op.body, self.arrays, self.fixed or {})
+        expression = None if tree is None else ast.unparse(tree)
         if expression is None:
             values = [self.arrays.get(name, name) for name in op.positional]
             rest = [f"*{op.rest}"] if op.rest else []
@@ -222,6 +230,8 @@ class Writer:
             return [f"r = {expression}"]
         if self.half:
             expression = f"[narrow(part, D) for part in {expression}]" if op.many else f"narrow({expression}, D)"
+        elif tree is not None and (one := _one_call(tree)) is not None:
+            return [f"try: r = quietly.run({one})", f"except RuntimeError: r = unhurried({one})"]
         return ["q = set_quiet(SILENT)", f"try: r = {expression}", "finally: unset_quiet(q)"]
 
     # Recording it.
@@ -321,10 +331,36 @@ class Writer:
         return f"n.trace = note(n, {output}, ({pairs},))"
 
 
-def _inlined(body: Callable[..., Any], arrays: dict[str, str]) -> str | None:
-    """The body's expression if it is nothing but ``return expression``, with the arrays' names put in."""
+def options_of(op: Declaration) -> dict[str, Any] | None:
+    """The options that follow the operands, with their defaults; None where one has none, or none that is plain."""
+    defaults = op.body.__defaults__ or ()
+    known = {**dict(zip(op.positional[::-1], defaults[::-1], strict=False)), **(op.body.__kwdefaults__ or {})}
+    options = {name: known.get(name, ...) for name in (*op.positional, *op.keywords) if name not in op.tensors}
+    plain = all(value is None or value.__class__ in (int, float, bool, str) for value in options.values())
+    return options if plain else None
+
+
+def _inlined(body: Callable[..., Any], arrays: dict[str, str], fixed: dict[str, Any]) -> ast.expr | None:
+    """The body's expression if it is nothing but ``return expression``, with arrays' names and known options put in."""
     expression = expression_of(body)
-    return None if expression is None else ast.unparse(_Rename(arrays).visit(expression))
+    return None if expression is None else _Put(arrays, fixed).visit(expression)
+
+
+_OPERATORS = {ast.Add: "plus", ast.Sub: "minus", ast.Mult: "by", ast.Div: "over"}
+
+
+def _one_call(tree: ast.expr) -> str | None:
+    """The arguments of ``run`` for an expression that is one operator or one ufunc of its operands; else None."""
+    if isinstance(tree, ast.BinOp) and type(tree.op) in _OPERATORS:
+        called, given = _OPERATORS[type(tree.op)], [tree.left, tree.right]
+    elif isinstance(tree, ast.Call) and not tree.keywords and ast.unparse(tree.func).startswith("np."):
+        called, given = ast.unparse(tree.func), tree.args
+        if not isinstance(getattr(np, called[3:], None), np.ufunc):
+            return None
+    else:
+        return None
+    simple = all(isinstance(part, (ast.Name, ast.Constant)) for part in given)
+    return ", ".join([called, *map(ast.unparse, given)]) if simple else None
 
 
 def expression_of(body: Callable[..., Any]) -> ast.expr | None:
@@ -333,11 +369,33 @@ def expression_of(body: Callable[..., Any]) -> ast.expr | None:
         tree = ast.parse(textwrap.dedent(inspect.getsource(body))).body[0]
     except (OSError, SyntaxError):
         return None  # no source at hand: the body is called instead
-    assert isinstance(tree, ast.FunctionDef)
+    if not isinstance(tree, ast.FunctionDef) or not _is_source_of(tree, body):
+        return None  # the file has changed since it was imported: an upgrade under a running kernel
     statements = [s for s in tree.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
     if len(statements) != 1 or not isinstance(statements[0], ast.Return):
         return None
     return statements[0].value
+
+
+def _is_source_of(tree: ast.FunctionDef, body: Callable[..., Any]) -> bool:
+    """Whether a function as it is in the file is the one in memory."""
+    if tree.name != body.__name__:
+        return False
+    bare = ast.FunctionDef(tree.name, tree.args, tree.body, [], None, lineno=1, col_offset=0)
+    for part in ast.walk(bare.args):
+        if isinstance(part, ast.arg):
+            part.annotation = None
+    module = compile(ast.Module([bare], []), "<source>", "exec", dont_inherit=True)
+    found = next(constant for constant in module.co_consts if isinstance(constant, types.CodeType))
+    return _essence(found) == _essence(body.__code__)
+
+
+def _essence(code: types.CodeType) -> tuple[Any, ...]:
+    """What a function does, without how names are looked up, which depends on what else its module says."""
+    operators = ("BINARY", "COMPARE", "UNARY", "IS_", "CONTAINS")
+    done = [(i.opname, i.argrepr) for i in dis.get_instructions(code) if i.opname.startswith(operators)]
+    constants = [_essence(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
+    return code.co_names, code.co_varnames, constants, done
 
 
 _UFUNCS = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "true_divide"}
@@ -359,14 +417,23 @@ def into_out(tree: ast.expr) -> str | None:
     return None
 
 
-class _Rename(ast.NodeTransformer):
-    """Names exchanged for others."""
+class _Put(ast.NodeTransformer):
+    """Names exchanged for others, or for constants; a choice between two that is known by that is made."""
 
-    def __init__(self, names: dict[str, str]) -> None:
-        self.names = names
+    def __init__(self, names: dict[str, str], constants: dict[str, Any]) -> None:
+        self.names, self.constants = names, constants
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id in self.constants:
+            return ast.Constant(self.constants[node.id])
         return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        match node.test:
+            case ast.Compare(ast.Constant(left), [ast.Eq()], [ast.Constant(right)]):
+                return node.body if left == right else node.orelse
+        return node
 
 
 def compiled(source: str, filename: str, name: str) -> types.CodeType:

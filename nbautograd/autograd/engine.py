@@ -12,8 +12,8 @@ the same with everything: observers, ``inputs=``, gradients taken at non-leaves,
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
 from sys import getrefcount
 from typing import Any
@@ -56,23 +56,20 @@ current_pass = _current.get
 """The pass that runs now; None outside."""
 
 
-class _Mode:
-    """The mode in which a pass runs: recorded or not, and without NumPy's floating-point warnings."""
+def _apart(run: Callable[..., Any], create: bool, this: Pass | None, *arguments: Any) -> Any:
+    """Call ``run``, recorded or not, and without NumPy's floating-point warnings.
 
-    __slots__ = ("create", "grad", "outer", "quiet", "this")
+    It gets a copy of the context, which is dropped at its end. So no mode stays behind, wherever it is interrupted:
+    between two calls of Python code that set and reset one, a KeyboardInterrupt might come.
+    """
+    return copy_context().run(_with_mode, run, create, this, arguments)
 
-    def __init__(self, create: bool, this: Pass | None = None) -> None:
-        self.create, self.this = create, this
 
-    def __enter__(self) -> None:
-        self.grad = grad_enabled.set(self.create)
-        self.quiet = backend.set_quiet(backend.SILENT)
-        self.outer = _current.set(self.this)
-
-    def __exit__(self, *exception: object) -> None:
-        _current.reset(self.outer)
-        backend.unset_quiet(self.quiet)
-        grad_enabled.reset(self.grad)
+def _with_mode(run: Callable[..., Any], create: bool, this: Pass | None, arguments: tuple[Any, ...]) -> Any:
+    grad_enabled.set(create)
+    backend.set_quiet(backend.SILENT)
+    _current.set(this)
+    return run(*arguments)
 
 
 def execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[Key, Any] | None = None) -> None:
@@ -82,24 +79,40 @@ def execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[K
     :param create: record the pass itself; gradients are then tensors.
     :param into: accumulate into these only: by node and output, the tensor; None for all leaves.
     """
-    with _Mode(create, Pass(roots, None if into is None else {node for node, _ in into})):
-        create = create or forward_ad.is_active()  # gradients then carry tangents, so they must be tensors
-        roots = [(edge, _as_tensor(g) if create else array_of(g)) for edge, g in roots]
-        if into is None and not LeafHooks.alive and not anomaly.mode.on and not protocol.observers.get():
-            pending = _run(roots, keep, create)
-            with _accumulation:
-                for leaf in pending:
-                    _finish_leaf(leaf, pending, create)
-        else:
-            _run_observed(roots, keep, create, into, accumulate=True)
+    this = Pass(roots, None if into is None else {node for node, _ in into})
+    _apart(_execute, create, this, roots, keep, create, into)
+
+
+def _execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[Key, Any] | None) -> None:
+    create = create or forward_ad.is_active()  # gradients then carry tangents, so they must be tensors
+    roots = [(edge, _as_tensor(g) if create else array_of(g)) for edge, g in roots]
+    if into is None and _plain():
+        _finish(_run(roots, keep, create), create)
+    else:
+        _run_observed(roots, keep, create, into, accumulate=True)
 
 
 def capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, keys: list[Key]) -> dict[Key, Any]:
     """Run backward and return the gradients at ``keys``, accumulating nothing."""
-    with _Mode(create, Pass(roots, {node for node, _ in keys})):
-        create = create or forward_ad.is_active()
-        roots = [(edge, _as_tensor(g) if create else array_of(g)) for edge, g in roots]
-        return _run_observed(roots, keep, create, dict.fromkeys(keys), accumulate=False)
+    found: dict[Key, Any] = _apart(
+        _capture, create, Pass(roots, {node for node, _ in keys}), roots, keep, create, dict.fromkeys(keys)
+    )
+    return found
+
+
+def _capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: dict[Key, Any]) -> dict[Key, Any]:
+    create = create or forward_ad.is_active()
+    roots = [(edge, _as_tensor(g) if create else array_of(g)) for edge, g in roots]
+    if _plain() and not any(isinstance(target, Node) for target, _ in targets):
+        needed = _leading_to(_reachable(edge for edge, _ in roots)[1], {leaf for leaf, _ in targets})
+        pending = _run(roots, keep, create, needed)
+        return {(leaf, 0): pending[leaf] for leaf, _ in targets if leaf in pending}
+    return _run_observed(roots, keep, create, targets, accumulate=False)
+
+
+def _plain() -> bool:
+    """Whether nobody looks on who would have to be told of every step."""
+    return not LeafHooks.alive and not anomaly.mode.on and not protocol.observers.get()
 
 
 def apply(node: Node, gradients: tuple[Any, ...]) -> Any:
@@ -108,34 +121,40 @@ def apply(node: Node, gradients: tuple[Any, ...]) -> Any:
     They are recorded where gradients are, and hooks of the node run.
     """
     create = grad_enabled.get() and any(isinstance(g, Tensor) and g._fn is not None for g in gradients)
+    return _apart(_apply, create, None, node, gradients, create)
+
+
+def _apply(node: Node, gradients: tuple[Any, ...], create: bool) -> Any:
     given = [g if create else array_of(g) for g in gradients]
     g = given[0] if node.outputs() == 1 else Slots({i: a for i, a in enumerate(given) if a is not None})
-    with _Mode(create):
-        if node.hooks is not None:
-            g = _pre_hooks(node, g)
-        node.check_saved()
-        d, d1 = node.vjp_graph(g, True) if create else node.vjp(g, True)
-        found = [None if d is None else _as_tensor(d) for d in _after(node, d, d1, g)]
+    if node.hooks is not None:
+        g = _pre_hooks(node, g)
+    node.check_saved()
+    d, d1 = node.vjp_graph(g, True) if create else node.vjp(g, True)
+    found = [None if d is None else _as_tensor(d) for d in _after(node, d, d1, g)]
     return found[0] if len(found) == 1 else tuple(found)
 
 
 def accumulate(leaf: Tensor, g: Tensor | None) -> None:
     """Add a gradient to ``leaf.grad`` as a pass would, with all hooks but those of the tensor."""
     if g is not None:
-        with _Mode(False), _accumulation:
-            _visit_leaf(leaf, _pre_hooks(accumulator(leaf), g._a), False)
+        _apart(lambda: _visit_leaf(leaf, _pre_hooks(accumulator(leaf), g._a), False), False, None)
 
 
 def _as_tensor(g: Any) -> Tensor:
     return g if isinstance(g, Tensor) else wrap(g)
 
 
-def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool) -> dict[Any, Any]:
-    """The fast loop; returns the sums that arrived at the leaves."""
+def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any] | None = None) -> dict[Any, Any]:
+    """The fast loop; returns the sums that arrived at the leaves.
+
+    :param needed: the edges to follow; None for all.
+    """
     pending: dict[Any, Any] = {}  # edge -> sum of the gradients that have arrived so far
     ready: list[tuple[int, Any]] = []  # heap of (-seq, node); leaves, whose seq is 0, never enter it
     for edge, g in roots:
-        _send(edge, g, pending, ready)
+        if needed is None or edge in needed:
+            _send(edge, g, pending, ready)
     if not ready:
         return pending
     node = heappop(ready)[1]
@@ -145,12 +164,20 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool) -> dict[Any, An
             g = _pre_hooks(node, _tensor_hooks(node, g))
         if node.seq < clock.last_write:
             node.check_saved()
-        d, d1 = node.vjp_graph(g, keep) if create else node.vjp(g, keep)
+        if needed is None:
+            d, d1 = node.vjp_graph(g, keep) if create else node.vjp(g, keep)
+        else:
+            d, d1 = _partly(node, g, keep, create, needed)
         # An only successor is handed its gradient directly, without going through the heap: the heir.
+        if d1 is None and not ready and d is not None and node.hooks is None:
+            edge = node.f0
+            if edge.seq and edge not in pending:
+                node, g = edge, d
+                continue
         heir = None
         if node.hooks is not None or d is MANY:
             for to, part in zip(node.edges(), _after(node, d, d1, g), strict=True):
-                if to is not None and part is not None:
+                if to is not None and part is not None and (needed is None or to in needed):
                     _send(to, part, pending, ready)
         else:
             edge = node.f0
@@ -180,6 +207,17 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool) -> dict[Any, An
         node = heir
 
 
+def _partly(node: Node, g: Any, keep: bool, create: bool, needed: set[Any]) -> tuple[Any, Any]:
+    """The gradients of those inputs of a node that are needed."""
+    vjp = node.vjp_graph if create else node.vjp
+    if node.skips == "set":
+        return vjp(g, keep, frozenset(i for i, to in enumerate(node.edges()) if to not in needed))
+    if node.skips == "pair":
+        return vjp(g, keep, node.f0 not in needed, node.f1 not in needed)
+    d, d1 = vjp(g, keep)
+    return (d, d1) if d is MANY else (d if node.f0 in needed else None, d1 if node.f1 in needed else None)
+
+
 def _send(edge: Any, d: Any, pending: dict[Any, Any], ready: list[tuple[int, Any]]) -> None:
     if edge in pending:
         pending[edge] = pending[edge] + d
@@ -193,7 +231,7 @@ def _send(edge: Any, d: Any, pending: dict[Any, Any], ready: list[tuple[int, Any
 
 
 def _owned_count() -> int:
-    """What getrefcount says in ``_finish_leaf`` of an array that only ``pending`` and that function hold."""
+    """What getrefcount says in ``_prepare`` of an array that only ``pending`` and that function hold."""
     probe = {0: np.empty(1)}
 
     def look(key: int) -> int:
@@ -205,32 +243,71 @@ def _owned_count() -> int:
 
 _OWNED = _owned_count()
 
-
-def _finish_leaf(leaf: Tensor, pending: dict[Any, Any], create: bool) -> None:
-    """Add what arrived at a leaf to its ``.grad``."""
-    d = pending[leaf]
-    if leaf._grad is None and not create:
-        # An array that nobody else holds becomes .grad without a copy: .grad shares memory with nothing.
-        owned = getrefcount(d) <= _OWNED and getattr(d, "base", None) is None
-        leaf._grad = wrap(d if owned or isinstance(d, np.generic) else d.copy())
-        return
-    _accumulate(leaf, d, create)
+_BASE = 3  # references to a base that is known through one view: that view's, and in ``_whole`` the name and the call
 
 
-def _accumulate(leaf: Tensor, d: Any, create: bool) -> None:
-    """``leaf.grad += d``: in place unless the pass is recorded, so that whoever holds ``.grad`` sees it grow."""
-    if create and grad_enabled.get():
+def _whole(d: Any) -> bool:
+    """Whether an array has its memory to itself: its own, or all of that of an array that is known through it alone."""
+    base = getattr(d, "base", None)
+    if base is None:
+        return True
+    alone = base.__class__ is np.ndarray and base.base is None and getrefcount(base) <= _BASE
+    return alone and base.size == d.size and d.flags.c_contiguous
+
+
+Fresh = list[tuple[Tensor, Tensor]]  # leaves, and what their .grad is to be
+Grown = list[tuple[Tensor, Any]]  # tensors that are some leaf's .grad, and what is to be added to them
+
+
+def _finish(pending: dict[Tensor, Any], create: bool) -> None:
+    """Add what arrived at the leaves to their ``.grad``: at all of them or, if that fails or is interrupted, at none.
+
+    Whatever can fail comes first. An interrupt that comes later has to wait until the last leaf has its gradient.
+    """
+    if create and pending and grad_enabled.get():
         _warn_of_cycle()
-    if leaf._grad is None:
-        leaf._grad = d.clone() if create else wrap(d.copy())
-    elif create or leaf._grad._fn is not None:
-        leaf._grad = leaf._grad + (d if create else wrap(d))
-    else:
-        held = leaf._grad
-        if isinstance(held._a, np.generic):
-            held._a = held._a + d
+    with _accumulation:
+        fresh, grown = _prepare(pending, create)
+        leaves, sums = iter(fresh), iter(grown)
+        try:
+            _commit(leaves, sums, grown)
+        except BaseException:
+            _commit(leaves, sums, grown)
+            raise
+
+
+def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
+    """The steps that ``_commit`` takes; in place unless the pass is recorded, so that holders of ``.grad`` see it."""
+    fresh: Fresh = []
+    grown: Grown = []
+    for leaf in pending:
+        d, held = pending[leaf], leaf._grad
+        if held is None:
+            if create:
+                fresh.append((leaf, d.clone()))
+            else:
+                # An array that nobody else holds becomes .grad without a copy: .grad shares memory with nothing.
+                owned = getrefcount(d) <= _OWNED and _whole(d)
+                fresh.append((leaf, wrap(d if owned or isinstance(d, np.generic) else d.copy())))
+        elif create or held._fn is not None:
+            fresh.append((leaf, held + _as_tensor(d)))
         else:
-            held._a += d
+            grown.append((held, d))
+    return fresh, grown
+
+
+def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor, Any]], grown: Grown) -> None:
+    """Take the steps that are left.
+
+    Python runs handlers of signals at calls and at jumps backward only. There is no call in the first two loops, so a
+    step of theirs is taken or not begun. A step of the third may be taken twice, which counts a version more.
+    """
+    for leaf, grad in leaves:
+        leaf._grad = grad
+    for held, d in sums:
+        held._a += d
+    for held, _ in grown:
+        if not isinstance(held._a, np.generic):
             storage.record_write(held._a)
 
 
@@ -249,13 +326,13 @@ def _warn_of_cycle() -> None:
             "gradient, whose graph leads back to it: the memory stays until the garbage collector finds the cycle. "
             "autograd.grad(..., create_graph=True) makes none; or set .grad to None after use.",
             UserWarning,
-            stacklevel=7,
+            stacklevel=8,
         )
 
 
 def _visit_leaf(leaf: Tensor, g: Any, create: bool) -> None:
-    """Accumulate, with the hooks that come after it."""
-    _accumulate(leaf, g, create)
+    """Accumulate at once, with the hooks that come after it."""
+    _finish({leaf: g}, create)
     hooks = leaf._hooks
     if hooks is not None:
         for hook in list(hooks.accumulated.values()):
@@ -413,7 +490,8 @@ def _run_observed(
 ) -> dict[Key, Any]:
     """The loop with everything; returns the gradients at the targets.
 
-    A leaf's AccumulateGrad runs as soon as all edges to it have been used, as PyTorch's does.
+    A leaf's AccumulateGrad runs as soon as all edges to it have been used, as PyTorch's does; but ``.grad`` of a leaf
+    whose hooks do not wait for it changes at the end, together with all others.
     """
     observers = protocol.observers.get()
 
@@ -428,6 +506,7 @@ def _run_observed(
     needed = None if targets is None else _leading_to(order, set(wanted))
     pending: dict[Any, Any] = {}
     captured: dict[Key, Any] = {}
+    arrived: dict[Tensor, Any] = {}  # at the leaves whose .grad changes at the end
     ready: list[tuple[float, int, Any]] = []  # heap of (-seq, order of arrival, edge); leaves go first
 
     def arrive(edge: Any, d: Any) -> Any:
@@ -460,7 +539,10 @@ def _run_observed(
             g = _pre_hooks(edge, g)
             if edge.seq < clock.last_write:
                 edge.check_saved()
-            d, d1 = edge.vjp_graph(g, keep) if create else edge.vjp(g, keep)
+            if needed is not None:
+                d, d1 = _partly(edge, g, keep, create, needed)
+            else:
+                d, d1 = edge.vjp_graph(g, keep) if create else edge.vjp(g, keep)
             found = _after(edge, d, d1, g)
             if anomaly.mode.check_nan:
                 anomaly.check(edge, found)
@@ -483,11 +565,17 @@ def _run_observed(
         g = _tensor_hooks(node, g)
         if accumulate:
             g = _pre_hooks(node, g)
-            with _accumulation:
-                before = None if leaf._grad is None or not observers else array_of(leaf._grad).copy()
-                _visit_leaf(leaf, g, create)
-            if leaf._grad is not None:  # a hook may have taken it away
-                tell(protocol.Accumulated(node, before, g, leaf._grad._a))
+            before = None if leaf._grad is None or not observers else array_of(leaf._grad).copy()
+            hooks = leaf._hooks
+            if hooks is not None and (hooks.accumulated or hooks.post):
+                with _accumulation:
+                    _visit_leaf(leaf, g, create)
+                    after = leaf._grad  # None if a hook took it away
+            else:
+                arrived[leaf] = g
+                after = g if before is None else before + array_of(g)
+            if after is not None and observers:
+                tell(protocol.Accumulated(node, before, g, array_of(after)))
         else:
             captured[leaf, 0] = g
             tell(protocol.Captured(node, 0, g))
@@ -520,6 +608,7 @@ def _run_observed(
                     counts[to] -= 1
                     if not counts[to] and to not in queued:
                         enqueue(to)
+        _finish(arrived, create)
     except BaseException as caught:
         error = caught
         raise

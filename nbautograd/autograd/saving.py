@@ -128,13 +128,13 @@ def _variant(cls: type[Node]) -> type[Node]:
     if cls in _variants:
         return _variants[cls]
 
-    def vjp(self: Node, g: Any, keep: bool) -> tuple[Any, Any]:
+    def vjp(self: Node, g: Any, keep: bool, *skip: Any) -> tuple[Any, Any]:
         with _unpacked(self, keep):
-            return cls.vjp(self, g, True)
+            return cls.vjp(self, g, True, *skip)
 
-    def vjp_graph(self: Node, g: Any, keep: bool) -> tuple[Any, Any]:
+    def vjp_graph(self: Node, g: Any, keep: bool, *skip: Any) -> tuple[Any, Any]:
         with _unpacked(self, keep):
-            return cls.vjp_graph(self, g, True)
+            return cls.vjp_graph(self, g, True, *skip)
 
     def check_saved(self: Node) -> None:
         packed = self.__dict__.get("_packed", ())

@@ -71,6 +71,8 @@ def times(alpha: Number, array: Any) -> Any:
 
     :raises RuntimeError: ``alpha`` is of a higher category than the array.
     """
+    if alpha.__class__ is float and array.dtype.kind == "f":
+        return array * alpha  # which NumPy takes to the array's dtype
     category = dtypes.of(array.dtype).rank
     if isinstance(alpha, bool) and category:
         raise DtypeError(f"Boolean alpha only supported for Boolean results, and these are {dtypes.of(array.dtype)!r}")
@@ -442,7 +444,7 @@ def pow_base(exponent: Tensor, base: Number) -> Tensor:
     return base**exponent if exponent.dtype.kind in "fc" else _integer_power(exponent * 0 + base, exponent)
 
 
-@composite(operators="__pow__", inplace_method=True)
+@composite(inplace_method=True)
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input`` to the power ``exponent``; either may be a number.
 
@@ -459,11 +461,21 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
     check_tensors("pow", input=input)
     if exponent.__class__ is not float and exponent.__class__ is not int or input._a.dtype.kind not in dtypes.INEXACT:
         if not isinstance(exponent, Number):
-            return NotImplemented
+            raise TypeError(
+                f"pow(): argument 'exponent' (position 2) must be Tensor or Number, not {type(exponent).__name__}"
+            )
         input = as_category(input, exponent)
         if input._a.dtype.kind in "iub" and exponent < 0:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
     return pow_number(input, exponent, out=out)
+
+
+def _to_the_power(self: Tensor, exponent: Any) -> Any:
+    """``self ** exponent``, which leaves what is neither tensor nor number to the other operand."""
+    return pow(self, exponent) if isinstance(exponent, (Tensor, Number)) else NotImplemented
+
+
+Tensor.__pow__ = _to_the_power
 
 
 def as_category(input: Tensor, number: Number) -> Tensor:

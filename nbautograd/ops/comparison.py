@@ -10,6 +10,7 @@ from nbautograd import backend, dtypes
 from nbautograd.declare import POINTWISE, alias, composite, op
 from nbautograd.errors import SCALAR_TYPES, DtypeError
 from nbautograd.ops.arithmetic import as_category
+from nbautograd.ops.kernels import choice
 from nbautograd.ops.predicates import Number, check_tensors, result_dtype
 from nbautograd.ops.special import not_implemented  # noqa: F401 - formulas name it
 from nbautograd.tensor import Tensor, wrap
@@ -67,7 +68,7 @@ Mask = Tensor
 )
 def _where(condition: Mask, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Elements of ``input`` where ``condition`` is true, of ``other`` where it is false."""
-    return np.where(condition, input, other)
+    return choice(condition, input, other)
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:

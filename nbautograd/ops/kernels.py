@@ -59,6 +59,42 @@ def ratio(g: Any, result: Any) -> Any:
     return g / safe * (result != 0)
 
 
+# -- choosing --------------------------------------------------------------------------------------------------------
+
+LARGE = 16384
+"""NumPy's own way is faster below so many elements."""
+PIECE = 32768
+"""So many elements at a time stay in the processor's cache."""
+_BITS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+
+
+def choice(condition: Any, a: Any, b: Any) -> Any:
+    """Elements of ``a`` where ``condition`` is true, of ``b`` elsewhere.
+
+    NumPy branches for each element, at ten times the cost where the processor cannot guess how it will go. Of large
+    arrays the bits are masked instead: b ^ ((a ^ b) & m), where m is all ones or all zeros.
+    """
+    arrays = (condition, a, b)
+    if any(x.__class__ is not np.ndarray for x in arrays) or a.size < LARGE or condition.dtype.char != "?":
+        return np.where(condition, a, b)
+    bits = _BITS.get(a.dtype)
+    if bits is None or a.dtype is not b.dtype or any(x.shape != a.shape or not x.flags.c_contiguous for x in arrays):
+        return np.where(condition, a, b)
+    result = np.empty(a.size, bits)
+    where, left, right = condition.reshape(-1).view(np.int8), a.reshape(-1).view(bits), b.reshape(-1).view(bits)
+    mask = np.empty(min(PIECE, a.size), bits)
+    for start in range(0, a.size, PIECE):
+        piece = slice(start, start + PIECE)
+        out = result[piece]
+        ones = mask[: out.size]
+        np.copyto(ones, where[piece])
+        np.negative(ones, out=ones)
+        np.bitwise_xor(left[piece], right[piece], out=out)
+        out &= ones
+        out ^= right[piece]
+    return result.view(a.dtype).reshape(a.shape)
+
+
 # -- the one way to add up ---------------------------------------------------------------------------------------------
 
 FEW = 32

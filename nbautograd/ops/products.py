@@ -13,7 +13,7 @@ from nbautograd.errors import DtypeError, ShapeError
 from nbautograd.inplace import into
 from nbautograd.ops.joining import cat
 from nbautograd.ops.parts import diagonal
-from nbautograd.ops.predicates import Number
+from nbautograd.ops.predicates import Number, check_tensors
 from nbautograd.ops.shape import unsafe_view
 from nbautograd.size import dimension
 from nbautograd.tensor import Tensor
@@ -38,6 +38,8 @@ __all__ = [
 
 def check_same_dtype(name: str, a: Any, b: Any) -> None:
     """Make sure that two tensors have one dtype, and one that can be multiplied and added."""
+    if a.dtype is b.dtype and a.dtype.kind == "f":
+        return
     if a.dtype.kind == "b" and b.dtype.kind == "b":
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'; cast to an integer dtype first")
     if a.dtype != b.dtype:
@@ -64,7 +66,13 @@ def _check_mm(a: Any, b: Any) -> Any:
     return product(a, b)
 
 
-@op(node="MmBackward0", symbol="@", out=True, input="mm(g, conj(t(mat2)))", mat2="mm(conj(t(input)), g)")
+@op(
+    node="MmBackward0",
+    symbol="@",
+    out=True,
+    input="mm(g, conj(t(mat2)))",
+    mat2="mm_like(conj(t(input)), g, mat2.strides)",
+)
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices, without broadcasting.
 
@@ -78,6 +86,15 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     tensor([[11.]])
     """
     return _check_mm(input, mat2)
+
+
+@op(node="MmBackward0", symbol="@", method=False, input="mm(g, conj(t(mat2)))", mat2="mm(conj(t(input)), g)")
+def mm_like(input: Tensor, mat2: Tensor, strides: Any) -> Tensor:
+    """The product of two matrices, laid out in memory as one with ``strides``.
+
+    So the gradient of a transposed weight, transposed back, is contiguous like the weight.
+    """
+    return product(mat2.T, input.T).T if strides[0] < strides[1] else product(input, mat2)
 
 
 @op(node="MvBackward0", symbol="@", out=True, input="outer_product(g, conj(vec))", vec="mv(conj(t(input)), g)")
@@ -187,7 +204,7 @@ ger = outer
 alias(ger=outer)
 
 
-@composite(operators="__matmul__")
+@composite()
 def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """The matrix product: of two vectors their dot product, of a matrix and a vector or of two matrices the usual one.
 
@@ -199,10 +216,17 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     >>> torch.tensor([[1, 2], [3, 4]]) @ torch.tensor([1, 1])
     tensor([3, 7])
     """
-    if not isinstance(other, Tensor):
-        return NotImplemented
+    check_tensors("matmul", input=input, other=other)
     result = _matmul(input, other)
     return into(out, result, "matmul")
+
+
+def _at(self: Tensor, other: Any) -> Any:
+    """``self @ other``, which leaves what is no tensor to the other operand."""
+    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+Tensor.__matmul__ = _at
 
 
 def _matmul(a: Tensor, b: Tensor) -> Tensor:
@@ -264,23 +288,25 @@ def _factor(name: str, value: Number, dtype: Any) -> Any:
 
 
 def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> Any:
-    """``beta * input + alpha * product_``, where a ``beta`` of 0 leaves the input's nan and inf out."""
+    """``beta * input + alpha * product_``, where a ``beta`` of 0 leaves the input's nan and inf out.
+
+    The product, which nobody else holds, becomes the result.
+    """
     check_same_dtype(name, input, product_)
+    if isinstance(product_, np.generic):
+        product_ = np.array(product_)
     if alpha != 1:
-        product_ = product_ * _factor(name, alpha, input.dtype)
+        product_ *= _factor(name, alpha, input.dtype)
+    if beta == 0:
+        return product_
     try:
-        if beta == 0:
-            found = product_ + 0
-        else:
-            found = (input if beta == 1 else input * _factor(name, beta, input.dtype)) + product_
+        product_ += input if beta == 1 else input * _factor(name, beta, input.dtype)
     except ValueError:
-        found = None
-    if found is None or found.shape != product_.shape:
         raise ShapeError(
             f"{name}(): The expanded size of the tensor must match: input of shape {list(input.shape)} cannot be "
             f"expanded to the shape of the product, {list(product_.shape)}"
-        )
-    return found
+        ) from None
+    return product_
 
 
 @op(
@@ -288,7 +314,8 @@ def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> 
     symbol="+ @",
     input="sum_to(g, input.shape) if beta == 1 else sum_to(g, input.shape) * beta.conjugate()",
     mat1="mm(g, conj(t(mat2))) if alpha == 1 else mm(g, conj(t(mat2))) * alpha.conjugate()",
-    mat2="mm(conj(t(mat1)), g) if alpha == 1 else mm(conj(t(mat1)), g) * alpha.conjugate()",
+    mat2="mm_like(conj(t(mat1)), g, mat2.strides) if alpha == 1 else "
+    "mm_like(conj(t(mat1)), g, mat2.strides) * alpha.conjugate()",
     inplace_method=True,
     out=True,
 )

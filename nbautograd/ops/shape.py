@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import dtypes, geometry
+from nbautograd import dtypes, geometry, layouts
 from nbautograd.declare import KEPT, VIEW, alias, composite, op
 from nbautograd.errors import SCALAR_TYPES, ShapeError
 from nbautograd.geometry import restride, strides_of
@@ -357,7 +357,7 @@ def t(input: Tensor) -> Tensor:
 def _at_most_2d(a: Any) -> Any:
     if a.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {a.ndim}D")
-    return permuted(a, tuple(range(a.ndim))[::-1])
+    return a.T if a.size else permuted(a, tuple(range(a.ndim))[::-1])
 
 
 def _reversed(self: Tensor) -> Tensor:
@@ -558,6 +558,9 @@ def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
 def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     """Whether the elements lie in memory without gaps, in row-major order or in that of ``memory_format``."""
     a = self._a
+    if not isinstance(memory_format, layouts.memory_format):
+        given = type(memory_format).__name__
+        raise TypeError(f"is_contiguous(): argument 'memory_format' must be torch.memory_format, not {given}")
     if memory_format is contiguous_format or memory_format is preserve_format:
         return bool(a.flags.c_contiguous)
     if a.ndim != {channels_last: 4, channels_last_3d: 5}[memory_format]:

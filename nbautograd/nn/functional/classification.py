@@ -33,27 +33,36 @@ __all__ = [
 
 
 def _chosen(shape: tuple[int, ...], target: Any, weight: Any, ignored: int, kind: Any) -> tuple[Any, Any]:
-    """The index of each target's class, shaped to look along dimension 1, and its weight: 0 where it is ignored."""
-    counts = target != ignored
-    index = np.where(counts, target, 0).astype(np.int64)
+    """Where each target's class is, to look it up with; and its weight, 0 where it is ignored, or None if all are 1."""
     classes = shape[1] if len(shape) > 1 else shape[0]
-    if index.size and (int(index.min()) < 0 or int(index.max()) >= classes):
-        wrong = int(index.min()) if int(index.min()) < 0 else int(index.max())
-        raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes")
-    weights = counts.astype(kind) if weight is None else np.where(counts, np.take(weight, index), 0).astype(kind)
-    return index, weights
+    index, weights = target.astype(np.int64, copy=False), None
+    # Read as unsigned, negative numbers are large ones: one look finds whatever is no class.
+    if 0 <= ignored < classes or index.size and int(index.view(np.uint64).max()) >= classes:
+        counts = index != ignored
+        index, weights = np.where(counts, index, 0), counts.astype(kind)
+        if index.size and int(index.view(np.uint64).max()) >= classes:
+            wrong = int(index.min()) if int(index.min()) < 0 else int(index.max())
+            raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes")
+    if weight is not None:
+        weights = np.take(weight, index) if weights is None else np.where(weights != 0, np.take(weight, index), 0)
+        weights = weights.astype(kind)
+    if len(shape) == 1:
+        return index, weights
+    arange, n = backend.module(backend.device_of(index)).arange, index.ndim
+    rows, *inner = (arange(size).reshape((-1,) + (1,) * (n - 1 - d)) for d, size in enumerate(index.shape))
+    return (rows, index, *inner), weights
 
 
 def _nll(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
-    index, weights = _chosen(input.shape, target, weight, ignore_index, input.dtype)
-    if input.ndim == 1:
-        picked = input[index]
-    else:
-        picked = np.take_along_axis(input, np.expand_dims(index, 1), 1).reshape(index.shape)
-    losses = np.where(weights == 0, weights, -picked * weights)
+    where, weights = _chosen(input.shape, target, weight, ignore_index, input.dtype)
+    losses = -input[where]
+    if weights is not None:
+        losses = np.where(weights == 0, weights, losses * weights)
     if reduction == "none":
         return losses
-    return total(losses) / total(weights) if reduction == "mean" else total(losses)
+    if reduction == "sum":
+        return total(losses)
+    return total(losses) / (losses.size if weights is None else total(weights))
 
 
 def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
@@ -76,13 +85,11 @@ def nll_back(
     input: Tensor, shape: Any, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int
 ) -> Tensor:
     """The transpose of the loss, which is linear: the gradient of every element of ``shape``."""
-    index, weights = _chosen(shape, target, weight, ignore_index, input.dtype)
-    values = weights * -(input / total(weights) if reduction == "mean" else input)
+    where, weights = _chosen(shape, target, weight, ignore_index, input.dtype)
+    if reduction == "mean":
+        input = input / (target.size if weights is None else total(weights))
     found = np.zeros_like(input, shape=shape)
-    if len(shape) == 1:
-        found[index] = values
-    else:
-        np.put_along_axis(found, np.expand_dims(index, 1), np.expand_dims(values, 1), 1)
+    found[where] = -input if weights is None else -input * weights
     return found
 
 
