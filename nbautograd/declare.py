@@ -33,7 +33,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from nbautograd import backend, detour, dtypes, inplace, storage, tracing
+from nbautograd import backend, detour, dtypes, inplace, pieces, protocol, storage, tracing
 from nbautograd.arguments import explain, explained
 from nbautograd.grad_mode import is_grad_enabled
 from nbautograd.node import LEAF, Node, Port
@@ -290,6 +290,9 @@ def op(
         declaration = Declaration(body, options, formulas)
         public = declaration.name
         OPS[public] = declaration
+        namesake = (node or "").lower().startswith(public.replace("_", "") + "backward")  # others may share its name
+        if node and formulas and (namesake or node not in protocol.declared):
+            protocol.declared[node] = functools.partial(declaration.node, "real")
         function = declaration.function = _stub(declaration)
         if method:
             setattr(Tensor, public, function)
@@ -493,6 +496,7 @@ _RUNTIME = {
     "F64": F64,
     "Halved": Halved,
     "INEXACT": dtypes.INEXACT,
+    "LARGE": pieces.LARGE,
     "LEAF": LEAF,
     "Port": Port,
     "by": operator.mul,
@@ -503,6 +507,7 @@ _RUNTIME = {
     "edge": edge,
     "float32": np.float32,
     "float64": np.float64,
+    "in_pieces": pieces.in_pieces,
     "into": _into,
     "is_grad_enabled": is_grad_enabled,
     "link": inplace.link,

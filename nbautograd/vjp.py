@@ -14,6 +14,7 @@ import numpy as np
 
 from nbautograd import detour, dtypes
 from nbautograd.node import FREED, MANY, Node, Port
+from nbautograd.pieces import LARGE, in_pieces, several_steps
 from nbautograd.promotion import fit_to, up, up_graph
 from nbautograd.registry import OPS, POINTWISE
 from nbautograd.tensor import Tensor, wrap
@@ -140,7 +141,14 @@ def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: boo
             lines.append(f"    {what} = {f'[up(part) for part in {what}]' if many else f'up({what})'}")
     transform = _Formula(set(saved), flavour == "complex")
     for i, name in enumerate(names):
-        text = ast.unparse(transform.visit(ast.parse(op.formulas[name], mode="eval")))
+        tree = transform.visit(ast.parse(op.formulas[name], mode="eval"))
+        text = ast.unparse(tree)
+        if not graph and flavour == "real" and op.kind == POINTWISE and several_steps(tree.body, _elementwise()):
+            # In pieces if large: a function of what it names, beginning with g, which has the result's shape.
+            given = ", ".join(
+                dict.fromkeys(["g", *(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in local)])
+            )
+            text = f"(({text}) if g.size < LARGE else in_pieces(lambda {given}: {text}, {given}))"
         skipped = f"{i} in skip" if op.many_edges else f"skip{i}"
         guard = f"None if {edge[name]} is None or {skipped} else " if len(names) > 1 and not op.lists else ""
         lines.append(f"    d{i} = {guard}{text}")
@@ -161,11 +169,16 @@ def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: boo
     return lines
 
 
+def _elementwise() -> set[str]:
+    return {name for name, op in OPS.items() if op.kind == POINTWISE}
+
+
 def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
     """What names mean in a formula: an operation's body over arrays, the operation itself over tensors."""
     scope: dict[str, Any] = dict(op.body.__globals__)
     for name, other in OPS.items():
         scope[name] = other.function if graph else other.body
+    scope.update(LARGE=LARGE, in_pieces=in_pieces)
     scope.update(wrap=wrap, wrap_saved=_wrap_saved, wrap_output=_wrap_output, fit=fit_to, FREED=FREED, MANY=MANY)
     scope["up"] = up_graph if graph else up
     return scope

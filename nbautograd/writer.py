@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbautograd.pieces import several_steps
 from nbautograd.registry import NUMPY_NAMES, POINTWISE, VIEW, WIDENED
 
 if TYPE_CHECKING:
@@ -232,6 +233,9 @@ class Writer:
             expression = f"[narrow(part, D) for part in {expression}]" if op.many else f"narrow({expression}, D)"
         elif tree is not None and (one := _one_call(tree)) is not None:
             return [f"try: r = quietly.run({one})", f"except RuntimeError: r = unhurried({one})"]
+        elif tree is not None and op.kind == POINTWISE and len(op.tensors) == 1 and several_steps(tree, ()):
+            given = ", ".join([*self.arrays.values(), *op.positional[1:]])
+            expression += f" if c is not ndarray or a0.size < LARGE else in_pieces(body, {given})"
         return ["q = set_quiet(SILENT)", f"try: r = {expression}", "finally: unset_quiet(q)"]
 
     # Recording it.

@@ -21,9 +21,9 @@ from nbautograd.declare import COMPOSITES, OPS
 PACKAGE = Path(nbautograd.__file__).parent
 LOWEST = (
     "errors protocol size device dtypes defaults layouts grad_mode printing returns storage storages geometry memory "
-    "rejection backend standin"
+    "rejection backend standin files pieces"
 )
-NAMESPACES = "nn optim linalg fft special signal tensor_types cuda random serialization torch_files utils func"
+NAMESPACES = "nn optim linalg fft special signal tensor_types cuda random serialization torch_files utils func cli __main__"
 LAYERS = [
     *(
         {f"nbautograd.{name}" for name in layer.split()}
@@ -32,7 +32,7 @@ LAYERS = [
             "node",
             "tensor",
             "tracing detour inplace generator registry",
-            "writer promotion",
+            "arguments writer promotion",
             "vjp",
             "declare",
         )
@@ -44,7 +44,7 @@ LAYERS = [
     {"nbautograd"},
 ]
 VIZ = "nbautograd.viz"
-SEEN_BY_VIZ = {"nbautograd.protocol", "nbautograd.errors"}
+SEEN_BY_VIZ = {"nbautograd.protocol", "nbautograd.errors", "nbautograd.files"}
 SEEN_BY_NOTEBOOK = SEEN_BY_VIZ | {"nbautograd.tracing", "nbautograd.tensor"}  # the magics and the display hook
 
 

@@ -61,10 +61,8 @@ def ratio(g: Any, result: Any) -> Any:
 
 # -- choosing --------------------------------------------------------------------------------------------------------
 
-LARGE = 16384
-"""NumPy's own way is faster below so many elements."""
-PIECE = 32768
-"""So many elements at a time stay in the processor's cache."""
+MASKED = 1 << 14
+"""Masking is worth its price from about so many elements on."""
 _BITS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 
 
@@ -75,24 +73,18 @@ def choice(condition: Any, a: Any, b: Any) -> Any:
     arrays the bits are masked instead: b ^ ((a ^ b) & m), where m is all ones or all zeros.
     """
     arrays = (condition, a, b)
-    if any(x.__class__ is not np.ndarray for x in arrays) or a.size < LARGE or condition.dtype.char != "?":
+    if any(x.__class__ is not np.ndarray for x in arrays) or a.size < MASKED or condition.dtype.char != "?":
         return np.where(condition, a, b)
     bits = _BITS.get(a.dtype)
     if bits is None or a.dtype is not b.dtype or any(x.shape != a.shape or not x.flags.c_contiguous for x in arrays):
         return np.where(condition, a, b)
-    result = np.empty(a.size, bits)
-    where, left, right = condition.reshape(-1).view(np.int8), a.reshape(-1).view(bits), b.reshape(-1).view(bits)
-    mask = np.empty(min(PIECE, a.size), bits)
-    for start in range(0, a.size, PIECE):
-        piece = slice(start, start + PIECE)
-        out = result[piece]
-        ones = mask[: out.size]
-        np.copyto(ones, where[piece])
-        np.negative(ones, out=ones)
-        np.bitwise_xor(left[piece], right[piece], out=out)
-        out &= ones
-        out ^= right[piece]
-    return result.view(a.dtype).reshape(a.shape)
+    mask = condition.view(np.int8).astype(bits)
+    np.negative(mask, out=mask)
+    left, right = a.view(bits), b.view(bits)
+    result = left ^ right
+    result &= mask
+    result ^= right
+    return result.view(a.dtype)
 
 
 # -- the one way to add up ---------------------------------------------------------------------------------------------

@@ -10,13 +10,14 @@ from nbautograd import backend
 from nbautograd.declare import op
 from nbautograd.errors import DtypeError, ShapeError
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
-from nbautograd.nn.functional.activation import log_softmax, logsigmoid
+from nbautograd.nn.functional.activation import logsigmoid
 from nbautograd.nn.functional.loss import aggregate, each, floating_only  # noqa: F401 - formulas name each
 from nbautograd.ops.comparison import where
 from nbautograd.ops.kernels import total, zeros_of
 from nbautograd.ops.predicates import check_tensors
 from nbautograd.ops.reduction import sum_over
 from nbautograd.ops.shape import unsqueeze
+from nbautograd.ops.softmax import log_softmax_over
 from nbautograd.ops.twofold import twofold
 from nbautograd.tensor import Tensor
 
@@ -140,6 +141,11 @@ def nll_loss(
     _check_target("nll_loss", input, target)
     floating_only("nll_loss", input)
     _check_weight("nll_loss", input, weight)
+    return _loss_of(input, target, weight, reduction, ignore_index)
+
+
+def _loss_of(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
+    """``nll_loss`` of what has been checked."""
     function = _nll_of_rows if input._a.ndim < 3 else _nll_of_images
     if input._a.ndim == 1 and target._a.ndim == 1:
         target = target[0]
@@ -147,6 +153,8 @@ def nll_loss(
 
 
 def _check_weight(name: str, input: Tensor, weight: Tensor | None) -> None:
+    if weight is not None and not isinstance(weight, Tensor):
+        raise TypeError(f"{name}(): argument 'weight' (position 3) must be Tensor, not {type(weight).__name__}")
     classes = input._a.shape[1 if input._a.ndim > 1 else 0]
     if weight is None:
         return
@@ -191,15 +199,16 @@ def cross_entropy(
     classes_dim = 1 if input._a.ndim > 1 else 0
     if not input._a.ndim:
         raise ValueError("cross_entropy(): Expected 1 or more dimensions (got 0)")
-    if target.is_floating_point() and input._a.shape == target._a.shape:
+    if target._a.dtype.kind in "fV" and input._a.shape == target._a.shape:
         if ignore_index >= 0:
             raise RuntimeError(f"ignore_index is not supported for floating point target, got {ignore_index}")
         _check_weight("cross_entropy", input, weight)
         return _of_probabilities(input, target, weight, reduction, label_smoothing, classes_dim)
-    if input._a.ndim > 1:
-        _check_target("cross_entropy", input, target)
-    scores = log_softmax(input, classes_dim)
-    loss = nll_loss(scores, target, weight, None, ignore_index, None, reduction)
+    _check_target("cross_entropy", input, target)
+    floating_only("cross_entropy", input)
+    _check_weight("cross_entropy", input, weight)
+    scores = log_softmax_over(input, classes_dim)
+    loss = _loss_of(scores, target, weight, reduction, ignore_index)
     if not label_smoothing:
         return loss
     spread = _spread_evenly(scores, target, weight, reduction, ignore_index, classes_dim)
@@ -213,7 +222,7 @@ def _of_probabilities(
     classes = input._a.shape[d]
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / classes
-    terms = log_softmax(input, d) * target
+    terms = log_softmax_over(input, d) * target
     if weight is not None:
         terms = terms * weight.reshape((-1,) + (1,) * (input._a.ndim - d - 1))
     if reduction == "none":
