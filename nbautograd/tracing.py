@@ -65,23 +65,35 @@ def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> T
     """What is remembered of the operation that ``node`` stands for, called from its generated code."""
     filename, lineno = caller()
     array = output._a
-    slots = {name: slot for slot, name in enumerate(node.inputs)}
+    inputs = node.inputs
     operands = []
     for name, value in arguments:
-        if isinstance(value, (tuple, list)) and value and all(isinstance(v, Tensor) for v in value):
-            operands += [_operand(f"{name}[{i}]", i if name in slots else None, v) for i, v in enumerate(value)]
-        elif value is not None:
-            operands.append(_operand(name, slots.get(name), value))
-    shape, dtype = tuple(array.shape), str(array.dtype)
+        if value is None:
+            continue
+        slot = inputs.index(name) if name in inputs else None
+        if isinstance(value, Tensor):
+            a = value._a
+            operands.append(Operand(name, slot, _small(a), a.shape, _name(a.dtype), weakref.ref(value)))
+        elif isinstance(value, (tuple, list)) and value and all(isinstance(v, Tensor) for v in value):
+            for i, v in enumerate(value):
+                place = None if slot is None else i
+                a = v._a
+                operands.append(Operand(f"{name}[{i}]", place, _small(a), a.shape, _name(a.dtype), weakref.ref(v)))
+        else:
+            operands.append(Operand(name, slot, value, None, None, None))
     made = weakref.ref(output)
-    return Trace(filename, lineno, made, _small(array), shape, dtype, tuple(operands), current_scope())
+    dtype = _name(array.dtype)
+    return Trace(filename, lineno, made, _small(array), array.shape, dtype, tuple(operands), current_scope())
 
 
-def _operand(name: str, slot: int | None, value: Any) -> Operand:
-    if not isinstance(value, Tensor):
-        return Operand(name, slot, value, None, None, None)
-    a = value._a
-    return Operand(name, slot, _small(a), tuple(a.shape), str(a.dtype), weakref.ref(value))
+_names: dict[Any, str] = {}  # NumPy spells a dtype out in Python, at the cost of a small operation
+
+
+def _name(dtype: Any) -> str:
+    name = _names.get(dtype)
+    if name is None:
+        name = _names[dtype] = str(dtype)
+    return name
 
 
 def _small(array: Any) -> Any:
@@ -92,6 +104,9 @@ def _small(array: Any) -> Any:
 def caller() -> tuple[str, int]:
     """The file and line, outside this package, from which the operation was called."""
     frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "nbautograd":
+    while frame.f_back is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name != "nbautograd" and not name.startswith("nbautograd."):
+            break
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
