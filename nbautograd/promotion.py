@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,13 +64,14 @@ def broadcast(*arrays: Any) -> tuple[Any, ...] | None:
     A device of None is the gradient's own.
     """
     shape: tuple[int, ...] = arrays[0].shape
-    for i, other in enumerate(arrays[1:], 1):
-        shape = broadcast_shapes(shape, other.shape, i)
-    fits = tuple((a.shape, a.dtype, None) if a.shape != shape else None for a in arrays)
+    for other in arrays[1:]:
+        shape = broadcast_shapes(shape, other.shape)
+    fits = tuple([(a.shape, a.dtype, None) if a.shape != shape else None for a in arrays])
     return fits if any(fits) else None
 
 
-def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...], position: int = 1) -> tuple[int, ...]:
+@functools.lru_cache(maxsize=1024)
+def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that both broadcast to.
 
     :raises ShapeError: they do not broadcast.
@@ -188,7 +190,7 @@ def _cast(op: Declaration, a: Any, is_tensor: bool, dtype: np.dtype[Any], place:
                 f"{place} and {backend.device_of(a)}!"
             )
         a = backend.module(place).asarray(backend.fetch(a))
-    return a if a.dtype == dtype else a.astype(dtype)
+    return a if a.dtype == dtype else backend.run_quietly(a.astype, dtype)
 
 
 def check_devices(op: Declaration, arrays: tuple[Any, ...]) -> None:

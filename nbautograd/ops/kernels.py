@@ -5,6 +5,7 @@ They are declared like all others, so that they have derivatives too.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -188,16 +189,21 @@ def zeros_of(input: Tensor) -> Tensor:
     return np.zeros_like(input)
 
 
+@functools.lru_cache(maxsize=1024)
+def _added(shape: tuple[int, ...], to: tuple[int, ...]) -> tuple[int, ...]:
+    """The dimensions that broadcasting ``to`` to ``shape`` added or repeated."""
+    extra = len(shape) - len(to)
+    if extra < 0 or any(n != 1 and n != shape[d + extra] for d, n in enumerate(to)):
+        raise RuntimeError(f"size {list(to)} is not expandable to size {list(shape)}")
+    return (*range(extra), *(d + extra for d, n in enumerate(to) if n == 1 != shape[d + extra]))
+
+
 @op(node="SumToSizeBackward0", symbol="Σ", kind=PLAIN, input="expand(g, *input.shape)")
 def sum_to(input: Tensor, shape: Any) -> Tensor:
     """The sum over the dimensions along which ``shape`` was broadcast: undoes broadcasting, for gradients."""
     if input.shape == shape:
         return input.copy()
-    extra = input.ndim - len(shape)
-    axes = [*range(extra), *(d + extra for d, n in enumerate(shape) if n == 1 != input.shape[d + extra])]
-    if extra < 0 or any(n != 1 and n != input.shape[d + extra] for d, n in enumerate(shape)):
-        raise RuntimeError(f"size {list(shape)} is not expandable to size {list(input.shape)}")
-    return total(input, tuple(axes), True).reshape(shape)
+    return total(input, _added(input.shape, tuple(shape)), True).reshape(shape)
 
 
 @op(node="ToCopyBackward0", symbol="cast", kind=PLAIN, half=KEPT, input="cast_back(g, input.dtype)")

@@ -223,7 +223,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 
 def _at(self: Tensor, other: Any) -> Any:
     """``self @ other``, which leaves what is no tensor to the other operand."""
-    return matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+    return _matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
 Tensor.__matmul__ = _at
