@@ -1,10 +1,9 @@
-"""What ``import nbautograd`` costs over ``import numpy``.
+"""k: what an import costs, in fresh interpreters.
 
     python benchmarks/importing.py [--rounds N]
 
-Every import happens in a fresh interpreter. The three commands (nothing, NumPy, nbautograd) take turns, and the time of
-the bare interpreter is taken off. The package must not be slowed down by compiling: a run before the first round
-writes the ``.pyc`` files.
+The commands take turns, and the time of the bare interpreter is taken off. The package must not be slowed down by
+compiling: a run before the first round writes the ``.pyc`` files.
 """
 
 from __future__ import annotations
@@ -15,8 +14,18 @@ import statistics
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 
-COMMANDS = {"bare": "pass", "numpy": "import numpy", "nbautograd": "import nbautograd"}
+COMMANDS = {
+    "bare": "pass",
+    "numpy": "import numpy",
+    "nbautograd": "import nbautograd",
+    "torch": "import torch",
+    "autograd": "import autograd, autograd.numpy",
+    "mygrad": "import mygrad",
+}
+HEADS = ["import", "over the bare interpreter", "over `import numpy`", "nbautograd over it"]
+GOALS = {"numpy": 1.6, "torch": 0.2}
 
 
 def run(code: str, environment: dict[str, str]) -> float:
@@ -26,30 +35,38 @@ def run(code: str, environment: dict[str, str]) -> float:
     return time.perf_counter() - start
 
 
-def main() -> None:
-    """Measure and print a Markdown table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=31)
-    rounds = parser.parse_args().rounds
+def measured(rounds: int) -> dict[str, float]:
+    """Median seconds over the bare interpreter by module, of those that are installed."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    for code in COMMANDS.values():
-        run(code, environment)
-    times: dict[str, list[float]] = {name: [] for name in COMMANDS}
-    order = list(COMMANDS)
-    for index in range(rounds):
+    order = [name for name in COMMANDS if name == "bare" or find_spec(name)]
+    times: dict[str, list[float]] = {name: [] for name in order}
+    for index in range(-1, rounds):
         shift = index % len(order)
         for name in order[shift:] + order[:shift]:
-            times[name].append(run(COMMANDS[name], environment))
-    print(f"{rounds} rounds of fresh interpreters\n")
-    print("| | bare interpreter | `import numpy`, over bare | `import nbautograd`, over bare | over `import numpy` |")
-    print("| --- | --- | --- | --- | --- |")
-    for label, pick in (("min", min), ("median", statistics.median)):
-        bare, numpy, ours = (pick(times[name]) * 1e3 for name in COMMANDS)
-        ratio = (ours - bare) / (numpy - bare)
-        print(
-            f"| {label} | {bare:.1f} ms | {numpy - bare:.1f} ms | {ours - bare:.1f} ms "
-            f"| **{ratio:.2f}** ({ours - numpy:+.1f} ms) |"
-        )
+            seconds = run(COMMANDS[name], environment)
+            if index >= 0:
+                times[name].append(seconds)
+    bare = statistics.median(times.pop("bare"))
+    return {name: statistics.median(found) - bare for name, found in times.items()}
+
+
+def rows(found: dict[str, float]) -> list[list[str]]:
+    """The cells of the table."""
+    made = []
+    for name, seconds in found.items():
+        ratio, goal = found["nbautograd"] / seconds, GOALS.get(name)
+        verdict = "" if goal is None else f" (goal {goal}{'' if ratio <= goal else ' missed'})"
+        made.append([name, f"{seconds * 1e3:.0f} ms", f"{seconds / found['numpy']:.2f}", f"**{ratio:.2f}**{verdict}"])
+    return made
+
+
+def main() -> None:
+    """Measure and print a Markdown table."""
+    from measuring import table
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=31)
+    print(table(HEADS, rows(measured(parser.parse_args().rounds))))
 
 
 if __name__ == "__main__":

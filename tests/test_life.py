@@ -418,3 +418,12 @@ print(x.grad.tolist())
 del total
 """
     assert run(code) == "[1000000.0, 1000000.0]\n"
+
+
+def test_keeping_freed_memory_is_a_switch():
+    from nbautograd.utils.allocator import keep_freed_memory
+
+    known = keep_freed_memory(64)
+    assert keep_freed_memory(0) == known
+    with pytest.raises(ValueError, match=r"megabytes must be an int of at least 0, not -1"):
+        keep_freed_memory(-1)

@@ -1,0 +1,190 @@
+"""All workloads in nbautograd and its peers, from one command.
+
+    python benchmarks/compare.py [--rounds N] [--threads N] [--only a,b,…] [--quick] [--record FOLDER]
+
+Prints Markdown tables of ratios: how many times as long as another library nbautograd takes, the median of the rounds
+with the quartiles; below 1 nbautograd is faster. Every result is compared with the others' before anything is timed.
+``--record`` writes the tables as ``results.md`` and ``results.json`` into a folder, and adds a dated row per workload
+to its ``history.jsonl``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import gc
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+TIMED = ("a", "a1", "b", "c", "d", "e", "f", "g", "h", "i", "j")
+MEMORY = ("d", "e", "g")
+ALL = (*TIMED, "k", "l", "m", "n", "o")
+PACKAGES = {"NumPy": "numpy", "PyTorch": "torch", "HIPS autograd": "autograd", "MyGrad": "mygrad"}
+
+
+def threads(count: int) -> None:
+    """Limit every library to so many threads; has to happen before they are imported."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(count)
+
+
+def timed(keys: list[str], rounds: int, count: int) -> tuple[str, dict[str, Any]]:
+    """Table and figures of the workloads that are timed in one process."""
+    from measuring import OURS, in_turn, prepared, ratios, table
+    from workloads import every
+
+    try:
+        import torch
+
+        torch.set_num_threads(count)
+    except ImportError:
+        pass
+    others, rows, figures = ["PyTorch", "HIPS autograd", "MyGrad", "NumPy by hand"], [], {}
+    for workload in every():
+        if workload.key not in keys:
+            continue
+        programs = prepared(workload)
+        gc.collect()
+        gc.freeze()  # what the imports made is not looked through again and again
+        times = in_turn(programs, rounds, workload.repeats)
+        # With more threads a ratio may be a little larger: numpy's elementwise functions run in one.
+        goals = {name: goal * (1 if count == 1 else 1.2) for name, goal in workload.goals.items()}
+        found = ratios(times, goals)
+        microseconds = sorted(times[OURS])[rounds // 2] * 1e6
+        cells = [str(found[name]) if name in found else "" for name in others]
+        rows.append([f"{workload.key}: {workload.title}", f"{microseconds:,.0f} µs", *cells])
+        figures[workload.key] = {name: ratio.middle for name, ratio in found.items()} | {"microseconds": microseconds}
+        print(rows[-1][0], "done", file=sys.stderr, flush=True)
+    heads = ["forward + backward", "nbautograd", *(f"over {name}" for name in others)]
+    return table(heads, rows), figures
+
+
+def imports(rounds: int) -> tuple[str, dict[str, Any]]:
+    """k."""
+    from importing import HEADS, measured, rows
+    from measuring import table
+
+    found = measured(rounds)
+    return table(HEADS, rows(found)), {"k": {name: found["nbautograd"] / seconds for name, seconds in found.items()}}
+
+
+def memory() -> tuple[str, dict[str, Any]]:
+    """l."""
+    from measuring import table
+    from memory import peaks
+
+    libraries = ["nbautograd", "PyTorch", "NumPy by hand", "HIPS autograd", "MyGrad"]
+    found = peaks(list(MEMORY), libraries)
+    rows = []
+    for key, sizes in found.items():
+        ours = sizes["nbautograd"]
+        rows.append(
+            [key, f"{ours:.1f} MB"] + [f"**{ours / sizes[x]:.2f}**" if x in sizes else "" for x in libraries[1:]]
+        )
+    heads = ["l: peak memory", "nbautograd", *(f"over {name}" for name in libraries[1:])]
+    return table(heads, rows), {f"l-{key}": sizes for key, sizes in found.items()}
+
+
+def growth(folder: Path | None) -> tuple[str, dict[str, Any]]:
+    """m."""
+    from growth import HEADS, measured, plot, rows
+    from measuring import table
+
+    found = measured()
+    if folder is not None:
+        plot(found, str(folder / "growth.svg"))
+    return table(HEADS, rows(found)), {"m": found}
+
+
+def watching(rounds: int) -> tuple[str, dict[str, Any]]:
+    """n."""
+    from measuring import table
+    from tracing import overhead
+
+    found = overhead(rounds)
+    rows = [[f"tracing {name}", str(ratio)] for name, ratio in found.items()]
+    return table(["n: step of c", "over tracing off"], rows), {"n": {name: r.middle for name, r in found.items()}}
+
+
+def pictures() -> tuple[str, dict[str, Any]]:
+    """o."""
+    from measuring import table
+    from pictures import HEADS, measured
+
+    rows, figures = measured()
+    return table(HEADS, rows), {"o": figures}
+
+
+def heading(count: int) -> str:
+    """Date and versions, on one line."""
+    versions = []
+    for title, package in PACKAGES.items():
+        try:
+            versions.append(f"{title} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            versions.append(f"without {title}")
+    limit = "1 thread" if count == 1 else f"{count} threads"
+    versions.insert(0, f"Python {platform.python_version()}")
+    return f"{datetime.date.today()}, {limit} on {os.cpu_count()} cores, {', '.join(versions)}"
+
+
+def main() -> None:
+    """Run what is asked for, print it, and record it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--keep-memory", action="store_true", help="call keep_freed_memory() first")
+    parser.add_argument("--only", default=",".join(ALL), help=f"letters of workloads (default: {','.join(ALL)})")
+    parser.add_argument("--record", type=Path, metavar="FOLDER")
+    options = parser.parse_args()
+    keys = options.only.split(",")
+    if unknown := set(keys) - set(ALL):
+        parser.error(f"--only: there is no workload {', '.join(sorted(unknown))}; there are {', '.join(ALL)}")
+    threads(options.threads)
+    if options.record:
+        options.record.mkdir(parents=True, exist_ok=True)
+    parts: list[tuple[bool, Callable[[], tuple[str, dict[str, Any]]]]] = [
+        (bool(set(keys) & set(TIMED)), lambda: timed(keys, options.rounds, options.threads)),
+        ("k" in keys, lambda: imports(options.rounds)),
+        ("l" in keys, memory),
+        ("m" in keys, lambda: growth(options.record)),
+        ("n" in keys, lambda: watching(options.rounds)),
+        ("o" in keys, pictures),
+    ]
+    texts, figures = [heading(options.threads)], {}
+    if options.keep_memory:
+        from nbautograd.utils.allocator import keep_freed_memory
+
+        keep_freed_memory()  # for every library in this process
+        texts[0] += ", keeping freed memory"
+    print(texts[0], end="\n\n")
+    for wanted, part in parts:
+        if wanted:
+            text, found = part()
+            print(text, flush=True, end="\n\n")
+            texts.append(text)
+            figures |= found
+    report = "\n\n".join(texts) + "\n"
+    if options.record:
+        record(options.record, report, figures, options.threads)
+
+
+def record(folder: Path, report: str, figures: dict[str, Any], count: int) -> None:
+    """Write the report, its figures, and a row per workload of the history."""
+    (folder / "results.md").write_text(report)
+    (folder / "results.json").write_text(json.dumps(figures, indent=1) + "\n")
+    date = str(datetime.date.today())
+    with (folder / "history.jsonl").open("a") as history:
+        for key, row in figures.items():
+            history.write(json.dumps({"date": date, "threads": count, "workload": key, "figures": row}) + "\n")
+
+
+if __name__ == "__main__":
+    main()
