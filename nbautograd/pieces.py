@@ -48,26 +48,32 @@ def several_steps(tree: ast.expr, elementwise: Container[str]) -> bool:
 
 
 def in_pieces(function: Callable[..., Any], first: Any, *others: Any) -> Any:
-    """``function(first, *others)``, an elementwise one: in pieces if all are contiguous and shaped like ``first``.
+    """``function(first, *others)``, an elementwise one whose result has the shape of ``first``, piece by piece.
 
-    What is the same everywhere (a number, an array whose strides are all zero) is handed over as one number.
+    Arrays of that shape are cut as one long row each; if some are broadcast to it, all are cut between rows. What
+    cannot be cut is computed whole.
     """
-    parts = [_flat(value, first.shape) for value in (first, *others)]
-    cut = [part.__class__ is np.ndarray and part.ndim > 0 for part in parts]
-    if not any(cut) or any(part is None for part in parts):
-        return function(first, *others)
+    values = (first, *others)
+    shape, step = (first.size,), PIECE
+    parts = [_as_row(value, first.shape) for value in values]
+    if any(part is None for part in parts):
+        shape, step = first.shape, PIECE * len(first) // first.size
+        parts = [_in_rows(value, shape) for value in values]
+    cut = [part.__class__ is np.ndarray and part.ndim > 0 and len(part) > 1 for part in parts]
+    if not step or not any(cut) or any(part is None for part in parts):
+        return function(*values)
     result = None
-    for start in range(0, first.size, PIECE):
-        piece = slice(start, start + PIECE)
+    for start in range(0, shape[0], step):
+        piece = slice(start, start + step)
         computed = function(*(part[piece] if is_cut else part for part, is_cut in zip(parts, cut, strict=True)))
         if result is None:
-            result = np.empty(first.size, computed.dtype)
+            result = np.empty(shape, computed.dtype)
         result[piece] = computed
     assert result is not None
     return result.reshape(first.shape)
 
 
-def _flat(value: Any, shape: tuple[int, ...]) -> Any:
+def _as_row(value: Any, shape: tuple[int, ...]) -> Any:
     """An array as one row, or as one number if all its elements are that; None if it is neither."""
     if value.__class__ is not np.ndarray or not value.ndim:
         return value
@@ -76,3 +82,13 @@ def _flat(value: Any, shape: tuple[int, ...]) -> Any:
     if value.flags.c_contiguous:
         return value.reshape(-1)
     return None if any(value.strides) else value[(0,) * value.ndim]
+
+
+def _in_rows(value: Any, shape: tuple[int, ...]) -> Any:
+    """An array with as many axes as ``shape``, to which it is broadcast; None if it is not."""
+    if value.__class__ is not np.ndarray or not value.ndim:
+        return value
+    if value.ndim > len(shape):
+        return None
+    value = value.reshape((1,) * (len(shape) - value.ndim) + value.shape)
+    return value if all(n in (1, m) for n, m in zip(value.shape, shape, strict=True)) else None

@@ -41,17 +41,36 @@ def test_a_gradient_that_is_the_same_everywhere():
     np.testing.assert_allclose(x.grad.numpy(), ((1 - s) * s).numpy(), rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "shapes", [[(700, 300), (700, 1)], [(700, 300), (300,)], [(700, 300), (1, 300)], [(700, 300), ()]]
+)
+@pytest.mark.parametrize("order", [1, -1])
+def test_broadcast_operands_are_cut_between_rows(shapes, order):
+    random = np.random.default_rng(0)
+    arrays = [random.uniform(1, 2, shape) for shape in shapes]
+    x, y = (T.tensor(array, requires_grad=True) for array in arrays)
+    cotangent = random.uniform(1, 2, shapes[0])
+    numerator, denominator = (x, y)[::order]
+    (numerator / denominator).backward(T.tensor(cotangent))
+    a, b = arrays[::order]
+    down, up = cotangent / b, -cotangent * a / b**2
+    for t, g in zip((numerator, denominator), (down, up), strict=True):
+        axes = tuple(d for d in range(2) if t.ndim == 0 or (1, *t.shape)[-2:][d] != g.shape[d])
+        np.testing.assert_allclose(t.grad.numpy(), g.sum(axes).reshape(t.shape), rtol=1e-12)
+
+
 def test_what_cannot_be_cut_is_computed_whole():
     calls = []
 
-    def double(x, y):
+    def product(x, y):
         calls.append(x.shape)
         return x * y
 
-    wide = np.ones((4, SIZE), np.float32)
-    np.testing.assert_array_equal(pieces.in_pieces(double, wide.T, wide.T), wide.T)
-    np.testing.assert_array_equal(pieces.in_pieces(double, wide, np.ones(SIZE, np.float32)), wide)
-    assert calls == [(SIZE, 4), (4, SIZE)]
+    flat = np.ones((1, SIZE), np.float32)  # one row that is too long
+    np.testing.assert_array_equal(pieces.in_pieces(product, flat, np.ones((1, 1), np.float32)), flat)
+    column = np.ones((SIZE, 1), np.float32)
+    np.testing.assert_array_equal(pieces.in_pieces(product, column, np.ones((1, 4), np.float32)), np.ones((SIZE, 4)))
+    assert calls == [flat.shape, column.shape]
 
 
 def test_what_is_elementwise():
