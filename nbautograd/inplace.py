@@ -58,7 +58,7 @@ class Custom:
     def __call__(self, value: Any, *_: Any) -> Any:
         """What the view is after its base has been written to: of unknown history."""
         node = new(_Unknown)
-        node.f0 = node.f1 = node.fit = None
+        node.f0 = node.f1 = node.fit = node.rare = None
         node.what, node.seq = self.what, storage.tick()
         return wrap(value._a, node)
 
@@ -327,7 +327,7 @@ def rebase(t: Tensor, fn: Any) -> None:
         base = t._view.base
         node = new(CopySlices)
         node.f0, node.f1, node.fit, node.steps = base._fn, fn, None, t._view.steps()
-        node.layout = None
+        node.layout = node.rare = None
         if any(step[0].__name__ == "as_strided_in" for step in node.steps):
             node.layout = (geometry.of(base._a), geometry.length_of(base._a))
         node.seq = storage.tick()

@@ -66,6 +66,19 @@ class LeafHooks(Hooks):
         LeafHooks.alive -= 1
 
 
+class Rare:
+    """What few nodes have, kept apart: an object without a ``__dict__`` is made in half the time."""
+
+    __slots__ = ("hooks", "lock", "metadata", "packed", "trace")
+
+    def __init__(self) -> None:
+        self.hooks: Hooks | None = None
+        self.metadata: dict[Any, Any] | None = None
+        self.trace: Any = None  # what tracing remembers: protocol.Trace
+        self.packed: dict[str, Any] | None = None  # saved tensors in the form that hooks gave them: autograd/saving.py
+        self.lock: Any = None  # held while they are unpacked
+
+
 class RemovableHandle:
     """What registering a hook returns: ``remove()`` takes the hook away; a ``with`` block does so at its end."""
 
@@ -97,10 +110,8 @@ class Node:
     ``vjp_graph`` does the same over tensors and so records itself.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "f0", "f1", "fit", "seq")
+    __slots__ = ("__weakref__", "f0", "f1", "fit", "rare", "seq")
 
-    hooks: Hooks | None = None
-    trace: Any = None
     arity = 1
     inputs: tuple[str, ...] = ()  # names of the differentiable inputs, by edge
     formulas: dict[str, str] = {}  # noqa: RUF012 - how the gradient of each is computed from g
@@ -110,7 +121,28 @@ class Node:
     f0: Any
     f1: Any
     fit: Any  # None, or for each input the (shape, dtype, device) to which its gradient is brought back
+    rare: Rare | None
     seq: int
+
+    def rarities(self) -> Rare:
+        """What few nodes have, made when it is first needed."""
+        if self.rare is None:
+            self.rare = Rare()
+        return self.rare
+
+    @property
+    def hooks(self) -> Hooks | None:
+        """The node's hooks, if it has any."""
+        return None if self.rare is None else self.rare.hooks
+
+    @property
+    def trace(self) -> Any:
+        """What tracing remembers of the operation, a ``protocol.Trace``; None when it was off."""
+        return None if self.rare is None else self.rare.trace
+
+    @trace.setter
+    def trace(self, trace: Any) -> None:
+        self.rarities().trace = trace
 
     def vjp(self, g: Any, keep: bool, *skip: Any) -> tuple[Any, Any]:
         """The gradients of the inputs from that of the output, as arrays."""
@@ -145,8 +177,10 @@ class Node:
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dictionary for whoever wants to note something here."""
-        notes: dict[Any, Any] = self.__dict__.setdefault("_metadata", {})
-        return notes
+        rare = self.rarities()
+        if rare.metadata is None:
+            rare.metadata = {}
+        return rare.metadata
 
     @property
     def requires_grad(self) -> bool:
@@ -210,9 +244,10 @@ class Node:
 
     def own_hooks(self) -> Hooks:
         """The node's hooks, made when the first is registered."""
-        if self.hooks is None:
-            self.hooks = Hooks()
-        return self.hooks
+        rare = self.rarities()
+        if rare.hooks is None:
+            rare.hooks = Hooks()
+        return rare.hooks
 
     @property
     def _register_hook_dict(self) -> dict[int, Any]:
@@ -341,7 +376,8 @@ class Port(Node):
     index: int
 
     def __init__(self, node: Node, index: int) -> None:
-        self.f0, self.f1, self.fit, self.index, self.seq = node, None, None, index, tick()
+        self.f0, self.index, self.seq = node, index, tick()
+        self.f1 = self.fit = self.rare = None
 
     def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
         """The gradient, marked with the output that it belongs to."""
@@ -363,7 +399,7 @@ class AccumulateGrad(Node):
     variable: Any
 
     @property
-    def hooks(self) -> Hooks | None:  # type: ignore[override]
+    def hooks(self) -> Hooks | None:
         """The hooks of the accumulation, which live as long as the leaf does."""
         hooks: Hooks | None = self.variable.__dict__.get("_hooks")
         return hooks
@@ -393,7 +429,8 @@ def accumulator(leaf: Any) -> AccumulateGrad:
     node: AccumulateGrad | None = None if known is None else known()
     if node is None:
         node = object.__new__(AccumulateGrad)
-        node.variable, node.seq, node.f0, node.f1, node.fit = leaf, 0, None, None, None
+        node.variable, node.seq = leaf, 0
+        node.f0 = node.f1 = node.fit = node.rare = None
         leaf.__dict__["_accumulator"] = weakref.ref(node)
     return node
 

@@ -313,7 +313,7 @@ class Writer:
             if not op.lists and len(self.edges) > 1 and len(wanted) < len(self.edges) and "." not in what:
                 value += f" if {' or '.join(f'{edge} is not None' for edge in wanted)} else None"
             lines.append(f"n.{slot(what)} = {value}")
-        lines.append(f"n.fit = {'fit' if op.kind == POINTWISE or self.half else 'None'}; n.seq = tick()")
+        lines.append(f"n.fit = {'fit' if op.kind == POINTWISE or self.half else 'None'}; n.rare = None; n.seq = tick()")
         return lines
 
     def value_of(self, what: str) -> str:

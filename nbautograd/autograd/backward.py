@@ -81,7 +81,7 @@ def backward(
     if inputs is not None:
         chosen = _sequence(inputs)
         if not chosen:
-            raise AutogradError("`inputs` argument to `backward()` cannot be empty.")
+            raise AutogradError("`inputs` argument to `backward()` cannot be empty. Leave it out to accumulate into all leaves.")
         into = {}
         for index, target in enumerate(chosen):
             key = _key(target, index)
@@ -135,7 +135,7 @@ def grad(
     roots = _roots(_sequence(outputs), grad_outputs, "grad_outputs", "grad()")
     wanted = _sequence(inputs)
     if not wanted:
-        raise ValueError("grad() requires non-empty inputs.")
+        raise ValueError("grad() requires non-empty inputs: name at least one tensor to differentiate by")
     keys = [_key(target, index) for index, target in enumerate(wanted)]
     found = engine.capture(roots, keep, create_graph, keys)
     result: list[Any] = []
@@ -175,7 +175,8 @@ def _key(target: Any, index: int) -> tuple[Any, int]:
         )
     if target._fn is None:
         raise AutogradError(
-            f"One of the differentiated Tensors does not require grad: the differentiated Tensor at index {index}"
+            f"One of the differentiated Tensors does not require grad: the differentiated Tensor at index {index}, "
+            f"of shape {list(target._a.shape)}, was made without requires_grad=True"
         )
     if target._fn is LEAF:
         return target, 0

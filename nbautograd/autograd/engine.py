@@ -160,7 +160,8 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
     node = heappop(ready)[1]
     g = pending.pop(node)
     while True:
-        if node.hooks is not None:
+        hooked = node.rare is not None and node.hooks is not None
+        if hooked:
             g = _pre_hooks(node, _tensor_hooks(node, g))
         if node.seq < clock.last_write:
             node.check_saved()
@@ -169,13 +170,13 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
         else:
             d, d1 = _partly(node, g, keep, create, needed)
         # An only successor is handed its gradient directly, without going through the heap: the heir.
-        if d1 is None and not ready and d is not None and node.hooks is None:
+        if d1 is None and not ready and d is not None and not hooked:
             edge = node.f0
             if edge.seq and edge not in pending:
                 node, g = edge, d
                 continue
         heir = None
-        if node.hooks is not None or d is MANY:
+        if hooked or d is MANY:
             for to, part in zip(node.edges(), _after(node, d, d1, g), strict=True):
                 if to is not None and part is not None and (needed is None or to in needed):
                     _send(to, part, pending, ready)
@@ -299,13 +300,14 @@ def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
 def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor, Any]], grown: Grown) -> None:
     """Take the steps that are left.
 
-    Python runs handlers of signals at calls and at jumps backward only. There is no call in the first two loops, so a
-    step of theirs is taken or not begun. A step of the third may be taken twice, which counts a version more.
+    Python runs handlers of signals at calls and at jumps backward only. There is no call in the first two loops, nor
+    an unpacking, which may need memory; so a step of theirs is taken or not begun. A step of the third may be taken
+    twice, which counts a version more.
     """
-    for leaf, grad in leaves:
-        leaf._grad = grad
-    for held, d in sums:
-        held._a += d
+    for step in leaves:
+        step[0]._grad = step[1]
+    for sum_ in sums:
+        sum_[0]._a += sum_[1]
     for held, _ in grown:
         if not isinstance(held._a, np.generic):
             storage.record_write(held._a)

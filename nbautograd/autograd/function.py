@@ -130,7 +130,8 @@ class BackwardCFunction(Node, FunctionCtx):
             fn = self if self._count == 1 else Port(self, fn)
         elif isinstance(fn, Tensor):  # a leaf whose unpacked values are others than its own
             leaf, fn = fn, new(_Same)
-            fn.f0, fn.f1, fn.fit, fn.seq = leaf, None, None, storage.tick()
+            fn.f0, fn.seq = leaf, storage.tick()
+            fn.f1 = fn.fit = fn.rare = None
         return wrap(value, fn)
 
     def saved_values(self) -> dict[str, Any]:
@@ -360,7 +361,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             bound = inspect.signature(cls.forward).bind(*([node] if plain_style else []), *args, **kwargs)
             args, kwargs = bound.args[1:] if plain_style else bound.args, bound.kwargs
         tensors = [a for a in args if isinstance(a, Tensor)]
-        node.f0 = node.f1 = node.fit = None
+        node.f0 = node.f1 = node.fit = node.rare = None
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a._fn is not None for a in args)
         recorded = is_grad_enabled() and any(node.needs_input_grad)
         before = {id(a): a._fn for a in tensors}
@@ -500,7 +501,8 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         for index, value in enumerate(values):
             if isinstance(value, Tensor):
                 node = new(_Twice)
-                node.f0, node.f1, node.fit, node.seq = None, None, None, storage.tick()
+                node.f0 = node.f1 = node.fit = node.rare = None
+                node.seq = storage.tick()
                 node.message = (
                     "trying to differentiate twice a function that was marked with @once_differentiable: "
                     f"{backward.__qualname__}"

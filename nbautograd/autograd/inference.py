@@ -78,9 +78,9 @@ made in inference mode; clone() it, or make it under torch.no_grad() instead of 
 def _watch() -> None:
     global _watching
     if not _watching:
-        _watching = True
-        detour.enter(_around, around=True)
         tensor.on_wrap(_created)
+        detour.enter(_around, around=True)  # whole or, after an interrupt, not at all
+        _watching = True
 
 
 def _relax() -> None:
@@ -88,8 +88,8 @@ def _relax() -> None:
     global _watching
     if _watching and not inference.get() and not storage.inferred:
         _watching = False
-        tensor.on_wrap(None)
         detour.leave(_around)
+        tensor.on_wrap(None)
 
 
 def _created(t: Tensor) -> None:

@@ -78,9 +78,13 @@ def pack(array: Any, hooks: tuple[Pack, Unpack]) -> Packed:
     return Packed(value, hooks[1])
 
 
+def _packed(node: Node) -> dict[str, Any]:
+    return node.rare and node.rare.packed or {}
+
+
 def pack_slot(node: Node, slot: str, pack_hook: Pack, unpack_hook: Unpack) -> None:
     """Pack one slot of a node."""
-    if slot in node.__dict__.get("_packed", ()):
+    if slot in _packed(node):
         raise AutogradError(
             "Calling register_hooks on a saved tensor whose hooks have already been set: only one pair of hooks is "
             "allowed at a time"
@@ -102,8 +106,10 @@ def _replace(node: Node, slot: str, value: Any, hooks: tuple[Pack, Unpack]) -> N
         kept: Any = [None if a is None else pack(a, hooks) for a in value]
     else:
         kept = pack(value, hooks)
-    node.__dict__.setdefault("_packed", {})[slot] = kept
-    node.__dict__.setdefault("_lock", threading.RLock())
+    rare = node.rarities()
+    if rare.packed is None:
+        rare.packed, rare.lock = {}, rare.lock or threading.RLock()
+    rare.packed[slot] = kept
     setattr(node, slot, None)
     if "_packed_of" not in type(node).__dict__:
         node.__class__ = _variant(type(node))
@@ -116,7 +122,7 @@ def _pack_node(nodes: list[Node]) -> None:
         for node in nodes:
             for slot in node.saved:
                 value = getattr(node, slot)
-                if value is not None and value is not FREED and slot not in node.__dict__.get("_packed", ()):
+                if value is not None and value is not FREED and slot not in _packed(node):
                     _replace(node, slot, value, hooks)
 
 
@@ -137,7 +143,7 @@ def _variant(cls: type[Node]) -> type[Node]:
             return cls.vjp_graph(self, g, True, *skip)
 
     def check_saved(self: Node) -> None:
-        packed = self.__dict__.get("_packed", ())
+        packed = _packed(self)
         for slot in self.saved:
             value = None if slot in packed else getattr(self, slot)
             if value is not None and value is not FREED and storage.changed_since(value, self.seq):
@@ -166,8 +172,9 @@ def _variant(cls: type[Node]) -> type[Node]:
 @contextmanager
 def _unpacked(node: Node, keep: bool, checked: bool = True) -> Iterator[None]:
     """The arrays back in their slots, for a while; let go of at the end unless they are to be kept."""
-    with node.__dict__["_lock"]:
-        packed = node.__dict__.get("_packed")
+    rare = node.rarities()
+    with rare.lock:
+        packed = rare.packed
         if packed is None and checked:
             node.raise_freed()
         packed = packed or {}
@@ -186,7 +193,7 @@ def _unpacked(node: Node, keep: bool, checked: bool = True) -> Iterator[None]:
         if done:
             for slot in node.saved:
                 setattr(node, slot, FREED)
-            del node.__dict__["_packed"]
+            rare.packed = None
 
 
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
