@@ -1,4 +1,4 @@
-"""Pictures of graphs: time to the first one and how large it is, next to torchviz; and the layout by itself.
+"""o: pictures of graphs: time to the first one and to the animation, and their size, next to torchviz; and the layout.
 
     python benchmarks/pictures.py [--rounds N] [--deadline SECONDS] [--layout]
 
@@ -13,12 +13,15 @@ import argparse
 import multiprocessing
 import random
 import resource
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from queue import Empty
 from typing import Any
 
 import nbautograd
+from nbautograd import viz
 from nbautograd.viz.layout import layout
 from nbautograd.viz.model import build
 from nbautograd.viz.svg import draw, measure
@@ -63,6 +66,19 @@ def ours(make: Callable[[Any, int], Any], operations: int, rounds: int) -> tuple
     return best, len(svg.encode()), len(model.nodes)
 
 
+def animated(make: Callable[[Any, int], Any], operations: int, rounds: int) -> tuple[float, int]:
+    """(seconds, bytes of the page that plays it) of a backward pass, recorded and written."""
+    best, size = float("inf"), 0
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder, "pass.html")
+        for _ in range(rounds):
+            root = make(nbautograd, operations)
+            begun = spent()
+            viz.animate(root).save(page)
+            best, size = min(best, spent() - begun), page.stat().st_size
+    return best, size
+
+
 def torchviz(graph: str, operations: int, answer: Any) -> None:
     """In a process of its own: put (seconds, bytes) or what went wrong into the queue."""
     try:
@@ -102,8 +118,25 @@ def end(process: Any) -> None:
     process.join()
 
 
-def time_of_layouts(rounds: int) -> None:
-    print("\n| layout alone, not folded | " + " | ".join(f"{n:,}" for n in SIZES[1:]) + " |\n|---|" + "---|" * 3)
+def measured(rounds: int = 3, deadline: float = 60.0) -> tuple[list[list[str]], dict[str, Any]]:
+    """The rows of the table, and their figures."""
+    rows, figures = [], {}
+    for name, make in GRAPHS.items():
+        for count in SIZES:
+            seconds, size, boxes = ours(make, count, rounds)
+            moving, page = animated(make, count, rounds)
+            cells = [f"{seconds:.3f} s, {size / 1000:,.0f} kB", str(boxes), f"{moving:.3f} s, {page / 1000:,.0f} kB"]
+            rows.append([name, f"{count:,}", *cells, theirs(name, count, deadline)])
+            figures[f"{name}, {count}"] = dict(zip(HEADS[2:], rows[-1][2:], strict=True))
+    return rows, figures
+
+
+HEADS = ["graph", "operations", "picture", "boxes", "animation, as a page", "torchviz"]
+
+
+def layouts(rounds: int) -> list[list[str]]:
+    """The rows of the table of the layout alone, of graphs that are not folded."""
+    rows = []
     for name, make in GRAPHS.items():
         cells = []
         for count in SIZES[1:]:
@@ -115,23 +148,21 @@ def time_of_layouts(rounds: int) -> None:
                 layout(model, sizes)
                 best = min(best, time.process_time() - begun)
             cells.append(f"{best * 1000:,.1f} ms")
-        print(f"| {name} | {' | '.join(cells)} |")
+        rows.append([name, *cells])
+    return rows
 
 
 def main() -> None:
+    from measuring import table
+
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--deadline", type=float, default=60.0)
     arguments.add_argument("--layout", action="store_true", help="only the times of the layout")
     options = arguments.parse_args()
     if not options.layout:
-        print("| graph | operations | nbautograd | boxes | torchviz |\n|---|---|---|---|---|")
-        for name, make in GRAPHS.items():
-            for count in SIZES:
-                seconds, size, boxes = ours(make, count, options.rounds)
-                other = theirs(name, count, options.deadline)
-                print(f"| {name} | {count:,} | {seconds:.3f} s, {size:,} B | {boxes} | {other} |", flush=True)
-    time_of_layouts(options.rounds)
+        print(table(HEADS, measured(options.rounds, options.deadline)[0]), end="\n\n")
+    print(table(["layout alone, not folded", *(f"{n:,}" for n in SIZES[1:])], layouts(options.rounds)))
 
 
 if __name__ == "__main__":
