@@ -253,6 +253,10 @@ class Node:
     def _register_hook_dict(self) -> dict[int, Any]:
         return {} if self.hooks is None else self.hooks.post
 
+    def saves(self) -> bool:
+        """Whether a backward pass would take saved tensors from the node."""
+        return bool(self.saved)
+
     def saved_values(self) -> dict[str, Any]:
         """The saved arrays by name.
 

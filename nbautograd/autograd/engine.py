@@ -282,6 +282,8 @@ def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
     fresh: Fresh = []
     grown: Grown = []
     for leaf in pending:
+        if leaf._fn is None:  # requires_grad_(False) since it was used
+            continue
         d, held = pending[leaf], leaf._grad
         if held is None:
             if create:
@@ -557,7 +559,7 @@ def _run_observed(
                             total = part
                         tell(protocol.EdgeSent(edge, index, node, slot, part, total))
         if shown:
-            tell(protocol.NodeFinished(edge, bool(edge.saved) and not keep))
+            tell(protocol.NodeFinished(edge, edge.saves() and not keep))
 
     def visit_leaf(leaf: Tensor, g: Any) -> None:
         if targets is not None and leaf not in wanted:

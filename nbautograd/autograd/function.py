@@ -134,6 +134,10 @@ class BackwardCFunction(Node, FunctionCtx):
             fn.f1 = fn.fit = fn.rare = None
         return wrap(value, fn)
 
+    def saves(self) -> bool:
+        """Whether ``save_for_backward`` was called."""
+        return bool(self._kept)
+
     def saved_values(self) -> dict[str, Any]:
         """The saved arrays, numbered."""
         return {str(i): t._a for i, t in enumerate(self.saved_tensors) if t is not None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,32 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 Tensor.where = lambda self, condition, other: where(condition, self, other)
 
 
-@op(node="ReluBackward0", symbol="relu", kind=POINTWISE, accepts="if", input="where(result > 0, g, zeros_of(g))")
+def along(node: str) -> Callable[..., Tensor]:
+    """Declare a function that gives its first argument, recorded as depending on both, with no slope in the other.
+
+    A gradient that only chooses by its input is still a function of it: differentiated again, it gives 0, not an error.
+    """
+
+    def first(input: Tensor, other: Tensor) -> Tensor:
+        """The first of two tensors."""
+        return input
+
+    name = f"along_{node.partition('Backward')[0].lower()}"
+    declare = op(node=node, symbol="·", kind=POINTWISE, method=False, inplace_method=False, out=False, name=name,
+                 input="g", other="zeros_of(g)")  # fmt: skip
+    return declare(first)
+
+
+along_threshold = along("ThresholdBackwardBackward0")
+
+
+@op(
+    node="ReluBackward0",
+    symbol="relu",
+    kind=POINTWISE,
+    accepts="if",
+    input="along_threshold(where(result > 0, g, zeros_of(g)), result)",
+)
 def relu(input: Tensor) -> Tensor:
     """Each element, or 0 where it is negative; the derivative at 0 is 0.
 

@@ -185,3 +185,14 @@ def test_every_public_name_is_there():
     ours, theirs = set(nb.nn.functional.__all__), vars(torch.nn.functional)
     assert len(ours) == 126
     assert ours <= set(theirs)
+
+
+@pytest.mark.parametrize("name", ["relu", "leaky_relu", "hardtanh", "relu6", "hardshrink", "softshrink"])
+def test_a_slope_that_is_constant_can_be_differentiated_again(name):
+    found = []
+    for T in (torch, nb):
+        x = T.tensor([-1.0, 0.7, 2.0], requires_grad=True)
+        (slope,) = T.autograd.grad(getattr(T.nn.functional, name)(x).sum(), x, create_graph=True)
+        (curvature,) = T.autograd.grad(slope.sum(), x)
+        found.append((slope.grad_fn.name(), slope.tolist(), curvature.tolist()))
+    assert found[0] == found[1]

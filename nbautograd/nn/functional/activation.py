@@ -10,8 +10,9 @@ import numpy as np
 
 from nbautograd import backend, dtypes, generator
 from nbautograd.declare import POINTWISE, composite, op
+from nbautograd.errors import UnsupportedDtypeError
 from nbautograd.nn.functional._common import in_place_or_not
-from nbautograd.ops.comparison import relu as _relu
+from nbautograd.ops.comparison import along, along_threshold, relu as _relu  # noqa: F401 - formulas name the second
 from nbautograd.ops.elementary import exp, sigmoid, tanh
 from nbautograd.ops.joining import cat_same
 from nbautograd.ops.predicates import check_tensors
@@ -76,6 +77,12 @@ def gelu_inner(x: Any) -> Any:
     return x * (x * x * (GELU_SCALE * GELU_CUBE) + GELU_SCALE)
 
 
+along_hardshrink = along("HardshrinkBackwardBackward0")
+along_hardtanh = along("HardtanhBackwardBackward0")
+along_leakyrelu = along("LeakyReluBackwardBackward0")
+along_softshrink = along("SoftshrinkBackwardBackward0")
+
+
 # -- rectifiers ------------------------------------------------------------------------------------------------------
 
 
@@ -107,7 +114,7 @@ def relu_(input: Tensor) -> Tensor:
     method=False,
     inplace_method=False,
     out=False,
-    input="where(logical_and(input > low, input < high), g, zeros_of(g))",
+    input="along_hardtanh(where(logical_and(input > low, input < high), g, zeros_of(g)), input)",
 )
 def _hardtanh(input: Tensor, low: float, high: float) -> Tensor:
     """The input between two bounds, with derivative 0 at both."""
@@ -160,7 +167,7 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
     accepts="f",
     method=False,
     inplace_method=False,
-    input="where(input > 0, g, g * negative_slope)",
+    input="along_leakyrelu(where(input > 0, g, g * negative_slope), input)",
     name="leaky_relu",
 )
 def _leaky_relu(input: Tensor, negative_slope: float) -> Tensor:
@@ -283,6 +290,8 @@ def rrelu(
         raise RuntimeError(f"rrelu(): lower bound must be less than or equal to upper bound, got {lower} and {upper}")
     if not training:
         return in_place_or_not("rrelu", _rrelu_mean, inplace, input, (lower + upper) / 2)
+    if input.is_complex():
+        raise UnsupportedDtypeError("rrelu", input.dtype, "f")
     array = input._a
     negative = backend.fetch(array <= 0)
     noise = np.ones(array.shape, array.dtype)
@@ -310,7 +319,7 @@ def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: 
     accepts="if",
     method=False,
     inplace_method=False,
-    input="where(input <= limit, zeros_of(g), g)",
+    input="along_threshold(where(input <= limit, zeros_of(g), g), input)",
     name="threshold",
 )
 def _threshold(input: Tensor, limit: float, value: float) -> Tensor:
@@ -737,7 +746,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     kind=POINTWISE,
     accepts="f",
     inplace_method=False,
-    input="where(logical_and(input >= -lambd, input <= lambd), zeros_of(g), g)",
+    input="along_hardshrink(where(logical_and(input >= -lambd, input <= lambd), zeros_of(g), g), input)",
 )
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """``input``, but 0 between ``-lambd`` and ``lambd``.
@@ -756,7 +765,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     accepts="f",
     method=False,
     inplace_method=False,
-    input="where(logical_and(input >= -lambd, input <= lambd), zeros_of(g), g)",
+    input="along_softshrink(where(logical_and(input >= -lambd, input <= lambd), zeros_of(g), g), input)",
     name="softshrink",
 )
 def _softshrink(input: Tensor, lambd: float) -> Tensor:
