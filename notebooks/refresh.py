@@ -1,8 +1,8 @@
 """Run notebooks and store their outputs: ``python notebooks/refresh.py [NOTEBOOK ...]`` (all of them by default).
 
-The English notebook is the source of the code: its code cells are first carried, by cell id, into the Chinese one of the
-same name under ``zh/``, whose first cell alone has a line more, which chooses the language. What differs from run to
-run (times, widget models) is not stored, so that running this twice changes nothing.
+The English notebook is the source of the code: its code cells are first carried, by cell id, into the Chinese one of
+the same name under ``zh/``, whose first cell alone has a line more, which chooses the language. What differs from run
+to run (times, widget models) is not stored, so that running this twice changes nothing.
 """
 
 import sys
@@ -33,7 +33,8 @@ def carry(source: Path, target: Path) -> None:
 def run(path: Path) -> None:
     """Execute a notebook in its own folder and write it back with the outputs that stay the same."""
     notebook = nbformat.read(path, 4)
-    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
+    folder = {"metadata": {"path": str(path.parent)}}
+    NotebookClient(notebook, timeout=300, coalesce_streams=True, resources=folder).execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         for output in cell.get("outputs", []):

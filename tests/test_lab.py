@@ -5,27 +5,24 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import shutil
-import subprocess
-import sys
-import time
-import urllib.request
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("jupyterlab", reason="JupyterLab is not installed: pip install 'nbautograd[test]'")
+nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed: pip install 'nbautograd[test]'")
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="Playwright is not installed: pip install 'nbautograd[test]'"
 )
 
-CHROMIUM = (
-    os.environ.get("CHROMIUM")
-    or shutil.which("chromium")
-    or shutil.which("chromium-browser")
-    or shutil.which("google-chrome")
-)
+from nbformat.sign import NotebookNotary  # noqa: E402 - after what it needs has been found
+
+import nbautograd as nb  # noqa: E402
+from nbautograd import viz  # noqa: E402
+
+from .lab import CHROMIUM, READY, RUN_ALL, browse, serve  # noqa: E402
+
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: install it, or name it in the variable CHROMIUM"),
@@ -34,26 +31,24 @@ pytestmark = [
 
 NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "tensors_and_autograd.ipynb"
 SHOTS = Path(os.environ.get("NBAUTOGRAD_SHOTS", Path(__file__).parent / "screenshots"))
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-LOCAL = re.compile(r"(https?|wss?)://127\.0\.0\.1[:/]|file:|blob:|data:")
-READY = """() => {
-    const panel = window.jupyterapp?.shell?.currentWidget, kernel = panel?.sessionContext?.session?.kernel;
-    return panel?.context?.isReady && panel.sessionContext.isReady
-        && kernel?.connectionStatus === 'connected' && kernel.status === 'idle';
-}"""
-RUN_ALL = """() => {
-    window.__ran = '';
-    window.jupyterapp.commands.execute('notebook:run-all-cells').then(
-        () => { window.__ran = 'ok'; }, (error) => { window.__ran = String(error); });
-}"""
+
+
+def write_embedded(root, data):
+    """Two notebooks with an output that plays by itself: one that a server with this data trusts, and one not."""
+    w = nb.tensor([1.0], requires_grad=True)
+    y = (w + 2) * w
+    with viz.autograd(embed=True):
+        bundle = viz.animate(y, namespace={"w": w, "y": y})._repr_mimebundle_()
+    output = nbformat.v4.new_output("execute_result", bundle, execution_count=1)
+    cell = nbformat.v4.new_code_cell("%backward y", id="one", outputs=[output], execution_count=1)
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel})
+    nbformat.write(notebook, root / "untrusted.ipynb")
+    cell.id = "another"
+    nbformat.write(notebook, root / "trusted.ipynb")
+    notary = NotebookNotary(data_dir=str(data))
+    notary.sign(nbformat.read(root / "trusted.ipynb", 4))
+    notary.store.close()
 
 
 @pytest.fixture(scope="module")
@@ -68,63 +63,9 @@ def lab(tmp_path_factory):
         if cell["cell_type"] == "code":
             cell["outputs"], cell["execution_count"] = [], None
     (root / NOTEBOOK.name).write_text(json.dumps(notebook), encoding="utf-8")
-    folders = {
-        "HOME": "home",
-        "IPYTHONDIR": "ipython",
-        "JUPYTER_CONFIG_DIR": "config",
-        "JUPYTER_DATA_DIR": "data",
-        "JUPYTER_RUNTIME_DIR": "run",
-        "JUPYTERLAB_SETTINGS_DIR": "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": "spaces",
-    }
-    for folder in folders.values():
-        (home / folder).mkdir()
-    env = {**os.environ, **{key: str(home / folder) for key, folder in folders.items()}}
-
-    def setting(plugin, **values):
-        path = home / "settings" / f"{plugin}.jupyterlab-settings"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(values), encoding="utf-8")
-
-    setting("@jupyterlab/notebook-extension/tracker", windowingMode="none")  # every output is in the page
-    setting(
-        "@jupyterlab/apputils-extension/notification", fetchNews="false", checkForUpdates=False, doNotDisturbMode=True
-    )
-    token = secrets.token_hex(16)
-    with open(home / "lab.log", "w", encoding="utf-8") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser",
-             "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0", f"--IdentityProvider.token={token}",
-             f"--ServerApp.root_dir={root}", "--LabApp.news_url=None", "--LabApp.extension_manager=readonly",
-             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"],
-            env=env, stdout=log, stderr=log, cwd=root,
-        )  # fmt: skip
-        try:
-            yield address(home, server, token), token
-        finally:
-            server.terminate()
-            try:
-                server.wait(20)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait()
-
-
-def address(home, server, token):
-    """Where the server listens, once it answers."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        assert server.poll() is None, (home / "lab.log").read_text(encoding="utf-8")
-        for path in (home / "run").glob("jpserver-*.json"):
-            try:
-                url = json.loads(path.read_text(encoding="utf-8"))["url"]
-                request = urllib.request.Request(url + "api", headers={"Authorization": f"token {token}"})
-                urllib.request.urlopen(request, timeout=5).close()
-                return url
-            except (OSError, ValueError):
-                pass
-        time.sleep(0.2)
-    raise AssertionError("JupyterLab did not start:\n" + (home / "lab.log").read_text(encoding="utf-8"))
+    with serve(home, root) as found:
+        write_embedded(root, home / "data")
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -132,24 +73,7 @@ def page(lab, tmp_path_factory):
     """The notebook, opened and run from top to bottom."""
     url, token = lab
     SHOTS.mkdir(parents=True, exist_ok=True)
-    with playwright.sync_playwright() as driver:
-        context = driver.chromium.launch_persistent_context(
-            str(tmp_path_factory.mktemp("chromium")), executable_path=CHROMIUM, headless=True, args=ARGUMENTS,
-            viewport={"width": 1280, "height": 1000}, reduced_motion="reduce",
-        )  # fmt: skip
-        blocked, errors = [], []
-
-        def guard(route):
-            if LOCAL.match(route.request.url):
-                route.continue_()
-            else:
-                blocked.append(route.request.url)
-                route.abort()
-
-        context.route("**/*", guard)
-        page = context.new_page()
-        page.blocked, page.errors = blocked, errors
-        page.on("pageerror", lambda error: errors.append(str(error)))
+    with playwright.sync_playwright() as driver, browse(driver, tmp_path_factory.mktemp("chromium")) as page:
         page.goto(f"{url}lab/workspaces/test/tree/{NOTEBOOK.name}?token={token}&reset")
         page.wait_for_function(READY, timeout=120_000)
         page.evaluate(RUN_ALL)
@@ -157,7 +81,6 @@ def page(lab, tmp_path_factory):
         assert page.evaluate("window.__ran") == "ok"
         page.wait_for_selector(".nb-player svg", timeout=60_000)
         yield page
-        context.close()
 
 
 def player(page):
@@ -173,8 +96,7 @@ def leaf(widget, name):
 
 
 def test_the_notebook_runs_and_shows_its_pictures(page):
-    assert page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
-    assert page.locator(".jp-OutputArea-output[data-mime-type*='error']").count() == 0
+    assert page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count() == 0  # nor errors
     assert page.locator(".nb-player:has(.nb-slider)").count() == 3  # passes
     assert page.locator(".nb-player:not(:has(.nb-slider))").count() == 2  # graphs
     assert not page.errors and not page.blocked
@@ -270,6 +192,17 @@ def test_what_the_kernel_sets_the_player_shows(page):
     assert ask(page, "print(p.widget.index)").strip() == "6"
 
 
+def test_a_notebook_is_saved_with_pictures_that_need_no_widget(page):
+    """Else JupyterLab, opening it again, would say that there is no such widget, and show nothing."""
+    outputs = page.evaluate(
+        "() => window.jupyterapp.shell.currentWidget.context.model.toJSON().cells.flatMap((cell) => cell.outputs || [])"
+    )
+    pictures = [output["data"] for output in outputs if "text/html" in output.get("data", {})]
+    assert len(pictures) == 5 and all("data:image/svg+xml" in str(data["text/html"]) for data in pictures)
+    assert not any("application/vnd.jupyter.widget-view+json" in output.get("data", {}) for output in outputs)
+    playwright.expect(player(page)).to_be_visible()  # here it goes on
+
+
 def test_pictures_light_and_dark(page):
     widget = player(page)
     for theme in ("Light", "Dark"):
@@ -288,6 +221,19 @@ def test_pictures_light_and_dark(page):
         assert (SHOTS / f"player-{theme.lower()}.png").stat().st_size > 10_000
 
 
+def test_it_plays_on_while_the_kernel_restarts(page):
+    widget = player(page)
+    widget.get_by_role("slider").fill("0")
+    widget.get_by_role("button", name="Play").click()
+    restarted = page.evaluate(
+        "() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel().then(() => 'restarted')"
+    )
+    assert restarted == "restarted"
+    playwright.expect(widget).to_have_attribute("data-step", "6", timeout=30_000)
+    assert not page.errors and page.get_by_text("Error displaying widget").count() == 0
+    assert ask(page, "print(1)").strip() == "1"
+
+
 def test_it_plays_on_without_a_kernel(page):
     page.evaluate("() => { window.jupyterapp.shell.currentWidget.sessionContext.shutdown(); }")
     page.wait_for_timeout(1000)
@@ -298,16 +244,42 @@ def test_it_plays_on_without_a_kernel(page):
     assert not page.errors and not page.blocked
 
 
-def test_a_saved_notebook_shows_its_pictures_before_anything_runs(page, lab):
-    url, token = lab
-    saved = page.context.new_page()
-    saved.goto(f"{url}lab/workspaces/saved/tree/saved.ipynb?token={token}&reset")
-    saved.wait_for_selector(".jp-OutputArea-output img[src^='data:image/svg']", timeout=60_000)
-    assert saved.locator(".jp-OutputArea-output img[src^='data:image/svg']").count() == 5
+def opened(page, name):
+    """Another notebook in the same JupyterLab, in front; what it shows."""
+    page.evaluate("path => { window.jupyterapp.commands.execute('docmanager:open', { path }); }", name)
+    page.wait_for_function(
+        "name => { const panel = window.jupyterapp.shell.currentWidget;"
+        " return panel?.context?.path === name && panel.context.isReady; }",
+        arg=name,
+    )
+    return page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+
+
+def test_a_saved_notebook_shows_its_pictures_before_anything_runs(page):
+    saved = opened(page, "saved.ipynb")
+    images = saved.locator(".jp-OutputArea-output img[src^='data:image/svg']")
+    playwright.expect(images).to_have_count(5)
     assert saved.get_by_text("Error displaying widget").count() == 0
-    image = saved.locator(".jp-OutputArea-output img[src^='data:image/svg']").nth(1)
+    image = images.nth(1)
     image.scroll_into_view_if_needed()
     assert image.evaluate("image => image.naturalWidth") > 300 and image.get_attribute("alt")
-    assert not page.blocked
-    saved.screenshot(path=SHOTS / "saved.png")
-    saved.close()
+    table = saved.locator(".jp-OutputArea-output details:has(table)").first
+    table.locator("summary").click()
+    playwright.expect(table.locator("tbody th").first).to_be_visible()  # untrusted, too
+    page.screenshot(path=SHOTS / "saved.png")
+
+
+def test_an_embedded_player_plays_in_a_reopened_notebook(page):
+    trusted = opened(page, "trusted.ipynb")
+    player = trusted.frame_locator("iframe").locator(".nb-player")
+    player.get_by_role("button", name="Step forward").click()
+    playwright.expect(player).to_have_attribute("data-step", "1")
+    playwright.expect(trusted.locator(".nb-still img")).to_be_hidden()
+    assert trusted.locator("iframe").bounding_box()["height"] > 350  # as high as what it holds
+
+
+def test_of_an_embedded_player_an_untrusted_notebook_shows_the_picture(page):
+    untrusted = opened(page, "untrusted.ipynb")
+    playwright.expect(untrusted.locator(".nb-still img")).to_be_visible()
+    assert untrusted.locator("iframe").count() == 0
+    assert not page.errors and not page.blocked

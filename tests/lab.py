@@ -1,0 +1,138 @@
+"""A JupyterLab of its own for a test, on a free loopback port; and a browser that does not leave the machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+CHROMIUM = (
+    os.environ.get("CHROMIUM")
+    or shutil.which("chromium")
+    or shutil.which("chromium-browser")
+    or shutil.which("google-chrome")
+)
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+LOCAL = re.compile(r"(https?|wss?)://127\.0\.0\.1[:/]|file:|blob:|data:")
+READY = """() => {
+    const panel = window.jupyterapp?.shell?.currentWidget, kernel = panel?.sessionContext?.session?.kernel;
+    return panel?.context?.isReady && panel.sessionContext.isReady
+        && kernel?.connectionStatus === 'connected' && kernel.status === 'idle';
+}"""
+RUN_ALL = """() => {
+    window.__ran = '';
+    window.jupyterapp.commands.execute('notebook:run-all-cells').then(
+        () => { window.__ran = 'ok'; }, (error) => { window.__ran = String(error); });
+}"""
+FOLDERS = {
+    "HOME": "home",
+    "IPYTHONDIR": "ipython",
+    "JUPYTER_CONFIG_DIR": "config",
+    "JUPYTER_DATA_DIR": "data",
+    "JUPYTER_RUNTIME_DIR": "run",
+    "JUPYTERLAB_SETTINGS_DIR": "settings",
+    "JUPYTERLAB_WORKSPACES_DIR": "spaces",
+}
+
+
+@contextmanager
+def serve(home: Path, root: Path, **notebook_settings: Any) -> Iterator[tuple[str, str]]:
+    """Run JupyterLab on the folder ``root``; gives its address and token.
+
+    :param home: an empty folder for everything that Jupyter writes.
+    :param notebook_settings: settings of the notebook editor.
+    """
+    for folder in FOLDERS.values():
+        (home / folder).mkdir()
+    env = {**os.environ, **{key: str(home / folder) for key, folder in FOLDERS.items()}}
+
+    def setting(plugin: str, **values: Any) -> None:
+        path = home / "settings" / f"{plugin}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(values), encoding="utf-8")
+
+    every = {"windowingMode": "none"}  # every output is in the page
+    setting("@jupyterlab/notebook-extension/tracker", **every, **notebook_settings)
+    setting(
+        "@jupyterlab/apputils-extension/notification", fetchNews="false", checkForUpdates=False, doNotDisturbMode=True
+    )
+    token = secrets.token_hex(16)
+    with open(home / "lab.log", "w", encoding="utf-8") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser",
+             "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0", f"--IdentityProvider.token={token}",
+             f"--ServerApp.root_dir={root}", "--LabApp.news_url=None", "--LabApp.extension_manager=readonly",
+             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"],
+            env=env, stdout=log, stderr=log, cwd=root,
+        )  # fmt: skip
+        try:
+            yield _address(home, server, token), token
+        finally:
+            server.terminate()
+            try:
+                server.wait(20)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+
+
+def _address(home: Path, server: subprocess.Popen[bytes], token: str) -> str:
+    """Where the server listens, once it answers."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        assert server.poll() is None, (home / "lab.log").read_text(encoding="utf-8")
+        for path in (home / "run").glob("jpserver-*.json"):
+            try:
+                url: str = json.loads(path.read_text(encoding="utf-8"))["url"]
+                request = urllib.request.Request(url + "api", headers={"Authorization": f"token {token}"})
+                urllib.request.urlopen(request, timeout=5).close()
+                return url
+            except (OSError, ValueError):
+                pass
+        time.sleep(0.2)
+    raise AssertionError("JupyterLab did not start:\n" + (home / "lab.log").read_text(encoding="utf-8"))
+
+
+@contextmanager
+def browse(driver: Any, profile: Path) -> Iterator[Any]:
+    """A browser's page; its list ``blocked`` is what it was kept from fetching, ``errors`` what its scripts raised."""
+    context = driver.chromium.launch_persistent_context(
+        str(profile), executable_path=CHROMIUM, headless=True, args=ARGUMENTS,
+        viewport={"width": 1280, "height": 1000}, reduced_motion="reduce",
+    )  # fmt: skip
+    blocked: list[str] = []
+    errors: list[str] = []
+
+    def guard(route: Any) -> None:
+        if LOCAL.match(route.request.url):
+            route.continue_()
+        else:
+            blocked.append(route.request.url)
+            route.abort()
+
+    context.route("**/*", guard)
+    page = context.new_page()
+    page.blocked, page.errors = blocked, errors
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    try:
+        yield page
+    finally:
+        context.close()
