@@ -32,9 +32,11 @@ __all__ = [
     "Places",
     "Trace",
     "current_scope",
+    "declared",
     "observe",
     "observers",
     "scope",
+    "scopes",
 ]
 
 
@@ -93,7 +95,13 @@ class Trace(NamedTuple):
     """The named blocks around the call, outermost first: of each its name, and the number of this entry into it."""
 
 
-_scopes: ContextVar[tuple[tuple[str, int], ...]] = ContextVar("scopes", default=())
+declared: dict[str, Callable[[], type]] = {}
+"""For each declared operation, by the name of its node: what gives the node's class, with ``symbol``, ``inputs`` and
+``formulas``. So a picture of another library's graph can tell how the gradients of a node of that name are computed.
+"""
+
+scopes: ContextVar[tuple[tuple[str, int], ...]] = ContextVar("scopes", default=())
+"""The named blocks that are open; see :func:`scope`."""
 _entries = count(1)
 
 
@@ -105,16 +113,16 @@ def scope(name: str) -> Iterator[None]:
     ...     [name for name, _ in current_scope()]
     ['encoder']
     """
-    token = _scopes.set((*_scopes.get(), (name, next(_entries))))
+    token = scopes.set((*scopes.get(), (name, next(_entries))))
     try:
         yield
     finally:
-        _scopes.reset(token)
+        scopes.reset(token)
 
 
 def current_scope() -> tuple[tuple[str, int], ...]:
     """The named blocks that are open, outermost first."""
-    return _scopes.get()
+    return scopes.get()
 
 
 def _file_place(filename: str, lineno: int) -> tuple[str, str]:
@@ -228,8 +236,9 @@ def observe(callback: Callable[[Event], object]) -> Iterator[None]:
     NodeFinished
     PassFinished
     """
-    token = observers.set((*observers.get(), callback))
+    before = observers.get()
     try:
+        observers.set((*before, callback))
         yield
     finally:
-        observers.reset(token)
+        observers.set(before)

@@ -19,7 +19,7 @@ from nbautograd.viz.theme import LIGHT, MONO, SANS
 __all__ = ["card_svg", "heat_cells"]
 
 ROWS, COLUMNS = 16, 32  # cells of a heat map
-SIDE = 9
+SIDE, LARGEST, MAP = 9, 22, 200  # the least and most of a cell, and how far a map grows
 BELOW, ABOVE = (10, 95, 180), (184, 58, 8)
 
 
@@ -129,25 +129,26 @@ def _heat(value: Any, x: float, y: float) -> tuple[list[str], float, float]:
         return [], 0.0, 0.0
     finite = np.abs(cells[np.isfinite(cells)])
     most = float(finite.max()) if finite.size else 0.0
+    side = max(SIDE, min(LARGEST, MAP // max(cells.shape)))
     out = []
     for i, row in enumerate(cells):
         for j, cell in enumerate(row):
-            left, top = x + j * SIDE, y + i * SIDE
+            left, top = x + j * side, y + i * side
             out.append(
-                f'<rect x="{left:g}" y="{top:g}" width="{SIDE - 1}" height="{SIDE - 1}" fill="{_colour(cell, most)}"/>'
+                f'<rect x="{left:g}" y="{top:g}" width="{side - 1}" height="{side - 1}" fill="{_colour(cell, most)}"/>'
             )
             if not math.isfinite(cell):
                 out.append(
-                    f'<path d="M{left:g} {top:g}l{SIDE - 1} {SIDE - 1}m0 -{SIDE - 1}l-{SIDE - 1} {SIDE - 1}" '
+                    f'<path d="M{left:g} {top:g}l{side - 1} {side - 1}m0 -{side - 1}l-{side - 1} {side - 1}" '
                     f'stroke="{LIGHT["bad"]}" stroke-width="1.4" fill="none"/>'
                 )
     rows, columns = cells.shape
-    tall = rows * SIDE
+    tall = rows * side
     if each > 1:
         note = say("card_every", n=each)
         out.append(_text(x, y + tall + 11, note, LIGHT["muted"], 10))
-        return out, max(columns * SIDE, width(note, 10)), tall + 14.0
-    return out, float(columns * SIDE), float(tall)
+        return out, max(columns * side, width(note, 10)), tall + 14.0
+    return out, float(columns * side), float(tall)
 
 
 def _colour(cell: float, most: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import linecache
 import sys
 from collections.abc import Mapping
@@ -10,12 +9,12 @@ from contextlib import ExitStack
 from typing import Any
 
 from nbautograd import tracing
-from nbautograd.viz import api, card, tables
+from nbautograd.viz import api, card, output, tables
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.settings import settings
 
-__all__ = ["Autograd", "Locator", "TensorFormatter", "autograd"]
+__all__ = ["Autograd", "Locator", "TensorFormatter", "TensorImage", "autograd"]
 
 
 def _trace(change: Any) -> None:
@@ -94,14 +93,18 @@ class TensorFormatter:
     def drawn(self, tensor: Any) -> str:
         """What comes below the text."""
         if settings.tensors == "graph":
-            picture = api.graph(tensor, namespace=self.shell.user_ns)
-            return picture.static_html() if len(picture.model.nodes) <= api.DRAWN else ""
-        shown = [_image(card.card_svg(tensor, self.name(tensor)), repr(tensor))]
+            picture = self.graph(tensor)
+            return picture.static_html() if picture.drawable else ""
+        shown = [output.image(output.coloured(card.card_svg(tensor, self.name(tensor))), repr(tensor))]
         if tensor.grad_fn is not None:
-            picture = api.graph(tensor, namespace=self.shell.user_ns)
-            if len(picture.model.nodes) <= api.DRAWN:
-                shown.append(_image(picture.svg, picture.label, ' height="150"'))
+            picture = self.graph(tensor)
+            if picture.drawable:
+                shown.append(output.image(picture.svg, picture.label, ' height="150"'))
         return " ".join(shown)
+
+    def graph(self, tensor: Any) -> api.Picture:
+        """Its graph. A still picture cannot be opened, so nothing is folded that need not be."""
+        return api.graph(tensor, namespace=self.shell.user_ns, fold=False)
 
     def name(self, tensor: Any) -> str:
         """The variable that holds a tensor."""
@@ -109,9 +112,27 @@ class TensorFormatter:
         return next((key for key, value in list(names) if value is tensor and not key.startswith("_")), "")
 
 
-def _image(svg: str, label: str, size: str = "") -> str:
-    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
-    return f'<img alt="{escape(label)}"{size} style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+class TensorImage(TensorFormatter):
+    """The same as an image of one MIME type, where ``settings.image`` asks for that; otherwise None."""
+
+    def __init__(self, shell: Any, kind: str) -> None:
+        super().__init__(shell)
+        self.kind = kind
+
+    def __call__(self, tensor: Any) -> Any:
+        """The image."""
+        if (
+            settings.image == "none"
+            or settings.tensors == "text"
+            or (settings.tensors == "graph" and tensor.grad_fn is None)
+        ):
+            return None
+        try:
+            graph = settings.tensors == "graph"
+            svg = self.graph(tensor).svg if graph else output.coloured(card.card_svg(tensor, self.name(tensor)))
+            return output.images(svg).get(self.kind)
+        except Exception:  # the HTML says what is wrong
+            return None
 
 
 class Autograd:
@@ -140,7 +161,8 @@ class Autograd:
 def autograd(**new: Any) -> Autograd:
     """Change settings; in a ``with`` block, for the block only, and trace and record everything in it.
 
-    :param new: any of ``viz.settings``: theme, direction, values, depth, language, tracing, tensors, widget.
+    :param new: any of ``viz.settings``: theme, direction, values, depth, language, tracing, tensors, widget, image,
+        embed.
     :raises AttributeError: there is no such setting.
     :raises traitlets.TraitError: a value does not fit.
 

@@ -91,6 +91,7 @@ def products(tensor: Any, gradient: Any, model: GraphModel) -> tuple[Product, ..
 
     The rows of J are passes of their own, so nothing is done where somebody would notice: hooks, custom functions.
     """
+    model = model.entire
     nodes = [node for node in model.handles.ops if not hasattr(node, "variable")]
     leaves = [leaf for leaf in model.handles.kept if getattr(leaf, "requires_grad", False)]
     if not 0 < len(nodes) <= OPS or not 0 < len(leaves) <= 4:

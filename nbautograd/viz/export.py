@@ -5,21 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from nbautograd.viz import raster, theme
+from nbautograd.files import replacing
+from nbautograd.viz import language, raster, theme
 from nbautograd.viz.escape import escape
 from nbautograd.viz.graphviz_dot import dot_svg, to_dot
 
-__all__ = ["dot_svg", "page", "player_css", "player_js", "player_page", "save", "to_dot", "within", "write"]
-
-LARGEST = 2_000_000  # bytes of one output: Jupyter drops what comes faster than a megabyte a second
+__all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page", "save", "saving_js", "to_dot", "write"]
 
 
 # -- pages -----------------------------------------------------------------------
@@ -28,14 +25,22 @@ LARGEST = 2_000_000  # bytes of one output: Jupyter drops what comes faster than
 @cache
 def player_js() -> str:
     """The player's module, put together from its parts."""
-    static = files("nbautograd.viz").joinpath("static")
-    return "\n".join(static.joinpath(name).read_text("utf-8") for name in ("parts.js", "stage.js", "player.js"))
+    return "\n".join(map(_static, ("parts.js", "stage.js", "saving.js", "player.js")))
+
+
+def saving_js() -> str:
+    """What a widget does so that a notebook can be saved without it."""
+    return _static("saving.js")
 
 
 @cache
 def player_css() -> str:
     """The player's style sheet with the colours in front."""
-    return theme.css() + "\n" + files("nbautograd.viz").joinpath("static", "player.css").read_text("utf-8")
+    return theme.css() + "\n" + _static("player.css")
+
+
+def _static(name: str) -> str:
+    return files("nbautograd.viz").joinpath("static", name).read_text("utf-8")
 
 
 def player_page(data: Mapping[str, Any], svg: str) -> str:
@@ -44,7 +49,9 @@ def player_page(data: Mapping[str, Any], svg: str) -> str:
     payload = json_for_script(data)
     script = (
         player_js()
-        + '\nconst place = document.getElementById("nb-place");\n'
+        + "\n"
+        + _static("frame.js")
+        + '\njoinPage();\nconst place = document.getElementById("nb-place");\n'
         + 'mount(place, JSON.parse(document.getElementById("nb-data").textContent));\n'
     )
     image = base64.b64encode(svg.encode("utf-8")).decode("ascii")
@@ -62,15 +69,31 @@ def page(title: str, body: str, *, script: str = "", style: str = "") -> str:
         "\nbody { margin: 0; padding: 16px; background: #eef1f4; }\n"
         "@media (prefers-color-scheme: dark) { body { background: #0a0c0f; } }\n"
         "main img { max-width: 100%; }\n@media (max-width: 600px) { body { padding: 6px; } }\n"
+        "html[data-nb-framed] body { padding: 0; background: none; overflow: hidden; }\n"
     )
     allowed = f"{_hash(style)} 'unsafe-hashes' {_hash('max-width:100%')}"  # the sheet, and one style attribute
     policy = f"default-src 'none'; img-src data: blob:; style-src {allowed}"
     policy += f"; script-src {_hash(script)}" if script else ""
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{language.tag()}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def frame(page: str, label: str, height: int) -> str:
+    """A page as a frame inside another one, which loads nothing: for documentation that plays without a kernel.
+
+    :param height: in pixels, until the page's own script has measured what is shown.
+
+    >>> frame("<!doctype html><p>a & b", 'y "1"', 300)  # doctest: +ELLIPSIS
+    '<iframe title="y &quot;1&quot;" width="100%" height="300" ... srcdoc="<!doctype html><p>a &amp; b"></iframe>'
+    """
+    source = page.replace("&", "&amp;").replace('"', "&quot;")
+    return (
+        f'<iframe title="{escape(label)}" width="100%" height="{height}" style="border:0" loading="lazy" '
+        f'srcdoc="{source}"></iframe>'
     )
 
 
@@ -108,38 +131,6 @@ def write(path: str | Path, content: str | bytes) -> Path:
     """Write a file as a whole or not at all: readers never see half of it, a full disk leaves the old one."""
     target = Path(path).expanduser()
     data = content.encode("utf-8") if isinstance(content, str) else content
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=".nbautograd-", suffix=target.suffix)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(target) as file:
+        file.write(data)
     return target
-
-
-@cache
-def _umask() -> int:
-    """What new files are not allowed; reading it means setting it for a moment."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
-
-
-def within(html: str, label: str, words: str, limit: int = LARGEST) -> str:
-    """The HTML of an output if it is not too large to be shown, otherwise its words and a line that says why.
-
-    :param words: the same in words, of which the beginning is shown.
-
-    >>> print(within("<img>" * 1000, "y", "y = a + b", limit=1000))  # doctest: +ELLIPSIS
-    <p>y: the drawing takes 5,000 bytes; more than 1,000 are not shown. Save it as a file to see it.</p><pre>y = ...
-    """
-    size = len(html.encode("utf-8", "replace"))
-    if size <= limit:
-        return html
-    note = f"{label}: the drawing takes {size:,} bytes; more than {limit:,} are not shown. Save it as a file to see it."
-    return f"<p>{escape(note)}</p><pre>{escape(words, 20_000)}</pre>"

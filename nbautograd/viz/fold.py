@@ -4,200 +4,101 @@ Operations are taken in the order in which they ran. Any stretch of that order m
 leads out of a stretch and back into it: what comes between two operations ran between them. So the drawing never gets a
 cycle, whatever is folded.
 
-1. :func:`plan` makes a tree of stretches: blocks with a name (``scope``), loops (the same structure several times in
-   succession), their steps.
-2. :func:`choose` closes stretches until a number of nodes is not exceeded: first all but the last step of each loop,
-   then inner blocks before outer ones, then whatever follows each other.
+1. ``stretches.plan`` makes a tree of stretches: blocks with a name (``scope``), loops (the same structure several
+   times in succession), their steps.
+2. :func:`choose` closes stretches: layers, where there are some, so that they are seen first; then, until a number of
+   nodes is not exceeded, all but the last step of each loop, inner blocks before outer ones, whatever follows.
 3. :func:`collapse` draws closed stretches as one node each, and leaves that go to the same groups as one pile.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import takewhile
 from typing import Any
-
-import numpy as np
 
 from nbautograd.viz import formulas
 from nbautograd.viz.escape import one_line
+from nbautograd.viz.language import say
 from nbautograd.viz.parts import Edge, GraphModel, Group, Node
+from nbautograd.viz.stretches import Piece, plan
 
-__all__ = ["BUDGET", "Piece", "allowed", "choose", "collapse", "plan", "view"]
+__all__ = ["BUDGET", "Piece", "allowed", "choose", "collapse", "nearest", "plan", "view"]
 
 BUDGET = 200
 """Nodes of a drawing; a graph with more folds by itself."""
-LONGEST = 600  # pieces of one step of a loop
-DEEPEST = 30  # nested scopes
 _DIGITS = re.compile("[0-9]+")
-
-
-@dataclass(slots=True, eq=False)
-class Piece:
-    """A stretch of operations, by their places in the order in which they ran."""
-
-    start: int
-    stop: int
-    kind: str = "op"
-    label: str = ""
-    times: int = 0
-    code: int = 0
-    children: list[Piece] = field(default_factory=list)
-    closed: bool = False
-
-    @property
-    def id(self) -> str:
-        """The same for the same stretch of the same graph."""
-        return f"g{self.start}_{self.stop}"
-
-    def size(self) -> int:
-        """How many nodes are drawn for it."""
-        return 1 if self.closed or not self.children else sum(child.size() for child in self.children)
-
-    def shown(self) -> Iterator[Piece]:
-        """What is drawn for it: closed pieces and single operations."""
-        if self.closed or not self.children:
-            yield self
-        else:
-            for child in self.children:
-                yield from child.shown()
-
-    def inner(self, depth: int = 0) -> Iterator[tuple[int, Piece]]:
-        """Itself and all pieces in it that hold several operations, with how deep they lie, outer ones first."""
-        if self.children:
-            yield depth, self
-            for child in self.children:
-                yield from child.inner(depth + 1)
-
-
-# -- 1. the tree -----------------------------------------------------------------------
-
-
-def plan(signatures: Sequence[Hashable], scopes: Sequence[tuple[Any, ...]], inputs: Sequence[Sequence[int]]) -> Piece:
-    """The tree of stretches of a graph.
-
-    :param signatures: for each operation what makes it equal to another one.
-    :param scopes: for each operation the blocks in which it ran, outermost first.
-    :param inputs: for each operation the places of those that made its inputs.
-    """
-    known: dict[Hashable, int] = {}
-    single = [Piece(i, i + 1, code=known.setdefault(s, len(known))) for i, s in enumerate(signatures)]
-    cuts = np.zeros(len(single) + 1, np.int64)  # how many results are handed on from before each place
-    last = {source: place for place, sources in enumerate(inputs) for source in sources}
-    for source, use in last.items():
-        cuts[source + 1] += 1
-        cuts[min(use + 1, len(single))] -= 1
-    carried = np.cumsum(cuts).tolist()
-    return Piece(0, len(single), "run", children=_level(single, list(scopes), 0, known, carried))
-
-
-def _level(
-    pieces: list[Piece], scopes: list[tuple[Any, ...]], depth: int, known: dict[Hashable, int], carried: list[int]
-) -> list[Piece]:
-    """Pieces of one level: those in the same block make one, then loops are found."""
-    made: list[Piece] = []
-    at = 0
-    while at < len(pieces):
-        scope = scopes[at][depth] if depth < min(len(scopes[at]), DEEPEST) else None
-        end = at + 1
-        while scope is not None and end < len(pieces) and len(scopes[end]) > depth and scopes[end][depth] == scope:
-            end += 1
-        if scope is None or end - at == 1:
-            made.append(pieces[at])
-        else:
-            inner = _level(pieces[at:end], scopes[at:end], depth + 1, known, carried)
-            label = one_line(scope[0] if isinstance(scope, tuple) and scope else scope, 40)
-            made.append(_piece("scope", label, inner, known))
-        at = end
-    return _loops(made, known, carried)
-
-
-def _piece(kind: str, label: str, children: list[Piece], known: dict[Hashable, int], times: int = 0) -> Piece:
-    code = known.setdefault((kind, tuple(child.code for child in children)), len(known))
-    return Piece(children[0].start, children[-1].stop, kind, label, times, code, children)
-
-
-def _loops(pieces: list[Piece], known: dict[Hashable, int], carried: list[int]) -> list[Piece]:
-    """The same with each loop as one piece, inner loops first."""
-    for _ in range(4):
-        before, period = len(pieces), 1
-        codes = np.array([piece.code for piece in pieces])
-        while period <= min(len(pieces) // 3, LONGEST):
-            found = _repeats(codes, period)
-            if found:
-                pieces = _rolled(pieces, period, found, known, carried)
-                codes = np.array([piece.code for piece in pieces])
-            period += 1
-        if len(pieces) == before:
-            break
-    return pieces
-
-
-def _repeats(codes: np.ndarray[Any, Any], period: int) -> list[tuple[int, int]]:
-    """Where, from and to, the codes repeat with this period often enough."""
-    same = codes[period:] == codes[:-period]
-    if not same.any():
-        return []
-    steps = np.flatnonzero(np.diff(np.concatenate(([0], same.view(np.int8), [0]))))
-    least = (4 if period == 1 else 3) * period
-    runs = zip(steps[::2].tolist(), (steps[1::2] + period).tolist(), strict=True)
-    return [(start, stop) for start, stop in runs if stop - start >= least]
-
-
-def _rolled(
-    pieces: list[Piece], period: int, found: list[tuple[int, int]], known: dict[Hashable, int], carried: list[int]
-) -> list[Piece]:
-    made: list[Piece] = []
-    at = 0
-    for start, stop in found:
-        start = max(start, at)
-        if stop - start < (4 if period == 1 else 3) * period:
-            continue
-        most = (stop - start) // period
-        # A step begins where the least is handed on; else such that the last one ends with the stretch, as the first
-        # step of a loop is often a little different.
-        phases = [start + p for p in range(period) if (stop - start - p) // period == most]
-        start = min(phases, key=lambda i: (carried[pieces[i + period].start], (stop - i) % period))
-        made += pieces[at:start]
-        at = start + most * period
-        steps = [pieces[i : i + period] for i in range(start, at, period)]
-        whole = [_piece("step", f"step {i}", s, known) if period > 1 else s[0] for i, s in enumerate(steps, 1)]
-        rest = _piece("loop", f"×{most - 1}", whole[:-1], known, most - 1)
-        made.append(_piece("loop", f"×{most}", [rest, whole[-1]], known, most))
-    return made + pieces[at:]
+_ID = re.compile("g([0-9]{1,9})_([0-9]{1,9})")
 
 
 # -- 2. what to close -----------------------------------------------------------------------
 
 
-def choose(tree: Piece, budget: int = BUDGET, opened: Collection[str] = (), *, fold: bool = False) -> Piece:
+def choose(tree: Piece, budget: int = BUDGET, opened: Collection[str] = (), *, fold: bool | None = False) -> Piece:
     """The tree with pieces closed so that at most ``budget`` are drawn, or not many more.
 
-    :param opened: ids of pieces that stay open.
-    :param fold: close loops also where the graph is small.
+    :param opened: ids or labels of pieces that stay open, and all around them with them.
+    :param fold: True closes layers and loops also where the graph is small; None only layers, if there are several.
     """
-    everything = list(tree.inner())
-    for _, piece in everything:
+    everything = [piece for _, piece in tree.inner()]
+    for piece in everything:
         piece.closed = False
-    if not fold and tree.stop - tree.start <= budget:
+    kept = _Kept(everything, opened)
+    if fold is not False:
+        _close(_layers(tree), kept)
+    if not fold and tree.size() <= budget:
         return tree
-    for _, piece in everything:  # of each loop, all steps but the last
+    for piece in everything:  # of each loop, all steps but the last
         if piece.kind == "loop" and piece.children[0].kind == "loop" and piece.children[0].times == piece.times - 1:
-            piece.children[0].closed = piece.children[0].id not in opened
-            if piece.children[0].id in opened:
-                for step in piece.children[0].children:
-                    step.closed = bool(step.children) and step.id not in opened
+            rest = piece.children[0]
+            _close([rest], kept)
+            if not rest.closed:
+                _close(rest.children, kept)
     drawn = tree.size()
     if drawn > budget:
-        inner = [(depth, piece) for depth, piece in _visible(tree) if piece.id not in opened and depth]
+        inner = [(depth, piece) for depth, piece in _visible(tree) if depth and piece not in kept]
         for _, piece in sorted(inner, key=lambda item: (-item[0], item[1].start)):
             drawn -= piece.size() - 1
             piece.closed = True
             if drawn <= budget:
                 break
-    return tree if drawn <= budget else _in_runs(tree, budget, opened)
+    return tree if drawn <= budget else _in_runs(tree, budget, kept)
+
+
+class _Kept:
+    """Which pieces stay open: those that were asked for, and those around them."""
+
+    def __init__(self, pieces: Sequence[Piece], opened: Collection[str]) -> None:
+        asked = [_ID.fullmatch(key) for key in opened]
+        self.stretches = {(int(found[1]), int(found[2])) for found in asked if found}
+        self.stretches |= {(piece.start, piece.stop) for piece in pieces if piece.label and piece.label in opened}
+
+    def __contains__(self, piece: Piece) -> bool:
+        return any(piece.start <= start and stop <= piece.stop for start, stop in self.stretches)
+
+
+def _close(pieces: Iterable[Piece], kept: _Kept) -> None:
+    for piece in pieces:
+        piece.closed = bool(piece.children) and piece not in kept
+
+
+def _layers(tree: Piece) -> list[Piece]:
+    """The outermost blocks with names; of a single one, those inside it; none if there are not several."""
+    found = _blocks(tree)
+    while len(found) == 1:
+        found = _blocks(found[0])
+    return found
+
+
+def _blocks(piece: Piece) -> list[Piece]:
+    found: list[Piece] = []
+    for child in piece.children:
+        found += [child] if child.kind == "scope" else _blocks(child)
+    return found
 
 
 def allowed(ops: int, leaves: int, budget: int) -> int:
@@ -212,35 +113,96 @@ def _visible(piece: Piece, depth: int = 0) -> Iterator[tuple[int, Piece]]:
             yield from _visible(child, depth + 1)
 
 
-def _in_runs(tree: Piece, budget: int, opened: Collection[str]) -> Piece:
-    """What is left, in stretches of equal length; the end, next to the result, stays as it is."""
-    atoms = list(tree.shown())
-    kept = min(24, budget // 4)
-    first, last = atoms[:-kept] if kept else atoms, atoms[-kept:] if kept else []
-    length = -(-len(first) // max(min(budget - kept, 12), 1))
+def _in_runs(tree: Piece, budget: int, kept: _Kept) -> Piece:
+    """What is left, in stretches of equal length; the end, next to the result, stays as it is, and so does ``kept``."""
+    atoms = list(_units(tree, kept))
+    last = min(24, budget // 4)
+    first, end = (atoms[:-last], atoms[-last:]) if last else (atoms, [])
+    length = max(-(-len(first) // max(min(budget - last, 12), 1)), 2)
     made: list[Piece] = []
-    for i in range(0, len(first), length):
-        run = first[i : i + length]
-        piece = Piece(run[0].start, run[-1].stop, "run", children=run)
-        piece.closed = piece.id not in opened
-        made.append(piece)
-    return Piece(tree.start, tree.stop, "run", children=made + last)
+    run: list[Piece] = []
+    for atom in [*first, None]:
+        if run and (atom is None or atom in kept or len(run) == length):
+            piece = Piece(run[0].start, run[-1].stop, "run", children=run)
+            piece.closed = piece not in kept
+            made += run if len(run) == 1 else [piece]
+            run = []
+        if atom is not None:
+            if atom in kept:
+                made.append(atom)
+            else:
+                run.append(atom)
+    divided = [_in_runs(piece, budget * 2 // 3, kept) if piece.size() > budget else piece for piece in [*made, *end]]
+    return Piece(tree.start, tree.stop, tree.kind, tree.label, tree.times, tree.code, divided)
+
+
+def _units(tree: Piece, kept: _Kept) -> Iterator[Piece]:
+    """What is drawn for a piece, where that is not inside of something that stays open."""
+    for child in tree.children:
+        if child.closed or not child.children or child in kept:
+            yield child
+        else:
+            yield from _units(child, kept)
 
 
 # -- 3. the folded graph -----------------------------------------------------------------------
 
 
-def view(model: GraphModel, budget: int = BUDGET, opened: Collection[str] = (), *, fold: bool = False) -> GraphModel:
+def view(
+    model: GraphModel, budget: int = BUDGET, opened: Collection[str] = (), *, fold: bool | None = False
+) -> GraphModel:
     """A model with other groups open or closed; of a folded one, its whole is taken.
 
-    :param opened: ids of groups that stay open.
-    :param fold: close loops also where the graph is small.
+    :param opened: ids or labels of groups that stay open.
+    :param fold: as for :func:`choose`.
     """
-    whole = model.whole or model
+    whole = model.entire
     if whole.tree is None:
         return whole
     ops = allowed(len(whole.order), len(whole.leaves), budget)
     return collapse(whole, choose(whole.tree, ops, opened, fold=fold), budget)
+
+
+def nearest(model: GraphModel, depth: int) -> GraphModel:
+    """The part of a graph that is at most ``depth`` operations from its roots; ``⋯`` stands for what is left out.
+
+    Groups count as one operation. What is left out cannot be opened.
+    """
+    into: dict[str, list[str]] = {}
+    for edge in model.edges:
+        into.setdefault(edge.dst, []).append(edge.src)
+    near, now = dict.fromkeys(model.roots, 0), list(model.roots)
+    while now:
+        later = []
+        for key in now:
+            if near[key] > depth:
+                continue
+            for src in into.get(key, ()):
+                steps = near[key] + _is_step(model.by_id[src])
+                if steps < near.get(src, sys.maxsize):
+                    near[src] = steps
+                    later.append(src)
+        now = later
+    kept = {key for key, steps in near.items() if steps <= depth}
+    nodes = [node for node in model.nodes if node.id in kept]
+    edges = []
+    for edge in model.edges:
+        if edge.dst in kept and edge.src in kept:
+            edges.append(edge)
+        elif edge.dst in kept:
+            nodes.append(Node(f"m{edge.id}", "constant", "⋯"))
+            edges.append(replace(edge, src=f"m{edge.id}", kind="constant"))
+    groups = tuple(group for group in model.groups if group.id in kept or not group.closed and kept & {*group.members})
+    said = (say("nearest", n=depth),) if len(nodes) < len(model.nodes) else ()
+    counts = model.counts or (len(model.leaves), len(model.order))
+    return replace(
+        model, nodes=tuple(nodes), edges=tuple(edges), groups=groups, notes=(*model.notes, *said), counts=counts,
+        handles=model.handles, whole=None, tree=None, stands={},
+    )  # fmt: skip
+
+
+def _is_step(node: Node) -> bool:
+    return node.kind in ("op", "group")
 
 
 def groups_of(tree: Piece, order: Sequence[str]) -> tuple[Group, ...]:
@@ -270,7 +232,8 @@ def collapse(model: GraphModel, tree: Piece, budget: int = BUDGET) -> GraphModel
     hidden = _hide_boxes(model, stands)
     stands |= _pile(model, stands, max(24, budget // 4))
     piles = Counter(key for node, key in stands.items() if model.by_id[node].kind == "leaf")
-    about = {piece.id: _group_node(model, piece) for piece in closed}
+    leaves = _leaves_of(model)
+    about = {piece.id: _group_node(model, piece, leaves) for piece in closed}
     nodes: dict[str, Node] = {}
     for node in model.nodes:
         key = stands.get(node.id, node.id)
@@ -278,9 +241,11 @@ def collapse(model: GraphModel, tree: Piece, budget: int = BUDGET) -> GraphModel
             continue
         nodes[key] = node if key == node.id else about[key] if key in about else _pile_node(model, key, stands, piles)
     edges: dict[Any, Edge] = {}
+    lines: dict[str, str] = {}  # for each edge the one that is drawn for it
     for edge in model.edges:
         src, dst = stands.get(edge.src, edge.src), stands.get(edge.dst, edge.dst)
         if src == dst or src not in nodes or dst not in nodes:
+            lines[edge.id] = ""
             continue
         folded = dst in about or src in piles
         same = (src, dst) if folded else (src, dst, edge.slot, edge.kind)
@@ -288,23 +253,27 @@ def collapse(model: GraphModel, tree: Piece, budget: int = BUDGET) -> GraphModel
             edges[same] = replace(edges[same], count=edges[same].count + edge.count)
         else:  # slots of groups are numbers that no operation has
             edges[same] = replace(edge, src=src, dst=dst, slot=10_000 + len(edges) if folded else edge.slot)
-    handles = model.handles
-    live = replace(handles, ops={node: stands.get(key, key) for node, key in handles.ops.items()})
-    live.leaves = {number: stands.get(key, key) for number, key in handles.leaves.items()}
+        if edges[same].id != edge.id:
+            lines[edge.id] = edges[same].id
+
+    def drawn_for(key: str) -> str:
+        stand = stands.get(key, key)
+        return stand if stand in nodes else ""
+
     drawn = sum(node.kind == "op" for node in nodes.values())
-    many = f"{len(closed)} groups" if len(closed) > 1 else "one group"
-    said = f"folded: of {len(order):,} operations {drawn:,} are drawn one by one, the others in {many}"
+    said = say("folded", ops=len(order), drawn=drawn, groups=say("in_groups", n=len(closed)))
     return GraphModel(
         tuple(nodes.values()),
         tuple(edges.values()),
         tuple(stands.get(root, root) for root in model.roots),
-        live,
+        model.handles,
         groups,
         (*model.notes, said),
         model,
         model.counts or (len(model.leaves), len(order)),
         order=model.order,
         tree=tree,
+        stands={key: drawn_for(key) for key in model.by_id if drawn_for(key) != key} | lines,
     )
 
 
@@ -356,10 +325,9 @@ def _pile_node(model: GraphModel, key: str, stands: dict[str, str], piles: Count
     shapes = {node.shape for node in own}
     return Node(
         key,
-        "group",
+        "pile",
         one_line(names, 40),
-        label="leaves",
-        symbol=f"{piles[key]:,} leaves",
+        symbol=say("leaf_count", n=piles[key]),
         shape=shapes.pop() if len(shapes) == 1 else "",
         dtype=own[0].dtype if len({node.dtype for node in own}) == 1 else "",
         arrivals=arrivals,
@@ -369,7 +337,29 @@ def _pile_node(model: GraphModel, key: str, stands: dict[str, str], piles: Count
     )
 
 
-def _group_node(model: GraphModel, piece: Piece) -> Node:
+def _leaves_of(model: GraphModel) -> dict[str, list[str]]:
+    """The names of the leaves that each operation uses."""
+    found: dict[str, list[str]] = {}
+    for edge in model.edges:
+        if model.by_id[edge.src].kind == "leaf":
+            found.setdefault(edge.dst, []).append(model.by_id[edge.src].name)
+    return found
+
+
+def _owner(names: Iterable[str]) -> str:
+    """What has all these leaves as its parameters.
+
+    >>> _owner(["net.0.weight", "net.0.bias"]), _owner(["w", "net.0.bias"])
+    ('net.0', '')
+    """
+    owners = sorted({name.rpartition(".")[0].split(" ")[-1] for name in names})
+    if not owners:
+        return ""
+    both = zip(owners[0].split("."), owners[-1].split("."), strict=False)
+    return ".".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], both))
+
+
+def _group_node(model: GraphModel, piece: Piece, leaves: dict[str, list[str]]) -> Node:
     own = [model.by_id[key] for key in model.order[piece.start : piece.stop]]
     step = own[-(len(own) // piece.times) :] if piece.times else own
     names = [formulas.base(node.name).lower() for node in step]
@@ -379,16 +369,20 @@ def _group_node(model: GraphModel, piece: Piece) -> Node:
     else:
         shown = " · ".join(f"{name} ×{count}" if count > 1 else name for name, count in kinds.most_common(4))
         shown += " · …" * (len(kinds) > 4)
-    places = list(dict.fromkeys((node.where, node.source) for node in step if node.where))
-    many = f"{len(own):,} operation{'s' * (len(own) != 1)}"
+    scope = piece.kind == "scope"
+    owner = _owner(name for node in own for name in leaves.get(node.id, ())) if scope else ""
+    places = list(dict.fromkeys((n.where, n.source, n.cell, n.line) for n in step if n.where))
+    many = say("op_count", n=len(own))
     return Node(
         piece.id,
         "group",
-        one_line(shown, 60),
+        one_line(f"{owner}: {shown}" if owner else shown, 60),
         label=many,
         symbol={"loop": f"×{piece.times:,}", "scope": piece.label, "step": piece.label}.get(piece.kind, many),
         where=places[-1][0] if places else "",
-        source=places[-1][1] if len(places) == 1 else "",
+        cell=places[-1][2] if places else "",
+        line=places[-1][3] if places else 0,
+        source=places[-1][1] if len(places) == 1 and not scope else "",
         saved=None,
         scope=own[0].scope,
         members=len(own),

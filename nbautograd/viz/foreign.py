@@ -52,9 +52,9 @@ def sequence(node: Any) -> int | None:
 def declared(node: Any, name: str) -> Any:
     """The class that tells symbol, inputs and formulas of a node: its own, or of nbautograd's node of that name."""
     cls = type(node)
-    if not hasattr(cls, "formulas"):
-        return getattr(protocol, "declared", {}).get(name, cls)
-    return cls
+    if hasattr(cls, "formulas"):
+        return cls
+    return protocol.declared.get(name, lambda: cls)()
 
 
 def root_of(root: Any) -> tuple[Any, int, Any]:

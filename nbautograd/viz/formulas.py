@@ -18,7 +18,7 @@ from typing import Any
 
 from nbautograd.viz.escape import one_line
 
-__all__ = ["FORMULAS", "SYMBOLS", "Mark", "latex", "marks", "plain", "symbol_of", "value"]
+__all__ = ["SYMBOLS", "Mark", "latex", "marks", "plain", "symbol_of", "value"]
 
 Mark = list[Any]
 LONGEST = 2000  # characters of a formula that is read
@@ -34,31 +34,6 @@ SYMBOLS = {
 }  # fmt: skip
 """What is drawn in an operation of another library, by its lower-case name without ``Backward0``."""
 
-FORMULAS: dict[str, dict[int, str]] = {
-    "add": {0: "g", 1: "g"},
-    "sub": {0: "g", 1: "-g"},
-    "mul": {0: "g * other", 1: "g * input"},
-    "div": {0: "g / other", 1: "-g * input / other ** 2"},
-    "neg": {0: "-g"},
-    "pow": {0: "g * exponent * input ** (exponent - 1)"},
-    "exp": {0: "g * result"},
-    "log": {0: "g / input"},
-    "sqrt": {0: "g / (2 * result)"},
-    "tanh": {0: "g * (1 - result ** 2)"},
-    "sigmoid": {0: "g * result * (1 - result)"},
-    "relu": {0: "g * (result > 0)"},
-    "sin": {0: "g * cos(input)"},
-    "cos": {0: "-g * sin(input)"},
-    "sum": {0: "spread(g, 0)"},
-    "mean": {0: "spread(g / count(0), 0)"},
-    "mm": {0: "g @ other.mH", 1: "input.mH @ g"},
-    "addmm": {0: "g", 1: "g @ other.mH", 2: "input.mH @ g"},
-    "t": {0: "g.mT"},
-    "transpose": {0: "g.mT"},
-    "view": {0: "g.reshape(input.shape)"},
-}
-"""Formulas of the most usual operations of a library whose nodes carry none."""
-
 _BINARY: dict[type[ast.operator], tuple[str, int]] = {
     ast.Add: ("+", 1), ast.Sub: ("−", 1), ast.Mult: ("·", 2), ast.MatMult: ("@", 2), ast.Div: ("/", 2),
     ast.FloorDiv: ("//", 2), ast.Mod: ("mod", 2), ast.Pow: ("^", 4),
@@ -67,7 +42,7 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Gt: ">", ast.GtE: "≥", ast.Lt: "<", ast.LtE: "≤", ast.Eq: "=", ast.NotEq: "≠"
 }  # fmt: skip
 _SILENT = {"conj", "spread", "sum_to"}  # shown as their first argument
-_MATRIX = {"mm", "mv", "bmm", "matmul"}
+_MATRIX = {"mm", "mm_like", "mv", "bmm", "matmul"}
 _TRANSPOSED = {"mT": "ᵀ", "T": "ᵀ", "mH": "ᵀ", "H": "ᵀ"}
 
 
@@ -306,10 +281,12 @@ def _is_zero(tree: ast.expr) -> bool:
 def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
     function, given = tree.func, tree.args
     name = function.id if isinstance(function, ast.Name) else ""
-    if name in _SILENT and given:
+    if (name in _SILENT or name.startswith("along_")) and given:
         return _marks(given[0], names, outer)
     if name in ("count", "zeros_of"):
         return [["i", "n"] if name == "count" else ["n", "0"]]
+    if name == "mm_like":  # its last argument says how the product lies in memory
+        given = given[:2]
     if len(given) == 2 and name in ("times", "ratio", *_MATRIX):
         left, right = (_marks(part, names, 0 if name == "ratio" else 2) for part in given)
         if name == "ratio":

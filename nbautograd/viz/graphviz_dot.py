@@ -14,13 +14,20 @@ from nbautograd.viz.model import GraphModel, Node
 
 __all__ = ["dot_svg", "program", "run", "to_dot"]
 
+_SVG = "http://www.w3.org/2000/svg"
 DOT_NODES = 300
 DOT_SECONDS = 10
 
 
 def to_dot(model: GraphModel, direction: str = "LR") -> str:
-    """The graph in Graphviz's language; every label is text, never markup, and ids are our own."""
-    import graphviz  # takes a while to import, and most never need it
+    """The graph in Graphviz's language; every label is text, never markup, and ids are our own.
+
+    :raises RuntimeError: the Python package graphviz is not installed.
+    """
+    try:
+        import graphviz  # takes a while to import, and most never need it
+    except ImportError:
+        raise RuntimeError("Graphviz's source needs its Python package: pip install graphviz") from None
 
     drawn = graphviz.Digraph("autograd", graph_attr={"rankdir": direction, "bgcolor": "white"})
     drawn.attr("node", fontname="Helvetica", fontsize="11", shape="box", style="filled")
@@ -87,34 +94,49 @@ def run(source: str, kind: str) -> bytes:
         raise RuntimeError("Graphviz is not installed: there is no program called dot")
     environment = {k: v for k, v in os.environ.items() if k not in ("GVBINDIR", "DOTFONTPATH", "SERVER_NAME")}
     with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen(
-            [path, f"-T{kind}"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            cwd=folder, env=environment, start_new_session=True,
-        )  # fmt: skip
+        try:
+            process = subprocess.Popen(
+                [path, f"-T{kind}"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                cwd=folder, env=environment, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise RuntimeError(f"Graphviz cannot be started: {error}") from None
         try:
             out, err = process.communicate(source.encode("utf-8"), timeout=DOT_SECONDS)
-        except subprocess.TimeoutExpired:
+        except BaseException as error:  # the user's interrupt ends it, too
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            raise RuntimeError(f"Graphviz took longer than {DOT_SECONDS} s") from None
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise RuntimeError(f"Graphviz took longer than {DOT_SECONDS} s") from None
+            raise
     if process.returncode:
         raise RuntimeError(f"Graphviz failed: {clean(err.decode('utf-8', 'replace'))}")
     return out
 
 
 _DRAWABLE = {"svg", "g", "path", "polygon", "polyline", "ellipse", "text", "title"}  # what dot draws with
+_SAID = {
+    "class", "cx", "cy", "d", "fill", "fill-opacity", "font-family", "font-size", "font-weight", "height", "id",
+    "points", "rx", "ry", "stroke", "stroke-dasharray", "stroke-opacity", "stroke-width", "text-anchor", "transform",
+    "version", "viewBox", "width", "x", "y",
+}  # fmt: skip  # and what it says of that
 
 
 def _drawable(svg: bytes) -> str:
-    """Another program's SVG, with nothing in it but drawing: no links, no scripts, no comments."""
-    ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
-    root = ElementTree.fromstring(svg)
+    """Another program's SVG, with nothing in it but drawing: no links, no scripts, no styles, no comments."""
+    ElementTree.register_namespace("", _SVG)
+    try:
+        root = ElementTree.fromstring(svg)
+    except ElementTree.ParseError as error:
+        raise RuntimeError(f"what Graphviz wrote is no SVG: {error}") from None
+    if root.tag != f"{{{_SVG}}}svg":
+        raise RuntimeError(f"what Graphviz wrote is no SVG: it begins with {clean(root.tag, 40)!r}")
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag.rpartition("}")[2] not in _DRAWABLE:
                 parent.remove(child)
         for name in list(parent.attrib):
-            if name.endswith("href") or name.startswith("on"):
+            if name not in _SAID or "(" in parent.attrib[name] and name != "transform":  # no url(...)
                 del parent.attrib[name]
     return ElementTree.tostring(root, encoding="unicode")

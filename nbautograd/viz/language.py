@@ -11,7 +11,7 @@ from typing import Any
 
 from nbautograd.viz import words
 
-__all__ = ["LANGUAGES", "NAMES", "current", "language_of", "player_texts", "say", "use"]
+__all__ = ["LANGUAGES", "NAMES", "current", "language_of", "player_texts", "say", "tag", "use"]
 
 LANGUAGES = {"en": words.ENGLISH, "zh": words.CHINESE}
 NAMES = {"en": "English", "zh": "中文"}
@@ -67,18 +67,26 @@ def use(name: str) -> str:
 def say(key: str, /, **parts: Any) -> str:
     """A text in the language that is set, with ``parts`` put into its places.
 
+    For one of something (``n=1``), the text of ``key_1`` is taken where there is one.
+
     :raises KeyError: there is no text of this key.
 
-    >>> say("pass", n=2)
-    'pass 2'
+    >>> say("pass", n=2), say("op_count", n=1), say("op_count", n=2000)
+    ('pass 2', '1 operation', '2,000 operations')
     """
-    text = LANGUAGES[_current][key]
+    table = LANGUAGES[_current]
+    text = table.get(f"{key}_1", table[key]) if parts.get("n") == 1 else table[key]
     return text.format(**parts) if parts else text
+
+
+def tag() -> str:
+    """What HTML calls the language that is set."""
+    return "zh-Hans" if _current == "zh" else "en"
 
 
 def player_texts() -> dict[str, str]:
     """The texts that the player itself puts together, for its data."""
-    return {key: LANGUAGES[_current][key] for key in words.PLAYER} | {"lang": "zh-Hans" if _current == "zh" else "en"}
+    return {key: LANGUAGES[_current][key] for key in words.PLAYER} | {"lang": tag()}
 
 
 def places(text: str) -> set[str]:

@@ -22,13 +22,10 @@ from functools import cached_property
 from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 
+from nbautograd.viz.labels import Box, Point, Size, label_spots
 from nbautograd.viz.model import GraphModel
 
 __all__ = ["Box", "Layout", "Point", "layout"]
-
-Point = tuple[float, float]
-Size = tuple[float, float]
-Area = tuple[float, float, float, float]  # left, top, right, bottom
 
 BREADTH_GAP = 20.0  # between two boxes of one layer
 BEND_GAP = 14.0  # beside a line that passes
@@ -38,21 +35,6 @@ LONGEST_LABEL = 190.0
 PORT_GAP = 14.0  # between the ends of two lines at one node
 SMALL, HUGE = 160, 8000  # nodes and bends up to which many, and from which on few rounds are made
 LANE_GAP = 9.0  # between two lanes beside the drawing
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A node's place: the top left corner and the size."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    @property
-    def center(self) -> Point:
-        """The middle."""
-        return self.x + self.width / 2, self.y + self.height / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +102,7 @@ def layout(
     branches = {e.id: routes[e.id][-3:] for i, e in enumerate(model.edges) if drawing.branches_off(i)}
     branches = {key: (line[0], *line) for key, line in branches.items()}
     total = turn(drawing.length, drawing.span)
-    spots = _label_spots(routes, labels or {}, boxes, across)
+    spots = label_spots(routes, labels or {}, boxes, across)
     layers = {n.id: drawing.layer[i] for i, n in enumerate(model.nodes)}
     return Layout(total[0] + margin, total[1] + margin, boxes, routes, spots, layers, direction, trunks, branches)
 
@@ -297,14 +279,18 @@ class _Drawing:
         """``breadth``: the middle of each node across the layers."""
         self.breadth = [0.0] * self.total
         gaps = [self.stack_row(row) for row in self.rows]
-        pull = self.pulls()
+        before, after = self.pulls()
+        both = [near + far for near, far in zip(before, after, strict=True)]
+        early = [[[self.mass(pull[v]) for v in row] for row in self.rows] for pull in (after, before)]
+        late = [[self.mass(both[v]) for v in row] for row in self.rows]
         rounds = self.effort(14, 7, 6)
         quiet, tolerance = 0, 0.05 if self.total < SMALL else 0.5
         for step in range(rounds):
-            both = step >= rounds // 2
+            pull = both if step >= rounds // 2 else before if step % 2 else after
+            masses = late if step >= rounds // 2 else early[step % 2]
             moved = 0.0
             for r in range(len(self.rows)) if step % 2 else reversed(range(len(self.rows))):
-                moved = max(moved, self.settle(self.rows[r], gaps[r], pull, both, towards_roots=bool(step % 2)))
+                moved = max(moved, self.settle(self.rows[r], gaps[r], pull, masses[r]))
             quiet = quiet + 1 if moved < tolerance else 0
             if quiet == 2:
                 break
@@ -348,29 +334,23 @@ class _Drawing:
         after = [[(u, weight(v, u)) for u in self.after[v]] for v in range(self.total)]
         return before, after
 
+    @staticmethod
+    def mass(pull: list[tuple[int, float]]) -> float:
+        """How strongly a node is pulled in all."""
+        return sum([weight for _, weight in pull])
+
     def settle(
-        self,
-        row: list[int],
-        gaps: list[float],
-        pull: tuple[list[list[tuple[int, float]]], list[list[tuple[int, float]]]],
-        both: bool,
-        towards_roots: bool,
+        self, row: list[int], gaps: list[float], pull: list[list[tuple[int, float]]], masses: list[float]
     ) -> float:
         """Move a layer's nodes to where their neighbours pull them, as far as order and gaps allow; says how far."""
-        breadth, (before, after) = self.breadth, pull
-        wanted, weights = [], []
-        for v in row:
-            force = mass = 0.0
-            if both or towards_roots:
-                for u, weight in before[v]:
-                    force += weight * breadth[u]
-                    mass += weight
-            if both or not towards_roots:
-                for u, weight in after[v]:
-                    force += weight * breadth[u]
-                    mass += weight
+        breadth = self.breadth
+        wanted = []
+        for v, mass in zip(row, masses, strict=True):
+            force = 0.0
+            for u, weight in pull[v]:
+                force += weight * breadth[u]
             wanted.append(force / mass if mass else breadth[v])
-            weights.append(mass or 0.05)
+        weights = masses if all(masses) else [mass or 0.05 for mass in masses]
         moved = 0.0
         for v, b in zip(row, isotonic(wanted, weights, gaps) if gaps else wanted, strict=True):
             step = b - breadth[v]
@@ -577,91 +557,3 @@ def isotonic(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[f
         blocks.append((force, mass, count))
     places = [force / mass for force, mass, count in blocks for _ in range(count)]
     return [place + offset for place, offset in zip(places, offsets, strict=False)]
-
-
-# -- labels -----------------------------------------------------------------------
-
-_TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
-_CELL = 80.0  # of the grid in which obstacles are looked up
-_SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1))
-_CROWDED = 250  # labels from which on they are simply put in the middle
-
-
-def curve_point(line: Sequence[Point], t: float, across: bool) -> Point:
-    """A point of the last curved piece of a line, between the layer before its end and the end's layer."""
-    (x0, y0), (x1, y1) = line[-3], line[-2]
-    if not across:
-        (x0, y0), (x1, y1) = (y0, x0), (y1, x1)
-    middle = (x0 + x1) / 2
-    x = x0 * (1 - t) ** 3 + 3 * middle * t * (1 - t) + x1 * t**3
-    y = y0 + (y1 - y0) * (3 * t**2 - 2 * t**3)
-    return (x, y) if across else (y, x)
-
-
-def _label_spots(
-    routes: Mapping[str, tuple[Point, ...]], labels: Mapping[str, Size], boxes: Mapping[str, Box], across: bool
-) -> dict[str, Point]:
-    """A place beside each labelled line where it covers as little as possible of boxes, lines and other labels."""
-    if not labels:
-        return {}
-    if len(labels) > _CROWDED:
-        middles = {key: curve_point(routes[key], 0.5, across) for key in labels}
-        return {key: (x, round(y - 10, 1)) for key, (x, y) in middles.items()}
-    taken = _Obstacles()
-    for b in boxes.values():
-        taken.add((b.x, b.y, b.x + b.width, b.y + b.height), 1.0)
-    for point in dict.fromkeys(point for line in routes.values() for point in _samples(line, across)):
-        taken.add((point[0] - 2, point[1] - 2, point[0] + 2, point[1] + 2), 4.0)
-    spots = {}
-    for key, (w, h) in labels.items():
-        best, least = (0.0, 0.0), float("inf")
-        beside, above = w / 2 + 5, h / 2 + 4
-        for t in _TRIES:
-            x, y = curve_point(routes[key], t, across)
-            for dx, dy in _SIDES:
-                middle = x + dx * beside, y + dy * above
-                area = (middle[0] - w / 2, middle[1] - h / 2, middle[0] + w / 2, middle[1] + h / 2)
-                cost = taken.covered(area) + 9 * abs(t - 0.5)
-                if cost < least - 1e-9:
-                    best, least = middle, cost
-        spots[key] = round(best[0], 1), round(best[1], 1)
-        taken.add((best[0] - w / 2, best[1] - h / 2, best[0] + w / 2, best[1] + h / 2), 3.0)
-    return spots
-
-
-class _Obstacles:
-    """Rectangles that labels should not cover, in a grid."""
-
-    def __init__(self) -> None:
-        self.cells: dict[tuple[int, int], list[tuple[Area, float]]] = {}
-
-    def _touched(self, area: Area) -> list[tuple[int, int]]:
-        columns = range(int(area[0] // _CELL), int(area[2] // _CELL) + 1)
-        rows = range(int(area[1] // _CELL), int(area[3] // _CELL) + 1)
-        return [(column, row) for column in columns for row in rows]
-
-    def add(self, area: Area, weight: float) -> None:
-        """One more; covering it costs its weight for each square pixel."""
-        for cell in self._touched(area):
-            self.cells.setdefault(cell, []).append((area, weight))
-
-    def covered(self, area: Area) -> float:
-        """What covering this area costs."""
-        found = {known for cell in self._touched(area) for known in self.cells.get(cell, ())}
-        return sum(_overlap(area, other) * weight for other, weight in sorted(found))
-
-
-def _samples(line: Sequence[Point], across: bool) -> list[Point]:
-    """Points along a line, near enough to each other that no text slips between."""
-    (x0, y0), (x1, y1) = line[-3], line[-2]
-    count = min(int((abs(x1 - x0) + abs(y1 - y0)) / 7) + 2, 80)
-    points = [curve_point(line, i / count, across) for i in range(count + 1)]
-    for (ax, ay), (bx, by) in pairwise(line[:-2]):
-        steps = min(int((abs(bx - ax) + abs(by - ay)) / 9) + 1, 60)
-        points += [(ax + (bx - ax) * i / steps, ay + (by - ay) * i / steps) for i in range(steps + 1)]
-    return [(round(x), round(y)) for x, y in points]
-
-
-def _overlap(a: Area, b: Area) -> float:
-    across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
-    return across * down if across > 0 and down > 0 else 0.0

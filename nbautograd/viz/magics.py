@@ -13,11 +13,11 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
-from nbautograd import protocol, tracing, viz
+from nbautograd import grad_mode, protocol, tracing, viz
 from nbautograd.protocol import Places
 from nbautograd.tensor import Tensor
 from nbautograd.viz import tables
-from nbautograd.viz.display import Locator, TensorFormatter
+from nbautograd.viz.display import Locator, TensorFormatter, TensorImage
 from nbautograd.viz.language import say
 from nbautograd.viz.settings import NAMES, choices, settings
 
@@ -25,6 +25,7 @@ __all__ = ["AutogradMagics", "load", "unload"]
 
 LINE = ("graph", "backward", "grads", "zero_grads", "autograd")
 CELL = ("autograd",)
+MODES: tuple[Any, ...] = (grad_mode.grad_enabled, grad_mode.inference, protocol.observers, protocol.scopes)
 
 
 @magics_class
@@ -37,6 +38,11 @@ class AutogradMagics(Magics):
     @argument("--top-to-bottom", "-t", action="store_true", help="draw from top to bottom instead of left to right")
     @argument("--no-values", action="store_true", help="leave the numbers out")
     @argument("--depth", "-d", type=int, help="draw only what is so many operations from the result")
+    @argument("--fold", "-f", action="store_true", help="draw loops and layers as one box each, which a click opens")
+    @argument("--no-fold", action="store_true", help="fold nothing, not even layers, unless the graph is large")
+    @argument(
+        "--open", "-o", action="append", help="a layer that stays open, by its name or its group's id; may repeat"
+    )
     @argument("--dot", action="store_true", help="let Graphviz lay the graph out, where it is installed")
     @argument("expression", nargs="*", help="a tensor, or an expression that gives one or several")
     @line_magic
@@ -45,6 +51,8 @@ class AutogradMagics(Magics):
         options = parse_argstring(self.graph, line)
         if options.depth is not None and options.depth < 0:
             raise UsageError(f"%graph --depth must not be negative, got {options.depth}")
+        if options.fold and options.no_fold:
+            raise UsageError("%graph --fold and --no-fold exclude each other; give one of them")
         tensors = self._tensors("graph", " ".join(options.expression))
         return viz.graph(
             *tensors,
@@ -52,6 +60,8 @@ class AutogradMagics(Magics):
             direction="TB" if options.top_to_bottom else None,
             values=False if options.no_values else None,
             depth=options.depth,
+            fold=True if options.fold else False if options.no_fold else None,
+            opened=tuple(options.open or ()),
             engine="dot" if options.dot else "own",
         )
 
@@ -59,6 +69,7 @@ class AutogradMagics(Magics):
     @argument("--gradient", "-g", help="the gradient of the tensor, needed unless it has one element: a name")
     @argument("--retain-graph", action="store_true", help="keep the saved tensors, so that backward can run again")
     @argument("--create-graph", action="store_true", help="record the pass itself, for second derivatives")
+    @argument("--fold", "-f", action="store_true", help="draw loops and layers as one box each, which a click opens")
     @argument("--inputs", help="accumulate into these tensors only: names, separated by commas")
     @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
     @line_magic
@@ -80,6 +91,7 @@ class AutogradMagics(Magics):
                 create_graph=options.create_graph,
                 inputs=inputs,
                 namespace=self.shell.user_ns,
+                fold=options.fold,
             )
         except Exception as error:
             self._show_failed(error)
@@ -110,9 +122,11 @@ class AutogradMagics(Magics):
     @argument("--tracing", help="on or off: whether operations note their line and values")
     @argument("--tensors", help="what a tensor shows as a cell's value: graph, card or text")
     @argument("--widget", help="on, or off for still pictures only")
+    @argument("--image", help="none, or svg or png beside each picture's HTML, for PDF by way of LaTeX")
+    @argument("--embed", help="on: outputs hold whole players, for pages without a kernel; or off")
     @line_cell_magic
     def autograd(self, line: str, cell: str | None = None) -> Any:
-        """Show and change settings; as ``%%autograd``, run a cell and show its last value's graph and every pass in it.
+        """Show the settings, or change some; ``%%autograd`` runs a cell and shows its passes and last value's graph.
 
         In front of a cell the settings hold for that cell only.
         """
@@ -124,7 +138,9 @@ class AutogradMagics(Magics):
             wrong = next((name for name in new if f"'{name}'" in str(error) or str(error).startswith(name)), "")
             known = f"; {wrong} can be {', '.join(choices(wrong))}" if wrong else ""
             raise UsageError(f"%autograd --{wrong}: {new.get(wrong)!r} does not fit{known}") from None
-        return block if cell is None else self._run(cell, block)
+        if cell is not None:
+            return self._run(cell, block)
+        return None if new else block
 
     def _run(self, cell: str, block: Any) -> Any:
         """Run a cell, then show what it computed and every backward pass in it."""
@@ -234,9 +250,12 @@ class _Loaded:
     """What loading the extension into one shell changed, so that it can be changed back."""
 
     def __init__(self, shell: Any) -> None:
-        self.formatter = shell.display_formatter.formatters["text/html"]
-        self.former = self.formatter.type_printers.get(Tensor)
-        self.formatter.for_type(Tensor, TensorFormatter(shell))
+        self.formatters = []  # each with what it did with tensors before
+        for kind in ("text/html", "image/svg+xml", "image/png"):
+            formatter = shell.display_formatter.formatters[kind]
+            self.formatters.append((formatter, formatter.type_printers.get(Tensor)))
+            own = TensorFormatter(shell) if kind == "text/html" else TensorImage(shell, kind)
+            formatter.for_type(Tensor, own)
         kinds = shell.magics_manager.magics
         self.magics = [("line", n, kinds["line"].get(n)) for n in LINE] + [
             ("cell", n, kinds["cell"].get(n)) for n in CELL
@@ -249,6 +268,7 @@ class _Loaded:
         shell.configurables.append(settings)
         self.former_places = Places.locate
         self.locator = Places.locate = Locator(shell)
+        self.before: list[tuple[Any, Any]] = []  # the modes at the beginning of a cell
         self.events = [
             ("pre_run_cell", self.locator.before_cell),
             ("pre_run_cell", self.watch),
@@ -271,11 +291,18 @@ class _Loaded:
 
         An observed pass of a few small tensors takes about 0.1 ms longer.
         """
+        self.before = [(mode, mode.get()) for mode in MODES]
         if tracing.is_on() and tables.watch not in protocol.observers.get():
             protocol.observers.set((*protocol.observers.get(), tables.watch))
 
     def unwatch(self, result: Any) -> None:
-        """Count no longer (IPython's event ``post_run_cell``)."""
+        """Count no longer (IPython's event ``post_run_cell``); after an interrupt, put back what the cell's blocks set.
+
+        An interrupt may come while Python enters or leaves a ``with`` block, so that what the block set would stay.
+        """
+        if isinstance(getattr(result, "error_in_exec", None), KeyboardInterrupt):
+            for mode, value in self.before:
+                mode.set(value)
         protocol.observers.set(tuple(o for o in protocol.observers.get() if o is not tables.watch))
 
     def undo(self, shell: Any) -> None:
@@ -290,9 +317,10 @@ class _Loaded:
             shell.events.unregister(name, callback)
         tables.watch.counts = False
         self.unwatch(None)
-        self.formatter.pop(Tensor, None)
-        if self.former is not None:
-            self.formatter.for_type(Tensor, self.former)
+        for formatter, former in self.formatters:
+            formatter.pop(Tensor, None)
+            if former is not None:
+                formatter.for_type(Tensor, former)
         for kind, name, former in self.magics:
             if former is None:
                 shell.magics_manager.magics[kind].pop(name, None)

@@ -17,6 +17,7 @@ from nbautograd.viz import fold as folding, foreign, formulas, values
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.foreign import Names, attribute, is_tensor, node_name
 from nbautograd.viz.formulas import Mark
+from nbautograd.viz.language import say
 from nbautograd.viz.parts import Edge, Formula, GraphModel, Group, Handles, Node, Saved
 
 __all__ = ["Edge", "Formula", "GraphModel", "Group", "Handles", "Node", "Resolve", "Saved", "build", "is_tensor"]
@@ -26,6 +27,7 @@ Resolve = Callable[[str, int], tuple[str, str]]
 
 READ = 100_000  # nodes of a graph that is read whole; of a larger one the part nearest to the roots
 NEAREST = 5000
+DESCRIBED = 500  # operations of a graph that are all described, so that a group that is opened can tell everything
 SMALL = 8  # up to so many operations, every intermediate result gets its own box
 NEAR = 16  # how far back, in operations, an input still tells one step of a loop from another
 INFIX = "+−×÷@"
@@ -38,8 +40,9 @@ def build(
     resolve: Resolve | None = None,
     most: int = READ,
     budget: int = folding.BUDGET,
-    fold: bool = False,
+    fold: bool | None = False,
     opened: Collection[str] = (),
+    described: int = DESCRIBED,
 ) -> GraphModel:
     """The graph that made ``roots``: a tensor, several, or pairs (node, which of its outputs).
 
@@ -47,10 +50,11 @@ def build(
     :param resolve: says what a file name and a line number are called and what stands there.
     :param most: a graph of more nodes is cut to the part nearest to the roots, so that even a million answer at once.
     :param budget: a graph of more nodes is folded until about so many are left.
-    :param fold: fold what repeats in smaller graphs, too.
-    :param opened: ids of groups that are not folded.
+    :param fold: fold layers and what repeats in smaller graphs, too; None folds layers only, if there are several.
+    :param opened: ids or labels of groups that are not folded.
+    :param described: in a graph of more operations, those that are not drawn are not described either.
     """
-    return _Builder(roots, namespace or {}, resolve or Places.locate, most, budget, fold, opened).model()
+    return _Builder(roots, namespace or {}, resolve or Places.locate, most, budget, fold, opened, described).model()
 
 
 class _Builder:
@@ -63,8 +67,9 @@ class _Builder:
         resolve: Resolve,
         most: int,
         budget: int,
-        fold: bool,
+        fold: bool | None,
         opened: Collection[str],
+        described: int,
     ) -> None:
         several = isinstance(roots, (list, tuple)) and not (len(roots) == 2 and isinstance(roots[1], int))
         self.roots = [foreign.root_of(root) for root in (roots if several else [roots])]
@@ -85,10 +90,12 @@ class _Builder:
         self.tree = folding.plan([self.signature(n) for n in self.order], self.scopes(), self.inputs())
         allowed = folding.allowed(len(self.ops), len(self.next) - len(self.ops), budget)
         self.chosen = folding.choose(self.tree, allowed, opened, fold=fold)
-        # What is not going to be drawn is not described either: that is what takes the time.
-        self.bare = {n for p in self.chosen.shown() if p.closed for n in self.order[p.start : p.stop]}
+        # Of a large graph, what is not going to be drawn is not described: that is what takes the time.
+        self.bare: set[Any] = set()
         self.bare_leaves: set[Any] = set()
-        if len(self.next) - len(self.ops) > budget:
+        if len(self.ops) > described:
+            self.bare = {n for p in self.chosen.shown() if p.closed for n in self.order[p.start : p.stop]}
+        if len(self.next) - len(self.ops) > max(budget, described):
             drawn = {to for n in self.ops if n not in self.bare for to, _ in self.next[n]}
             self.bare_leaves = {node for node in self.next if node not in drawn} - set(self.ops)
 
@@ -144,7 +151,7 @@ class _Builder:
             tuple(self.edges),
             ids,
             self.handles,
-            notes=(f"of a larger graph, the {len(self.next):,} nodes nearest to the result were read",) * self.cut,
+            notes=(say("cut", count=len(self.next)),) if self.cut else (),
             order=tuple(self.handles.ops[node] for node in self.order),
             tree=self.tree,
         )
@@ -293,7 +300,7 @@ class _Builder:
                 name,
                 grad=values.inline(attribute(tensor, "grad")) if tracked else "",
                 named=bool(self.names.tensor(tensor)),
-                notes=() if tracked else ("requires_grad=False: there is no graph",),
+                notes=() if tracked else (say("no_graph"),),
                 hooks=foreign.hooks_of(node, tensor),
                 value=values.text(tensor),
                 shape=values.shape_text(tensor),
@@ -316,7 +323,7 @@ class _Builder:
         """What the tensor under a view is called."""
         node = attribute(base, "grad_fn")
         index = attribute(base, "output_nr", 0) or 0
-        return self.names.tensor(base) or self.leaf_names.get(id(base)) or self.shown.get((node, index), "another")
+        return self.names.tensor(base) or self.leaf_names.get(id(base)) or self.shown.get((node, index), say("another"))
 
     def operation(self, node: Any) -> None:
         """The pill of an operation, and the boxes of its results."""
@@ -328,9 +335,9 @@ class _Builder:
         outputs = self.outputs(node)
         boxes = [output for output in outputs if self.has_box(output)]
         label = self.shown.get((node, 0), "")
-        where, source = self.where(trace)
+        place = self.where(trace)
         if node in self.bare:
-            self.add(Node(key, "op", name, label=label, symbol=symbol, where=where, source=source))
+            self.add(Node(key, "op", name, label=label, symbol=symbol, **place))
         else:
             value, shape, dtype = self.result(node, 0)
             saved, freed = foreign.saved_of(node)
@@ -346,12 +353,10 @@ class _Builder:
                     dtype=dtype,
                     named=bool(self.names.output(node, 0)),
                     expression=self.expression(node, symbol),
-                    where=where,
-                    source=source,
-                    formulas=self.formulas(node, name, cls),
+                    **place,
+                    formulas=self.formulas(node, cls),
                     saved=saved,
                     operands=self.operands(node),
-                    line=trace.lineno if trace is not None else 0,
                     freed=freed,
                     hooks=foreign.hooks_of(node, self.output_tensor(node, 0)),
                     scope=tuple(
@@ -430,9 +435,9 @@ class _Builder:
     def more(self, node: Any) -> str:
         """What stands for the part of the graph that was not read."""
         if node not in self.bare:
-            return self.add(Node(self.new_id(), "constant", "⋯ more", symbol="⋯"))
+            return self.add(Node(self.new_id(), "constant", say("more"), symbol="⋯"))
         if not hasattr(self, "rest"):
-            self.rest = self.add(Node(self.new_id(), "constant", "⋯ more", symbol="⋯"))
+            self.rest = self.add(Node(self.new_id(), "constant", say("more"), symbol="⋯"))
         return self.rest
 
     def constants(self, node: Any) -> list[Any]:
@@ -476,12 +481,13 @@ class _Builder:
             self.known_places[place] = self.resolve(*place)
         return self.known_places[place]
 
-    def where(self, trace: Any) -> tuple[str, str]:
-        """The place of an operation in the code, and the line."""
+    def where(self, trace: Any) -> dict[str, Any]:
+        """The place of an operation in the code, as fields of a node."""
         if trace is None:
-            return "", ""
-        label, line = self.located(trace)
-        return f"{one_line(label, 60)}, line {trace.lineno}", clean(line.strip())
+            return {}
+        label, text = self.located(trace)
+        cell, line = one_line(label, 60), int(trace.lineno)
+        return {"where": say("line_of", cell=cell, n=line), "cell": cell, "line": line, "source": clean(text.strip())}
 
     def slot_name(self, node: Any, slot: int) -> str:
         """What is in a slot, by the name under which the picture shows it."""
@@ -513,6 +519,8 @@ class _Builder:
     def expression(self, node: Any, symbol: str) -> str:
         """The operation as it might be written: ``a = w + x``."""
         arguments = [shown or "…" for name, shown in self.arguments(node) if name not in _OPTIONS]
+        if node_name(node).startswith("Rsub"):
+            arguments.reverse()  # rsub(input, other) is other − input
         label = self.shown.get((node, 0), "")
         if symbol in INFIX and len(arguments) == 2:
             made = f"{arguments[0]} {symbol} {arguments[1]}"
@@ -522,7 +530,7 @@ class _Builder:
             made = f"{formulas.base(node_name(node)).lower()}({', '.join(arguments[:6])}{', …' * (len(arguments) > 6)})"
         return f"{label} = {made}" if label else made
 
-    def formulas(self, node: Any, name: str, cls: Any) -> tuple[Formula, ...]:
+    def formulas(self, node: Any, cls: Any) -> tuple[Formula, ...]:
         """How the gradient of each input is computed."""
         given = attribute(cls, "formulas")
         inputs = tuple(attribute(cls, "inputs") or ())
@@ -541,8 +549,6 @@ class _Builder:
         for slot, (to, _) in enumerate(self.next[node]):
             parameter = inputs[slot] if slot < len(inputs) else ""
             text = given.get(parameter, "") if isinstance(given, Mapping) else ""
-            if not text and not given:
-                text = formulas.FORMULAS.get(formulas.base(name).lower(), {}).get(slot, "")
             if to is None or not text:
                 continue
             right = formulas.marks(text, known)

@@ -6,14 +6,13 @@ the numbers only.
 
 from __future__ import annotations
 
-import base64
 import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nbautograd.viz import theme, values
+from nbautograd.viz import output, values
 from nbautograd.viz.api import callers_names
 from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say
@@ -28,7 +27,7 @@ REFRESH = 0.25  # seconds between two pictures of a live view
 POINTS = 240  # of one line
 LEAVES = 8  # that get a line each
 WIDE, HIGH = 640, 150  # of one plot
-LEFT, RIGHT = 58, 110  # room for the axis, and for what the lines are called
+LEFT, RIGHT = 66, 140  # room for the axis, and for what the lines are called
 INKS = ("#0a5fb4", "#b83a08", "#7a45d1", "#0f766e", "#8a0f3c", "#5b6672", "#8a6100", "#1d4ed8")
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
 
@@ -104,11 +103,9 @@ class Monitor:
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        drawn = theme.darkened(self.svg) if settings.theme == "dark" else self.svg
-        image = base64.b64encode(drawn.encode("utf-8")).decode("ascii")
-        alt = escape(repr(self).partition("\n")[0])
-        html = f'<img alt="{alt}" style="max-width:100%" src="data:image/svg+xml;base64,{image}">'
-        return {"text/plain": repr(self), "text/html": html}
+        drawn = output.coloured(self.svg)
+        html = output.image(drawn, repr(self).partition("\n")[0])
+        return {"text/plain": repr(self), "text/html": html, **output.images(drawn)}
 
 
 def monitor(
@@ -226,7 +223,7 @@ def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]]
         out += _line(steps, line, x, y, bottom, ink, dash)
         final = next((v for v in reversed(line) if math.isfinite(v)), None)
         if final is not None:
-            ends.append((y(final), one_line(name, 14), ink))
+            ends.append((y(final), one_line(name, 19), ink))
     floor = -math.inf
     for at, name, ink in sorted(ends):
         floor = max(at, floor + 13)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from nbautograd.viz.formulas import Mark
+from nbautograd.viz.language import say
 
 __all__ = ["Edge", "Formula", "GraphModel", "Group", "Handles", "Node", "Saved"]
 
@@ -35,8 +37,8 @@ class Saved:
 class Node:
     """One thing in the picture.
 
-    A ``leaf``, an ``op``, an intermediate ``tensor``, an ``output``, a ``constant``, or a ``group`` that stands for
-    several.
+    A ``leaf``, an ``op``, an intermediate ``tensor``, an ``output``, a ``constant``, a ``group`` that stands for
+    several operations, or a ``pile`` of leaves.
     """
 
     id: str
@@ -64,6 +66,8 @@ class Node:
     notes: tuple[str, ...] = ()
     line: int = 0
     """Of the source, in its cell or file; 0 where it is not known."""
+    cell: str = ""
+    """What that cell or file is called; ``where`` is both together."""
     nbytes: int = 0
     """How much memory a tensor takes."""
     device: str = ""
@@ -154,6 +158,8 @@ class GraphModel:
     """The operations in the order in which they ran."""
     tree: Any = field(default=None, compare=False, repr=False)
     """How the operations may be folded (see ``fold``)."""
+    stands: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """In a folded view: for the id of each node and edge of the whole what is drawn for it, or nothing."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_id", {node.id: node for node in self.nodes})
@@ -167,6 +173,11 @@ class GraphModel:
     """The edge from an operation to the box of one of its outputs, where there is a box."""
 
     @property
+    def entire(self) -> GraphModel:
+        """The graph of which this is a folded view, or itself."""
+        return self.whole or self
+
+    @property
     def leaves(self) -> tuple[Node, ...]:
         """The leaves, in order."""
         return tuple(node for node in self.nodes if node.kind == "leaf")
@@ -174,14 +185,16 @@ class GraphModel:
     @property
     def label(self) -> str:
         """One line that says what this is, such as ``y → 2 leaves, 3 operations``."""
-        roots = ", ".join(self.by_id[r].name for r in self.roots[:4]) + (", …" if len(self.roots) > 4 else "")
-        leaves, ops = self.counts or (len(self.leaves), sum(node.kind == "op" for node in self.nodes))
-        return f"{roots} → {leaves:,} {'leaf' if leaves == 1 else 'leaves'}, {ops:,} operation{'s' * (ops != 1)}"
+        return say("graph_label", leaves=self.short_label, ops=say("op_count", n=self._counted()[1]))
 
     @property
     def short_label(self) -> str:
         """The same without the operations."""
-        return self.label.rpartition(", ")[0]
+        roots = ", ".join(self.by_id[r].name for r in self.roots[:4]) + (", …" if len(self.roots) > 4 else "")
+        return f"{roots} → {say('leaf_count', n=self._counted()[0])}"
+
+    def _counted(self) -> tuple[int, int]:
+        return self.counts or (len(self.leaves), sum(node.kind == "op" for node in self.nodes))
 
     def plain(self) -> GraphModel:
         """The same without live objects."""

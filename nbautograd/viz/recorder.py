@@ -10,32 +10,45 @@ row of a leaf), and the accumulation into ``.grad``, across passes (its *.grad* 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.viz import explain, foreign, formulas, values
+from nbautograd.viz import explain, values
+from nbautograd.viz.equations import equations
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.formulas import Mark
 from nbautograd.viz.language import say
-from nbautograd.viz.model import Edge, GraphModel, Node, Resolve, build
+from nbautograd.viz.model import GraphModel, Node, Resolve, build
 from nbautograd.viz.svg import LeafState
-from nbautograd.viz.timeline import Equation, Frame, LedgerRow, Product, Timeline, saved_text
+from nbautograd.viz.timeline import (
+    Equation,
+    Frame,
+    LedgerRow,
+    Product,
+    Timeline,
+    in_view,
+    joined,
+    same_group,
+    saved_text,
+)
 
 __all__ = ["Equation", "Frame", "LedgerRow", "Product", "Recorder", "Timeline"]
 
 MOST_FRAMES = 2000
+STEP_BY_STEP = 1000  # nodes of a graph whose operations are all steps of their own; of a larger one a group is one step
 MOST_SCENES = 24
+SHORT = 16  # characters of a number in a formula
 TERMS = 3  # that a leaf's row writes out
 
 
 class _Leaf:
     """What has reached one leaf in the current pass."""
 
-    def __init__(self, node: Node, grad: Any) -> None:
-        self.node, self.before, self.after = node, values.inline(grad), ""
+    def __init__(self, node: Node, tensor: Any) -> None:
+        grad = getattr(tensor, "grad", None)
+        self.node, self.tensor, self.before, self.after = node, tensor, values.inline(grad), ""
         self.terms: list[tuple[str, str]] = []
         self.total = ""
         self.sum_text, self.grad_text = "", values.text(grad)  # as the box shows them, perhaps on several lines
@@ -45,6 +58,11 @@ class _Leaf:
         """One more term."""
         self.terms.append((values.inline(gradient), via))
         self.total, self.sum_text = values.inline(total), values.text(total)
+
+    def look(self) -> None:
+        """Correct what ``.grad`` is: a pass that fails may have added nothing."""
+        grad = getattr(self.tensor, "grad", None)
+        self.grad_text, self.after = values.text(grad), self.after and values.inline(grad)
 
     def state(self) -> LeafState:
         """The two rows."""
@@ -96,7 +114,7 @@ class Recorder:
         self.finite = True
         self.seen_bad = False
         self.creates = False
-        self.made: dict[str, Any] = {}  # the gradients that a recorded pass made, by name
+        self.made: dict[str, Any] = {}  # by name: the gradients that a recorded pass made, or the leaves that got them
         self.last: dict[int, tuple[Any, str]] = {}  # of each leaf, by id(): itself, and .grad after the last pass
         self.troubles = 0
 
@@ -122,10 +140,16 @@ class Recorder:
 
     @property
     def model(self) -> GraphModel:
-        """The graph that is running."""
-        return self.scenes[self.scene]
+        """The graph that is running, with all its operations: which of them are drawn is the picture's matter."""
+        return self.scenes[self.scene].entire
 
     def _emit(self, frame: Frame) -> None:
+        scene = self.scenes[frame.scene]
+        if is_large(scene):
+            frame = in_view(frame, scene)
+            if self.frames and same_group(self.frames[-1], frame, scene):
+                self.frames[-1] = joined(self.frames[-1], frame, scene)
+                return
         if len(self.frames) < MOST_FRAMES:
             self.frames.append(frame)
         else:
@@ -139,10 +163,11 @@ class Recorder:
             if all(scene.handles.of(node) is not None for node, _ in roots):
                 self.scene = number
                 return
-        new = build(list(roots), self.namespace, resolve=self.resolve)
+        new = build(list(roots), self.namespace, resolve=self.resolve, described=STEP_BY_STEP)
         for number, scene in enumerate(self.scenes):
             if _comparable(scene) == _comparable(new):  # the same computation with the same numbers, run again
-                self.scenes[number] = replace(scene, handles=new.handles)
+                whole = scene.whole and replace(scene.whole, handles=new.handles)
+                self.scenes[number] = replace(scene, handles=new.handles, whole=whole)
                 self.scene = number
                 return
         self._add_scene(new)
@@ -186,6 +211,7 @@ class Recorder:
             notes.append(say("vjp_note", root=roots, n=len(products[0].v)))
         frame = Frame("start", self.scene, self.passes, say("pass", n=self.passes), caption=say("starts", which=which))
         if seeds:
+            drawn = self.scenes[self.scene].by_id
             frame = replace(
                 frame,
                 subtitle=f"{roots}.backward()",
@@ -198,8 +224,8 @@ class Recorder:
                 ),
                 node=model.roots[0] if model.roots else "",
                 active=tuple(model.roots),
-                leaves={key: leaf.state() for key, leaf in self.leaves.items()},
-                ledger={key: leaf.row() for key, leaf in self.leaves.items()},
+                leaves={key: leaf.state() for key, leaf in self.leaves.items() if key in drawn},
+                ledger={key: leaf.row() for key, leaf in self.leaves.items() if key in drawn},
                 receives=tuple(seeds),
                 notes=(*notes, *resets),
                 products=products,
@@ -213,7 +239,7 @@ class Recorder:
         for node in self.model.leaves:
             tensor = tensors.get(node.id)
             grad = getattr(tensor, "grad", None)
-            leaf = self.leaves[node.id] = _Leaf(node, grad)
+            leaf = self.leaves[node.id] = _Leaf(node, tensor)
             leaf.asked = self.inputs is None or id(tensor) in self.inputs
             if id(tensor) in self.last:
                 leaf.reset = explain.reset(self.last[id(tensor)][1], grad)
@@ -225,7 +251,7 @@ class Recorder:
         """What the picture calls a node's result."""
         node, model = self.model.by_id[key], self.model
         if node.kind != "op":
-            return node.name
+            return node.symbol if node.kind == "group" else node.name
         result = model.results.get((key, index))
         return model.by_id[result.dst].name if result is not None else node.label or node.name
 
@@ -253,13 +279,12 @@ class Recorder:
             sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
             receives.append((f"∂{root}/∂{self._result_name(key, index)}", sums))
         self.incoming = event.gradients[0] if len(event.gradients) == 1 else None
-        folded = node.kind == "group"  # one operation of several that are drawn as one
         self.open = Frame(
             "op",
             self.scene,
             self.passes,
-            foreign.node_name(event.node) if folded else node.name,
-            subtitle=f"{node.symbol} {node.name}" if folded else node.expression,
+            node.name,
+            subtitle=node.expression,
             node=key,
             active=(*active, *received),
             received=tuple(received),
@@ -275,18 +300,19 @@ class Recorder:
         key, target = self._key(event.node), self._key(event.to)
         if key is None or target is None:
             return
-        edge = self.model.flows.get((key, event.index)) or self._folded_edge(key, target)
+        edge = self.model.flows.get((key, event.index))
         shown, name = values.text(event.gradient), self._result_name(target, event.to_index)
         changes: dict[str, Any] = {}
         if edge is not None and self.open is not None:
             sizes = dict(self.open.sizes)
             _note_size(sizes, edge.id, event.gradient)
+            made = equations(self.model.by_id[key], event.index, shown, self.open.receives)
             changes = {
                 "active": (*self.open.active, edge.id),
                 "sizes": sizes,
                 "labels": {**self.open.labels, edge.id: _label(event.gradient)},
                 "sends": (*self.open.sends, (name, shown)),
-                "equations": (*self.open.equations, *self._equations(key, event.index, shown)),
+                "equations": (*self.open.equations, *made),
             }
         if target in self.leaves:
             leaf = self.leaves[target]
@@ -299,14 +325,6 @@ class Recorder:
         if self.open is not None:
             self.open = replace(self.open, **changes)
             self._check_finite(event.node, key, edge.id if edge is not None else "", event.gradient)
-
-    def _folded_edge(self, key: str, target: str) -> Edge | None:
-        """The edge that stands for several into a group, or for one within it: none."""
-        model = self.model
-        if model.whole is None or key == target:
-            return None
-        boxes = {edge.dst for edge in model.edges if edge.kind == "result" and edge.src == target}
-        return next((e for e in model.edges if e.dst == key and e.kind == "flow" and e.src in {target, *boxes}), None)
 
     def _check_finite(self, node: Any, key: str, edge: str, gradient: Any) -> None:
         """Mark the first node that turns finite gradients into NaN or Inf, and every edge that carries them on."""
@@ -321,29 +339,6 @@ class Recorder:
             notes = (say("bad_because", numbers=numbers),) if numbers else ()
             self.open = replace(self.open, notes=(*self.open.notes, *alarms, *notes), alarms=(*alarms, *notes))
         self.open = replace(self.open, bad=(*self.open.bad, *((key,) if first else ()), edge))
-
-    def _equations(self, key: str, slot: int, sent: str) -> list[Equation]:
-        node = self.model.by_id[key]
-        incoming = self.open.receives if self.open is not None else ()
-        found = []
-        for formula in node.formulas:
-            if formula.slot != slot:
-                continue
-            numbers = ""
-            texts = dict(node.operands)
-            if incoming:
-                texts["g"] = incoming[0][1].rpartition("= ")[2].rpartition("→ ")[2]
-            if all(_is_number(text) for text in (sent, texts.get("g", ""))):
-                known = {name: [["n", _signed(text)]] for name, text in texts.items() if _is_number(text)}
-                put_in = formulas.marks(formula.source, known)
-                written = formulas.plain(put_in)
-                amounts = {name: float(text) for name, text in texts.items() if _is_number(text)}
-                result = formulas.value(formula.source, amounts)
-                right = _agree(result, float(sent))
-                if right and not _names_left(put_in) and written != sent:
-                    numbers = f"{written} = {sent}"
-            found.append(Equation(formula.marks, formula.text, numbers))
-        return found
 
     def _on_HookCalled(self, event: protocol.HookCalled) -> None:  # noqa: N802
         if self.open is None:
@@ -372,9 +367,11 @@ class Recorder:
         tensor, name = event.node.variable, leaf.node.name
         self.last[id(tensor)] = tensor, after
         if self.creates:
-            self.made[f"{name}.grad"] = tensor.grad
+            self.made[f"{name}.grad"] = tensor
         numbers = f"{before} + {incoming} = {after}" if event.before is not None else f"None → {after}"
-        marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], ["n", incoming]]
+        root = self._result_name(self.model.roots[0]) if len(self.model.roots) == 1 else "L"
+        added: Mark = ["n", incoming] if len(incoming) <= SHORT else ["d", root, name]
+        marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], added]
         terms = " + ".join(g for g, _ in leaf.terms) if len(leaf.terms) <= TERMS else say("n_terms", n=len(leaf.terms))
         opened = self.open if self.open is not None and self.open.node == key else None
         self.open = None
@@ -465,10 +462,16 @@ class Recorder:
                 say("freed_fix_again", root=root),
             )
         caption = say("ended_early", title=base.title, what=what)
+        met = {key: leaf for key, leaf in self.leaves.items() if leaf.after}
+        for leaf in met.values():
+            leaf.look()
+            self.last[id(leaf.tensor)] = leaf.tensor, leaf.after
         self._emit(
             replace(
                 base,
                 kind="error",
+                leaves={**base.leaves, **{key: leaf.state() for key, leaf in met.items()}},
+                ledger={**base.ledger, **{key: leaf.row() for key, leaf in met.items()}},
                 bad=(*base.bad, *((base.node,) if base.node else ())),
                 freed=freed,
                 caption=" ".join([caption + "." * bool(freed), *(alarms if freed else ())]),
@@ -479,12 +482,13 @@ class Recorder:
 
     def _show_created(self) -> None:
         """A scene for the graph that a recorded pass has made."""
-        made = {name: tensor for name, tensor in self.made.items() if getattr(tensor, "grad_fn", None) is not None}
+        found = {name: tensor.grad if tensor.is_leaf else tensor for name, tensor in self.made.items()}
+        made = {name: tensor for name, tensor in found.items() if getattr(tensor, "grad_fn", None) is not None}
         if not made:
             return
         names = {**dict(self.namespace or {}), **made}
         before, self.made = self.scene, {}
-        self._add_scene(build(list(made.values()), names, resolve=self.resolve))
+        self._add_scene(build(list(made.values()), names, resolve=self.resolve, described=STEP_BY_STEP))
         shown = ", ".join(made)
         self._emit(
             Frame(
@@ -501,10 +505,15 @@ class Recorder:
         self.scene = min(before, len(self.scenes) - 1)
 
 
+def is_large(model: GraphModel) -> bool:
+    """Whether a pass through the graph has a step for each of its groups, not for each of its operations."""
+    return len(model.order) + len(model.entire.leaves) > STEP_BY_STEP
+
+
 def _label(gradient: Any) -> str:
     """What an edge says of a gradient: its numbers, or its shape and norm."""
     written = values.text(gradient, 4, brief=True)
-    return f"{values.shape_text(gradient)}\n{written}" if written.startswith("norm ") else written
+    return f"{values.shape_text(gradient)}\n{written}" if written == values.text(gradient, 0, brief=True) else written
 
 
 def _note_size(sizes: dict[str, float], edge: str, gradient: Any) -> None:
@@ -513,30 +522,5 @@ def _note_size(sizes: dict[str, float], edge: str, gradient: Any) -> None:
         sizes[edge] = size
 
 
-def _agree(result: float | None, sent: float) -> bool:
-    """Whether the numbers put into a formula come to what was sent; what is not finite need not be computable."""
-    if not math.isfinite(sent):
-        return result is None or not math.isfinite(result)
-    return result is not None and math.isclose(result, sent, rel_tol=2e-3, abs_tol=1e-4)
-
-
 def _comparable(model: GraphModel) -> tuple[Any, ...]:
     return tuple(replace(n, grad="", saved=None) for n in model.nodes), model.edges, model.roots
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _signed(text: str) -> str:
-    return f"({text})" if text.startswith("-") else text
-
-
-def _names_left(written: list[Mark]) -> bool:
-    return any(
-        mark[0] == "i" or (mark[0] in "fs" and (_names_left(mark[1]) or _names_left(mark[2]))) for mark in written
-    )

@@ -7,6 +7,7 @@ Each setting is a trait, so a wrong value is refused when it is set, and a noteb
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import traitlets
@@ -51,10 +52,18 @@ class NBAutograd(Configurable):
     tracing = traitlets.Bool(False, help=ENGLISH["set_tracing"]).tag(config=True)
     tensors = traitlets.Enum(["graph", "card", "text"], "graph", help=ENGLISH["set_tensors"]).tag(config=True)
     widget = traitlets.Bool(True, help=ENGLISH["set_widget"]).tag(config=True)
+    image = traitlets.Enum(["none", "svg", "png"], "none", help=ENGLISH["set_image"]).tag(config=True)
+    embed = traitlets.Bool(False, help=ENGLISH["set_embed"]).tag(config=True)
 
     @traitlets.observe("language")
     def _speak(self, change: Any) -> None:
         language.use(change.new)
+
+    @traitlets.validate("image")
+    def _can_draw(self, proposal: Any) -> Any:
+        if proposal.value == "png" and find_spec("cairosvg") is None:
+            raise traitlets.TraitError("image: png needs CairoSVG: pip install 'nbautograd[png]'")
+        return proposal.value
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
         """(name, value, choices, what it does) of every setting, in order."""
@@ -87,7 +96,7 @@ class NBAutograd(Configurable):
         return f"NBAutograd({', '.join(f'{name}={getattr(self, name)!r}' for name in NAMES)})"
 
 
-NAMES = ("theme", "direction", "values", "depth", "language", "tracing", "tensors", "widget")
+NAMES = ("theme", "direction", "values", "depth", "language", "tracing", "tensors", "widget", "image", "embed")
 _SWITCH = {"on": True, "off": False, "yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 
 

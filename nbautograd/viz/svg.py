@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from nbautograd.viz.escape import escape, fit, width
+from nbautograd.viz.language import say
 from nbautograd.viz.layout import Box, Layout, Point, layout
 from nbautograd.viz.model import GraphModel, Node
 from nbautograd.viz.theme import LIGHT, MONO, SANS
@@ -51,6 +52,16 @@ class Moment:
     labels: Mapping[str, str] = field(default_factory=dict)
     leaves: Mapping[str, LeafState] = field(default_factory=dict)
 
+    def seen_in(self, model: GraphModel) -> Moment:
+        """What a folded view of the graph shows of it: a group for what happens inside, the latest text of a line."""
+        if not model.stands:
+            return self
+        ids = [frozenset(model.stands.get(key, key) for key in keys) for keys in
+               (self.active, self.done, self.bad, self.freed)]  # fmt: skip
+        groups = {node.id for node in model.nodes if node.kind == "group"}
+        labels = {model.stands.get(key, key): text for key, text in self.labels.items()}
+        return Moment(ids[0], ids[1], ids[2], ids[3] - groups, labels, self.leaves)
+
 
 # -- sizes -----------------------------------------------------------------------
 
@@ -65,7 +76,7 @@ def measure(
 def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
     if node.kind == "constant" and not node.shape and not node.value:
         return _even(width(node.name, 12, mono=True) + 8), 20.0
-    if node.kind == "group":
+    if node.kind in ("group", "pile"):
         return _group_size(node)
     if node.kind == "op":
         wide = max(width(node.name, 9.5), width(node.symbol, 16), width(_cut(node.value, 24), 11, mono=True))
@@ -74,7 +85,7 @@ def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
     value = width(_cut_lines(_value(node)), 12, mono=True)
     rows, height = 0.0, _head_height(node)
     if node.kind == "leaf":
-        every = (LeafState(grad=node.grad, count="0 of 9"), *states)
+        every = (LeafState(grad=node.grad, count=say("count_of", n=0, of=9)), *states)
         rows = max(_rows_width(state) for state in every)
         deep = max(max(s.arriving.count("\n"), s.grad.count("\n")) for s in every)
         height += 2 * (ROW + DOWN * deep)
@@ -95,7 +106,7 @@ def _value(node: Node) -> str:
 
 def _group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
     """(text, size, class, in the font of code) of the lines of a group."""
-    about = " · ".join(part for part in (node.label, _about(node)) if part) if node.label != "leaves" else _about(node)
+    about = " · ".join(part for part in (node.label, _about(node)) if part)
     lines = [
         (fit(node.symbol, GROUP, 15), 15.0, "nb-symbol", False),
         (fit(node.name, GROUP, 11), 11.0, "nb-sub", False),
@@ -108,6 +119,8 @@ def _group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
 def _group_size(node: Node) -> tuple[float, float]:
     lines = _group_lines(node)
     wide = max(width(text, size, mono=mono) for text, size, _, mono in lines)
+    sign = 16.0 if node.kind == "group" else 0.0  # of a player, which opens it
+    wide = max(wide, width(lines[0][0], 15) + 2 * sign)
     return _even(wide + 2 * PAD + 2 * PILE), 12.0 + 17 * len(lines) + 2 * PILE
 
 
@@ -136,7 +149,7 @@ def _cut_lines(text: str) -> str:
 def _about(node: Node) -> str:
     parts = [node.dtype, _cut(node.shape, 18), _cut(node.device, 10)]
     parts += [f"v{node.version}"] * (node.version > 0 and node.kind != "leaf") + [
-        f"view of {_cut(node.view_of, 12)}"
+        say("view_of_n", name=_cut(node.view_of, 12))
     ] * bool(node.view_of)
     return " ".join(part for part in parts if part)
 
@@ -160,7 +173,7 @@ def draw(
     :param description: the graph in words, for screen readers.
     """
     places = places or layout(model, measure(model), direction=direction)
-    return _Picture(model, places, moment or Moment(), title or f"Autograd graph: {model.label}", description).text()
+    return _Picture(model, places, moment or Moment(), title or say("graph_of", label=model.label), description).text()
 
 
 def path(line: Sequence[Point], direction: str = "LR") -> str:
@@ -229,7 +242,7 @@ class _Picture:
             self.node(node)
         self.labels()
         for i, note in enumerate(self.model.notes):
-            self.put(16, self.places.height + NOTE * i + 2, note, "nb-sub", LIGHT["muted"], 11, italic=True)
+            self.put(16, self.places.height + NOTE * i + 2, note, "nb-sub nb-remark", LIGHT["muted"], 11, italic=True)
         self.out.append("</svg>")
         text = "\n".join(self.out) + "\n"
         return text.replace(p, "nb" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:10])
@@ -299,12 +312,12 @@ class _Picture:
         box, moment = self.places.boxes[node.id], self.moment
         states = {"active": moment.active, "done": moment.done, "bad": moment.bad, "freed": moment.freed}
         state = "".join(f" nb-{name}" for name, ids in states.items() if node.id in ids)
-        kind = node.kind if node.kind != "group" else "leaf nb-group" if node.label == "leaves" else "op nb-group"
+        kind = {"group": "op nb-group", "pile": "leaf nb-group"}.get(node.kind, node.kind)
         self.out.append(f'<g class="nb-node nb-{kind}{state}" data-node="{node.id}">')
         self.out.append(f"<title>{escape(_tip(node))}</title>")
         if node.kind == "op":
             self.pill(node, box)
-        elif node.kind == "group":
+        elif node.kind in ("group", "pile"):
             self.group(node, box)
         elif node.kind == "constant" and not node.shape and not node.value:
             x, y = box.center
@@ -344,7 +357,7 @@ class _Picture:
 
     def group(self, node: Node, box: Box) -> None:
         """A pile of cards."""
-        leaves, active, bad = node.label == "leaves", node.id in self.moment.active, node.id in self.moment.bad
+        leaves, active, bad = node.kind == "pile", node.id in self.moment.active, node.id in self.moment.bad
         done = node.id in self.moment.done
         fill, stroke, ink = ("leaf-bg", "leaf", "leaf") if leaves else ("op-bg", "wire", "op")
         stroke = "bad" if bad else "grad" if active else "done" if done else stroke
@@ -390,7 +403,7 @@ class _Picture:
 
     def leaf_rows(self, node: Node, box: Box) -> None:
         """What is arriving in this pass, and what ``.grad`` holds: two sums, two rows."""
-        state = self.moment.leaves.get(node.id, LeafState(count=f"0 of {node.arrivals}", grad=node.grad))
+        state = self.moment.leaves.get(node.id, LeafState(count=say("count_of", n=0, of=node.arrivals), grad=node.grad))
         high = (box.height - _head_height(node)) / 2
         top = box.y + box.height - 2 * high
         waiting = state.arriving == "–"
@@ -457,12 +470,13 @@ def _lines(text: str, x: float, indent: int, middle: bool = False) -> str:
 def _tip(node: Node) -> str:
     """What a node says when the pointer rests on it."""
     lines = [node.expression or node.name, node.name if node.expression else "", node.value, _about(node)]
-    if node.kind == "group":
+    if node.kind in ("group", "pile"):
         lines = [node.symbol, node.name, node.label, _about(node)]
     kept = ", ".join(f"{s.name} {s.nbytes:,} B" for s in (node.saved or ())[:6])
-    lines += [" / ".join(node.scope), node.where, node.source, f"saved: {kept}" if kept else ""]
-    lines += [f"written to in place ×{node.version}"] * bool(node.version)
-    lines += ["saved values have been freed"] * node.freed + [f"hooks: {kind} ×{n}" for kind, n in node.hooks]
+    lines += [" / ".join(node.scope), node.where, node.source, say("tip_saves", what=kept) if kept else ""]
+    lines += [say("tip_version", n=node.version)] if node.version else []
+    lines += [say("tip_freed")] if node.freed else []
+    lines += [say("tip_hooks", kind=say(f"hook_kind_{kind}"), n=n) for kind, n in node.hooks]
     return "\n".join(line for line in (*lines, *node.notes) if line)
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.viz import values
-from nbautograd.viz.escape import escape, one_line, width
+from nbautograd.viz import output, text, torch_events, values
+from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.model import is_tensor
 from nbautograd.viz.settings import settings
@@ -21,6 +21,7 @@ from nbautograd.viz.settings import settings
 __all__ = ["Table", "Watch", "grads", "leaves_of", "named_leaves", "settings_table", "watch", "zero_grads"]
 
 KEPT = 4096  # bytes of a gradient that is kept, so that the next look can tell what was added
+WIDEST = 40  # characters of a name
 MOST = 200  # leaves of one table
 
 
@@ -35,25 +36,15 @@ class Table:
     def __repr__(self) -> str:
         if not self.rows:
             return self.title
-        cells = [self.head, *self.rows]
-        widths = [max(_wide(row[i]) for row in cells) for i in range(len(self.head))]
-        pad = lambda row: "  ".join(c + " " * (w - _wide(c)) for c, w in zip(row, widths, strict=True)).rstrip()  # noqa: E731
-        return "\n".join([self.title, *map(pad, cells)])
+        return f"{self.title}\n{text.table([self.head, *self.rows])}"
 
     def _repr_html_(self) -> str:
         if not self.rows:
             return f"<p>{escape(self.title)}</p>"
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in self.head)
-        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self.rows)
-        caption = f"<caption>{escape(self.title)}</caption>"
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return output.table(self.head, self.rows, self.title)
 
     def __len__(self) -> int:
         return len(self.rows)
-
-
-def _wide(text: str) -> int:
-    return round(width(text, 1 / 0.615, mono=True))
 
 
 class _Seen:
@@ -121,7 +112,8 @@ class Watch:
         else:
             added = "…"
         about = f"{values.dtype_text(getattr(leaf, 'dtype', ''))} {values.shape_text(leaf)}".strip()
-        passes = str(seen.passes) if seen.passes or self.counts or grad is None else "–"
+        counted = self.counts and not torch_events.is_foreign(leaf)  # of PyTorch's own passes nothing is heard
+        passes = str(seen.passes) if seen.passes or counted or grad is None else "–"
         norm = "–" if grad is None else norm_text(grad)
         return name, about, before, added, seen.text, passes, norm, say("yes" if changed else "no")
 
@@ -154,8 +146,25 @@ def named_leaves(namespace: Mapping[str, Any]) -> dict[str, Any]:
             continue
         for shown, tensor in _inside(name, value):
             if is_tensor(tensor) and _is_leaf(tensor) and id(tensor) not in found:
-                found[id(tensor)] = (one_line(shown, 40), tensor)
-    return dict(found.values())
+                found[id(tensor)] = (one_line(shown), tensor)
+    leaves: dict[str, Any] = {}
+    for name, tensor in found.values():
+        leaves[_unlike(name, leaves)] = tensor
+    return leaves
+
+
+def _unlike(name: str, others: Mapping[str, Any]) -> str:
+    """The name, or with a number if it is taken: long or odd names may be alike when they are cleaned."""
+    number, unlike = 1, name
+    while unlike in others:
+        number += 1
+        unlike = f"{name} ({number})"
+    return unlike
+
+
+def _shortened(name: str) -> str:
+    """A name that fits into its column: of a long one the beginning, and the end, which tells parameters apart."""
+    return name if len(name) <= WIDEST else f"{name[: WIDEST - 25]}…{name[-24:]}"
 
 
 def _inside(name: str, value: Any) -> Iterable[tuple[str, Any]]:
@@ -186,16 +195,21 @@ def leaves_of(tensors: Sequence[Any], namespace: Mapping[str, Any]) -> dict[str,
 
     names = {id(leaf): name for name, leaf in named_leaves(namespace).items()}
     found: dict[str, Any] = {}
+
+    def add(name: str, leaf: Any) -> None:
+        if all(leaf is not other for other in found.values()):
+            found[_unlike(name, found)] = leaf
+
     for tensor in tensors:
         if not is_tensor(tensor):
             raise TypeError(f"grads needs tensors, but was given {type(tensor).__name__}")
         if _is_leaf(tensor):
-            found[names.get(id(tensor), f"leaf{len(found) + 1}")] = tensor
+            add(names.get(id(tensor), f"leaf{len(found) + 1}"), tensor)
             continue
-        model = build(tensor, namespace)
+        model = build(tensor, namespace).entire
         for leaf in model.handles.kept:
             if _is_leaf(leaf):
-                found[model.by_id[model.handles.leaves[id(leaf)]].name] = leaf
+                add(model.by_id[model.handles.leaves[id(leaf)]].name, leaf)
     return found
 
 
@@ -204,7 +218,7 @@ COLUMNS = ("col_leaf", "col_type", "col_before", "col_added", "col_now", "col_pa
 
 def table_of(leaves: Mapping[str, Any]) -> Table:
     """The gradients of leaves as a table."""
-    rows = tuple(watch.row(name, leaf) for name, leaf in list(leaves.items())[:MOST])
+    rows = tuple(watch.row(_shortened(name), leaf) for name, leaf in list(leaves.items())[:MOST])
     title = say("grads_of", n=len(leaves)) if rows else say("no_leaves")
     return Table(title, tuple(say(column) for column in COLUMNS), rows)
 
@@ -222,8 +236,10 @@ def zero(leaves: Mapping[str, Any], set_to_none: bool = True) -> Table:
         else:
             leaf.grad = grad.detach() * 0
             done = say("zeroed_now")
-        rows.append((name, values.inline(grad), values.inline(leaf.grad), done))
-        watch.of(leaf).passes = 0
+        rows.append((_shortened(name), values.inline(grad), values.inline(leaf.grad), done))
+        seen = watch.of(leaf)
+        seen.passes = 0
+        seen.look(leaf.grad)  # this table shows it
     head = (say("col_leaf"), say("col_before"), say("col_now"), say("note"))
     return Table(say("grads_of", n=len(rows)) if rows else say("no_leaves"), head, tuple(rows[:MOST]))
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nbautograd.viz.escape import columns, escape, one_line, ordered, padded
+from nbautograd.viz import output
+from nbautograd.viz.escape import columns, one_line, ordered, padded
+from nbautograd.viz.language import say
 from nbautograd.viz.model import GraphModel, Node
-from nbautograd.viz.recorder import LedgerRow, Timeline
+from nbautograd.viz.timeline import LedgerRow, Timeline, bytes_text
 
-__all__ = ["LEDGER", "TABLE", "graph_rows", "graph_table", "graph_text", "ledger_rows", "ledger_text", "timeline_text"]
+__all__ = ["graph_rows", "graph_table", "graph_text", "ledger_head", "ledger_rows", "ledger_text", "timeline_text"]
 
 MOST_LINES = 400
-LEDGER = ("pass", "leaf", ".grad before", "arriving this pass", "sum", ".grad after")
-"""What the columns of a ledger are called."""
 
 
 def graph_text(model: GraphModel) -> str:
@@ -39,7 +39,7 @@ def graph_text(model: GraphModel) -> str:
         key, lead, indent = stack.pop()
         node = model.by_id[key]
         if key in seen:
-            rows.append((f"{lead}{ordered(_short(node))}", ["see above"]))
+            rows.append((f"{lead}{ordered(_short(node))}", [say("see_above")]))
             continue
         if node.kind != "constant":
             seen.add(key)
@@ -54,16 +54,16 @@ def graph_text(model: GraphModel) -> str:
         f"{head}  {'  '.join(part for part in about if part)}".rstrip() for head, about in rows
     ]
     if stack:
-        lines.append(f"… and {len(model.nodes) - len(seen)} more nodes")
+        lines.append(say("more_nodes", n=len(model.nodes) - len(seen)))
     return "\n".join(lines)
 
 
 def _short(node: Node) -> str:
-    return f"{node.symbol} {node.name}" if node.kind == "group" else node.label or node.name
+    return f"{node.symbol} {node.name}" if node.kind in ("group", "pile") else node.label or node.name
 
 
 def _head(node: Node) -> str:
-    if node.kind == "group":
+    if node.kind in ("group", "pile"):
         return _short(node)
     return one_line(node.expression or node.name, 100) if node.kind == "op" else node.name
 
@@ -72,29 +72,27 @@ def _columns(node: Node, box: Node | None) -> list[str]:
     shown = box if box is not None else node
     value = one_line(shown.value, 80)
     about = f"{shown.dtype} {shown.shape}".strip()
-    more = [f"version {shown.version}" * bool(shown.version), f"view of {shown.view_of}" * bool(shown.view_of)]
+    more = [say("version_n", n=shown.version)] if shown.version else []
+    more += [say("view_of_n", name=shown.view_of)] if shown.view_of else []
     more += [f".grad {shown.grad}"] if shown.retains else []
     if node.kind == "op":
         return [node.name, value, about, node.where, *more]
-    if node.kind == "group":
-        return ["group", node.label, about, node.where, node.source]
+    if node.kind in ("group", "pile"):
+        return [say(f"kind_{node.kind}"), node.label, about, node.where, node.source]
     if node.kind == "leaf":
-        return ["leaf", value, about, f".grad {node.grad}", *more]
-    return ["constant" if about or not node.named else "", value, about, *node.notes]
-
-
-TABLE = ("name", "what it is", "value", "type and shape", "memory", "made in")
-"""What the columns of a graph's table are called."""
+        return [say("leaf"), value, about, f".grad {node.grad}", *more]
+    return [say("constant") if about or not node.named else "", value, about, *node.notes]
 
 
 def graph_rows(model: GraphModel) -> list[tuple[str, ...]]:
-    """The columns of ``TABLE`` for every node of the graph, from the result on."""
+    """Every node of the graph, from the result on: name, kind, value, type and shape, memory, place in the code."""
     rows: list[tuple[str, ...]] = []
     for node in model.nodes[:MOST_LINES]:
-        kind = node.name if node.kind == "op" else f"{node.kind} {node.symbol}".strip()
-        name = node.expression or node.label or node.name if node.kind == "op" else node.name
+        kind = node.name if node.kind == "op" else say(f"kind_{node.kind}")
+        name = node.expression or node.label or node.name if node.kind == "op" else _short(node)
         kept = sum(saved.nbytes for saved in node.saved or ())
-        memory = f"saves {kept:,} B" if kept else f"{node.nbytes:,} B" if node.nbytes else ""
+        size = bytes_text(kept or node.nbytes)
+        memory = say("saves_bytes", size=size) if kept else size if node.nbytes else ""
         about = f"{node.dtype} {node.shape}".strip()
         rows.append((one_line(name, 100), kind, one_line(node.value, 80), about, memory, node.where))
     return rows
@@ -102,13 +100,17 @@ def graph_rows(model: GraphModel) -> list[tuple[str, ...]]:
 
 def graph_table(model: GraphModel) -> str:
     """The same as an HTML table, for screen readers and for where no picture shows."""
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in TABLE)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(c)}</td>' for c in row)}</tr>" for row in graph_rows(model))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    head = [say(key) for key in ("col_name", "col_kind", "value", "col_type", "col_memory", "col_where")]
+    return output.table(head, graph_rows(model))
+
+
+def ledger_head() -> list[str]:
+    """What the columns of a ledger are called."""
+    return [say(key) for key in ("ledger_pass", "leaf", "grad_before", "arriving_pass", "sum", "grad_after")]
 
 
 def ledger_rows(timeline: Timeline) -> list[tuple[str, ...]]:
-    """The columns of ``LEDGER`` for every leaf in every pass."""
+    """A line for every leaf in every pass."""
     return [
         (str(n), name, row.before, terms_text(row), row.total or "–", row.after or row.before)
         for n, name, row in timeline.ledger()
@@ -117,15 +119,15 @@ def ledger_rows(timeline: Timeline) -> list[tuple[str, ...]]:
 
 def terms_text(row: LedgerRow) -> str:
     """``3. via b + 2. via a``."""
-    terms = [f"{gradient} via {via}" for gradient, via in row.terms]
+    terms = [f"{gradient} {say('via', name=via)}" for gradient, via in row.terms]
     if len(terms) > 6:
-        terms = [*terms[:3], f"… {len(terms) - 4} more", terms[-1]]
-    return " + ".join(terms) or "nothing"
+        terms = [*terms[:3], say("more_terms", n=len(terms) - 4), terms[-1]]
+    return " + ".join(terms) or say("nothing")
 
 
 def ledger_text(timeline: Timeline) -> str:
     """The ledger as a table."""
-    return table([LEDGER, *ledger_rows(timeline)])
+    return table([ledger_head(), *ledger_rows(timeline)])
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

@@ -6,11 +6,12 @@ is text and numbers, so it is JSON, and the player needs nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from nbautograd.viz.formulas import Mark
-from nbautograd.viz.language import current, say
+from nbautograd.viz.language import say
 from nbautograd.viz.model import GraphModel, Node
 from nbautograd.viz.svg import LeafState, Moment
 
@@ -21,7 +22,9 @@ __all__ = [
     "Product",
     "Timeline",
     "bytes_text",
-    "model_label",
+    "in_view",
+    "joined",
+    "same_group",
     "saved_text",
     "scene_json",
 ]
@@ -98,6 +101,68 @@ class Frame:
     hooks: tuple[tuple[str, str], ...] = ()
     """(where it acted, a node's id; what it did)"""
     products: tuple[Product, ...] = ()
+    count: int = 1
+    """How many steps this one stands for: of those inside a group of a large graph, one is made."""
+
+
+def same_group(one: Frame, next_: Frame, model: GraphModel) -> bool:
+    """Whether two successive frames, both as ``model`` shows them, happen in one group of it."""
+    node = model.by_id.get(one.node)
+    alike = (one.node, one.kind, one.scene, one.backward) == (next_.node, next_.kind, next_.scene, next_.backward)
+    return alike and node is not None and node.kind == "group"
+
+
+def in_view(frame: Frame, model: GraphModel) -> Frame:
+    """The frame with what ``model`` draws in the place of what happens inside its groups."""
+
+    def ids(keys: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(key for key in (model.stands.get(k, k) for k in keys) if key))
+
+    def keyed(found: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: value for k, value in found.items() if (key := model.stands.get(k, k))}
+
+    own = {key for key in (*frame.leaves, *frame.ledger) if key in model.by_id}
+    seen = replace(
+        frame,
+        node=model.stands.get(frame.node, frame.node),
+        active=ids(frame.active),
+        received=ids(frame.received),
+        labels=keyed(frame.labels),
+        sizes=keyed(frame.sizes),
+        leaves={key: state for key, state in frame.leaves.items() if key in own},
+        ledger={key: row for key, row in frame.ledger.items() if key in own},
+        bad=ids(frame.bad),
+        freed=ids(frame.freed),
+        hooks=tuple((model.stands.get(key, key), text) for key, text in frame.hooks),
+    )
+    node = model.by_id.get(seen.node)
+    if node is None or node.kind != "group" or frame.kind not in ("op", "accumulate"):
+        return seen
+    caption = say("group_step", name=node.symbol, what=node.name, n=1)
+    return replace(seen, title=node.symbol, subtitle=node.name, caption=caption, equations=(), saved="", source="")
+
+
+def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
+    """Two steps inside a group as one."""
+    count, node = one.count + next_.count, model.by_id[one.node]
+    outer = set(one.active) | set(next_.active)
+    return replace(
+        one,
+        count=count,
+        caption=say("group_step", name=node.symbol, what=node.name, n=count),
+        active=tuple(dict.fromkeys((*one.active, *next_.active))),
+        received=tuple(dict.fromkeys((*one.received, *next_.received))),
+        labels={key: text for key, text in {**one.labels, **next_.labels}.items() if key in outer},
+        sizes={**one.sizes, **next_.sizes},
+        leaves={**one.leaves, **next_.leaves},
+        ledger={**one.ledger, **next_.ledger},
+        bad=(*one.bad, *next_.bad),
+        freed=tuple(dict.fromkeys((*one.freed, *next_.freed))),
+        sends=next_.sends or one.sends,
+        notes=tuple(dict.fromkeys((*one.notes, *next_.notes)))[:20],
+        alarms=(*one.alarms, *next_.alarms)[:20],
+        hooks=(*one.hooks, *next_.hooks)[:20],
+    )
 
 
 @dataclass(frozen=True)
@@ -111,7 +176,10 @@ class Timeline:
         return len(self.frames)
 
     def moment(self, index: int, scene: int = -1) -> Moment:
-        """The state after ``index`` steps (0: before the first), for the scene that is then shown."""
+        """The state after ``index`` steps (0: before the first), for the scene that is then shown.
+
+        It tells of every operation; ``Moment.seen_in`` tells what a folded view of the graph shows of it.
+        """
         active: set[str] = set()
         done: set[str] = set()
         bad: set[str] = set()
@@ -126,7 +194,9 @@ class Timeline:
             if frame.kind == "start":
                 done, bad, labels = set(), set(), {}
             active = set(frame.active)
-            labels |= frame.labels
+            for key, text in frame.labels.items():  # the last one last: in a folded view, several edges are one line
+                labels.pop(key, None)
+                labels[key] = text
             leaves |= frame.leaves
             bad |= set(frame.bad)
             freed |= set(frame.freed)
@@ -150,13 +220,14 @@ class Timeline:
                     found.setdefault(key, []).append(state)
         return found
 
-    def label_texts(self, scene: int) -> dict[str, str]:
-        """For each edge the longest text that it will carry."""
+    def label_texts(self, scene: int, model: GraphModel) -> dict[str, str]:
+        """For each edge that ``model``, a view of this scene, draws: the longest text that it will carry."""
         found: dict[str, str] = {}
         for frame in self.frames:
             if frame.scene == scene:
-                for key, text in frame.labels.items():
-                    if len(text) >= len(found.get(key, "")):
+                for edge, text in frame.labels.items():
+                    key = model.stands.get(edge, edge)
+                    if key and len(text) >= len(found.get(key, "")):
                         found[key] = text
         return found
 
@@ -166,18 +237,37 @@ class Timeline:
         for frame in self.frames:
             for key, row in frame.ledger.items():
                 rows[frame.backward, key, frame.scene] = row
-        return [(n, self.scenes[scene].by_id[key].name, row) for (n, key, scene), row in rows.items()]
+        return [(n, self.scenes[scene].entire.by_id[key].name, row) for (n, key, scene), row in rows.items()]
+
+    def frames_json(self) -> list[dict[str, Any]]:
+        """The steps as dictionaries, lists, strings and numbers only, without what is empty."""
+        frames = [{k: v for k, v in asdict(frame).items() if v not in ("", (), {})} for frame in self.frames]
+        for frame in frames:
+            if frame["count"] == 1:
+                del frame["count"]
+        _shorten(frames)
+        return frames
 
     def to_json(self) -> dict[str, Any]:
-        """Dictionaries, lists, strings and numbers only, without what is empty."""
-        frames = [{k: v for k, v in asdict(frame).items() if v not in ("", (), {})} for frame in self.frames]
-        return {"frames": frames, "scenes": [scene_json(scene) for scene in self.scenes]}
+        """The whole as JSON."""
+        return {"frames": self.frames_json(), "scenes": [scene_json(scene) for scene in self.scenes]}
+
+
+def _shorten(frames: list[dict[str, Any]]) -> None:
+    """Write of each row of the ledger only the terms that are new, and how many are as before (``kept``)."""
+    former: dict[tuple[int, int, str], tuple[Any, ...]] = {}
+    for frame in frames:
+        for key, row in frame.get("ledger", {}).items():
+            place, terms = (frame["scene"], frame["backward"], key), tuple(row["terms"])
+            before, former[place] = former.get(place, ()), terms
+            if before and terms[: len(before)] == before:
+                row["terms"], row["kept"] = terms[len(before) :], len(before)
 
 
 WHOLE = 300  # members of a group that the player is told one by one
 _TOLD = (
-    "kind", "name", "expression", "value", "shape", "dtype", "device", "version", "grad", "where", "source", "notes",
-    "symbol", "label", "view_of", "retains", "freed", "members", "times",
+    "kind", "name", "expression", "value", "shape", "dtype", "device", "version", "grad", "where", "cell", "line",
+    "source", "notes", "symbol", "label", "view_of", "retains", "freed", "members", "times",
 )  # fmt: skip
 
 
@@ -193,7 +283,7 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
             about["saved"] = saved_text(node)
             about["kept"] = [f"{saved.name} {saved.shape} {bytes_text(saved.nbytes)}" for saved in node.saved]
         if node.hooks:
-            about["hooks"] = ", ".join(f"{kind} ×{count}" for kind, count in node.hooks)
+            about["hooks"] = ", ".join(f"{say(f'hook_kind_{kind}')} ×{count}" for kind, count in node.hooks)
         nodes[node.id] = about
     leaves = [{"id": leaf.id, "name": leaf.name} for leaf in model.leaves]
     edges = [[edge.id, edge.src, edge.dst, edge.kind, edge.slot] for edge in model.edges]
@@ -202,7 +292,7 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
         for group in model.groups
     ]
     return {
-        "label": model_label(model, short=True),
+        "label": model.short_label,
         "leaves": leaves,
         "nodes": nodes,
         "edges": edges,
@@ -233,13 +323,3 @@ def bytes_text(count: int) -> str:
             break
         size, unit = size / 1000, bigger
     return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-
-
-def model_label(model: GraphModel, short: bool = False) -> str:
-    """One line that says what a graph is, such as ``y → 2 leaves, 3 operations``; short: without the operations."""
-    if current() == "en":
-        return model.short_label if short else model.label
-    roots = ", ".join(model.by_id[r].name for r in model.roots[:4]) + (", …" if len(model.roots) > 4 else "")
-    leaves, ops = model.counts or (len(model.leaves), sum(node.kind == "op" for node in model.nodes))
-    head = say("leaf_count", n=leaves, roots=roots)
-    return head if short else f"{head},{say('op_count', n=ops)}"

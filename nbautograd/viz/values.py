@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.viz.escape import clean
+from nbautograd.viz.language import say
 
 __all__ = ["dtype_text", "host", "inline", "is_finite", "nbytes", "shape_text", "text"]
 
@@ -35,9 +36,7 @@ def text(value: Any, many: int = MANY, room: int = ROOM, *, brief: bool = False)
     >>> text(np.zeros((64, 32)))
     'mean 0. · norm 0.'
     """
-    written = _safely(value, lambda: _text(value, many, rows=True))
-    if brief and " · norm" in written:
-        return written.partition(" · ")[2]
+    written = _safely(value, lambda: _text(value, many, rows=True, brief=brief))
     if max(map(len, written.split("\n"))) > room and len(getattr(value, "shape", ())):
         return text(value, 0, brief=brief) if many else written
     return written
@@ -125,14 +124,14 @@ def _safely(value: Any, write: Callable[[], str]) -> str:
     try:
         return clean(write())
     except Exception as error:
-        return f"<unavailable: {type(error).__name__}>"
+        return say("unavailable", error=type(error).__name__)
 
 
-def _text(value: Any, many: int, rows: bool) -> str:
+def _text(value: Any, many: int, rows: bool, brief: bool = False) -> str:
     if value is None:
         return "None"
     if isinstance(value, (bool, int, str)):
-        return str(value) if not isinstance(value, int) or value.bit_length() < 64 else "a large integer"
+        return str(value) if not isinstance(value, int) or value.bit_length() < 64 else say("large_integer")
     if isinstance(value, float):
         return f"{value:.5g}"
     if isinstance(value, complex):
@@ -143,7 +142,7 @@ def _text(value: Any, many: int, rows: bool) -> str:
     if size == 0:
         return "[]"
     if size > many or len(value.shape) > 2 or (len(value.shape) == 2 and value.shape[0] > ROWS):
-        return _summary(value)
+        return _summary(value, brief)
     array = host(value)
     if array.dtype.kind not in "biufc":
         return str(array)
@@ -157,11 +156,11 @@ def _text(value: Any, many: int, rows: bool) -> str:
     return "[[" + (("],\n [" if rows else "], [").join(lines)) + "]]"
 
 
-def _summary(value: Any) -> str:
+def _summary(value: Any, brief: bool = False) -> str:
     array = host(value, SAMPLE)
     kind = array.dtype.kind
     if kind == "b":
-        return f"{array.mean():.0%} True"
+        return say("some_true", part=float(array.mean()))
     if kind in "iu":
         return f"{array.min()} … {array.max()}"
     if kind not in "fc":
@@ -172,11 +171,11 @@ def _summary(value: Any) -> str:
     if not finite.size:
         return " · ".join(bad)
     wide = finite.astype(np.complex128 if kind == "c" else np.float64)
-    mean = f"mean {_brief(wide.mean())}"
+    mean = _brief(wide.mean())
     if bad:
-        return " · ".join([*bad, mean])
-    norm = np.sqrt((np.abs(wide) ** 2).sum() * (_size(value) / wide.size))
-    return f"{mean} · norm {_brief(norm)}"
+        return " · ".join([*bad, say("mean", mean=mean)])
+    norm = _brief(np.sqrt((np.abs(wide) ** 2).sum() * (_size(value) / wide.size)))
+    return say("norm", norm=norm) if brief else say("mean_norm", mean=mean, norm=norm)
 
 
 def _brief(number: Any) -> str:

@@ -34,8 +34,13 @@ def texts(svg: str) -> list[str]:
 def test_a_card_has_the_numbers() -> None:
     svg = card_svg(nb.tensor([[1.0, 2.0], [3.0, 6.0]]), "A")
     assert texts(svg) == ["A f32 (2, 2)", "min 1 · mean 3 · max 6", "requires_grad=False"]
-    assert len(re.findall(r'width="8" height="8"', svg)) == 4
+    assert len(re.findall(r'width="21" height="21"', svg)) == 4
     assert svg == card_svg(nb.tensor([[1.0, 2.0], [3.0, 6.0]]), "A")
+
+
+def test_the_cells_of_a_small_tensor_are_large() -> None:
+    assert 'width="21"' in card_svg(nb.ones(2, 3))
+    assert 'width="8"' in card_svg(nb.ones(2, 30)) and 'width="8"' in card_svg(nb.ones(300, 300))
 
 
 def test_a_card_has_the_grad_beside() -> None:
@@ -44,7 +49,7 @@ def test_a_card_has_the_grad_beside() -> None:
     (w * w).sum().backward()
     svg = card_svg(w, "w")
     assert ".grad: min 2 · mean 3 · max 4" in texts(svg)
-    assert len(re.findall(r'width="8" height="8"', svg)) == 4
+    assert len(re.findall(r'width="21" height="21"', svg)) == 4
 
 
 @pytest.mark.parametrize(
@@ -191,21 +196,42 @@ def test_what_is_clicked_is_known_in_python() -> None:
 def test_the_kernel_opens_what_the_page_does_not_hold() -> None:
     picture = loop(30)
     widget = picture.widget
-    loops = [g.id for g in picture.opened(["fold"]).groups if g.closed]
-    key = f"fold,{loops[0]}"
-    assert key in widget.views  # without a kernel
-    steps = [group.id for group in picture.opened(["fold", loops[0]]).groups if group.closed]
-    wanted = ["fold", loops[0], steps[0]]
-    widget.opened = wanted
-    number = widget.views[",".join(sorted(wanted))]
-    assert steps[0] not in widget.timeline["scenes"][number]["nodes"]
-    assert len(widget.svgs) == len(widget.timeline["scenes"]) == number + 1
-    widget.opened = ["no such group"]  # from a page that is not ours: the whole, or as it was
-    assert len(widget.svgs) <= number + 2
+    loops = [g.id for g in picture.view(0, ["fold"]).groups if g.closed]
+    assert f"0:fold,{loops[0]}" in widget.views  # without a kernel
+    steps = [group.id for group in picture.view(0, ["fold", loops[0]]).groups if group.closed]
+    sent: list[Any] = []
+    widget.send = sent.append
+    key = f"0:fold,{loops[0]},{steps[0]}"
+    for asked in (
+        {"view": key},
+        {"view": "7:fold"},
+        {"view": ["0:fold"]},
+        {"view": "x"},
+        "0:fold",
+        {"view": "0:" * 9999},
+    ):
+        picture._asked(widget, asked, [])
+    (answer,) = sent  # what does not make sense is not answered
+    assert answer["view"] == key and steps[0] not in answer["scene"]["nodes"] and answer["svg"].startswith("<svg")
+    picture._asked(widget, {"view": "0:no such group"}, [])  # from a page that is not ours: as it was
+    assert sent[1]["scene"]["nodes"].keys() == widget.timeline["scenes"][0]["nodes"].keys()
+
+
+def test_the_views_of_a_folded_graph_are_made_once() -> None:
+    """Also where it is folded because it is large: then there is nothing more to fold, and no way to unfold it all."""
+    data = loop(150).data()
+    assert len(data["svgs"]) == len(set(data["svgs"])) == len(data["views"]) == len(data["timeline"]["scenes"])
+    assert not any(key.endswith((":fold", ":open")) for key in data["views"]) and len(data["views"]) > 1
+
+
+def test_ten_thousand_operations_are_shown_by_a_player() -> None:
+    picture = loop(5000)
+    assert picture.widget is not None and len(picture.widget.views) > 1
+    assert "application/vnd.jupyter.widget-view+json" in dict(picture._repr_mimebundle_())
 
 
 def test_too_much_for_jupyter_is_a_still_picture_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nbautograd.viz.api.LARGEST", 1000)
+    monkeypatch.setattr("nbautograd.viz.shown.LARGEST", 1000)
     bundle = loop(2)._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}
     assert bundle["text/html"].startswith("<p>Too large to play here")

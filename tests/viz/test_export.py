@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import os
 import stat
@@ -13,7 +14,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.viz import export, graphviz_dot, raster
+from nbautograd.viz import graphviz_dot, output, raster
 
 
 @pytest.fixture
@@ -31,8 +32,10 @@ def test_every_kind_begins_as_it_should(suffix: str, picture: Any, tmp_path: Pat
     if suffix in raster.KINDS:
         pytest.importorskip("cairosvg")
     path = picture.save(tmp_path / f"graph{suffix}")
+    plain = tmp_path.with_name("plain")
+    plain.touch()
     assert path.read_bytes().startswith(HEADS[suffix]) and os.listdir(tmp_path) == [f"graph{suffix}"]
-    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~export._umask()
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)  # as any new file's
 
 
 def test_a_png_shows_no_hidden_lines_and_has_the_drawing_s_size(picture: Any, tmp_path: Path) -> None:
@@ -89,7 +92,7 @@ def test_a_full_disk_leaves_the_old_file(picture: Any, tmp_path: Path, monkeypat
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(export.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         picture.save(path)
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["a.svg"]
@@ -101,12 +104,37 @@ def test_a_folder_that_is_not_there(picture: Any, tmp_path: Path) -> None:
 
 
 def test_what_is_too_large_to_be_shown_says_so() -> None:
-    assert export.within("<img>", "y", "words") == "<img>"
-    shown = export.within("x" * 2_000_001, "y <b>", "a & b")
+    assert output.within([lambda: "<img>"], "y", "words") == "<img>"
+    shown = output.within([lambda: "x" * 2_000_001], "y <b>", "a & b")
     assert shown == (
         "<p>y &lt;b&gt;: the drawing takes 2,000,001 bytes; more than 2,000,000 are not shown. "
         "Save it as a file to see it.</p><pre>a &amp; b</pre>"
     )
+
+
+def test_a_picture_too_large_for_an_output_is_folded_until_it_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    w = nb.tensor(1.0, requires_grad=True)
+    y = w
+    for _ in range(150):
+        y = y * w
+    picture = viz.graph(y, namespace={"w": w, "y": y})
+    whole = picture.static_html()
+    assert whole.count("<tr>") == len(picture.model.nodes) + 1  # the table: a head, and a line for every node
+    monkeypatch.setattr(output, "LARGEST", 20_000)
+    small = output.within(picture._attempts(), picture.label, picture.text, 20_000)
+    assert len(small) <= 20_200 and small.startswith(f"<p>The whole output takes {len(whole.encode()):,} bytes")
+    image = base64.b64decode(small.partition("base64,")[2].partition('"')[0]).decode()
+    assert "×148" in image and image.startswith("<svg")
+
+
+def test_images_beside_the_html_where_they_are_asked_for(picture: Any) -> None:
+    assert set(output.images(picture.svg)) == set()
+    with viz.autograd(image="svg"):
+        assert picture._repr_mimebundle_()["image/svg+xml"] == picture.svg
+    pytest.importorskip("cairosvg")
+    with viz.autograd(image="png"):
+        bundle = picture._repr_mimebundle_()
+    assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG") and "image/svg+xml" not in bundle
 
 
 def test_cairosvg_is_imported_only_when_used() -> None:

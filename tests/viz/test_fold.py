@@ -69,7 +69,7 @@ def test_leaves_that_go_to_one_group_are_a_pile() -> None:
     loss, names = stack(12)
     model = build(loss, names, fold=True)
     assert is_sound(model)
-    piles = [node for node in model.nodes if node.label == "leaves"]
+    piles = [node for node in model.nodes if node.kind == "pile"]
     assert [(node.symbol, node.name, node.members) for node in piles] == [("10 leaves", "Ws[1] … Ws[10]", 10)]
     assert [node.name for node in model.leaves] == ["Ws[0]", "Ws[11]"]
 
@@ -102,6 +102,77 @@ def test_a_group_opens_and_closes() -> None:
     again = fold.view(opened, fold=True)
     assert again.to_json() == model.to_json()
     assert fold.view(model).notes == ()  # all of it, as it is small
+
+
+def test_what_is_opened_beyond_the_budget_stays_open() -> None:
+    """Other groups make room for it, and what is too much inside is divided again."""
+    loss, names = recurrent(400)
+    model = build(loss, names)
+    (loop,) = (group for group in model.groups if group.closed)
+    opened = build(loss, names, opened=[loop.id])
+    assert is_sound(opened) and len(opened.nodes) < 300
+    inner = [group for group in opened.groups if group.closed and set(group.members) < set(loop.members)]
+    assert len(inner) > 5
+    deeper = fold.view(opened, opened=[loop.id, inner[0].id])
+    assert is_sound(deeper) and inner[0].id not in {group.id for group in deeper.groups if group.closed}
+    assert symbols(fold.view(deeper)) == symbols(model)
+
+
+def network(depth: int = 3) -> tuple[Any, dict[str, Any]]:
+    nb.manual_seed(0)
+    layers = [nb.nn.Linear(2, 2) for _ in range(depth)]
+    net = nb.nn.Sequential(layers[0], nb.nn.Tanh(), *layers[1:])
+    with tracing.traced():
+        loss = net(nb.ones(4, 2)).sum()
+    return loss, {"net": net, "loss": loss}
+
+
+def test_layers_come_first() -> None:
+    loss, names = network()
+    model = viz.graph(loss, namespace=names).model
+    assert is_sound(model) and symbols(model) == ["Linear"] * 3
+    assert [node.name for node in model.nodes if node.kind == "op"] == ["SumBackward0", "TanhBackward0"]
+    everything = viz.graph(loss, namespace=names, fold=False).model
+    assert symbols(everything) == [] and len(everything.nodes) > len(model.nodes)
+    assert fold.view(model).to_json() == everything.to_json()
+
+
+def test_layers_open_by_name_and_by_id() -> None:
+    loss, names = network()
+    model = viz.graph(loss, namespace=names).model
+    first = model.groups[1]
+    assert (first.label, first.closed) == ("Linear", True)
+    assert symbols(viz.graph(loss, namespace=names, opened=[first.id]).model) == ["Linear"] * 2
+    assert symbols(viz.graph(loss, namespace=names, opened="Linear").model) == []
+    with pytest.raises(TypeError, match="opened must hold names of layers or ids of groups, got int"):
+        viz.graph(loss, namespace=names, opened=[3])  # type: ignore[list-item]
+
+
+def test_one_layer_is_not_folded() -> None:
+    loss, names = network(1)
+    assert symbols(viz.graph(loss, namespace=names).model) == []
+
+
+def test_each_part_of_the_whole_has_something_that_stands_for_it() -> None:
+    loss, names = recurrent(60)
+    model = build(loss, names)
+    whole = model.entire
+    drawn = {node.id for node in model.nodes} | {edge.id for edge in model.edges}
+    for part in (*whole.nodes, *whole.edges):
+        assert model.stands.get(part.id, part.id) in drawn | {""}
+    inside = [edge for edge in whole.edges if model.stands.get(edge.src) == model.stands.get(edge.dst, "-")]
+    assert inside and all(model.stands[edge.id] == "" for edge in inside)
+
+
+def test_the_nearest_operations_keep_notes_and_groups() -> None:
+    loss, names = recurrent(60)
+    model = build(loss, names)
+    near = fold.nearest(model, 3)
+    assert is_sound(near) and near.notes == (*model.notes, "only what is at most 3 operations from the result is drawn")
+    assert near.label == model.label and len(near.nodes) < len(model.nodes)
+    far = fold.nearest(model, 100)
+    assert far.groups == model.groups and symbols(far) == symbols(model) and far.notes == model.notes
+    ET.fromstring(draw(near))
 
 
 def test_a_loop_in_a_loop() -> None:
@@ -170,7 +241,7 @@ def test_events_of_hidden_operations_find_their_group() -> None:
     while node is not None and hasattr(node, "next_functions") and node.next_functions:
         found.add(model.handles.of(node))
         node = next((to for to, _ in node.next_functions if to is not None and not hasattr(to, "variable")), None)
-    assert None not in found and found <= set(model.by_id)
+    assert None not in found and {model.stands.get(key, key) for key in found} <= set(model.by_id)
 
 
 def test_a_recording_of_a_folded_graph() -> None:

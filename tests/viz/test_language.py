@@ -65,6 +65,56 @@ def test_captions_follow_the_language(chinese: None) -> None:
     assert '"zh-Hans"' in animation.html()
 
 
+def test_one_of_something_is_said_as_one() -> None:
+    assert (language.say("op_count", n=1), language.say("op_count", n=2)) == ("1 operation", "2 operations")
+    ones = {key.removesuffix("_1") for key in words.ENGLISH if key.endswith("_1")}
+    assert ones and ones <= set(words.ENGLISH)
+
+
+def chinese_only(text: str, names: set[str]) -> set[str]:
+    """The English words in a text that are neither names nor PyTorch's own words."""
+    return (
+        set(re.findall(r"[A-Za-z][a-z]{2,}", re.sub(r"\.?\w*(?:Backward0|AccumulateGrad|grad|Grad)\b", "", text)))
+        - names
+    )
+
+
+def test_still_pictures_are_in_the_language(chinese: None) -> None:
+    with tracing.traced():
+        权重 = nb.ones(3, 4, requires_grad=True)
+        h = nb.zeros(2, 3)
+        for _ in range(12):
+            h = nb.tanh(h @ 权重 @ nb.ones(4, 3))
+        view = h[0]
+        y = view.sum()
+    names = {"权重": 权重, "h": h, "view": view, "y": y}
+    own = {
+        "tanh",
+        "sum",
+        "select",
+        "nbautograd",
+        "view",
+        "zeros",
+        "ones",
+        "out",
+        "range",
+        "input",
+        "mat",
+        "None",
+        "result",
+    }
+    for fold in (False, True):
+        picture = viz.graph(y, namespace=names, fold=fold, resolve=lambda file, line: ("In [1]", "h = nb.tanh(h)"))
+        assert chinese_only(picture.text, own) == set()
+        texts = re.findall(r"<(?:text|title|tspan)[^>]*>([^<]+)<", picture.svg)
+        assert len(texts) > 20 and chinese_only("\n".join(texts), own) == set()
+        table = re.sub(r"<img[^>]*>", "", picture.static_html())
+        assert chinese_only(re.sub(r"</?[a-z]+(?: scope=\"\w+\")?>", " ", table), own) == set()
+    passes = viz.animate(y, namespace=names, resolve=lambda file, line: ("In [1]", "h = nb.tanh(h)"))
+    assert chinese_only(passes.text, own) == set()
+    assert "反向" in passes.text and "12 步" not in picture.text
+
+
 @pytest.mark.parametrize("name", ["zh", "中文", "Chinese", "ZH-cn", "zh_CN"])
 def test_names_of_a_language(name: str) -> None:
     assert language.language_of(name) == "zh"

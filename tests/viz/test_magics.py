@@ -113,6 +113,22 @@ def test_bad_input(shell, line, error, message):
         run(shell, line)
     assert message in str(caught.value)
     assert shell.user_ns["w"].grad is None and shell.user_ns["x"].grad is None
+    run(shell, "(w * 5).backward()")
+    assert run(shell, "%grads w").rows[0][2:6] == ("None", "5.", "5.", "1")  # what was zeroed is not "before"
+
+
+def test_layers_are_folded_and_open_by_name(shell):
+    run(shell, "from nbautograd import nn, ones\nnet = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))")
+    run(shell, "loss = net(ones(3, 2)).sum()")
+    groups = lambda line: sum(node.kind == "group" for node in run(shell, line).model.nodes)  # noqa: E731
+    assert groups("%graph loss") == 2
+    assert groups("%graph --open Linear loss") == 0
+    assert groups("%graph --no-fold loss") == 0
+    assert groups("%graph --fold --open nothing loss") == 2
+    assert [n.kind for n in run(shell, "%backward --fold loss").timeline.scenes[0].nodes].count("group") == 2
+    with pytest.raises(UsageError, match="--fold and --no-fold exclude each other"):
+        run(shell, "%graph --fold --no-fold loss")
+    run(shell, "del net, loss")
 
 
 def test_display_of_tensors(shell):
@@ -162,7 +178,7 @@ def test_zero_grads(shell):
 def test_settings_by_magic_by_config_and_back(shell):
     before = repr(run(shell, "%autograd"))
     assert "theme" in before and "中文" in before
-    run(shell, "%autograd --theme dark --language 中文 --values off --tracing off")
+    assert run(shell, "%autograd --theme dark --language 中文 --values off --tracing off") is None  # no table
     assert (settings.theme, settings.language, settings.values, tracing.is_on()) == ("dark", "zh", False, False)
     run(shell, "%config NBAutograd.theme = 'light'")
     assert settings.theme == "light"

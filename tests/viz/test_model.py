@@ -106,6 +106,13 @@ def test_results_are_called_as_the_lines_that_made_them_say() -> None:
     assert next(n for n in model.nodes if n.label == "h₂").expression == "h₂ = tanh(t4)"
 
 
+def test_a_number_minus_a_tensor_is_written_in_that_order() -> None:
+    with tracing.traced():
+        x = nb.tensor(0.25, requires_grad=True)
+        y = 1 - x
+    assert "y = 1 − x  RsubBackward1" in graph_text(build(y, {"x": x, "y": y}))
+
+
 def test_tensors_in_lists_dictionaries_and_modules_have_names() -> None:
     class Net:
         def named_parameters(self) -> Any:

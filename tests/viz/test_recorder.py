@@ -372,9 +372,27 @@ def test_a_folded_graph_plays_operation_by_operation() -> None:
     animation = viz.animate(h, namespace={"w": w, "h": h})
     ops = [frame for frame in animation.timeline.frames if frame.kind == "op"]
     assert len(ops) == 300 and {frame.title for frame in ops} == {"MulBackward0", "TanhBackward0"}
-    inside = [frame for frame in ops if animation.timeline.scenes[0].by_id[frame.node].kind == "group"]
-    assert len(inside) > 200 and all(frame.subtitle.startswith("×") for frame in inside)
+    scene = animation.timeline.scenes[0]
+    inside = [frame for frame in ops if scene.by_id[scene.stands.get(frame.node, frame.node)].kind == "group"]
+    assert len(inside) > 200 and all(frame.equations and frame.source for frame in ops)
     assert len(animation.html()) < 1_500_000
+    shown = animation.timeline.final().seen_in(scene)
+    assert shown.done <= {node.id for node in scene.nodes} | {edge.id for edge in scene.edges} | {""}
+
+
+def test_of_a_large_graph_a_group_is_one_step() -> None:
+    w = leaf(0.5)
+    h = w
+    with tracing.traced():
+        for _ in range(700):
+            h = nb.tanh(h * w)
+    animation = viz.animate(h, namespace={"w": w, "h": h})
+    frames = animation.timeline.frames
+    assert len(frames) < 20 and frames[-1].kind == "accumulate"
+    (group,) = (frame for frame in frames if frame.count > 1)
+    assert group.count == 1396 and group.title == "×698" and group.subtitle == "mul · tanh"
+    assert group.caption == "×698 (mul · tanh): 1396 operations run."
+    assert animation.widget is not None and len(animation.html()) < 300_000
 
 
 # -- what goes wrong around it -----------------------------------------------------------------------------------------

@@ -60,11 +60,12 @@ def test_leaves_of_a_result_of_lists_and_of_nothing() -> None:
         viz.grads(5)
 
 
-def test_pytorch_tensors() -> None:
+def test_pytorch_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
+    monkeypatch.setattr(tables.watch, "counts", True)
     w = torch.tensor([1.0], requires_grad=True)
     (w * 5).backward()
-    assert viz.grads(w, namespace={"w": w}).rows[0][2:5] == ("None", "5.", "5.")
+    assert viz.grads(w, namespace={"w": w}).rows[0][2:6] == ("None", "5.", "5.", "–")  # its passes are not heard of
 
 
 def test_nothing_is_kept_alive_and_ids_may_be_used_again() -> None:
@@ -99,3 +100,16 @@ def test_what_cannot_be_read_is_said() -> None:
 
     assert tables.norm_text(Bad()).startswith("<")
     assert tables.norm_text(np.float32([np.nan])) == "nan"
+
+
+def test_long_names_that_begin_alike_are_all_there() -> None:
+    start = "model_of_the_transformer.encoder.layers.0."
+    names = {f"{start}{name}": leaf(float(i)) for i, name in enumerate(("self_attn.in_proj_weight", "norm1.bias"))}
+    names |= {"a" * 300 + "x": leaf(3.0), "a" * 300 + "y": leaf(4.0)}
+    result = sum((w * 2 for w in names.values()), nb.zeros(()))
+    result.backward()
+    rows = viz.grads(namespace=names).rows
+    assert len(rows) == len(viz.grads(result, namespace=names)) == 4
+    assert rows[0][0].endswith("…self_attn.in_proj_weight") and rows[1][0].endswith("…oder.layers.0.norm1.bias")
+    assert all(len(row[0]) <= 40 for row in rows)
+    assert len(viz.zero_grads(namespace=names)) == 4 and all(w.grad is None for w in names.values())

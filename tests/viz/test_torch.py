@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
-from nbautograd import protocol, viz
+from nbautograd import viz
 from nbautograd.viz.model import build
 from nbautograd.viz.text import graph_text
 
@@ -90,7 +90,7 @@ def loop(T: Any) -> dict[str, Any]:
 
 
 CASES = [tutorial, layer, functions, views, several_outputs, accumulated, hooked, in_place, loop]
-UNTOLD = {"operands"} | (set() if getattr(protocol, "declared", None) else {"formulas"})
+UNTOLD = {"operands"}
 """What one of the two does not tell without tracing."""
 
 

@@ -1,5 +1,5 @@
 // Shows a graph and plays a recorded backward pass. One module for the Jupyter widget (render) and for saved pages
-// (mount), put together from parts.js, stage.js and player.js in this order.
+// (mount), put together from parts.js, stage.js, saving.js and player.js in this order.
 // Text only ever becomes text nodes; the drawing, which Python made, is parsed as XML and filtered. No network, no eval.
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -87,36 +87,92 @@ function drawing(text) {
   return [root, own];
 }
 
-/** What has happened after each number of steps; computed from the frames, never from the page. */
+/** What a view draws for a node or an edge of the whole graph, or nothing. */
+const see = (view, id) => view?.stands?.[id] ?? id;
+const seen = (view, ids = []) => [...new Set(ids.map((id) => see(view, id)))].filter(Boolean);
+
+/**
+ * What has happened after each number of steps; computed from the frames, never from the page. Frames name every
+ * operation; a view in which some are folded into groups says for each what stands for it (`stands`), and shows what
+ * happens in one group in succession as one step.
+ */
 class History {
   constructor(timeline) {
     this.frames = timeline.frames;
     this.scenes = timeline.scenes;
+    const former = new Map(); // rows of the ledger tell only which terms are new
+    for (const frame of this.frames) {
+      for (const [id, row] of Object.entries(frame.ledger || {})) {
+        const place = `${frame.scene} ${frame.backward} ${id}`;
+        if (row.kept) { row.terms = [...former.get(place).slice(0, row.kept), ...row.terms]; delete row.kept; }
+        former.set(place, row.terms);
+      }
+    }
   }
 
   sceneAt(index) {
     return this.frames.length ? this.frames[Math.max(index, 1) - 1].scene : 0;
   }
 
-  at(index) {
-    const scene = this.sceneAt(index);
-    const freed = Object.entries(this.scenes[scene]?.nodes || {}).filter(([, node]) => node.freed).map(([id]) => id);
+  /** Whether frame k and the next one happen in one closed group of a view. */
+  together(k, view) {
+    const one = this.frames[k - 1], other = this.frames[k], at = see(view, one.node);
+    return !!other && one.node !== undefined && ["op", "accumulate"].includes(one.kind) && one.kind === other.kind && one.scene === other.scene
+      && one.backward === other.backward && at === see(view, other.node) && ["group", "pile"].includes(view?.nodes[at]?.kind);
+  }
+
+  /** After which frames the player stops: all but those that are followed by one of the same group. */
+  stops(viewOf) {
+    const found = [0];
+    for (let k = 1; k <= this.frames.length; k++) if (!this.together(k, viewOf(this.frames[k - 1].scene))) found.push(k);
+    return found;
+  }
+
+  /** The step that ends with a frame, as a view shows it. */
+  step(index, view, t) {
+    const frame = this.frames[index - 1];
+    if (!frame || !view?.stands) return frame || null;
+    let first = index;
+    while (first > 1 && this.together(first - 1, view)) first -= 1;
+    const run = this.frames.slice(first - 1, index), all = (name) => seen(view, run.flatMap((f) => f[name] || []));
+    const keyed = (name) => Object.fromEntries(run.flatMap((f) => Object.entries(f[name] || {})).map(([id, v]) => [see(view, id), v]).filter(([id]) => id));
+    const own = (name) => Object.fromEntries(run.flatMap((f) => Object.entries(f[name] || {})).filter(([id]) => see(view, id) === id));
+    const node = view.nodes[see(view, frame.node)], folded = ["group", "pile"].includes(node?.kind) && ["op", "accumulate"].includes(frame.kind);
+    const shown = { ...frame, node: see(view, frame.node), active: all("active"), received: all("received"), bad: all("bad"), freed: all("freed"),
+      labels: keyed("labels"), sizes: keyed("sizes"), leaves: own("leaves"), ledger: own("ledger"), hooks: run.flatMap((f) => f.hooks || []).map(([id, text]) => [see(view, id), text]) };
+    if (!folded) return shown;
+    const outside = (f, come) => (f.active || []).some((id) => this.isEdge(id) && (f.received || []).includes(id) === come && see(view, id));
+    return { ...shown, title: node.symbol || node.name, subtitle: node.name, caption: frame.count ? frame.caption : t("group_step", { name: node.symbol, what: node.name, n: run.length }),
+      receives: run.filter((f) => outside(f, true)).flatMap((f) => f.receives || []).slice(0, 6), sends: run.filter((f) => outside(f, false)).flatMap((f) => f.sends || []).slice(0, 6),
+      notes: [...new Set(run.flatMap((f) => f.notes || []))], alarms: run.flatMap((f) => f.alarms || []), equations: undefined, saved: "" };
+  }
+
+  isEdge(id) { return id.startsWith("e"); }
+
+  at(index, view, t) {
+    const scene = this.sceneAt(index), nodes = view?.nodes || {};
+    const grouped = (id) => ["group", "pile"].includes(nodes[id]?.kind);
+    const freed = Object.entries(nodes).filter(([, node]) => node.freed).map(([id]) => id);
     const state = { index, scene, active: new Set(), done: new Set(), bad: new Set(), freed: new Set(freed), labels: new Map(),
       leaves: new Map(), ledger: new Map(), sizes: new Map(), ran: new Map(), frame: null };
-    for (const frame of this.frames.slice(0, index)) {
-      if (frame.scene !== scene) continue;
-      for (const id of state.active) state.done.add(id);
+    const put = (map, id, value) => { map.delete(id); map.set(id, value); }; // the last one last
+    let joins = false;
+    this.frames.slice(0, index).forEach((frame, i) => {
+      if (frame.scene !== scene) return;
+      if (!joins) { for (const id of state.active) state.done.add(id); state.active = new Set(); }
       if (frame.kind === "start") { state.done.clear(); state.bad.clear(); state.labels.clear(); state.sizes.clear(); state.ran.clear(); }
-      state.active = new Set(frame.active);
-      for (const id of frame.bad || []) state.bad.add(id);
-      for (const id of frame.freed || []) state.freed.add(id);
-      for (const [id, text] of Object.entries(frame.labels || {})) state.labels.set(id, text);
-      for (const [id, size] of Object.entries(frame.sizes || {})) state.sizes.set(id, size);
-      if (frame.node && frame.kind !== "start") state.ran.set(frame.node, frame);
+      for (const id of seen(view, frame.active)) state.active.add(id);
+      for (const id of seen(view, frame.bad)) state.bad.add(id);
+      for (const id of seen(view, frame.freed)) if (!grouped(id)) state.freed.add(id);
+      for (const [id, text] of Object.entries(frame.labels || {})) put(state.labels, see(view, id), text);
+      for (const [id, size] of Object.entries(frame.sizes || {})) put(state.sizes, see(view, id), size);
+      if (frame.node && frame.kind !== "start") state.ran.set(see(view, frame.node), frame);
       for (const [id, leaf] of Object.entries(frame.leaves || {})) state.leaves.set(id, leaf);
       for (const [id, row] of Object.entries(frame.ledger || {})) state.ledger.set(id, row);
+      joins = this.together(i + 1, view);
       state.frame = frame;
-    }
+    });
+    if (state.frame) state.frame = this.step(index, view, t);
     return state;
   }
 
@@ -139,9 +195,10 @@ class History {
     for (const frame of this.frames.slice(0, index)) {
       const nodes = this.scenes[frame.scene].nodes;
       if (frame.kind === "start") {
-        for (const [id, row] of Object.entries(frame.ledger || {})) if (row.reset) add(nodes[id].name, resets[row.reset]);
+        for (const [id, row] of Object.entries(frame.ledger || {})) if (row.reset && nodes[id]) add(nodes[id].name, resets[row.reset]);
       }
-      if (frame.kind === "accumulate") add(nodes[frame.node].name, frame.ledger[frame.node].after);
+      const row = frame.kind === "accumulate" && frame.ledger?.[frame.node];
+      if (row && nodes[frame.node]) add(nodes[frame.node].name, row.after);
     }
     return found;
   }
@@ -194,9 +251,9 @@ class Links {
 
   /** The lines of the cell that a line is in: [where, number, text], in order. */
   listing(where) {
-    const cell = (text) => text.replace(/\d+$/, "");
-    return [...this.lines.keys()].filter((other) => cell(other) === cell(where))
-      .map((other) => [other, Number(other.match(/\d+$/)?.[0] || 0), this.nodes[this.lines.get(other)[0]].source || ""])
+    const first = (place) => this.nodes[this.lines.get(place)?.[0]] || {}, { cell } = first(where);
+    return [...this.lines.keys()].filter((other) => first(other).cell === cell)
+      .map((other) => [other, first(other).line || 0, first(other).source || ""])
       .sort((a, b) => a[1] - b[1]);
   }
 

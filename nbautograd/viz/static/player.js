@@ -5,9 +5,19 @@ export function mount(place, data, hooks = {}) {
   const texts = data.texts || {}, t = (key, places) => (places ? fill(texts[key] ?? key, places) : texts[key] ?? key);
   const plays = last > 0, passes = history.passes();
   let index = 0, speed = 1, timer = 0, running = 0, selected = null, scene = -1, loops = false, links = new Links();
-  let found = [], hit = -1;
-  const views = data.views || {}, opened = new Set(hooks.opened || []);
-  const home = () => (plays ? -1 : views[[...opened].sort().join(",")] ?? 0);
+  let found = [], hit = -1, asked = 0;
+  const views = data.views || {}, opened = new Set();
+  const other = ["fold", "open"].find((key) => Object.keys(views).some((view) => view.endsWith(`:${key}`))); // what the button does
+  /** The key of a scene's view with the groups open that are open now, as far as that scene has them. */
+  const keyOf = (number) => {
+    const known = new Set(Object.entries(views).filter(([key]) => key.startsWith(`${number}:`)).flatMap(([, drawn]) => history.scenes[drawn].groups.map(([group]) => group)));
+    return `${number}:${[...opened].filter((key) => known.has(key) || `${number}:${key}` in views).sort().join(",")}`;
+  };
+  const drawnFor = (number) => views[keyOf(number)] ?? number;
+  const viewOf = (number) => history.scenes[drawnFor(number)];
+  const at = (k) => history.at(k, viewOf(history.sceneAt(k)), t);
+  let stops = history.stops(viewOf);
+  const position = (k) => stops.findIndex((stop) => stop >= k);
   if (data.theme === "light" || data.theme === "dark") place.dataset.nbTheme = data.theme;
 
   // -- the parts ------------------------------------------------------------------------------------------------------
@@ -19,10 +29,11 @@ export function mount(place, data, hooks = {}) {
     return made;
   };
   const step = (to) => () => { pause(); go(to(), true); };
+  const forward = () => stops[position(index) + 1] ?? last, backward = () => stops[position(index) - 1] ?? 0;
   const playButton = button("play", t("play_key"), () => (timer ? pause() : play()));
   const count = h("span", { class: "nb-count" });
-  const slider = h("input", { type: "range", class: "nb-slider", min: 0, max: last, step: 1, value: 0,
-    "aria-label": t("step_slider"), oninput: (event) => { pause(); go(Number(event.target.value)); } });
+  const slider = h("input", { type: "range", class: "nb-slider", min: 0, max: stops.length - 1, step: 1, value: 0,
+    "aria-label": t("step_slider"), oninput: (event) => { pause(); go(stops[Number(event.target.value)] ?? last); } });
   const speeds = h("select", { class: "nb-speed", "aria-label": t("speed"), title: t("speed"),
     onchange: (event) => { speed = Number(event.target.value); } },
   ...[0.25, 0.5, 1, 2, 4].map((x) => h("option", { value: x, selected: x === 1 && "" }, `${x}×`)));
@@ -30,12 +41,13 @@ export function mount(place, data, hooks = {}) {
     onchange: (event) => { pause(); go(Number(event.target.value)); } },
   ...passes.map(([n, first]) => h("option", { value: first }, t("pass_n", { n }))));
   const loop = toggle("loop", t("loop"), () => (loops = !loops));
-  const repeats = "fold" in views && toggle("repeats", t("fold_all"), () => { if (!opened.delete("fold")) { opened.clear(); opened.add("fold"); } go(0); return opened.has("fold"); });
-  const scale = toggle("scale", t("scale"), () => { stage.scaled = !stage.scaled; legend.hidden = !stage.scaled; stage.paint(history.at(index)); return stage.scaled; });
+  const repeats = other && toggle("repeats", t(`${other}_all`), () => { if (!opened.delete(other)) { opened.clear(); opened.add(other); } redraw(); return opened.has(other); });
+  const scale = toggle("scale", t("scale"), () => { stage.scaled = !stage.scaled; legend.hidden = !stage.scaled; stage.paint(at(index)); return stage.scaled; });
   const search = h("input", { type: "search", class: "nb-search", placeholder: t("search_hint"), "aria-label": t("search"), title: t("search"),
     spellcheck: "false", autocomplete: "off", oninput: () => look(search.value) });
   const matches = h("span", { class: "nb-matches", role: "status" });
   const stageElement = h("div", { class: "nb-stage" });
+  const chips = h("div", { class: "nb-chips" });
   const legend = h("div", { class: "nb-legend", hidden: "", title: t("legend") }, h("span", {}, t("legend_small")),
     ...["0", "10⁻⁶", "10⁻³", "10²", "10⁵"].map((text, i) => h("i", { "data-size": i, title: `> ${text}` }, i ? text : "")), h("span", {}, t("legend_large")));
   const caption = h("p", { class: "nb-caption", "aria-live": "polite" });
@@ -51,33 +63,35 @@ export function mount(place, data, hooks = {}) {
       button("out", t("out"), () => stage.zoom(0.8)), button("in", t("in"), () => stage.zoom(1.25)),
       button("fit", t("fit"), () => stage.fit(true)), button("save", t("save"), save)),
     plays && h("span", { class: "nb-transport" }, h("span", { class: "nb-buttons" },
-      button("first", t("first"), step(() => 0)), button("back", t("back"), step(() => index - 1)), playButton,
-      button("forward", t("forward"), step(() => index + 1)), button("last", t("last"), step(() => last)), loop),
+      button("first", t("first"), step(() => 0)), button("back", t("back"), step(backward)), playButton,
+      button("forward", t("forward"), step(forward)), button("last", t("last"), step(() => last)), loop),
     slider, jump, speeds)),
-  h("div", { class: "nb-body" }, h("div", { class: "nb-main" }, stageElement, legend, caption), side),
+  h("div", { class: "nb-body" }, h("div", { class: "nb-main" }, chips, stageElement, legend, caption), side),
   plays && ledger,
   h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), words));
   place.replaceChildren(root);
-  const stage = new Stage(stageElement, (id) => select(id === selected ? null : id), hover);
+  const stage = new Stage(stageElement, (id) => {
+    if (openable(id) && open(id)) return;
+    select(id === selected ? null : id);
+    if (openable(id)) caption.textContent = t("needs_kernel");
+  }, hover);
   stage.texts = texts;
-  stageElement.addEventListener("dblclick", (event) => {
-    const id = event.target.closest?.("[data-node]")?.dataset.node;
-    if (!id) stage.fit(true);
-    else if (openable(id)) open(id);
-  });
+  stageElement.addEventListener("dblclick", (event) => { if (!event.target.closest?.("[data-node]")) stage.fit(true); });
 
   // -- showing a step -------------------------------------------------------------------------------------------------
   function go(to, move = false) {
-    const from = index;
-    index = Math.min(Math.max(Math.round(to) || 0, 0), last);
+    const from = position(index), wanted = Math.min(Math.max(Math.round(to) || 0, 0), last);
+    index = stops[position(wanted)] ?? last;
     cancelAnimationFrame(running);
     running = 0;
-    const state = history.at(index);
-    const shown = plays ? state.scene : home();
+    const state = at(index);
+    const shown = drawnFor(state.scene);
     if (shown !== scene) {
       scene = shown;
       links = new Links(history.scenes[scene]);
       stage.load(data.svgs[scene] || data.svgs[0], links);
+      stage.addOpeners(closedGroups().map(([group]) => group));
+      tellOpened();
       words.textContent = history.scenes[scene]?.words || "";
       if (!plays && stage.overflows) stage.centre(history.scenes[scene]?.roots?.[0]);
       if (search.value) look(search.value, false);
@@ -85,7 +99,7 @@ export function mount(place, data, hooks = {}) {
     stage.still();
     choose(null);
     tell(state);
-    const animated = move && index === from + 1 && !reduced.matches && state.frame && !["start", "created"].includes(state.frame.kind);
+    const animated = move && position(index) === from + 1 && !reduced.matches && state.frame && !["start", "created"].includes(state.frame.kind);
     stage.follow(state, move && !reduced.matches);
     if (animated) animate(state);
     else settle(state);
@@ -99,7 +113,7 @@ export function mount(place, data, hooks = {}) {
 
   /** First the step's beginning, then its numbers on their way, then its end. */
   function animate(state) {
-    const before = history.at(state.index - 1);
+    const before = at(stops[position(state.index) - 1] ?? 0);
     const travelling = new Set((state.frame.active || []).filter((id) => stage.part("flow", id)));
     stage.paint({ ...state, leaves: before.scene === state.scene ? before.leaves : state.leaves }, travelling);
     const begun = performance.now(), duration = STEP / speed;
@@ -116,16 +130,19 @@ export function mount(place, data, hooks = {}) {
 
   function tell(state) {
     const label = history.scenes[scene]?.label || data.label;
-    const text = !plays ? [t("graph_caption", { label: data.label }), ...(history.scenes[scene]?.notes || [])].join(" · ") : state.frame ? state.frame.caption || state.frame.title : t("before_caption");
-    count.textContent = plays ? `${t("step", { index, last })} · ${label}` : data.label;
+    const first = plays ? t("before_caption") : t("graph_caption", { label: data.label }), notes = history.scenes[scene]?.notes || [];
+    const text = state.frame ? state.frame.caption || state.frame.title : [first, ...notes].join(" · ");
+    const here = position(index), most = stops.length - 1, where = t("step", { index: here, last: most });
+    count.textContent = plays ? `${where} · ${label}` : data.label;
     count.title = count.textContent;
-    slider.value = index;
-    slider.style.setProperty("--nb-part", `${last ? (100 * index) / last : 0}%`);
-    slider.setAttribute("aria-valuetext", `${t("step", { index, last })}: ${text}`);
+    slider.max = most;
+    slider.value = here;
+    slider.style.setProperty("--nb-part", `${most ? (100 * here) / most : 0}%`);
+    slider.setAttribute("aria-valuetext", `${where}: ${text}`);
     if (jump) jump.value = [...passes].reverse().find(([, first]) => first <= Math.max(index, 1))?.[1] ?? 1;
     caption.setAttribute("aria-live", timer ? "off" : "polite");
     caption.textContent = text;
-    root.dataset.step = index;
+    root.dataset.step = here;
     panel(state);
     if (plays) table(state);
   }
@@ -139,7 +156,7 @@ export function mount(place, data, hooks = {}) {
 
   function select(id, centre = false) {
     choose(id);
-    panel(history.at(index));
+    panel(at(index));
     if (id && centre) stage.centre(id);
     const node = id && links.nodes[id];
     if (node) caption.textContent = [node.expression || node.name, t(`kind_${node.kind}`), node.value, node.shape].filter(Boolean).join(" · ");
@@ -160,7 +177,7 @@ export function mount(place, data, hooks = {}) {
       where = links.nodes[node]?.where || links.nodes[links.makers(node)[0]?.src]?.where;
     } else if (line) nodes = links.lines.get(line) || [];
     stage.light(nodes.filter(Boolean), edges);
-    const own = selected || history.at(index).frame?.node;
+    const own = selected || at(index).frame?.node;
     for (const equation of side.querySelectorAll("[data-slot]")) {
       equation.classList.toggle("nb-near", slots.some(([dst, slot]) => dst === own && String(slot) === equation.dataset.slot));
     }
@@ -224,7 +241,7 @@ export function mount(place, data, hooks = {}) {
   function listing(where) {
     const shown = where ? links.listing(where) : links.listing([...links.lines.keys()].pop() || "");
     if (!shown.some(([, , source]) => source)) return [];
-    const cell = shown[0][0].replace(/, [^,]*$/, "");
+    const { cell } = links.nodes[links.lines.get(shown[0][0])[0]];
     return [h("div", { class: "nb-code" }, h("div", { class: "nb-cell" }, cell), h("ol", {}, ...shown.slice(0, 60).map(([place_, number, source]) =>
       h("li", { value: number, "data-where": place_, class: place_ === where && "nb-lit", onpointerenter: () => hover(null, null, place_), onpointerleave: () => hover(null, null),
         onclick: () => select(links.lines.get(place_)[0], stage.overflows) }, h("code", {}, source || "…")))))];
@@ -267,8 +284,8 @@ export function mount(place, data, hooks = {}) {
       h("dl", {},
         ...(node.value ? row(t("value"), h("span", { class: "nb-pre" }, node.value)) : []),
         ...(node.shape || node.dtype ? row(t("type"), `${node.dtype || ""} ${node.shape || ""}`) : []),
-        ...(node.members ? row(t("members"), t("members_count", { count: node.members }), node.times ? ` · ×${node.times}` : "") : []),
-        ...(node.kind !== "op" && node.kind !== "group" ? row(t("device"), node.device || "cpu") : []),
+        ...(node.members ? row(t("members"), t(node.kind === "pile" ? "members_leaves" : "members_count", { count: node.members }), node.times ? ` · ×${node.times}` : "") : []),
+        ...(!["op", "group", "pile"].includes(node.kind) ? row(t("device"), node.device || "cpu") : []),
         ...(node.view_of ? row(t("view_of"), node.view_of) : []),
         ...(node.hooks ? row(t("hooks"), node.hooks) : []),
         ...(node.version !== undefined ? row(t("version"), String(node.version)) : []),
@@ -285,39 +302,75 @@ export function mount(place, data, hooks = {}) {
       ...(node.where ? listing(node.where) : []),
       h("div", { class: "nb-buttons nb-actions" },
         openable(id) && h("button", { type: "button", class: "nb-button nb-opener", onclick: () => open(id) }, t("open_group", { name: node.symbol || node.name })),
-        ...around(id).filter(([group]) => opened.has(group)).map(([group, label]) => h("button", { type: "button", class: "nb-button nb-closer", onclick: () => open(group) }, t("close_group", { name: label || group }))),
         inside > 0 && h("button", { type: "button", class: "nb-button nb-folder", "aria-expanded": String(!folded), onclick: () => fold(id) }, folded ? t("unfold", { count: inside }) : t("fold")),
-        h("button", { type: "button", class: "nb-button nb-close", onclick: () => { select(null); tell(history.at(index)); } }, plays ? t("back_to_step") : "×")),
+        h("button", { type: "button", class: "nb-button nb-close", onclick: () => { select(null); tell(at(index)); } }, plays ? t("back_to_step") : "×")),
     ];
   }
 
-  /** Open a group, or close it again. */
+  const closedGroups = () => (history.scenes[scene]?.groups || []).filter(([group, , closed]) => closed && links.nodes[group]);
+  const openable = (id) => closedGroups().some(([group]) => group === id);
+
+  /** Open a group, or close it again; false where that cannot be shown. */
   function open(id) {
-    if (plays) return;
+    const before = [...opened], number = history.sceneAt(index);
     if (!opened.delete(id)) opened.add(id);
-    const key = [...opened].sort().join(",");
-    if (!(key in views)) {
-      if (hooks.onopen) { caption.textContent = "…"; hooks.onopen([...opened].sort()); return; }
-      for (const other of [...opened]) if (other !== "fold") opened.delete(other);
-      if ([...opened, id].sort().join(",") in views) opened.add(id); // one at a time
-      else { caption.textContent = t("needs_kernel"); return; }
+    if (!(keyOf(number) in views) && !hooks.onopen) { // a page without a kernel knows views with one group open
+      for (const key of [...opened]) if (key !== other && key !== id) opened.delete(key);
     }
-    hooks.onopen?.([...opened].sort());
-    go(0);
+    const key = keyOf(number);
+    if (key in views) { redraw(id); return true; }
+    opened.clear();
+    for (const group of before) opened.add(group);
+    if (!hooks.onopen) { caption.textContent = t("needs_kernel"); return false; }
+    caption.textContent = "…";
+    hooks.onopen(key);
+    clearTimeout(asked);
+    asked = setTimeout(() => { caption.textContent = t("needs_kernel"); }, 6000);
+    return true;
   }
 
-  /** The open groups around a node, the innermost first. */
-  const around = (id) => {
-    const groups = history.scenes[scene]?.groups || [], own = groups.find(([group]) => group === id), outer = new Set();
-    for (let at = own; at; at = groups.find(([group]) => group === at[4])) if (at !== own) outer.add(at[0]);
-    return groups.filter(([group, , closed, members]) => !closed && (outer.has(group) || members.includes(id))).reverse();
+  /** What the kernel answers: one more view. */
+  function add({ view, svg, scene: drawn }) {
+    clearTimeout(asked);
+    if (!(view in views)) {
+      views[view] = history.scenes.length;
+      data.svgs[history.scenes.length] = svg;
+      history.scenes.push(drawn);
+    }
+    const before = new Set(opened), keys = view.slice(view.indexOf(":") + 1).split(",").filter(Boolean);
+    opened.clear();
+    for (const key of keys) opened.add(key);
+    redraw(keys.find((key) => !before.has(key)));
+  }
+
+  /** Show the step again, after a group was opened or closed, which is brought into view. */
+  function redraw(group = "") {
+    pause();
+    stops = history.stops(viewOf);
+    go(index);
+    const inside = history.scenes[scene].groups.find(([id]) => id === group)?.[3] || [];
+    const near = [group, ...inside].find((id) => links.nodes[id]);
+    if (near && stage.overflows) stage.centre(near);
+  }
+
+  /** What a group is called where it is closed. */
+  const called = (group) => {
+    const { symbol, name } = history.scenes.map(({ nodes }) => nodes[group]).find(Boolean) || {};
+    return [symbol || group, name?.includes(": ") && name.split(": ")[0]].filter(Boolean).join(" ");
   };
-  const openable = (id) => !plays && (history.scenes[scene]?.groups || []).some(([group, , closed]) => closed && group === id);
+
+  /** What is open, to be closed again. */
+  function tellOpened() {
+    const groups = history.scenes[scene]?.groups || [];
+    chips.replaceChildren(...groups.filter(([group, , closed]) => opened.has(group) && !closed).map(([group]) => [group, called(group)]).map(([group, label]) =>
+      h("button", { type: "button", class: "nb-button nb-closer", "aria-label": t("close_group", { name: label }), title: t("close_group", { name: label }),
+        onclick: () => { open(group); root.focus({ preventScroll: true }); } }, `${label} `, h("span", { "aria-hidden": "true" }, "×"))));
+  }
 
   function fold(id) {
     if (openable(id)) { open(id); return; }
     stage.fold(id);
-    panel(history.at(index));
+    panel(at(index));
     if (stage.hidden?.size) caption.textContent = t("hidden", { count: stage.hidden.size });
   }
 
@@ -334,9 +387,9 @@ export function mount(place, data, hooks = {}) {
       const arrivals = [];
       got.forEach(([value, via], i) => arrivals.push(i ? " + " : "", h("b", {}, value), soft(` ${t("via", { name: via })}`)));
       coming.forEach(([value, via], i) => arrivals.push(soft(`${got.length || i ? " + " : ""}${value} ${t("via", { name: via })}${i ? "" : `, ${t("next")}`}`)));
-      if (arrivals.length > 18) arrivals.splice(9, arrivals.length - 15, soft(` ${t("terms", { count: got.length + coming.length })} `));
+      if (arrivals.length > 14) arrivals.splice(6, arrivals.length - 9, soft(` ${t("terms", { count: got.length + coming.length })} `));
       if (current && !current.asked && !arrivals.length) arrivals.push(soft(t("not_asked")));
-      const later = steps.has(id) && final?.after ? soft(t("after_step", { value: final.after, step: steps.get(id) })) : "–";
+      const later = steps.has(id) && final?.after ? soft(t("after_step", { value: final.after, step: position(steps.get(id)) })) : "–";
       const sum = got.length ? [h("b", {}, current.total), coming.length && soft(` → ${final.total}`)].filter(Boolean) : ["–"];
       const lit = state.frame && state.frame.ledger?.[id] && state.frame.kind !== "start";
       return h("tr", { class: lit && "nb-lit", onpointerenter: () => hover(id, null), onpointerleave: () => hover(null, null) },
@@ -360,7 +413,7 @@ export function mount(place, data, hooks = {}) {
   function next() {
     timer = setTimeout(() => {
       if (!root.isConnected || (index >= last && !loops)) { pause(); return; }
-      go(index >= last ? 0 : index + 1, true);
+      go(index >= last ? 0 : forward(), true);
       next();
     }, index === 0 ? 350 / speed : (STEP + REST) / speed);
   }
@@ -386,11 +439,11 @@ export function mount(place, data, hooks = {}) {
       event.preventDefault();
       return;
     }
-    const moves = plays ? { ArrowRight: step(() => index + 1), ArrowLeft: step(() => index - 1), Home: step(() => 0), End: step(() => last), " ": () => (timer ? pause() : play()) }
+    const moves = plays ? { ArrowRight: step(forward), ArrowLeft: step(backward), Home: step(() => 0), End: step(() => last), " ": () => (timer ? pause() : play()) }
       : { ArrowRight: () => walk("users"), ArrowLeft: () => walk("makers"), ArrowDown: () => walk(1), ArrowUp: () => walk(-1) };
-    const actions = { ...moves, Escape: () => { select(null); tell(history.at(index)); }, "/": () => { search.focus(); search.select(); },
+    const actions = { ...moves, Escape: () => { select(null); tell(at(index)); }, "/": () => { search.focus(); search.select(); },
       "+": () => stage.zoom(1.25), "=": () => stage.zoom(1.25), "-": () => stage.zoom(0.8), f: () => stage.fit(true), "[": () => walk(-1), "]": () => walk(1),
-      c: () => selected && fold(selected), r: () => repeats && repeats.click(), ...(plays ? { l: () => loop.click(), m: () => scale.click() } : {}) };
+      Enter: () => selected && openable(selected) && open(selected), c: () => selected && fold(selected), r: () => repeats && repeats.click(), ...(plays ? { l: () => loop.click(), m: () => scale.click() } : {}) };
     const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const own = tag === "SELECT" || tag === "SUMMARY" || (tag === "BUTTON" && (event.key === " " || event.key === "Enter"));
     if (own || !Object.hasOwn(actions, name)) return;
@@ -415,16 +468,17 @@ export function mount(place, data, hooks = {}) {
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   }
 
-  const observer = new ResizeObserver(() => { if (stage.svg && stageElement.clientWidth !== stage.wide) { stage.wide = stageElement.clientWidth; stage.fit(); if (plays) stage.follow(history.at(index), false); else if (stage.overflows) stage.centre(selected || history.scenes[scene]?.roots?.[0]); } });
+  const observer = new ResizeObserver(() => { if (stage.svg && stageElement.clientWidth !== stage.wide) { stage.wide = stageElement.clientWidth; stage.fit(); if (plays) stage.follow(at(index), false); else if (stage.overflows) stage.centre(selected || history.scenes[scene]?.roots?.[0]); } });
   observer.observe(stageElement);
   if (data.svgs.length) go(hooks.index ?? 0);
   else count.textContent = data.label;
-  return { go, play, pause, select: (id) => { if (id !== (selected || "")) select(id || null, true); },
-    destroy() { pause(); cancelAnimationFrame(running); observer.disconnect(); } };
+  return { go, play, pause, add, select: (id) => { if (id !== (selected || "")) select(id || null, true); },
+    destroy() { pause(); clearTimeout(asked); cancelAnimationFrame(running); observer.disconnect(); } };
 }
 
 /** anywidget's entry. */
 function render({ model, el }) {
+  saveTheStill(model.widget_manager, model.get("own_id"));
   let player, own = false;
   const timers = {};
   const send = (name) => (value) => {
@@ -439,13 +493,13 @@ function render({ model, el }) {
   const make = () => {
     player?.destroy();
     const data = Object.fromEntries(["svgs", "timeline", "label", "texts", "theme", "views"].map((name) => [name, model.get(name)]));
-    player = mount(el, data, { index: model.get("index"), opened: model.get("opened"),
-      onindex: send("index"), onselect: send("selected"), onopen: send("opened") });
+    player = mount(el, data, { index: model.get("index"), onindex: send("index"), onselect: send("selected"),
+      onopen: (view) => { try { model.send({ view }); } catch { /* no kernel: the player says so after a while */ } } });
   };
   const moved = () => { if (!own) player.go(model.get("index")); };
   const chosen = () => { if (!own) player.select(model.get("selected")); };
   make();
-  const events = { "change:timeline": make, "change:index": moved, "change:selected": chosen };
+  const events = { "change:timeline": make, "change:index": moved, "change:selected": chosen, "msg:custom": (message) => { if (message?.view) player.add(message); } };
   for (const [name, listener] of Object.entries(events)) model.on(name, listener);
   return () => {
     player.destroy();

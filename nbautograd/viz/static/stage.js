@@ -50,6 +50,17 @@ class Stage {
     }
   }
 
+  /** A sign on each group that a click opens. */
+  addOpeners(ids) {
+    for (const id of ids) {
+      const group = this.part("node", id), box = group?.querySelector(".nb-shape:nth-last-of-type(1)")?.getBBox();
+      if (!box) continue;
+      group.classList.add("nb-openable");
+      const x = box.x + box.width - 11, y = box.y + 11;
+      group.append(s("path", { class: "nb-plus", d: `M${x - 4} ${y}h8M${x} ${y - 4}v8`, fill: "none" }));
+    }
+  }
+
   // -- folding --------------------------------------------------------------------------------------------------------
 
   /** Hide what is only there to make a node, or show it again. */

@@ -1,0 +1,113 @@
+"""Where the texts on edges go: beside their lines, over as little else as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+__all__ = ["Box", "Point", "Size", "label_spots"]
+
+Point = tuple[float, float]
+Size = tuple[float, float]
+Area = tuple[float, float, float, float]  # left, top, right, bottom
+
+_TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
+_CELL = 80.0  # of the grid in which obstacles are looked up
+_SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1))
+_CROWDED = 250  # labels from which on they are simply put in the middle
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A node's place: the top left corner and the size."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def center(self) -> Point:
+        """The middle."""
+        return self.x + self.width / 2, self.y + self.height / 2
+
+
+def curve_point(line: Sequence[Point], t: float, across: bool) -> Point:
+    """A point of the last curved piece of a line, between the layer before its end and the end's layer."""
+    (x0, y0), (x1, y1) = line[-3], line[-2]
+    if not across:
+        (x0, y0), (x1, y1) = (y0, x0), (y1, x1)
+    middle = (x0 + x1) / 2
+    x = x0 * (1 - t) ** 3 + 3 * middle * t * (1 - t) + x1 * t**3
+    y = y0 + (y1 - y0) * (3 * t**2 - 2 * t**3)
+    return (x, y) if across else (y, x)
+
+
+def label_spots(
+    routes: Mapping[str, tuple[Point, ...]], labels: Mapping[str, Size], boxes: Mapping[str, Box], across: bool
+) -> dict[str, Point]:
+    """A place beside each labelled line where it covers as little as possible of boxes, lines and other labels."""
+    if not labels:
+        return {}
+    if len(labels) > _CROWDED:
+        middles = {key: curve_point(routes[key], 0.5, across) for key in labels}
+        return {key: (x, round(y - 10, 1)) for key, (x, y) in middles.items()}
+    taken = _Obstacles()
+    for b in boxes.values():
+        taken.add((b.x, b.y, b.x + b.width, b.y + b.height), 1.0)
+    for point in dict.fromkeys(point for line in routes.values() for point in _samples(line, across)):
+        taken.add((point[0] - 2, point[1] - 2, point[0] + 2, point[1] + 2), 4.0)
+    spots = {}
+    for key, (w, h) in labels.items():
+        best, least = (0.0, 0.0), float("inf")
+        beside, above = w / 2 + 5, h / 2 + 4
+        for t in _TRIES:
+            x, y = curve_point(routes[key], t, across)
+            for dx, dy in _SIDES:
+                middle = x + dx * beside, y + dy * above
+                area = (middle[0] - w / 2, middle[1] - h / 2, middle[0] + w / 2, middle[1] + h / 2)
+                cost = taken.covered(area) + 9 * abs(t - 0.5)
+                if cost < least - 1e-9:
+                    best, least = middle, cost
+        spots[key] = round(best[0], 1), round(best[1], 1)
+        taken.add((best[0] - w / 2, best[1] - h / 2, best[0] + w / 2, best[1] + h / 2), 3.0)
+    return spots
+
+
+class _Obstacles:
+    """Rectangles that labels should not cover, in a grid."""
+
+    def __init__(self) -> None:
+        self.cells: dict[tuple[int, int], list[tuple[Area, float]]] = {}
+
+    def _touched(self, area: Area) -> list[tuple[int, int]]:
+        columns = range(int(area[0] // _CELL), int(area[2] // _CELL) + 1)
+        rows = range(int(area[1] // _CELL), int(area[3] // _CELL) + 1)
+        return [(column, row) for column in columns for row in rows]
+
+    def add(self, area: Area, weight: float) -> None:
+        """One more; covering it costs its weight for each square pixel."""
+        for cell in self._touched(area):
+            self.cells.setdefault(cell, []).append((area, weight))
+
+    def covered(self, area: Area) -> float:
+        """What covering this area costs."""
+        found = {known for cell in self._touched(area) for known in self.cells.get(cell, ())}
+        return sum(_overlap(area, other) * weight for other, weight in sorted(found))
+
+
+def _samples(line: Sequence[Point], across: bool) -> list[Point]:
+    """Points along a line, near enough to each other that no text slips between."""
+    (x0, y0), (x1, y1) = line[-3], line[-2]
+    count = min(int((abs(x1 - x0) + abs(y1 - y0)) / 7) + 2, 80)
+    points = [curve_point(line, i / count, across) for i in range(count + 1)]
+    for (ax, ay), (bx, by) in pairwise(line[:-2]):
+        steps = min(int((abs(bx - ax) + abs(by - ay)) / 9) + 1, 60)
+        points += [(ax + (bx - ax) * i / steps, ay + (by - ay) * i / steps) for i in range(steps + 1)]
+    return [(round(x), round(y)) for x, y in points]
+
+
+def _overlap(a: Area, b: Area) -> float:
+    across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    return across * down if across > 0 and down > 0 else 0.0

@@ -1,0 +1,22 @@
+/** In a frame that a page holds as `srcdoc`: as high as what is shown, and light or dark as the page around it. */
+function joinPage() {
+  const frame = window.frameElement; // null where there is none, or where it belongs to another site
+  if (!frame) return;
+  const own = document.documentElement, page = frame.ownerDocument;
+  own.dataset.nbFramed = "";
+  new ResizeObserver(() => { frame.style.height = `${Math.ceil(document.body.getBoundingClientRect().height)}px`; }).observe(document.body);
+  const names = ["theme", "data-theme", "data-jp-theme-light", "class"];
+  const follow = () => {
+    for (const [from, to] of [[page.documentElement, own], [page.body, document.body]]) {
+      for (const name of names) {
+        const value = from.getAttribute(name);
+        if (value === null) to.removeAttribute(name);
+        else to.setAttribute(name, value);
+      }
+    }
+    own.style.colorScheme = getComputedStyle(frame).colorScheme; // where they differ, a frame is never transparent
+  };
+  follow();
+  const watch = new page.defaultView.MutationObserver(follow);
+  for (const element of [page.documentElement, page.body]) watch.observe(element, { attributes: true, attributeFilter: names });
+}
