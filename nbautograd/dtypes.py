@@ -175,6 +175,12 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     >>> torch.promote_types(torch.int64, torch.float16)
     torch.float16
     """
+    for name, given, position in (("type1", type1, 1), ("type2", type2, 2)):
+        if not isinstance(given, dtype):
+            raise TypeError(
+                f"promote_types(): argument '{name}' (position {position}) must be torch.dtype, "
+                f"not {type(given).__name__}"
+            )
     if type1 is type2:
         return type1
     if type1.rank != type2.rank:

@@ -14,7 +14,6 @@ import io
 import json
 import math
 import os
-import secrets
 import struct
 import zipfile
 from collections import OrderedDict
@@ -26,6 +25,7 @@ import numpy as np
 from nbautograd import backend, dtypes, geometry, memory
 from nbautograd.device import as_device, device
 from nbautograd.errors import CudaUnavailableError, NbautogradError
+from nbautograd.files import replacing
 from nbautograd.node import LEAF
 from nbautograd.size import Size
 from nbautograd.tensor import Tensor, wrap
@@ -118,10 +118,12 @@ def load(
                 return {name: _moved(t, "cpu", map_location) for name, t in tensors.items()}
             raise FileFormatError(f"load(): {_foreign(start)}")
         try:
-            with zipfile.ZipFile(file) as archive:
+            with _archive(file) as archive:
                 return _Reader(archive, map_location).object()
         except (zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, OverflowError) as error:
-            raise FileFormatError(f"load(): the file is damaged or incomplete, as a zip archive: {error}") from error
+            raise FileFormatError(
+                f"load(): the file is damaged or incomplete, as a zip archive: {_brief(error)}"
+            ) from error
 
 
 def save_safetensors(
@@ -192,24 +194,8 @@ def _opened_to_write(f: Any) -> Iterator[Any]:
             raise TypeError(f"expected a path or an object with a method 'write', got {type(f).__name__}")
         yield f
         return
-    path = os.path.realpath(os.fspath(f))  # a link stays a link
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device
-        with open(path, "wb") as file:
-            yield file
-        return
-    temporary = f"{path}.{secrets.token_hex(8)}.tmp"
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.exists(path):
-            os.chmod(temporary, os.stat(path).st_mode & 0o7777)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(temporary)
-        raise
+    with replacing(f) as file:
+        yield file
 
 
 @contextlib.contextmanager
@@ -225,6 +211,22 @@ def _opened_to_read(f: Any) -> Iterator[BinaryIO]:
         yield io.BytesIO(data)
     else:
         raise TypeError(f"expected a path or an object with a method 'read', got {type(f).__name__}")
+
+
+def _archive(file: BinaryIO) -> zipfile.ZipFile:
+    """The zip archive that a file is, if it holds no more than its size."""
+    try:
+        archive = zipfile.ZipFile(file)
+    except ValueError as error:  # the directory names impossible places or texts
+        raise FileFormatError(f"load(): the directory of the archive is damaged: {_brief(error)}") from error
+    if sum(info.file_size for info in archive.infolist()) > file.seek(0, io.SEEK_END):
+        raise FileFormatError("load(): the file is damaged: it should hold more than it is long")
+    return archive
+
+
+def _brief(error: Exception) -> str:
+    """The beginning of a message, which may quote the whole file."""
+    return f"{error!s:.200}"
 
 
 def _foreign(start: bytes) -> str:
@@ -356,7 +358,7 @@ class _Reader:
         except RecursionError:
             raise FileFormatError("load(): the object is nested too deeply") from None
         except (KeyError, ValueError, TypeError, IndexError, AttributeError, UnicodeError) as error:
-            raise FileFormatError(f"load(): the file is damaged: {type(error).__name__}: {error}") from error
+            raise FileFormatError(f"load(): the file is damaged: {type(error).__name__}: {_brief(error)}") from error
 
     def _of_pytorch(self, pickle: str, names: list[str]) -> Any:
         """What PyTorch's ``torch.save`` wrote, of which the pickle is read by a machine of our own."""
@@ -382,8 +384,11 @@ class _Reader:
         info = self.archive.getinfo(name)
         if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size or info.flag_bits & 1:
             raise FileFormatError(f"load(): {name} is compressed or encrypted, which no save() does")
-        with self.archive.open(info) as member:
-            data = bytearray(member.read())
+        try:
+            with self.archive.open(info) as member:
+                data = bytearray(member.read())
+        except ValueError as error:
+            raise FileFormatError(f"load(): the file is damaged: {name:.80} cannot be read: {_brief(error)}") from error
         if len(data) != info.file_size:
             raise FileFormatError(f"load(): the file is incomplete: {name} has {len(data)} of {info.file_size} bytes")
         return data
@@ -392,12 +397,19 @@ class _Reader:
         if name not in self._arrays:
             data = self._read(name)
             header = io.BytesIO(data[: 1 << 16])
-            version = np.lib.format.read_magic(header)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, by_columns, kind = read(header)
-            if kind.hasobject:
-                raise FileFormatError(f"load(): {name} holds Python objects, which are never read")
-            flat: np.ndarray[Any, Any] = np.ndarray(math.prod(shape), kind, data, header.tell())
+            try:
+                version = np.lib.format.read_magic(header)
+                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                shape, by_columns, kind = read(header)
+            except Exception as error:  # NumPy parses it as Python, with whatever errors that has
+                raise FileFormatError(f"load(): the header of {name} is damaged: {_brief(error)}") from error
+            if kind.kind not in "biufc":
+                what = "Python objects" if kind.hasobject else f"{kind!s:.80}"
+                raise FileFormatError(f"load(): {name} holds {what}, and only numbers are read")
+            count = math.prod(shape)
+            if min(shape, default=0) < 0 or count * kind.itemsize != len(data) - header.tell():
+                raise FileFormatError(f"load(): {name} does not have the length that its header says")
+            flat: np.ndarray[Any, Any] = np.ndarray(count, kind, data, header.tell())
             self._arrays[name] = flat.reshape(shape, order="F" if by_columns else "C")
         return self._arrays[name]
 
@@ -450,7 +462,9 @@ def _moved(t: Tensor, saved: str, target: MapLocation) -> Tensor:
         if found is not None:
             return found if isinstance(found, Tensor) else _moved(t, saved, getattr(found, "device", found))
         target = None
-    place = as_device(target.get(saved, saved) if isinstance(target, Mapping) else saved if target is None else target)
+    if isinstance(target, Mapping):
+        target = target.get(saved)
+    place = _device(saved) if target is None else as_device(target)
     if place.type == "cpu":
         return t
     try:
@@ -460,6 +474,13 @@ def _moved(t: Tensor, saved: str, target: MapLocation) -> Tensor:
             f"Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False: a tensor was "
             f"saved on or is wanted on {place}. Use load(..., map_location='cpu'). ({error})"
         ) from error
+
+
+def _device(name: str) -> device:
+    try:
+        return device(name)
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
 
 
 def _dtype(name: str) -> dtypes.dtype:
@@ -479,7 +500,7 @@ _LEAVES: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda data: base64.b64encode(data).decode(),
         lambda text: bytearray(base64.b64decode(text, validate=True)),
     ),
-    device: (str, device),
+    device: (str, _device),
 }
 for _cls in {type(d) for d in dtypes.ALL}:
     _LEAVES[_cls] = (lambda d: d.name, _dtype)
@@ -543,7 +564,7 @@ def _read_safetensors(file: BinaryIO) -> tuple[dict[str, Tensor], dict[str, str]
         if 8 + length + position != len(data):
             raise ValueError(f"it has {len(data)} bytes instead of {8 + length + position}")
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, struct.error) as error:
-        raise FileFormatError(f"this is no safetensors file, or a damaged one: {error}") from error
+        raise FileFormatError(f"this is no safetensors file, or a damaged one: {_brief(error)}") from error
     start = 8 + length
     values = {
         # Copied, so that each tensor is aligned in memory and none keeps the others' alive.

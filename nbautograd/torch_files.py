@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 import pickletools
+import reprlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -98,7 +99,8 @@ def read(data: bytes, memory: Callable[[str], bytearray], moved: Callable[[Tenso
     try:
         found = machine.run(data)
     except (ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError, RecursionError) as error:
-        raise FileFormatError(f"load(): the pickle in the file is damaged: {type(error).__name__}: {error}") from error
+        what = f"{type(error).__name__}: {error!s:.200}"
+        raise FileFormatError(f"load(): the pickle in the file is damaged: {what}") from error
     _check_values(found)
     return found
 
@@ -125,6 +127,7 @@ class _Machine:
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
         self.storages: dict[str, np.ndarray[Any, Any]] = {}
+        self.copied = 0  # bytes of tensors that could not be views of their memory
 
     def run(self, data: bytes) -> Any:
         """Follow the instructions up to the end."""
@@ -183,7 +186,7 @@ class _Machine:
         self._tuple_of(3)
 
     def do_frozenset(self, _: Any) -> None:
-        self.stack.append(frozenset(self.marked()))
+        self.stack.append(frozenset(map(_hashable, self.marked())))
 
     def do_list(self, _: Any) -> None:
         self.stack.append(self.marked())
@@ -203,7 +206,7 @@ class _Machine:
         values = self.marked()
         if type(self.stack[-1]) is not set:
             raise UnsafeFileError(f"load(): the pickle adds to a {type(self.stack[-1]).__name__}")
-        self.stack[-1].update(values)
+        self.stack[-1].update(map(_hashable, values))
 
     def do_dict(self, _: Any) -> None:
         values = self.marked()
@@ -222,7 +225,7 @@ class _Machine:
         if type(target) not in (dict, OrderedDict):
             raise UnsafeFileError(f"load(): the pickle sets items of a {type(target).__name__}")
         for key, value in zip(values[::2], values[1::2], strict=True):
-            target[key] = value
+            target[_hashable(key)] = value
 
     # -- what may be named, called and built -------------------------------------------------------------------------
 
@@ -235,11 +238,13 @@ class _Machine:
         self._named(module, name)
 
     def _named(self, module: Any, name: Any) -> None:
-        found = NAMES.get((module, name), MARK) if isinstance(module, str) and isinstance(name, str) else MARK
+        if type(module) is not str or type(name) is not str:
+            raise UnsafeFileError("load(): the pickle names a function by something that is no text")
+        found = NAMES.get((module, name), MARK)
         if found is MARK:
             raise UnsafeFileError(
-                f"load(): the file names {module}.{name}, and only tensors, numbers, strings and plain containers of "
-                "them are read. To read it, load it with PyTorch, if you trust it, and save its state_dict()"
+                f"load(): the file names {module:.80}.{name:.80}, and only tensors, numbers, strings and plain "
+                "containers of them are read. If you trust it, load it with PyTorch and save its state_dict()"
             )
         self.stack.append(found)
 
@@ -260,7 +265,9 @@ class _Machine:
         reference = self.stack.pop()
         what, kind, key, location, count = reference
         if what != "storage" or not isinstance(kind, _StorageType) or type(key) is not str or type(location) is not str:
-            raise UnsafeFileError(f"load(): the pickle refers to something that is no memory: {reference!r:.80}")
+            raise UnsafeFileError(
+                f"load(): the pickle refers to something that is no memory: {reprlib.repr(reference)}"
+            )
         if key not in self.storages:
             found = self.memory(key)
             self.storages[key] = np.ndarray(len(found), np.uint8, found)
@@ -271,12 +278,31 @@ class _Machine:
         self.stack.append(_Storage(data, kind.dtype, location))
 
 
+COPIES = 16
+"""How many times the memory in a file its tensors may take that are copies: a conjugate view, or swapped bytes."""
+NESTED = 1000
+"""How many values a key may consist of: tuples that hold each other twice over would take for ever to be hashed."""
+
+
+def _hashable(value: Any) -> Any:
+    """The value itself, if it is small enough to be a key or an element of a set."""
+    waiting, count = [value], 0
+    while waiting:
+        item = waiting.pop()
+        count += 1
+        if count > NESTED:
+            raise ValueError(f"a key consists of more than {NESTED} values")
+        if isinstance(item, tuple):
+            waiting += item
+    return value
+
+
 # -- the functions -----------------------------------------------------------------------------------------------------
 
 
 def _integers(values: Any) -> tuple[int, ...]:
     if not isinstance(values, tuple) or not all(type(v) is int and 0 <= v < 2**63 for v in values):
-        raise ValueError(f"{values!r:.80} should be a tuple of sizes")
+        raise ValueError(f"{reprlib.repr(values)} should be a tuple of sizes")
     return tuple(values)
 
 
@@ -309,7 +335,12 @@ def _tensor(
     else:
         in_bytes = tuple(s * kind.itemsize for s in strides)
         array = np.ndarray(shape, kind, storage.data, first * kind.itemsize, in_bytes)
-    if machine.big != (np.little_endian is False) and kind.itemsize > 1:
+    swapped = machine.big != (np.little_endian is False) and kind.itemsize > 1
+    if swapped or metadata:
+        machine.copied += array.nbytes
+        if machine.copied > COPIES * sum(memory.size for memory in machine.storages.values()):
+            raise ValueError("its tensors take many times the memory that the file has")
+    if swapped:
         array = array.byteswap()
     made = machine.moved(wrap(array), storage.location)
     if metadata and metadata.get("conj"):
@@ -353,7 +384,7 @@ def _parameter(machine: _Machine, data: Any, requires_grad: Any, hooks: Any) -> 
 
 
 def _ordered_dict(machine: _Machine, pairs: Any = ()) -> OrderedDict[Any, Any]:
-    return OrderedDict(_listed(pairs))
+    return OrderedDict((_hashable(key), value) for key, value in _listed(pairs))
 
 
 def _listed(values: Any) -> Any:
@@ -395,7 +426,7 @@ FUNCTIONS: dict[tuple[str, str], Callable[..., Any]] = {
     ("collections", "OrderedDict"): _ordered_dict,
     ("_codecs", "encode"): _encoded,
     **{
-        (module, kind.__name__): lambda machine, values=(), kind=kind: kind(_listed(values))
+        (module, kind.__name__): lambda machine, values=(), kind=kind: kind(map(_hashable, _listed(values)))
         for module in ("builtins", "__builtin__")
         for kind in (set, frozenset, bytes)
     },

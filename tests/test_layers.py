@@ -45,7 +45,8 @@ LAYERS = [
 ]
 VIZ = "nbautograd.viz"
 SEEN_BY_VIZ = {"nbautograd.protocol", "nbautograd.errors", "nbautograd.files"}
-SEEN_BY_NOTEBOOK = SEEN_BY_VIZ | {"nbautograd.tracing", "nbautograd.tensor"}  # the magics and the display hook
+# The magics and the display hook see more.
+SEEN_BY_NOTEBOOK = SEEN_BY_VIZ | {"nbautograd.tracing", "nbautograd.tensor", "nbautograd.grad_mode"}
 
 
 def module_name(path: Path) -> str:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from nbautograd.arguments import explained
 from nbautograd.generator import Generator
 from nbautograd.grad_mode import no_grad
 from nbautograd.ops.comparison import where
@@ -63,6 +64,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 # -- plain distributions ---------------------------------------------------------------------------------------------
 
 
+@explained
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with uniform numbers in [a, b).
@@ -75,12 +77,14 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
     return tensor.uniform_(a, b, generator=generator)
 
 
+@explained
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers."""
     return tensor.normal_(mean, std, generator=generator)
 
 
+@explained
 @no_grad()
 def trunc_normal_(
     tensor: Tensor,
@@ -95,11 +99,13 @@ def trunc_normal_(
     Where less than 0.3 of the distribution lies in [a, b], uniform numbers are drawn instead and accepted with a
     probability proportional to their density.
     """
+    if std <= 0:
+        raise ValueError(f"trunc_normal_(): std must be positive, got {std}")
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_: the numbers may be distributed otherwise",
             UserWarning,
-            stacklevel=2,
+            stacklevel=4,
         )
     inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2
     if inside > 0.3:
@@ -126,18 +132,21 @@ def trunc_normal_(
     return tensor
 
 
+@explained
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value."""
     return tensor.fill_(val)
 
 
+@explained
 @no_grad()
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones."""
     return tensor.fill_(1.0)
 
 
+@explained
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros."""
@@ -164,6 +173,7 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
 
 
+@explained
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with uniform numbers of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
 
@@ -175,6 +185,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
     return uniform_(tensor, -bound, bound, generator)
 
 
+@explained
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
 
@@ -186,12 +197,13 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 
 def _kaiming(fill: Callable[[float], Tensor], tensor: Tensor, a: float, mode: str, nonlinearity: str) -> Tensor:
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=3)
+        warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=4)
         return tensor
     fan = _calculate_correct_fan(tensor, mode)
     return fill(calculate_gain(nonlinearity, a) / math.sqrt(fan))
 
 
+@explained
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
@@ -213,6 +225,7 @@ def kaiming_uniform_(
     return _kaiming(fill, tensor, a, mode, nonlinearity)
 
 
+@explained
 def kaiming_normal_(
     tensor: Tensor,
     a: float = 0,
@@ -231,6 +244,7 @@ def kaiming_normal_(
 # -- matrices --------------------------------------------------------------------------------------------------------
 
 
+@explained
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
     """Fill with the identity matrix.
@@ -244,6 +258,7 @@ def eye_(tensor: Tensor) -> Tensor:
     return tensor
 
 
+@explained
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill the weight of a convolution so that it keeps its input, as many channels as it can.
@@ -264,6 +279,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return tensor
 
 
+@explained
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill with a random matrix with orthogonal rows or columns, uniformly (Saxe et al., 2013).
@@ -286,6 +302,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     return tensor
 
 
+@explained
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers, the given share of each column with zeros (Martens, 2010).

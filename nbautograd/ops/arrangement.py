@@ -9,6 +9,7 @@ import numpy as np
 
 from nbautograd.declare import KEPT, alias, composite, op
 from nbautograd.ops.broadcasting import expand
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.ops.shape import clone, reshape, unsafe_view, unsqueeze
 from nbautograd.size import dimension, sizes
 from nbautograd.tensor import Tensor, wrap
@@ -171,6 +172,7 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
     >>> torch.tile(torch.tensor([[1, 2]]), (2,))
     tensor([[1, 2, 1, 2]])
     """
+    check_tensors("tile", input=input)
     times = sizes(dims, "dims")
     return repeat(input, *((1,) * (input._a.ndim - len(times)) + times))
 

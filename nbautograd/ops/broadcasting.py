@@ -150,10 +150,15 @@ def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def several(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    """Tensors given one by one or as one sequence."""
-    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        return tuple(tensors[0])
-    return tensors
+    """Tensors given one by one or as one sequence.
+
+    :raises TypeError: one is no tensor.
+    """
+    given = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    for i, t in enumerate(given):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
+    return given
 
 
 def _atleast(one: Any) -> Any:

@@ -55,6 +55,7 @@ def conj(input: Tensor) -> Tensor:
     >>> torch.conj(torch.tensor([1+2j]))
     tensor([1.-2.j])
     """
+    check_tensors("conj", input=input)
     return _conj(input) if input._a.dtype.kind == "c" else input
 
 
@@ -173,6 +174,7 @@ def real(input: Tensor) -> Tensor:
     >>> torch.real(torch.tensor([1+2j]))
     tensor([1.])
     """
+    check_tensors("real", input=input)
     return select(view_as_real(input), -1, 0) if input.is_complex() else input
 
 
@@ -185,6 +187,7 @@ def imag(input: Tensor) -> Tensor:
     >>> torch.imag(torch.tensor([1+2j]))
     tensor([2.])
     """
+    check_tensors("imag", input=input)
     if not input.is_complex():
         raise DtypeError(f"imag is not implemented for tensors with non-complex dtypes, and this is {input.dtype!r}")
     return select(view_as_real(input), -1, 1)

@@ -11,11 +11,12 @@ import numpy as np
 from nbautograd import backend, dtypes, geometry
 from nbautograd.declare import op
 from nbautograd.device import as_device, device
-from nbautograd.errors import AutogradError
+from nbautograd.errors import AutogradError, ShapeError
 from nbautograd.inplace import resize_into
 from nbautograd.layouts import contiguous_format, memory_format, preserve_format, strided
 from nbautograd.node import LEAF
 from nbautograd.ops.predicates import Number
+from nbautograd.promotion import broadcast_shapes
 from nbautograd.size import as_int, dimension, new_shape
 from nbautograd.tensor import Tensor, array_of, wrap
 
@@ -87,6 +88,8 @@ def finish(array: Any, requires_grad: bool = False) -> Tensor:
 
 # -- from data -------------------------------------------------------------------------------------------------------
 
+_TAKEN = "expected numbers, sequences of them, tensors or arrays"
+
 
 def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
     """Nested sequences, numbers and arrays as an array in its dtype.
@@ -102,16 +105,16 @@ def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
         data = _plain(data)
     elif isinstance(data, (str, bytes)) or not isinstance(data, (int, float, complex)):
         if not hasattr(data, "__array__") and not hasattr(data, "__len__"):
-            raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+            raise TypeError(f"new(): invalid data type '{type(data).__name__}'; {_TAKEN}")
         if isinstance(data, (str, bytes)):
-            raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+            raise TypeError(f"new(): invalid data type '{type(data).__name__}'; {_TAKEN}")
     if dtype is not None:
-        return np.array(data, dtype.numpy)
+        return backend.run_quietly(np.array, data, dtype.numpy)
     found = np.array(data)
     if found.dtype.kind == "f" and not _has_typed(data):
-        return found.astype(dtypes.get_default_dtype().numpy)
+        return backend.run_quietly(found.astype, dtypes.get_default_dtype().numpy)
     if found.dtype.kind == "c" and not _has_typed(data):
-        return found.astype(dtypes.get_default_dtype().to_complex().numpy)
+        return backend.run_quietly(found.astype, dtypes.get_default_dtype().to_complex().numpy)
     if found.dtype.kind in "iu" and not _has_typed(data):
         return found.astype(np.int64)
     if found.size == 0 and not _has_typed(data):
@@ -143,7 +146,7 @@ def _check_nested(data: Any) -> None:
         dim += 1
     for item in level:
         if not isinstance(item, (int, float, complex, np.generic, Tensor)) and not hasattr(item, "__array__"):
-            raise TypeError(f"new(): invalid data type '{type(item).__name__}'")
+            raise TypeError(f"new(): invalid data type '{type(item).__name__}'; {_TAKEN}")
 
 
 def _is_sequence(item: Any) -> bool:
@@ -363,7 +366,9 @@ def full(
     if out is not None:
         return _fill_out("full", out, shape, lambda xp, s, d: xp.full(s, value, d), dtype)
     kind = dtype or dtypes.of_number(value)
-    return finish(backend.module(as_device(device)).full(shape, number_in(value, kind), kind.numpy), requires_grad)
+    with backend.quiet():
+        filled = backend.module(as_device(device)).full(shape, number_in(value, kind), kind.numpy)
+    return finish(filled, requires_grad)
 
 
 def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
@@ -636,6 +641,9 @@ def zero(input: Tensor) -> Tensor:
 )
 def copy(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """The values of ``src`` broadcast to the shape of ``input`` and cast to its dtype."""
+    joint = broadcast_shapes(input.shape, src.shape)
+    if joint != input.shape:
+        raise ShapeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(joint)}")
     value = src.real if src.dtype.kind == "c" and input.dtype.kind != "c" else src
     return np.broadcast_to(value, input.shape).astype(input.dtype)
 

@@ -470,7 +470,8 @@ def _frequencies(
     if kind.is_complex:
         raise NotImplementedError(f'"{name}" not implemented for complex numbers: dtype={kind!r}')
     unit = 1 / (n * d) if n * d else math.inf
-    return backend.module(as_device(device)).arange(*indices).astype(kind.numpy) * kind.numpy.type(unit)
+    with backend.quiet():  # where d is 0, 0 * inf is nan
+        return backend.module(as_device(device)).arange(*indices).astype(kind.numpy) * kind.numpy.type(unit)
 
 
 def _length(name: str, n: Any) -> int:

@@ -36,7 +36,7 @@ def _items(x: Tensor, key: Any) -> list[Any]:
     used = sum(_width(item) for item in items)
     n = x._a.ndim
     if used > n:
-        raise IndexError(f"too many indices for tensor of dimension {n}")
+        raise IndexError(f"too many indices for tensor of dimension {n} (got {used})")
     dots = [i for i, item in enumerate(items) if item is Ellipsis]
     for i in reversed(dots):  # the first stands for all dimensions that are left, further ones for none
         items[i : i + 1] = [slice(None)] * (n - used if i == dots[0] else 0)
@@ -84,7 +84,7 @@ def _index_array(item: Any, like: Tensor) -> Any:
     if isinstance(item, Tensor):
         found = item._a
         if found.dtype.kind not in "iub":
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {found.dtype}")
         if found.dtype.char == "B":
             warnings.warn(
                 "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
@@ -103,7 +103,7 @@ def _index_array(item: Any, like: Tensor) -> Any:
         if found.size == 0:
             found = found.astype(np.int64)
         if found.dtype.kind not in "iub":
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {found.dtype}")
         return backend.module(like.device).asarray(found)
     kind = TypeError if isinstance(item, str) else IndexError
     raise kind(
@@ -167,7 +167,7 @@ def _select(x: Tensor, dim: int, i: int) -> Tensor:
 def _bounds(item: slice, length: int) -> tuple[int, int, int]:
     step = 1 if item.step is None else operator.index(item.step)
     if step <= 0:
-        raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
+        raise ValueError(f"step must be greater than zero, got {step}" if step else "slice step cannot be zero")
     start, stop, _ = slice(*(None if v is None else operator.index(v) for v in (item.start, item.stop))).indices(length)
     return start, max(start, stop), step
 
@@ -389,6 +389,8 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     for i, item in enumerate(indices):
         if not isinstance(item, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(item).__name__}")
+    if not isinstance(values, Tensor):
+        raise TypeError(f"index_put(): argument 'values' (position 3) must be Tensor, not {type(values).__name__}")
     if values.dtype is not input.dtype:
         raise DtypeError(_dtypes_differ(input, values))
     key = tuple(_index_array(item, input) for item in indices)

@@ -129,7 +129,8 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
     """
     _check("linalg.lu", A)
     _check_pivot("linalg.lu_factor", pivot)
-    return return_type("linalg_lu", "P", "L", "U")(lu_triple(A))
+    p, low, up = lu_triple(A)
+    return return_type("linalg_lu", "P", "L", "U")((p.detach(), low, up))
 
 
 @twofold

@@ -10,6 +10,7 @@ import numpy as np
 
 from nbautograd.declare import KEPT, VIEW, alias, composite, op
 from nbautograd.geometry import Geometry, places, restride, strides_of
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.ops.twofold import twofold
 from nbautograd.size import as_int, dimension
 from nbautograd.tensor import Tensor, array_of, wrap
@@ -543,6 +544,7 @@ alias(tensor_split=tensor_split)
 
 def _splitter(name: str, least: int, dim_of: Any, doc: str) -> Any:
     def splits(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        check_tensors(name, input=input)
         n = input._a.ndim
         if n < least:
             raise RuntimeError(

@@ -196,7 +196,7 @@ def _cells_max(input: Tensor, out: Ints) -> Any:
     tables = []
     for length, m in zip(size, out, strict=True):
         start, end = cells(length, m)
-        at = start[:, None] + np.arange(int((end - start).max(initial=0)))
+        at = start[:, None] + np.arange(int((end - start).max(initial=m == 0)))
         tables.append(module.asarray(np.minimum(at, end[:, None] - 1)))
     flat = input.reshape((*input.shape[: input.ndim - n], math.prod(size)))
     best = where = None

@@ -6,7 +6,8 @@ exponential and Bernoulli numbers from Intel's library on Intel's processors; th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -74,20 +75,27 @@ def _new(
     if out is None:
         kind = (dtypes.get_default_dtype() if dtype is None else dtype).numpy
         return finish(backend.module(as_device(place)).asarray(draw(shape, kind)), requires_grad)
+    with _resized(out, shape, name):
+        if dtype is not None and dtype is not out.dtype:
+            raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
+        return store(out, wrap(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
+
+
+@contextmanager
+def _resized(out: Tensor, shape: tuple[int, ...], name: str) -> Iterator[None]:
+    """``out=`` in the shape of the result, without a warning as in PyTorch; as before if filling it fails."""
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
-    if dtype is not None and dtype is not out.dtype:
-        raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
-    _resize(out, shape, name)
-    return store(out, wrap(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
-
-
-def _resize(out: Tensor, shape: tuple[int, ...], name: str) -> None:
-    """Give ``out=`` the shape of the result, without a warning as in PyTorch."""
     if is_grad_enabled() and out._fn is not None:
         raise AutogradError(f"{name}(): functions with out=... arguments don't support automatic differentiation")
-    if out._a.shape != shape:
-        out._a = backend.module(out.device).empty(shape, out._a.dtype)
+    former = out._a
+    try:
+        if former.shape != shape:
+            out._a = backend.module(out.device).empty(shape, former.dtype)
+        yield
+    except BaseException:
+        out._a = former
+        raise
 
 
 # -- new tensors -----------------------------------------------------------------------------------------------------
@@ -370,8 +378,8 @@ def normal(
         made = _normal_both(mean, std, generator)
     if out is None:
         return made
-    _resize(out, made._a.shape, "normal")
-    return store(out, made.detach().to(out.dtype))
+    with _resized(out, made._a.shape, "normal"):
+        return store(out, made.detach().to(out.dtype))
 
 
 def _standard_normal(like: Any, shape: Sequence[int], std: float, chosen: Generator | None) -> Any:
@@ -422,8 +430,8 @@ def bernoulli(
     if p is None:
         check_dtype("bernoulli", input._a.dtype, "f")
     if out is not None:
-        _resize(out, input._a.shape, "bernoulli")
-        return bernoulli_(out, input.detach() if p is None else p, generator=generator)
+        with _resized(out, input._a.shape, "bernoulli"):
+            return bernoulli_(out, input.detach() if p is None else p, generator=generator)
     return _bernoulli(input, p, source(generator))
 
 
@@ -547,8 +555,8 @@ def multinomial(
     result = wrap(backend.module(input.device).asarray(drawn))
     if out is None:
         return result
-    _resize(out, result._a.shape, "multinomial")
-    return store(out, result)
+    with _resized(out, result._a.shape, "multinomial"):
+        return store(out, result)
 
 
 # -- the generator ---------------------------------------------------------------------------------------------------

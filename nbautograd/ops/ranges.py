@@ -12,6 +12,7 @@ from nbautograd import backend, dtypes
 from nbautograd.device import as_device
 from nbautograd.inplace import into
 from nbautograd.ops.creation import Device, check_options, finish
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.size import as_int
 from nbautograd.tensor import Tensor
 
@@ -49,7 +50,9 @@ def arange(
     for value in (first, last, by):
         if isinstance(value, complex):
             raise RuntimeError(f"arange(): value cannot be converted to type double without overflow: {value}")
-    dtype = out.dtype if dtype is None and out is not None else dtype
+    if out is not None:
+        check_tensors("arange", out=out)
+        dtype = out.dtype if dtype is None else dtype
     if dtype is not None and dtype.rank not in (1, 2):
         raise NotImplementedError(
             f'arange(): "arange_cpu" not implemented for dtype {dtype!r}: expected that of a real number'
@@ -65,14 +68,15 @@ def arange(
     if by == 0:
         raise RuntimeError("step must be nonzero")
     if (last - first) * by < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+        raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {first} to {last} by {by}")
     kind = dtype or (
         dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in (first, last, by)) else dtypes.get_default_dtype()
     )
     length = math.ceil((last - first) / by)
     wide = np.int64 if kind.rank <= 1 and not isinstance(by, float) and not isinstance(first, float) else np.float64
     xp = backend.module(as_device(device))
-    values = (xp.arange(length, dtype=wide) * wide(by) + wide(first)).astype(kind.numpy)
+    with backend.quiet():
+        values = (xp.arange(length, dtype=wide) * wide(by) + wide(first)).astype(kind.numpy)
     return _ranged("arange", values, out, requires_grad)
 
 
@@ -108,6 +112,7 @@ def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[
     return ends[0], ends[1], kind.numpy
 
 
+@backend.quiet()
 def _even(first: float, last: float, n: int, kind: np.dtype[Any], xp: Any) -> Any:
     """N evenly spaced values, counted from the nearer end, in the arithmetic of ``kind``."""
     if n == 1:
@@ -202,7 +207,7 @@ def range(
     if by == 0:
         raise RuntimeError("step must be nonzero")
     if (last - first) * by < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+        raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {first} to {last} by {by}")
     kind = (dtype or dtypes.get_default_dtype()).numpy
     xp = backend.module(as_device(device))
     values = (xp.arange(int((last - first) / by + 1)) * by + first).astype(kind)

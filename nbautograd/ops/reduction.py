@@ -361,7 +361,7 @@ def _spread(
             f"{name}(): degrees of freedom is <= 0: no more elements are reduced to one than the correction, "
             f"{correction}, so the result is nan or inf",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return function(input, dim, correction, keepdim)
 

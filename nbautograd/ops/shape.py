@@ -139,6 +139,8 @@ def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
     if shape and isinstance(shape[0], dtypes.dtype):
         dtype = shape[0]
     if dtype is not None:
+        if not isinstance(dtype, dtypes.dtype):
+            raise TypeError(f"view(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
         return view_dtype(self, dtype.numpy)
     return view(self, *shape) if size is None else view(self, *size)
 

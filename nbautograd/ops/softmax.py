@@ -33,7 +33,7 @@ def _shifted(name: str, a: Any, dim: int) -> Any:
     d = dimension(dim, a.ndim)
     if not a.ndim or not a.size:
         return a - a
-    return a - (np.maximum.reduce(a, d, None, None, True) if a.__class__ is np.ndarray else a.max(d, None, True))
+    return a - a.max(d, None, True)
 
 
 def sum_along(g: Any, dim: int) -> Any:

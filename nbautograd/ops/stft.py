@@ -182,7 +182,7 @@ def stft(
     found = transpose(found, -1, -2)
     if return_complex is None or return_complex:
         return found
-    warnings.warn("stft with return_complex=False is deprecated: use return_complex=True", UserWarning, stacklevel=2)
+    warnings.warn("stft with return_complex=False is deprecated: use return_complex=True", UserWarning, stacklevel=3)
     return view_as_real(found)
 
 
@@ -272,6 +272,6 @@ def istft(
     warnings.warn(
         "istft(): The length of signal is shorter than the length parameter: the result is continued by zeros",
         UserWarning,
-        stacklevel=2,
+        stacklevel=3,
     )
     return pad_like(signal, (*signal.shape[:-1], stop - start))

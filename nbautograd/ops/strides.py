@@ -19,6 +19,7 @@ from nbautograd.ops import parts, shape as shapes
 from nbautograd.ops.broadcasting import expand
 from nbautograd.ops.complex import view_as_complex, view_as_real
 from nbautograd.ops.parts import as_strided_in
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.size import sizes
 from nbautograd.storages import TypedStorage, UntypedStorage
 from nbautograd.tensor import Tensor, wrap
@@ -114,6 +115,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
     """The method that makes a tensor a view of what it was."""
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        check_tensors(name, input=self)
         check_history(self, name)
         self.shared_array()
         before = wrap(self._a, self._fn)
@@ -213,6 +215,7 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
     tensor([[0, 1],
             [2, 3]])
     """
+    check_tensors("resize_as_", input=input, the_template=the_template)
     shape = the_template._a.shape
     if memory_format is preserve_format:
         input.resize_(shape)
@@ -329,8 +332,9 @@ Tensor._base = property(
 def _copies(name: str, view: Callable[..., Any], method: bool = False) -> Any:
     """``name``: what ``view`` gives, in memory of its own."""
 
-    def copy(*args: Any, **kwargs: Any) -> Any:
-        found = view(*args, **kwargs)
+    def copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        check_tensors(name, input=input)
+        found = view(input, *args, **kwargs)
         if isinstance(found, tuple):
             return tuple(shapes.clone(part, memory_format=contiguous_format) for part in found)
         return shapes.clone(found, memory_format=contiguous_format)

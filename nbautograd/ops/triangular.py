@@ -13,6 +13,7 @@ from nbautograd.ops.arrangement import flip
 from nbautograd.ops.creation import check_options
 from nbautograd.ops.kernels import total
 from nbautograd.ops.parts import diagonal, on_diagonal
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.ops.shape import clone, reshape, unsqueeze
 from nbautograd.ops.strides import as_strided
 from nbautograd.size import as_int, dimension
@@ -257,6 +258,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
             [4, 2, 1],
             [9, 3, 1]])
     """
+    check_tensors("vander", x=x)
     if x._a.ndim != 1:
         raise RuntimeError(f"x must be a one-dimensional tensor, got one of {x._a.ndim} dimensions")
     columns = x._a.shape[0] if N is None else N

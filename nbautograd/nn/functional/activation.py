@@ -755,6 +755,8 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     >>> torch.nn.functional.hardshrink(torch.tensor([-0.4, 2.]))
     tensor([0., 2.])
     """
+    if not isinstance(lambd, (int, float)):
+        raise TypeError(f"hardshrink(): argument 'lambd' (position 2) must be Number, not {type(lambd).__name__}")
     return np.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
 
 

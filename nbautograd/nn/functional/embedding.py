@@ -285,6 +285,9 @@ def embedding_bag(
         raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
     _refuse_sparse(name, sparse)
     if per_sample_weights is not None:
+        if not isinstance(per_sample_weights, Tensor):
+            given = type(per_sample_weights).__name__
+            raise TypeError(f"embedding_bag(): argument 'per_sample_weights' must be Tensor, not {given}")
         if per_sample_weights._a.shape != input._a.shape:
             raise ValueError(
                 f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "

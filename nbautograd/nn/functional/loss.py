@@ -108,6 +108,8 @@ def _weighted_difference(losses: Tensor, weight: Tensor | None, reduction: str, 
     if weight is None:
         return reduced(losses, reduction)
     check_reduction(reduction)
+    if not isinstance(weight, Tensor):
+        raise TypeError(f"argument 'weight' must be Tensor, not {type(weight).__name__}")
     if weight._a.shape != losses._a.shape:
         raise ValueError(
             f"Weights and input must have the same size, got {list(weight._a.shape)} and {list(losses._a.shape)}"

@@ -187,6 +187,9 @@ def avg_pool3d(
 def _lp(
     name: str, n: int, input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None, ceil_mode: bool
 ) -> Tensor:
+    check_tensors(name, input=input)
+    if norm_type == 0:
+        raise ValueError(f"{name}(): norm_type must not be 0")
     count = math.prod(tuple_of(kernel_size, n, f"{name}: kernel_size", 1))
     means = _avg(name, n, input.pow(norm_type), kernel_size, stride, 0, ceil_mode, True, None)
     return (means.sign() * means.abs().relu() * count).pow(1.0 / norm_type)

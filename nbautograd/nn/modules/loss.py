@@ -241,6 +241,8 @@ class MultiMarginLoss(_Loss, function=F.multi_margin_loss, inputs=PAIR, unused=L
     def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
         if options["p"] not in (1, 2):
             raise ValueError(f"only p == 1 and p == 2 supported, got {options['p']}")
+        if not isinstance(options["weight"], (Tensor, type(None))):
+            raise TypeError(f"MultiMarginLoss: weight must be Tensor, not {type(options['weight']).__name__}")
         if options["weight"] is not None and options["weight"].ndim != 1:
             raise ValueError(f"MultiMarginLoss: expected weight to be 1-D, but got {options['weight'].ndim}-D")
         return super()._checked(options)

@@ -233,6 +233,8 @@ class GroupNorm(_Affine):
         bias: bool = True,
     ) -> None:
         super().__init__()
+        if num_groups <= 0:
+            raise ValueError(f"num_groups must be positive, got {num_groups}")
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine

@@ -32,6 +32,8 @@ class _Table(Module):
             self.weight.requires_grad = not freeze
             self.reset_parameters()
         else:
+            if not isinstance(given, Tensor):
+                raise TypeError(f"{type(self).__name__}: _weight must be Tensor, not {type(given).__name__}")
             if list(given.shape) != [self.num_embeddings, self.embedding_dim]:
                 raise AssertionError(
                     f"Shape of weight {list(given.shape)} does not match num_embeddings and embedding_dim "

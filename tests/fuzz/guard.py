@@ -1,0 +1,70 @@
+"""What every fuzzed call has to keep to: the errors that are documented, a deadline, little memory."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import signal
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, settings
+
+DOCUMENTED = (TypeError, ValueError, RuntimeError, IndexError, OverflowError, MemoryError)
+"""What bad arguments may raise, as ``nbautograd/errors.py`` says; NotImplementedError is a RuntimeError."""
+
+SECONDS = 20
+"""After so long, a call hangs. They take milliseconds; the rest is for machines that are busy."""
+
+BYTES = 512 * 2**20
+"""How much memory a call on small tensors may want; beyond, allocating fails, as on a small machine."""
+
+LONG = settings.get_current_profile_name() == "long"
+TIMES = 20
+"""How many times more examples the long profile tries."""
+
+
+def fuzzed(examples: int) -> Any:
+    """Settings for a fuzz test: the same examples each time, or in the long profile many others."""
+    return settings(
+        max_examples=examples * (TIMES if LONG else 1),
+        derandomize=not LONG,
+        database=None,
+        deadline=None,
+        phases=[Phase.explicit, Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+class HangingError(BaseException):
+    """A call took too long; no ``except Exception`` may hide it."""
+
+
+@contextlib.contextmanager
+def guarded(most: int = BYTES) -> Iterator[None]:
+    """Run something with a deadline, ``most`` bytes of memory more than there are, and NumPy's warnings as errors."""
+
+    def stop(number: int, frame: Any) -> None:
+        raise HangingError(f"no answer in {SECONDS} s")
+
+    alarmed = threading.current_thread() is threading.main_thread()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm") as statistics:
+        used = int(statistics.read().split()[0]) * resource.getpagesize()
+    former = signal.signal(signal.SIGALRM, stop) if alarmed else None
+    resource.setrlimit(resource.RLIMIT_AS, (used + most, hard))
+    if alarmed:
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", UserWarning)
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
+    finally:
+        if alarmed:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, former)
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -1,0 +1,110 @@
+"""Arguments of the wrong kind: the message names the argument, what was given and what is accepted."""
+
+from __future__ import annotations
+
+import linecache
+import types
+import warnings
+from typing import Any
+
+import pytest
+
+import nbautograd as nb
+from nbautograd import writer
+from nbautograd.arguments import explained
+
+MISFITS = [
+    (lambda: nb.kron(nb.ones(2), "a"), r"kron\(\): argument 'other' \(position 2\) must be Tensor, not str"),
+    (lambda: nb.chunk(1, 2), r"chunk\(\): argument 'input' \(position 1\) must be Tensor, not int"),
+    (lambda: nb.mean(nb.ones(2), dtype="cpu"), r"mean\(\): argument 'dtype' must be torch.dtype, not str"),
+    (lambda: nb.matmul(nb.ones(2), 3), r"matmul\(\): argument 'other' \(position 2\) must be Tensor, not int"),
+    (
+        lambda: nb.pow(nb.ones(2), [1]),
+        r"pow\(\): argument 'exponent' \(position 2\) must be Tensor or Number, not list",
+    ),
+    (lambda: nb.ones(2) @ 3, "unsupported operand"),
+    (lambda: nb.ones(2) ** "a", "unsupported operand"),
+    (lambda: nb.meshgrid(1, 2), "expected Tensor as element 0 in argument 0, but got int"),
+    (lambda: nb.broadcast_tensors(nb.ones(1), "a"), "expected Tensor as element 1 in argument 0, but got str"),
+    (lambda: nb.promote_types(nb.bool, 3), r"promote_types\(\): argument 'type2' \(position 2\) must be torch.dtype"),
+    (lambda: nb.ones(2).is_contiguous(memory_format=1.5), "argument 'memory_format' must be torch.memory_format"),
+    (lambda: nb.ones(2).view(dtype="a"), r"view\(\): argument 'dtype' must be torch.dtype, not str"),
+    (lambda: nb.arange(3, out="a"), r"arange\(\): argument 'out' \(position 1\) must be Tensor, not str"),
+    (lambda: nb.detach_copy([1]), r"detach_copy\(\): argument 'input' \(position 1\) must be Tensor, not list"),
+    (lambda: nb.nn.functional.mse_loss(nb.ones(2), nb.ones(2), weight=3), "argument 'weight' must be Tensor, not int"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), MISFITS, ids=range(len(MISFITS)))
+def test_the_argument_is_named(call: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message) as caught:
+        call()
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_errors_of_the_caller_s_own_code_are_left_alone() -> None:
+    @explained
+    def applied(function: Any, input: nb.Tensor) -> Any:
+        return function(input)
+
+    with pytest.raises(AttributeError, match="nonsense"):
+        applied(lambda t: t.nonsense, nb.ones(2))
+
+
+WARNING = [
+    lambda: nb.ones(1).var(),
+    lambda: nb.std(nb.ones(1), dim=0),
+    lambda: nb.var_mean(nb.ones(1)),
+    lambda: nb.cov(nb.ones(2, 1)),
+    lambda: nb.stft(nb.ones(20), 4, return_complex=True),
+    lambda: nb.stft(nb.ones(20), 4, window=nb.ones(4), return_complex=False),
+    lambda: nb.istft(nb.ones(3, 21, dtype=nb.complex64), 4, window=nb.ones(4), length=40),
+    lambda: nb.range(0, 3),
+    lambda: nb.ones(1, 2, 3).T,
+]
+
+
+@pytest.mark.parametrize("call", WARNING, ids=range(len(WARNING)))
+def test_warnings_point_at_the_caller(call: Any) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    assert [warning.filename for warning in caught] == [__file__] * len(caught)
+
+
+def test_numbers_that_do_not_fit_become_infinite_without_a_warning() -> None:
+    inf = float("inf")
+    assert nb.tensor([1e300]).tolist() == nb.full((1,), 1e300).tolist() == nb.as_tensor([1e300]).tolist() == [inf]
+    assert (nb.ones(1, dtype=nb.float16) * 1e308).tolist() == [inf]
+    assert nb.nextafter(nb.tensor(-(2**63)), nb.tensor(1.5, dtype=nb.float16)).item() == -65504
+
+
+# -- sources that change while a kernel runs -------------------------------------------------------------------------
+
+BEFORE = "def body(a, b):\n    return a * b\n"
+
+
+def function_of(source: str, monkeypatch: pytest.MonkeyPatch, now: str) -> Any:
+    """The function of a source that has been replaced by another since it was imported."""
+    scope: dict[str, Any] = {}
+    exec(compile(source, "upgraded.py", "exec"), scope)
+    monkeypatch.setitem(linecache.cache, "upgraded.py", (len(now), None, now.splitlines(True), "upgraded.py"))
+    function = scope["body"]
+    assert isinstance(function, types.FunctionType)
+    return function
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "def body(a, b):\n    return a + b\n",
+        "def body(a, b):\n    return a * b * 1\n",
+        "def body(b, a):\n    return b * a\n",
+        "def other(a, b):\n    return a * b\n",
+        "import x\n\n",
+    ],
+)
+def test_an_upgrade_under_a_running_kernel_mixes_nothing(after: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Operations are compiled when first called, from their source: never from one that is no longer theirs."""
+    assert writer.expression_of(function_of(BEFORE, monkeypatch, BEFORE)) is not None
+    assert writer.expression_of(function_of(BEFORE, monkeypatch, after)) is None
