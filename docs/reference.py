@@ -77,7 +77,11 @@ $g$ is the gradient of the result.
 
 def table(names: list[str]) -> list[str]:
     """A row per function: what it computes, in which forms it comes, and its derivative."""
-    return ["| | | forms | derivative |", "| --- | --- | --- | --- |", *(row(name) for name in names)]
+    return [
+        "| function | what it computes | forms | derivative |",
+        "| --- | --- | --- | --- |",
+        *(row(name) for name in names),
+    ]
 
 
 def row(name: str) -> str:

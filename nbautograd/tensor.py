@@ -31,6 +31,7 @@ from nbautograd.size import Size, dimension
 __all__ = ["Tensor", "array_of", "wrap"]
 
 new = object.__new__
+_VERSIONED = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # DLPack's capsules, in NumPy
 
 
 class _Fields:
@@ -398,7 +399,8 @@ class Tensor(_Fields):
         :raises RuntimeError: there is not exactly one element.
         """
         if self.numel() != 1:
-            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+            hint = "tolist() gives them all"
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar: {hint}")
         return self._a.item()
 
     def tolist(self) -> Any:
@@ -470,7 +472,12 @@ class Tensor(_Fields):
             stream = None
         elif stream == -1:
             stream = None
-        return a.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        asked = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
+        if isinstance(a, np.ndarray) and not _VERSIONED:  # nor does it know of devices and copies
+            if copy or dl_device is not None and dl_device[0] != 1:
+                raise BufferError("copies and other devices need NumPy 2.1: pass tensor.clone()")
+            asked = {}
+        return a.__dlpack__(stream=stream, **{name: value for name, value in asked.items() if value is not None})
 
     @property
     def __cuda_array_interface__(self) -> Any:
@@ -483,7 +490,8 @@ class Tensor(_Fields):
     def __bool__(self) -> bool:
         if self.numel() != 1:
             count = "no values" if self.numel() == 0 else "more than one value"
-            raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
+            hint = f"this one has shape {list(self._a.shape)}; use .all() or .any()"
+            raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous: {hint}")
         return bool(self._a.item())
 
     __nonzero__ = __bool__
@@ -611,21 +619,22 @@ def wrap(array: Any, fn: Any = None) -> Tensor:
     return t
 
 
+_wrap = types.FunctionType(wrap.__code__, globals(), "wrap", wrap.__defaults__)
+_tell: Callable[[Tensor], object] = id  # or any other function
+
+
 def _wrap_and_tell(array: Any, fn: Any = None) -> Tensor:
     """What ``wrap`` is while somebody wants to see all tensors made by it."""
-    t = PLAIN(array, fn)  # type: ignore[name-defined]  # noqa: F821
-    TELL(t)  # type: ignore[name-defined]  # noqa: F821
-    return t  # type: ignore[no-any-return]
+    t: Tensor = _wrap(array, fn)
+    _tell(t)
+    return t
 
 
 def on_wrap(tell: Callable[[Tensor], None] | None) -> None:
     """Call ``tell`` with every tensor that ``wrap`` makes; None stops that. Its code is exchanged, as in detours."""
-    if tell is None:
-        wrap.__code__ = globals().pop("PLAIN").__code__
-    else:
-        plain = types.FunctionType(wrap.__code__, globals(), "wrap", wrap.__defaults__)
-        globals().update(PLAIN=plain, TELL=tell)
-        wrap.__code__ = _wrap_and_tell.__code__
+    global _tell
+    _tell = tell or id
+    wrap.__code__ = (_wrap if tell is None else _wrap_and_tell).__code__
 
 
 def array_of(value: Any) -> Any:

@@ -12,6 +12,7 @@ import struct
 import warnings
 import zipfile
 from collections import OrderedDict
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -160,9 +161,10 @@ def test_memory_is_shared_with_numpy_in_both_directions():
         t[0, 0] += 1
     assert a[0, 0] == 5
     t = nb.zeros(3)
-    for view in (t.numpy(), np.asarray(t), np.from_dlpack(t)):
+    exchanged = np.from_dlpack(t)  # which NumPy 2.0 only lets read
+    for view in (t.numpy(), np.asarray(t)):
         view[0] += 1
-    assert t[0].item() == 3
+    assert t[0].item() == 2 and exchanged[0] == 2
     scalar = nb.tensor(1.0)
     scalar.numpy()[...] = 7
     assert scalar.item() == 7
@@ -174,6 +176,7 @@ def test_memory_is_shared_with_numpy_in_both_directions():
     assert nb.asarray(x, copy=True).data_ptr() != x.data_ptr() and nb.asarray(a, copy=True).numpy() is not a
 
 
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="NumPy 2.0 exports no read-only arrays")
 def test_what_may_not_be_written_to_cannot_be():
     a = np.zeros(2)
     a.flags.writeable = False
@@ -237,6 +240,8 @@ def test_a_leaf_is_copied_with_its_gradient_and_attributes():
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("dtype", ["bool", "int64", "float16", "bfloat16", "float32", "complex128"])
 def test_pickles(protocol, dtype):
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes", reason="bfloat16 needs ml_dtypes: pip install 'nbautograd[bfloat16]'")
     for t in (nb.ones(2, 3), nb.ones(()), nb.ones(0, 2), nb.ones(4, 5).t()[::2], nb.ones(3).expand(2, 3)):
         t = t.to(getattr(nb, dtype))
         back = pickle.loads(pickle.dumps(t, protocol))
@@ -310,6 +315,7 @@ OBJECTS = st.recursive(
 
 @given(OBJECTS)
 @settings(max_examples=200, deadline=None, derandomize=True)
+@pytest.mark.skipif(find_spec("ml_dtypes") is None, reason="bfloat16 needs ml_dtypes")
 def test_objects_come_back(obj):
     assert equal(loaded(saved(obj)), obj)
 

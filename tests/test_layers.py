@@ -23,7 +23,9 @@ LOWEST = (
     "errors protocol size device dtypes defaults layouts grad_mode printing returns storage storages geometry memory "
     "rejection backend standin files pieces"
 )
-NAMESPACES = "nn optim linalg fft special signal tensor_types cuda random serialization torch_files utils func cli __main__"
+NAMESPACES = (
+    "nn optim linalg fft special signal tensor_types cuda random serialization torch_files utils func cli __main__"
+)
 LAYERS = [
     *(
         {f"nbautograd.{name}" for name in layer.split()}

@@ -1,0 +1,8 @@
+"""``python -m nbautograd``: the same as the command ``nbautograd``."""
+
+import sys
+
+from nbautograd.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""The command ``nbautograd``: ``lab`` opens the course in JupyterLab, ``doctor`` says what works here."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from nbautograd.cli import doctor, lab
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command with these arguments (the process's own by default); returns its exit status.
+
+    >>> main(["--version"])
+    Traceback (most recent call last):
+    ...
+    SystemExit: 0
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    cut = given.index("--") if "--" in given else len(given)
+    parser = _parser()
+    chosen = parser.parse_args(given[:cut])
+    handed_on = given[cut + 1 :]
+    if chosen.command == "lab":
+        return lab.run(chosen.folder, chosen.language, chosen.browser, handed_on)
+    if handed_on:
+        parser.error(f"{chosen.command} takes no arguments after --, got {' '.join(handed_on)}")
+    found = doctor.findings()
+    print(doctor.as_json(found) if chosen.json else doctor.as_text(found))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="nbautograd", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"nbautograd {version('nbautograd')}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    course = commands.add_parser(
+        "lab",
+        help="copy the course to a folder and open it in JupyterLab",
+        description="Copy the course to a folder, without overwriting anything, and open it in JupyterLab.",
+        epilog="What comes after -- is handed to JupyterLab: nbautograd lab -- --port=9999",
+    )
+    default = "nbautograd-course"
+    course.add_argument("folder", nargs="?", type=Path, default=Path(default), help=f"by default ./{default}")
+    course.add_argument("--language", choices=["en", "zh"], default="en", help="of the notebook that is opened")
+    course.add_argument(
+        "--no-browser", dest="browser", action="store_false", help="print the address, start no browser"
+    )
+
+    report = commands.add_parser(
+        "doctor",
+        help="say what works here, and how to get the rest",
+        description="Say what works here, one line each, and how to get the rest.",
+    )
+    report.add_argument("--json", action="store_true", help="the same for programs")
+    return parser

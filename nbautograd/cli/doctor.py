@@ -1,0 +1,233 @@
+"""``nbautograd doctor``: what works here, one line each, and how to get the rest.
+
+CuPy, PyTorch and programs are tried in processes of their own, with a deadline, as a broken driver may
+hang or crash.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+__all__ = ["Finding", "as_json", "as_text", "findings"]
+
+DEADLINE = 30.0
+"""Seconds for each process."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of one thing."""
+
+    name: str
+    state: str
+    """``works``, ``missing``, or ``broken``: it is there and does not work."""
+    detail: str
+    """Its version, or what is wrong."""
+    gives: str
+    """What it is good for."""
+    get: str = ""
+    """How to get it, where it does not work."""
+
+
+def package(name: str, distribution: str, gives: str, get: str) -> Finding:
+    """A Python package, by the metadata of its distribution.
+
+    >>> package("NumPy", "numpy", "arrays", "pip install numpy").state
+    'works'
+    >>> package("Nothing", "no-such-distribution", "nothing", "pip install it").detail
+    'not installed'
+    """
+    try:
+        return Finding(name, "works", version(distribution), gives)
+    except PackageNotFoundError:
+        return Finding(name, "missing", "not installed", gives, get)
+
+
+def imported(name: str, distribution: str, code: str, gives: str, get: str) -> Finding:
+    """A Python package that must be tried: ``code`` prints its version in a process of its own."""
+    if distribution and (found := package(name, distribution, gives, get)).state == "missing":
+        return found
+    return program(name, [sys.executable, "-c", code], gives, get)
+
+
+def program(name: str, command: Sequence[str], gives: str, get: str, deadline: float = DEADLINE) -> Finding:
+    """A program, by the first line that it prints.
+
+    >>> program("Python", [sys.executable, "-c", "print(3)"], "", "").detail
+    '3'
+    >>> program("It", [sys.executable, "-c", "raise OSError('no driver')"], "", "install it")
+    Finding(name='It', state='broken', detail='OSError: no driver', gives='', get='install it')
+    """
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=deadline, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return Finding(name, "broken", f"no answer in {deadline:g} seconds", gives, get)
+    except OSError as error:
+        return Finding(name, "broken", str(error), gives, get)
+    printed = [line.strip() for line in (done.stdout or done.stderr).splitlines() if line.strip()]
+    if done.returncode == 0:
+        return Finding(name, "works", printed[0] if printed else "", gives)
+    errors = done.stderr.strip().splitlines()
+    return Finding(name, "broken", errors[-1] if errors else f"ended with status {done.returncode}", gives, get)
+
+
+def python() -> Finding:
+    """The Python that runs this."""
+    return Finding("Python", "works", f"{platform.python_version()} ({sys.executable})", "runs nbautograd")
+
+
+def players() -> Finding:
+    """Whether front ends will find anywidget's part that runs in the browser."""
+    gives = "players that move and can be clicked; without it pictures stand still"
+    get = "install anywidget in the environment that JupyterLab runs in: pip install anywidget"
+    found = package("anywidget", "anywidget", gives, get)
+    if found.state == "missing":
+        return found
+    folders = [Path(sys.prefix, "share", "jupyter"), *_jupyter_path()]
+    if not any((folder / "labextensions" / "anywidget").is_dir() for folder in folders):
+        return Finding("anywidget", "broken", f"{found.detail}, but its JupyterLab extension is not found", gives, get)
+    return found
+
+
+def _jupyter_path() -> list[Path]:
+    try:
+        from jupyter_core.paths import jupyter_path
+    except ImportError:
+        return []
+    return [Path(folder) for folder in jupyter_path()]
+
+
+def dot() -> Finding:
+    """Graphviz's program."""
+    gives = 'pictures drawn with engine="dot"'
+    get = "apt install graphviz, brew install graphviz, or conda install graphviz"
+    path = shutil.which("dot")
+    if path is None:
+        return Finding("dot", "missing", "not on the PATH", gives, get)
+    return program("dot", [path, "-V"], gives, get)
+
+
+def cairo() -> Finding:
+    """What makes PNG and PDF files."""
+    code = 'import cairosvg; cairosvg.svg2png(bytestring=b\'<svg xmlns="http://www.w3.org/2000/svg" width="1" '
+    code += 'height="1"/>\'); print(cairosvg.__version__)'
+    return imported(
+        "CairoSVG", "cairosvg", code, "pictures as .png and .pdf, as they are seen",
+        "pip install 'nbautograd[png]', and the system's Cairo library",
+    )  # fmt: skip
+
+
+def driver() -> Finding:
+    """The driver of NVIDIA's devices."""
+    gives, get = "CUDA", "install NVIDIA's driver, if there is such a GPU"
+    path = shutil.which("nvidia-smi")
+    if path is None:
+        return Finding("NVIDIA driver", "missing", "no nvidia-smi on the PATH", gives, get)
+    query = [path, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    return program("NVIDIA driver", query, gives, get)
+
+
+CUDA = """
+from importlib.metadata import packages_distributions, version
+from nbautograd import cuda
+reason = cuda.why_not()
+if reason is not None:
+    raise SystemExit(reason)
+found = packages_distributions().get("cupy", ["cupy"])[0]
+print(found, version(found), "on", cuda.get_device_name())
+"""
+
+
+def cuda() -> Finding:
+    """CuPy with a device to compute on."""
+    found = imported("CuPy", "", CUDA, "tensors on CUDA", "pip install 'nbautograd[cuda12]', or [cuda13]")
+    missing = found.state == "broken" and "No module named 'cupy'" in found.detail
+    return Finding(found.name, "missing", "not installed", found.gives, found.get) if missing else found
+
+
+def pytorch() -> Finding:
+    """PyTorch, whose models can be drawn."""
+    code = "import torch; print(torch.__version__)"
+    gives = "pictures of PyTorch's own graphs"
+    return imported("PyTorch", "torch", code, gives, "pip install torch (see pytorch.org)")
+
+
+def chromium() -> Finding:
+    """A browser that tests can drive; readers use any browser."""
+    gives, get = "this project's browser tests", "apt install chromium, or name one in the variable CHROMIUM"
+    names = (os.environ.get("CHROMIUM") or "", "chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, filter(None, names))), None)
+    if path is None:
+        return Finding("Chromium", "missing", "not on the PATH", gives, get)
+    return program("Chromium", [path, "--version"], gives, get)
+
+
+def looked_up(name: str, distribution: str, gives: str, get: str) -> Callable[[], Finding]:
+    """:func:`package`, to be asked later."""
+    return lambda: package(name, distribution, gives, get)
+
+
+CHECKS: tuple[Callable[[], Finding], ...] = (
+    python,
+    looked_up("nbautograd", "nbautograd", "this library", "pip install nbautograd"),
+    looked_up("NumPy", "numpy", "arrays", "pip install 'numpy>=2.0'"),
+    looked_up("SciPy", "scipy", "linear algebra and special functions", "pip install 'scipy>=1.14'"),
+    looked_up("JupyterLab", "jupyterlab", "nbautograd lab", "pip install 'nbautograd[lab]'"),
+    looked_up("Notebook", "notebook", "the course in Jupyter Notebook", "pip install notebook"),
+    looked_up("ipykernel", "ipykernel", "Python in notebooks, VS Code's too", "pip install ipykernel"),
+    players,
+    dot,
+    cairo,
+    looked_up("ml_dtypes", "ml_dtypes", "bfloat16", "pip install 'nbautograd[bfloat16]'"),
+    looked_up("tqdm", "tqdm", "a bar while passes are recorded", "pip install tqdm"),
+    pytorch,
+    driver,
+    cuda,
+    chromium,
+)
+
+
+def findings() -> list[Finding]:
+    """Everything that was looked for, in order; processes run at the same time."""
+    with ThreadPoolExecutor(len(CHECKS)) as pool:
+        return list(pool.map(lambda check: check(), CHECKS))
+
+
+def as_json(found: Sequence[Finding]) -> str:
+    """The findings for programs: a list of objects with name, state, detail, gives, get."""
+    return json.dumps([asdict(each) for each in found], indent=2)
+
+
+MARKS = {"works": "ok", "missing": "--", "broken": "!!"}
+
+
+def as_text(found: Sequence[Finding]) -> str:
+    """The findings, one line each, with how to get what does not work.
+
+    >>> python = Finding("Python", "works", "3.11.7", "runs nbautograd")
+    >>> dot = Finding("dot", "missing", "not on the PATH", "drawings", "apt install graphviz")
+    >>> print(as_text([python, dot]))
+    ok  Python  3.11.7
+    --  dot     not on the PATH · for drawings · apt install graphviz
+    <BLANKLINE>
+    ok: works   --: not here, the rest does not need it   !!: here, but does not work
+    """
+    width = max(len(each.name) for each in found)
+    lines = []
+    for each in found:
+        what = each.detail if each.state == "works" else f"{each.detail} · for {each.gives} · {each.get}"
+        lines.append(f"{MARKS[each.state]}  {each.name:{width}}  {what}")
+    return "\n".join([*lines, "", "ok: works   --: not here, the rest does not need it   !!: here, but does not work"])

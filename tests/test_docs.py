@@ -1,0 +1,149 @@
+"""The documentation is true: its examples run, its pictures are current, the built site asks nobody for anything."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*DOCS.glob("*.md"), *DOCS.glob("guides/*.md")])
+WITH_EXAMPLES = [page for page in PAGES if ">>> " in (ROOT / page).read_text(encoding="utf-8")]
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+
+DOCTEST = """
+import doctest, pathlib, re, sys, warnings
+warnings.simplefilter("error")
+path = pathlib.Path(sys.argv[1])
+text = re.sub("^ *```.*", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)  # the end of a block ends output
+runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+failed, tried = runner.run(doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0))
+assert tried
+sys.exit(bool(failed))
+"""
+
+
+@pytest.mark.parametrize("page", WITH_EXAMPLES)
+def test_examples_run(page: str, tmp_path: Path) -> None:
+    """In a process of their own, as one of them declares an operation."""
+    command = [sys.executable, "-c", DOCTEST, str(ROOT / page)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+SHELL = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+done = shell.run_cell(sys.argv[1])
+done.raise_error()
+assert type(done.result).__name__ == "Animation", done.result
+print(shell.user_ns["w"].grad)
+"""
+
+
+def test_the_readmes_example_runs(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(import nbautograd.*?)```", readme, re.DOTALL)
+    env = {**os.environ, "IPYTHONDIR": str(tmp_path)}
+    command = [sys.executable, "-c", SHELL, code]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0 and done.stdout.endswith("tensor([5.])\n"), done.stdout + done.stderr
+
+
+def test_the_picture_of_the_layers_is_current() -> None:
+    code = "import sys; sys.path.insert(0, 'docs'); import layers; sys.stdout.write(layers.drawn())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=True
+    )
+    assert done.stdout == (DOCS / "layers.svg").read_text(encoding="utf-8"), "run python docs/layers.py"
+
+
+LINK = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)#:\s]+)(?:#[^)]*)?\)|(?:src|srcset)=\"([^\"]+)\"")
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *PAGES])
+def test_links_lead_somewhere(page: str) -> None:
+    made = ("api/", "course/")  # while the site is built
+    targets = ["".join(found) for found in LINK.findall((ROOT / page).read_text(encoding="utf-8"))]
+    missing = [t for t in targets if not t.startswith(made) and not ((ROOT / page).parent / t).exists()]
+    assert missing == []
+
+
+def test_the_readmes_pictures_are_small_and_described() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for scheme in ("light", "dark"):
+        path = DOCS / f"backward-{scheme}.webp"
+        assert path.name in readme and path.stat().st_size < 1_500_000
+    assert re.search(r'<img alt="[^"]{60,}"', readme)
+
+
+# -- the built site ----------------------------------------------------------------------------------------------------
+
+SITE = Path(os.environ.get("NBAUTOGRAD_SITE", ROOT / "build" / "site"))
+built = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no site: sphinx-build -W docs build/site")
+LOOKED_AT = ["index", "course/03_backward", "api/pointwise", "reference"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here: install it, or name it in the variable CHROMIUM")
+    with playwright.sync_playwright() as api:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+        browser = api.chromium.launch(executable_path=CHROMIUM, args=flags)
+        yield browser
+        browser.close()
+
+
+@built
+@pytest.mark.browser
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_a_page_asks_no_other_host(browser: Any, name: str) -> None:
+    page = browser.new_page()
+    asked, troubles = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+    page.goto((SITE / f"{name}.html").as_uri(), wait_until="networkidle")
+    assert page.locator("h1").count() == 1
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))] == []
+    assert troubles == []
+    page.close()
+
+
+@built
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["index", "course/03_backward", "course/zh/03_backward"])
+def test_animations_play_without_a_kernel(browser: Any, name: str) -> None:
+    page = browser.new_page(reduced_motion="reduce")
+    page.goto((SITE / f"{name}.html").as_uri())
+    page.locator("iframe").first.scroll_into_view_if_needed()
+    frames = [inside for inside in page.frames if inside.parent_frame is not None]
+    (playing, *_) = [inside for inside in frames if inside.locator(".nb-player .nb-slider").count()]
+    widget = playing.locator(".nb-player").first
+    widget.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert widget.get_attribute("data-step") == "2" and widget.locator(".nb-node.nb-active").count()
+    page.keyboard.press("End")
+    assert int(widget.get_attribute("data-step")) > 2
+    page.keyboard.press("Home")
+    assert widget.get_attribute("data-step") == "0"
+    page.close()
+
+
+@built
+def test_no_page_names_a_path_of_the_machine_that_built_it() -> None:
+    pages = [path for path in SITE.rglob("*.html") if "_modules" not in path.parts]
+    named = [path for path in pages if str(ROOT) in path.read_text(encoding="utf-8")]
+    assert [path.relative_to(SITE).as_posix() for path in named] == []
