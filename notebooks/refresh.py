@@ -47,6 +47,7 @@ def run(path: Path) -> None:
 
 
 def main(names: list[str]) -> None:
+    """Refresh these notebooks, or all, each with its translation."""
     for path in [Path(name).resolve() for name in names] or sorted(HERE.glob("*.ipynb")):
         run(path)
         translation = HERE / "zh" / path.name

@@ -40,8 +40,8 @@ def words(text: str) -> frozenset[str]:
 
 HOST = words("""
     arange array asarray broadcast_shapes can_cast empty errstate finfo frombuffer full iinfo indices isscalar
-    issubdtype lib.NumpyVersion lib.array_utils.byte_bounds linspace ndindex ones promote_types random.default_rng set_printoptions
-    tril_indices triu_indices zeros
+    issubdtype lib.array_utils.byte_bounds lib.NumpyVersion linspace ndindex ones promote_types
+    random.default_rng set_printoptions tril_indices triu_indices zeros
 """)
 """Names of NumPy that take no array of a tensor: what makes new arrays on the host, and what is about dtypes."""
 

@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
-NOTEBOOK = Path(__file__).parents[1] / "notebooks" / "tensors_and_autograd.ipynb"
+NOTEBOOK = Path(__file__).with_name("tutorial.ipynb")
 SHOTS = Path(os.environ.get("NBAUTOGRAD_SHOTS", Path(__file__).parent / "screenshots"))
 
 
