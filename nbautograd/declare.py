@@ -403,6 +403,8 @@ def _inplace(
     name: str, function: Callable[..., Tensor], declaration: Declaration | None = None
 ) -> Callable[..., Tensor]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if kwargs and "out" in kwargs:
+            raise TypeError(f"{name}() got an unexpected keyword argument 'out': it writes into the tensor itself")
         if declaration is not None and isinstance(self, Tensor) and _written(declaration, name, self, args, kwargs):
             return self
         return inplace.update(self, name, function, args, kwargs)
