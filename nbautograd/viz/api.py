@@ -10,6 +10,7 @@ from typing import Any
 
 from nbautograd import protocol
 from nbautograd.viz import explain, fold as folding, torch_events
+from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.model import GraphModel, Resolve, build
 from nbautograd.viz.picture import Picture
@@ -94,7 +95,9 @@ def animate(
     model = build(tensor, namespace, resolve=resolve, fold=fold, opened=opened, described=STEP_BY_STEP)
     chosen = inputs if inputs is None or isinstance(inputs, (list, tuple)) else [inputs]
     found = explain.products(tensor, gradient, model) if gradient is not None else ()
-    recorder = Recorder(model, namespace=namespace, resolve=resolve, inputs=chosen, products=found)
+    recorder = Recorder(
+        model, namespace=namespace, resolve=resolve, inputs=chosen, seed=_called(gradient, namespace), products=found
+    )
 
     def run() -> None:
         tensor.backward(gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
@@ -108,6 +111,14 @@ def animate(
             )
         raise
     return Animation(recorder.timeline(), direction, fold=fold, opened=opened)
+
+
+def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:
+    """What a gradient is called that was given: the variable that holds it, or as the argument; nothing for None."""
+    if gradient is None:
+        return ""
+    names = (name for name, value in list(namespace.items()) if value is gradient and isinstance(name, str))
+    return next((one_line(name, 40) for name in names if not name.startswith("_")), "gradient")
 
 
 def _observed(

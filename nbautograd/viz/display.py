@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from nbautograd import tracing
@@ -140,13 +140,25 @@ class Autograd:
 
     def __init__(self, **new: Any) -> None:
         self._before = settings.change(**new)
-        self.namespace: Mapping[str, Any] | None = None
         self._stack = ExitStack()
 
     def __enter__(self) -> api.Recording:
-        self._stack.callback(lambda: settings.change(**self._before))
-        self._stack.enter_context(tracing.traced())
-        return self._stack.enter_context(api.record(namespace=self.namespace or api.callers_names()))
+        self._stack.enter_context(self.held())
+        return self._stack.enter_context(self.recorded(api.callers_names()))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """A block after which the settings are put back."""
+        try:
+            yield
+        finally:
+            settings.change(**self._before)
+
+    @contextmanager
+    def recorded(self, namespace: Mapping[str, Any]) -> Iterator[api.Recording]:
+        """A block in which operations are traced and passes recorded."""
+        with tracing.traced(), api.record(namespace=namespace) as recording:
+            yield recording
 
     def __exit__(self, *exception: Any) -> None:
         self._stack.__exit__(*exception)

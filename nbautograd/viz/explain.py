@@ -17,7 +17,7 @@ from nbautograd.viz.timeline import Product
 
 __all__ = ["first_bad", "is_freed", "log_size", "products", "reset"]
 
-MATRIX = 12  # elements of a Jacobian that is written out
+MATRIX = 16  # elements of a Jacobian that is written out
 OPS = 60  # and operations of a graph for which it is worked out
 VANISHED = -99.0
 

@@ -35,8 +35,8 @@ def saving_js() -> str:
 
 @cache
 def player_css() -> str:
-    """The player's style sheet with the colours in front."""
-    return theme.css() + "\n" + _static("player.css")
+    """The player's style sheet with the colours, and what still pictures follow, in front."""
+    return f"{theme.css()}\n{theme.FOLLOWS}\n{_static('player.css')}"
 
 
 def _static(name: str) -> str:

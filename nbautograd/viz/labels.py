@@ -15,6 +15,7 @@ Area = tuple[float, float, float, float]  # left, top, right, bottom
 _TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 _CELL = 80.0  # of the grid in which obstacles are looked up
 _SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1))
+_EDGE, _OUTSIDE = 4.0, 16.0  # how near a label may come to the left and the upper edge, and what it costs to be beyond
 _CROWDED = 250  # labels from which on they are simply put in the middle
 
 
@@ -55,7 +56,7 @@ def label_spots(
         return {key: (x, round(y - 10, 1)) for key, (x, y) in middles.items()}
     taken = _Obstacles()
     for b in boxes.values():
-        taken.add((b.x, b.y, b.x + b.width, b.y + b.height), 1.0)
+        taken.add((b.x, b.y, b.x + b.width, b.y + b.height), 8.0)
     for point in dict.fromkeys(point for line in routes.values() for point in _samples(line, across)):
         taken.add((point[0] - 2, point[1] - 2, point[0] + 2, point[1] + 2), 4.0)
     spots = {}
@@ -67,7 +68,8 @@ def label_spots(
             for dx, dy in _SIDES:
                 middle = x + dx * beside, y + dy * above
                 area = (middle[0] - w / 2, middle[1] - h / 2, middle[0] + w / 2, middle[1] + h / 2)
-                cost = taken.covered(area) + 9 * abs(t - 0.5)
+                outside = max(_EDGE - area[0], 0) * h + max(_EDGE - area[1], 0) * w
+                cost = taken.covered(area) + _OUTSIDE * outside + 9 * abs(t - 0.5)
                 if cost < least - 1e-9:
                     best, least = middle, cost
         spots[key] = round(best[0], 1), round(best[1], 1)

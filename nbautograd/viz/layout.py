@@ -102,9 +102,14 @@ def layout(
     branches = {e.id: routes[e.id][-3:] for i, e in enumerate(model.edges) if drawing.branches_off(i)}
     branches = {key: (line[0], *line) for key, line in branches.items()}
     total = turn(drawing.length, drawing.span)
-    spots = label_spots(routes, labels or {}, boxes, across)
+    texts = labels or {}
+    spots = label_spots(routes, texts, boxes, across)
+    right = max([total[0], *(x + texts[key][0] / 2 for key, (x, _) in spots.items())])
+    low = max([total[1], *(y + texts[key][1] / 2 for key, (_, y) in spots.items())])
     layers = {n.id: drawing.layer[i] for i, n in enumerate(model.nodes)}
-    return Layout(total[0] + margin, total[1] + margin, boxes, routes, spots, layers, direction, trunks, branches)
+    return Layout(
+        round(right + margin, 1), round(low + margin, 1), boxes, routes, spots, layers, direction, trunks, branches
+    )
 
 
 class _Drawing:

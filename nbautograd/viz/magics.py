@@ -143,22 +143,27 @@ class AutogradMagics(Magics):
         return None if new else block
 
     def _run(self, cell: str, block: Any) -> Any:
-        """Run a cell, then show what it computed and every backward pass in it."""
-        recording, value, block.namespace = None, None, self.shell.user_ns
-        try:
-            with block as recording:
-                value = self._execute(cell)
-                drawn = viz.graph(value, namespace=self.shell.user_ns) if _has_graph(value) else None
-        finally:
-            if recording is not None and len(recording):
-                display(recording)
-        if drawn is None:
-            if value is None and not len(recording):
-                print(say("nothing_recorded"))
-            return value
-        display({"text/plain": repr(value)}, raw=True)
-        display(drawn)
-        return None
+        """Run a cell, then show every backward pass in it and what it computed, both as the block's settings say."""
+        recording, value, drawn = None, None, None
+        with block.held():
+            try:
+                with block.recorded(self.shell.user_ns) as recording:
+                    value = self._execute(cell)
+                    if _has_graph(value) and settings.tensors == "graph":
+                        drawn = viz.graph(value, namespace=self.shell.user_ns)
+            finally:
+                if recording is not None and len(recording):
+                    display(recording)
+            if drawn is not None:
+                display({"text/plain": repr(value)}, raw=True)
+                display(drawn)
+                return None
+            if isinstance(value, Tensor) and settings.tensors != "graph":
+                display(value)
+                return None
+        if value is None and not len(recording):
+            print(say("nothing_recorded"))
+        return value
 
     def _execute(self, cell: str) -> Any:
         """Run the code of a cell magic's body so that its lines are known; returns the last expression's value."""

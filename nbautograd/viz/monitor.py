@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nbautograd.viz import output, values
+from nbautograd.viz import output, theme, values
 from nbautograd.viz.api import callers_names
 from nbautograd.viz.escape import escape, one_line, width
 from nbautograd.viz.language import say
@@ -27,8 +27,8 @@ REFRESH = 0.25  # seconds between two pictures of a live view
 POINTS = 240  # of one line
 LEAVES = 8  # that get a line each
 WIDE, HIGH = 640, 150  # of one plot
-LEFT, RIGHT = 66, 140  # room for the axis, and for what the lines are called
-INKS = ("#0a5fb4", "#b83a08", "#7a45d1", "#0f766e", "#8a0f3c", "#5b6672", "#8a6100", "#1d4ed8")
+LEFT, RIGHT = 78, 140  # room for the axis, and for what the lines are called
+INKS = tuple(LIGHT[name] for name in ("leaf", "grad", "out", "teal", "size-4", "muted", "ochre", "size-0"))
 DASHES = ("", "6 3", "2 3", "8 3 2 3")
 
 
@@ -64,7 +64,7 @@ class Monitor:
         now = time.monotonic()
         if self._view is not None and now - self._drawn > REFRESH:
             self._drawn = now
-            self._view.svg = self.svg
+            self._view.svg = self._live()
 
     def __enter__(self) -> Monitor:
         if self.live:
@@ -74,7 +74,7 @@ class Monitor:
                 from nbautograd.viz.widget import LiveView
             except ImportError:
                 return self
-            self._view = LiveView(svg=self.svg, plain=say("monitor_live"))
+            self._view = LiveView(svg=self._live(), label=say("monitor_live"))
             display(self._view)  # type: ignore[no-untyped-call]
         return self
 
@@ -93,6 +93,10 @@ class Monitor:
     def svg(self) -> str:
         """The picture."""
         return _draw(self)
+
+    def _live(self) -> str:
+        """The picture in the notebook's colours."""
+        return theme.adaptive(self.svg) if settings.theme == "auto" else output.coloured(self.svg)
 
     def __repr__(self) -> str:
         if not self.steps:

@@ -36,9 +36,14 @@ def coloured(svg: str) -> str:
 
 
 def image(svg: str, label: str, size: str = "") -> str:
-    """A drawing as an element that every notebook shows, trusted or not."""
-    data = base64.b64encode(svg.encode("utf-8")).decode("ascii")
-    return f'<img alt="{escape(label)}"{size} style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+    """A drawing as an element that every notebook shows, trusted or not.
+
+    In a dark notebook it is dark as soon as a player or a live view has brought the rule for that (``theme.FOLLOWS``).
+    """
+    follows = settings.theme == "auto"
+    data = base64.b64encode((theme.adaptive(svg) if follows else svg).encode("utf-8")).decode("ascii")
+    style = f"max-width:100%; {theme.STILL}" if follows else "max-width:100%"
+    return f'<img alt="{escape(label)}"{size} style="{style}" src="data:image/svg+xml;base64,{data}">'
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:

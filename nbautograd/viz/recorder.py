@@ -10,6 +10,7 @@ row of a leaf), and the accumulation into ``.grad``, across passes (its *.grad* 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -85,6 +86,7 @@ class Recorder:
 
     :param model: the graph that will run; graphs that it does not hold are built when a pass through them starts.
     :param inputs: the tensors that alone get a gradient, where ``backward(inputs=...)`` says so.
+    :param seed: what the gradient is called that is given to the pass, where that is known.
     :param products: the vector-Jacobian products that the first pass works out, as far as they are known.
     :param progress: is called at the end of every pass.
     """
@@ -96,13 +98,14 @@ class Recorder:
         namespace: Mapping[str, Any] | None = None,
         resolve: Resolve | None = None,
         inputs: Collection[Any] | None = None,
+        seed: str = "",
         products: tuple[Product, ...] = (),
         progress: Callable[[], object] | None = None,
     ) -> None:
         self.scenes = [model] if model is not None else []
         self.namespace, self.resolve = namespace, resolve
         self.inputs = None if inputs is None else {id(tensor) for tensor in inputs}
-        self.products, self.progress = products, progress
+        self.seed, self.products, self.progress = seed, products, progress
         self.frames: list[Frame] = []
         self.passes = 0
         self.dropped = 0
@@ -188,17 +191,18 @@ class Recorder:
         self.creates, self.made = event.create_graph, {}
         model = self.model
         resets = self._meet_leaves()
-        seeds = []
+        names, seeds = [], []
         for (node, index), gradient in zip(event.roots, event.gradients, strict=True):
             key = self._key(node)
             if key is None:
                 continue
             name, shown = self._result_name(key, index), values.inline(gradient)
-            seeds.append((f"∂{name}/∂{name}", shown))
+            names.append(name)
+            seeds.append((self._seed_name(name, gradient), shown))
             if key in self.leaves:
                 self.leaves[key].arrive(gradient, say("the_start"), gradient)
             self.finite = self.finite and values.is_finite(gradient)
-        roots = ", ".join(name.partition("/")[0][1:] for name, _ in seeds)
+        roots = ", ".join(names)
         which = say("which_nth", n=self.passes) if self.passes > 1 else say("which_only")
         notes = [say("keeps_saved" if event.retain_graph else "frees_saved")]
         if event.create_graph:
@@ -209,12 +213,14 @@ class Recorder:
         products, self.products = self.products, ()
         if products:
             notes.append(say("vjp_note", root=roots, n=len(products[0].v)))
+            if seeds[0][0] != "v":
+                notes[-1] += say("vjp_seed", name=seeds[0][0])
         frame = Frame("start", self.scene, self.passes, say("pass", n=self.passes), caption=say("starts", which=which))
         if seeds:
             drawn = self.scenes[self.scene].by_id
             frame = replace(
                 frame,
-                subtitle=f"{roots}.backward()",
+                subtitle=f"{roots}.backward({self.seed})",
                 caption=". ".join(
                     [
                         say("starts_at", which=which, roots=roots, gradient=", ".join(v for _, v in seeds)),
@@ -231,6 +237,12 @@ class Recorder:
                 products=products,
             )
         self._emit(frame)
+
+    def _seed_name(self, root: str, gradient: Any) -> str:
+        """What the gradient is called with which a pass starts: what was given, or what it is where nothing was."""
+        if self.seed:
+            return self.seed
+        return "gradient" if math.prod(getattr(gradient, "shape", ())) > 1 else f"∂{root}/∂{root}"
 
     def _meet_leaves(self) -> list[str]:
         """Start the rows of this pass's leaves; what was done to their ``.grad`` since the last pass, in words."""

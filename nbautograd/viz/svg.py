@@ -26,6 +26,7 @@ LINE = 16.0  # height of a line of a value
 DOWN = 14.0  # from one line of a small text to the next
 PAD = 11.0
 WIDEST = 330.0
+BOLD = 1.1  # by how much bold letters are wider
 NAME, GROUP = 200.0, 230.0  # room for the name of a tensor, and for the lines of a group
 PILE = 4.0  # by how much the cards of a pile are apart
 NOTE = 18.0  # height of a note below the drawing
@@ -81,7 +82,7 @@ def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
     if node.kind == "op":
         wide = max(width(node.name, 9.5), width(node.symbol, 16), width(_cut(node.value, 24), 11, mono=True))
         return _even(max(wide + 24, 60)), 46.0 + 15 * bool(node.value)
-    head = width(fit(node.name, NAME, 14), 14) + width(_about(node), 10) + 14
+    head = BOLD * width(_name(node), 14) + width(_about(node), 10) + 14
     value = width(_cut_lines(_value(node)), 12, mono=True)
     rows, height = 0.0, _head_height(node)
     if node.kind == "leaf":
@@ -91,6 +92,12 @@ def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
         height += 2 * (ROW + DOWN * deep)
     least = 116.0 if node.kind == "leaf" else 84.0
     return _even(min(max(head, value, rows, least - 2 * PAD) + 2 * PAD, WIDEST + 2 * PAD)), height
+
+
+def _name(node: Node) -> str:
+    """As much of a tensor's name as there is room for beside its type."""
+    room = min(NAME, WIDEST - width(_about(node), 10) - 14) / BOLD
+    return fit(node.name, room, 14)
 
 
 def _head_height(node: Node) -> float:
@@ -391,7 +398,7 @@ class _Picture:
         strong = node.kind in ("leaf", "output")
         size = 14 if strong else 13
         colour = LIGHT[ink] if node.named else LIGHT["muted"]
-        name, own = fit(node.name, NAME, 14), node.named
+        name, own = _name(node), node.named
         self.put(box.x + PAD, box.y + 20, name, "nb-name", colour, size, bold=own, italic=not own)
         self.put(box.x + box.width - PAD, box.y + 20, _about(node), "nb-about", LIGHT["muted"], 10, anchor="end")
         at = box.y + 40

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["DARK", "HOSTS", "LIGHT", "MONO", "SANS", "contrast", "css", "darkened"]
+__all__ = ["DARK", "FOLLOWS", "HOSTS", "LIGHT", "MONO", "SANS", "STILL", "adaptive", "contrast", "css", "darkened"]
 
 LIGHT = {
     "bg": "#ffffff", "fg": "#1f2328", "muted": "#5b6672", "line": "#d0d7de", "wire": "#818d99",
@@ -18,6 +18,7 @@ LIGHT = {
     "grad": "#b83a08", "grad-bg": "#fff1e6", "done": "#d5702c", "on-grad": "#ffffff",
     "bad": "#b3123f", "bad-bg": "#ffe9ef", "panel": "#fbfcfd",
     "size-0": "#1d4ed8", "size-1": "#3b82c4", "size-2": "#7d7d7d", "size-3": "#c2570c", "size-4": "#8a0f3c",
+    "teal": "#0f766e", "ochre": "#8a6100",
 }  # fmt: skip
 DARK = {
     "bg": "#111418", "fg": "#e6edf3", "muted": "#9aa4af", "line": "#343b44", "wire": "#6b7682",
@@ -25,6 +26,7 @@ DARK = {
     "grad": "#ff9b57", "grad-bg": "#3a2213", "done": "#c4743f", "on-grad": "#1a0d04",
     "bad": "#ff8fab", "bad-bg": "#3d1422", "panel": "#151a20",
     "size-0": "#5b7cff", "size-1": "#8fd0ff", "size-2": "#9c9c9c", "size-3": "#ff9b57", "size-4": "#ff6f9f",
+    "teal": "#4fc9bb", "ochre": "#dcb14a",
 }  # fmt: skip
 
 _FROM_HOST = {
@@ -102,8 +104,28 @@ def darkened(svg: str) -> str:
     >>> darkened('<rect fill="#ffffff" stroke="#d0d7de"/>')
     '<rect fill="#111418" stroke="#343b44"/>'
     """
-    exchange = {LIGHT[name]: DARK[name] for name in reversed(LIGHT) if not name.startswith(("size-", "on-"))}
-    return re.sub(r'(fill|stroke)="(#[0-9a-f]{6})"', lambda m: f'{m[1]}="{exchange.get(m[2], m[2])}"', svg)
+    return re.sub(_PAINT, lambda m: f'{m[1]}="{_EXCHANGE.get(m[2], m[2])}"', svg)
+
+
+_PAINT = re.compile(r'(fill|stroke)="(#[0-9a-f]{6})"')
+_EXCHANGE = {LIGHT[name]: DARK[name] for name in reversed(LIGHT) if not name.startswith("on-")}
+STILL = "color-scheme:light"
+"""What the style of an ``<img>`` says that may be dark; where nobody says more, it is light."""
+_STILLS = ", ".join(f'{host} img[style*="{STILL}"]' for host in _DARK_HOSTS)
+FOLLOWS = f"@media screen {{ {_STILLS} {{ color-scheme: dark !important; }} }}"
+"""The rule that makes them dark in a dark notebook. A player and a live view bring it; a still picture has no rules."""
+
+
+def adaptive(svg: str) -> str:
+    """A drawing that takes the dark colours where it is shown as an image whose ``color-scheme`` is dark.
+
+    >>> adaptive('<svg><rect fill="#ffffff"/></svg>')
+    '<svg><style>@media (prefers-color-scheme:dark){[fill="#ffffff"]{fill:#111418}}</style><rect fill="#ffffff"/></svg>'
+    """
+    found = sorted({paint for paint in _PAINT.findall(svg) if paint[1] in _EXCHANGE})
+    rules = "".join(f'[{what}="{colour}"]{{{what}:{_EXCHANGE[colour]}}}' for what, colour in found)
+    start = svg.index(">") + 1
+    return f"{svg[:start]}<style>@media (prefers-color-scheme:dark){{{rules}}}</style>{svg[start:]}"
 
 
 def contrast(one: str, other: str) -> float:

@@ -306,8 +306,10 @@ def saved_text(node: Node) -> str:
     """What a node keeps for the backward pass, in words."""
     if node.saved is None:
         return ""
+    if not node.saved:
+        return say("freed_before" if node.freed else "nothing")
     total = sum(saved.nbytes for saved in node.saved)
-    names = ", ".join(f"{saved.name} {saved.shape}".rstrip() for saved in node.saved) or say("nothing")
+    names = ", ".join(f"{saved.name} {saved.shape}".rstrip() for saved in node.saved)
     return f"{names} · {bytes_text(total)}"
 
 

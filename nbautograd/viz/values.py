@@ -132,12 +132,10 @@ def _text(value: Any, many: int, rows: bool, brief: bool = False) -> str:
         return "None"
     if isinstance(value, (bool, int, str)):
         return str(value) if not isinstance(value, int) or value.bit_length() < 64 else say("large_integer")
-    if isinstance(value, float):
-        return f"{value:.5g}"
-    if isinstance(value, complex):
-        return f"{value:.4g}"
-    if not hasattr(value, "shape"):
-        return str(value)
+    if not hasattr(value, "shape"):  # NumPy's float64 and complex128, which are Python numbers too, have one
+        return (
+            f"{value:.5g}" if isinstance(value, float) else f"{value:.4g}" if isinstance(value, complex) else str(value)
+        )
     size = _size(value)
     if size == 0:
         return "[]"

@@ -12,7 +12,7 @@ import anywidget
 import traitlets
 from IPython.core.getipython import get_ipython
 
-from nbautograd.viz import export
+from nbautograd.viz import export, theme
 
 __all__ = ["BackwardPlayer"]
 
@@ -99,7 +99,12 @@ class BackwardPlayer(_View):
 
 
 class LiveView(_View):
-    """Shows a drawing that changes: the latest ``svg``, or nothing."""
+    """Shows a drawing that changes: the latest ``svg``, or nothing.
+
+    A saved notebook keeps no trace of it: its text is empty.
+    """
+
+    _css = theme.FOLLOWS
 
     _esm = (
         export.saving_js()
@@ -107,11 +112,11 @@ class LiveView(_View):
     export default { render({ model, el }) {
       saveTheStill(model.widget_manager, model.get("own_id"));
       const image = document.createElement("img");
-      image.style.maxWidth = "100%";
+      image.setAttribute("style", "max-width:100%; STILL");
       const show = () => {
         const svg = model.get("svg");
         image.hidden = !svg;
-        image.alt = model.get("plain");
+        image.alt = model.get("label");
         if (svg) image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg);
       };
       show();
@@ -119,12 +124,12 @@ class LiveView(_View):
       model.on("change:svg", show);
       return () => model.off("change:svg", show);
     } };
-    """
+    """.replace("STILL", theme.STILL)
     )
 
     svg = traitlets.Unicode("").tag(sync=True)
-    plain = traitlets.Unicode("").tag(sync=True)
+    label = traitlets.Unicode("").tag(sync=True)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         bundle, metadata = super()._repr_mimebundle_(**options)
-        return bundle | {"text/plain": self.plain}, metadata
+        return bundle | {"text/plain": ""}, metadata

@@ -37,13 +37,17 @@ _PLAYER: dict[str, tuple[str, str]] = {
     "before_pass": ("Before the pass", "反向传播之前"),
     "before_caption": ("Before the backward pass.", "反向传播尚未开始。"),
     "before_hint": (
-        "Values have gone from left to right. Press play, or →, to see the gradients come back. "
+        "Values have gone the way of the arrows. Press play, or →, to see the gradients come back. "
         "Click a node to read about it.",
-        "数值已从左向右算好。按播放键或 →，看梯度如何返回。点击节点可查看详情。",
+        "数值已沿箭头方向算好。按播放键或 →，看梯度如何返回。点击节点可查看详情。",
     ),
     "graph_hint": (
         "Click a node to read about it. Arrow keys go from node to node, / finds one, + and − zoom, F shows all.",
         "点击节点可查看详情。方向键在节点间移动，/ 查找，+ 和 − 缩放，F 显示全部。",
+    ),
+    "cut_off": (
+        "Part of the graph is outside this window: drag it, or press F to see all.",
+        "图的一部分在窗口之外：可拖动，或按 F 查看全部。",
     ),
     "graph_caption": ("The graph as it was computed: {label}", "计算得到的图：{label}"),
     "receives": ("receives", "收到"),
@@ -89,9 +93,7 @@ _PLAYER: dict[str, tuple[str, str]] = {
     "grad_after": (".grad after", "之后的 .grad"),
     "after_each": ("after each pass", "每次之后"),
     "via": ("via {name}", "经 {name}"),
-    "next": ("next", "下一个"),
     "terms": ("… {count} terms in all …", "……共 {count} 项……"),
-    "after_step": ("{value} after step {step}", "第 {step} 步后为 {value}"),
     "not_asked": ("not in inputs=", "不在 inputs= 中"),
     "what_leaves_get": ("What each leaf gets", "每个叶子得到什么"),
     "in_words": ("The graph in words", "文字描述"),
@@ -138,6 +140,7 @@ _PYTHON: dict[str, tuple[str, str]] = {
     ),
     "note_in_caption": (" (Note: {note})", "（注意：{note}）"),
     "nothing": ("nothing", "无"),
+    "freed_before": ("freed by an earlier pass", "已被之前的反向传播释放"),
     "count_of": ("{n} of {of}", "{n}/{of}"),
     "now_freed": ("{saved}, now freed", "{saved}，已释放"),
     "was_added": (
@@ -178,9 +181,10 @@ _PYTHON: dict[str, tuple[str, str]] = {
     ),
     "inputs_only": ("inputs=: only {names} get a gradient", "inputs=：只有 {names} 得到梯度"),
     "vjp_note": (
-        "{root} has {n} elements: the pass computes vᵀJ, with v = gradient",
-        "{root} 有 {n} 个元素：反向传播计算 vᵀJ，其中 v = gradient",
+        "{root} has {n} elements: the pass computes vᵀJ",
+        "{root} 有 {n} 个元素：反向传播计算 vᵀJ",
     ),
+    "vjp_seed": (", with v = {name}", "，其中 v = {name}"),
     "vjp_title": ("vᵀJ for {name}, J = ∂{root}/∂{name}", "{name} 的 vᵀJ，J = ∂{root}/∂{name}"),
     "nothing_recorded": (
         "Nothing to show: no backward pass ran, and the last value has no graph.",

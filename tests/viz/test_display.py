@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 import xml.etree.ElementTree as ElementTree
@@ -14,6 +15,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import tracing, viz
+from nbautograd.viz import export, theme
 from nbautograd.viz.card import card_svg, heat_cells
 from nbautograd.viz.display import TensorFormatter
 from nbautograd.viz.monitor import Monitor
@@ -21,9 +23,9 @@ from nbautograd.viz.monitor import Monitor
 
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
-    before = viz.settings.tensors
+    before = viz.settings.tensors, viz.settings.theme
     yield
-    viz.settings.tensors = before
+    viz.settings.tensors, viz.settings.theme = before
 
 
 def texts(svg: str) -> list[str]:
@@ -128,6 +130,16 @@ def train(steps: int, **options: Any) -> Monitor:
     return watch
 
 
+def test_a_still_picture_follows_the_notebooks_theme() -> None:
+    html = train(3)._repr_mimebundle_()["text/html"]
+    data = base64.b64decode(re.search(r"base64,([^\"]+)", html)[1]).decode()
+    assert theme.STILL in html and theme.STILL in theme.FOLLOWS and theme.FOLLOWS in export.player_css()
+    assert "@media (prefers-color-scheme:dark)" in data
+    ElementTree.fromstring(data)
+    viz.settings.theme = "light"
+    assert theme.STILL not in train(3)._repr_mimebundle_()["text/html"]
+
+
 def test_a_monitor_draws_the_same_on_every_run() -> None:
     one, two = train(30), train(30)
     assert one.svg == two.svg and repr(one) == repr(two)
@@ -186,6 +198,7 @@ def loop(steps: int) -> viz.Picture:
 
 
 def test_what_is_clicked_is_known_in_python() -> None:
+    pytest.importorskip("anywidget")
     picture = loop(2)
     assert picture.selected is None
     picture.widget.selected = picture.model.roots[0]
@@ -194,6 +207,7 @@ def test_what_is_clicked_is_known_in_python() -> None:
 
 
 def test_the_kernel_opens_what_the_page_does_not_hold() -> None:
+    pytest.importorskip("anywidget")
     picture = loop(30)
     widget = picture.widget
     loops = [g.id for g in picture.view(0, ["fold"]).groups if g.closed]
@@ -225,6 +239,7 @@ def test_the_views_of_a_folded_graph_are_made_once() -> None:
 
 
 def test_ten_thousand_operations_are_shown_by_a_player() -> None:
+    pytest.importorskip("anywidget")
     picture = loop(5000)
     assert picture.widget is not None and len(picture.widget.views) > 1
     assert "application/vnd.jupyter.widget-view+json" in dict(picture._repr_mimebundle_())

@@ -54,6 +54,7 @@ def without_cairo(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_cairosvg_graphviz_draws_it(picture: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("graphviz")
     if graphviz_dot.program() is None:
         pytest.skip("needs Graphviz")
     without_cairo(monkeypatch)
@@ -74,6 +75,7 @@ def test_without_both_it_says_what_to_install(picture: Any, tmp_path: Path, monk
 
 
 def test_a_slow_graphviz_is_stopped(picture: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("graphviz")
     program = tmp_path / "dot"
     program.write_text("#!/bin/sh\nsleep 60\n")
     program.chmod(0o755)

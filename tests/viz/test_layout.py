@@ -133,3 +133,13 @@ def test_a_layout_is_made_in_time(make: Callable[[int], GraphModel], count: int,
     begun = time.process_time()
     layout(model, {n.id: (76.0, 44.0) for n in model.nodes})
     assert time.process_time() - begun < seconds
+
+
+@pytest.mark.parametrize("direction", ["LR", "TB"])
+def test_labels_stay_on_the_drawing(direction: str) -> None:
+    model = graph(5, [(1, 0), (2, 1), (2, 1), (3, 2), (4, 2)])
+    labels = {edge.id: (150.0, 28.0) for edge in model.edges}
+    places = layout(model, {f"n{i}": (60.0, 40.0) for i in range(5)}, direction=direction, labels=labels)
+    for x, y in places.labels.values():
+        assert x >= 75 and x + 75 <= places.width
+        assert y >= 14 and y + 14 <= places.height

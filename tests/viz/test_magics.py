@@ -66,6 +66,7 @@ def test_graph_of_an_expression_and_of_several(shell):
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 def test_graph_by_graphviz(shell):
+    pytest.importorskip("graphviz")
     svg = run(shell, "%graph --dot y").svg
     assert "MulBackward0" in svg and "href" not in svg and "<!--" not in svg
 
@@ -257,6 +258,21 @@ def test_a_cell_without_a_graph(shell, displayed, capsys):
 def test_a_cell_has_its_own_settings(shell, displayed):
     run(shell, "%%autograd --theme dark --language zh\nw * 2")
     assert settings.theme == "auto" and settings.language == "en"
+
+
+def test_a_cells_settings_hold_for_what_it_shows(shell, monkeypatch):
+    from nbautograd.viz import magics
+
+    shown = []
+
+    def display(thing, **options):
+        shown.append((settings.tensors, shell.display_formatter.format(thing)[0].get("text/html", "")))
+
+    monkeypatch.setattr(magics, "display", display)
+    assert run(shell, "%%autograd --tensors card\nw * 2") is None
+    assert run(shell, "%%autograd --tensors text\nw * 2") is None
+    assert [(kind, html.count("<img")) for kind, html in shown] == [("card", 2), ("text", 0)]
+    assert settings.tensors == "graph"
 
 
 def test_an_error_in_a_cell_shows_the_passes_until_then(shell, displayed):

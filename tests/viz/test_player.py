@@ -94,6 +94,7 @@ def test_stepping_with_buttons(open_page: Any) -> None:
     page.click(".nb-forward")
     expect(leaf(page, "w").locator(".nb-in").first).to_have_text("⇠ 3.")
     expect(leaf(page, "w").locator(".nb-in").last).to_have_text("1 of 2")
+    expect(page.locator(".nb-ledger tbody tr").first).to_have_text("wNone3. via b3. 1 of 2–")  # no more than has come
     page.click(".nb-forward")
     expect(leaf(page, "w").locator(".nb-in").first).to_have_text("⇠ 3. + 2. = 5.")
     expect(leaf(page, "w").locator(".nb-grad")).to_have_text(".grad None")  # the buffer is not yet .grad
@@ -485,6 +486,64 @@ def test_jupyterlab_says_which_theme(open_page: Any) -> None:
     page = open_page(recording(), color_scheme="light")
     page.evaluate("document.body.setAttribute('data-jp-theme-light', 'false')")
     assert page.locator(".nb-player").evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(17, 20, 24)"
+
+
+def tall() -> nb.Tensor:
+    x = nb.tensor([1.0, 2.0], requires_grad=True)
+    with tracing.traced():
+        for _ in range(9):
+            x = x.sin() + 1
+        return x.sum()
+
+
+@pytest.mark.parametrize("make", [viz.animate, viz.graph], ids=["pass", "graph"])
+def test_a_tall_graph_opens_where_the_pass_begins(open_page: Any, make: Any) -> None:
+    page = open_page(make(tall(), namespace={}, direction="TB"))
+    stage, root = page.locator(".nb-stage").bounding_box(), page.locator(".nb-output").bounding_box()
+    assert stage["y"] < root["y"] and root["y"] + root["height"] < stage["y"] + stage["height"]
+    expect(page.locator(".nb-rim:visible")).to_have_class("nb-rim nb-rim-top")
+    expect(page.locator(".nb-cut-off")).to_contain_text("press F")
+    page.focus(".nb-player")
+    page.keyboard.press("f")
+    expect(page.locator(".nb-rim:visible")).to_have_count(0)
+
+
+def test_of_two_results_the_last_is_seen_first(open_page: Any) -> None:
+    one = tall()
+    with tracing.traced():
+        two = one.exp()
+        for _ in range(6):
+            two = two.cos() + 1
+    page = open_page(viz.graph(one, two, namespace={"one": one, "two": two}, direction="TB"))
+    stage, root = page.locator(".nb-stage").bounding_box(), page.locator(".nb-output").last.bounding_box()
+    expect(page.locator(".nb-output").last).to_contain_text("two")
+    assert stage["y"] < root["y"] and root["y"] + root["height"] < stage["y"] + stage["height"]
+
+
+def test_a_graph_that_is_a_little_higher_than_wide_is_seen_whole(open_page: Any) -> None:
+    x = nb.ones(2, requires_grad=True)
+    page = open_page(viz.graph((x * 2).sum(), namespace={}, direction="TB"))
+    expect(page.locator(".nb-rim:visible, .nb-cut-off")).to_have_count(0)
+
+
+def test_a_long_formula_goes_on_on_the_next_line(open_page: Any) -> None:
+    weight = nb.tensor([-1.0, 0.0], requires_grad=True)
+    name = "decoder.layers.self_attention.weight"
+    page = open_page(viz.animate((weight * 2).sum(), namespace={name: weight}))
+    page.click(".nb-last")
+    over = page.locator(".nb-equation").evaluate_all("all => all.map(e => e.scrollWidth - e.clientWidth)")
+    assert over and max(over) <= 0
+
+
+def test_a_long_name_leaves_room_for_its_type(open_page: Any) -> None:
+    names = ("attention.out_proj.bias", "M" * 40)
+    leaves = {name: nb.ones(4, requires_grad=True) for name in names}
+    page = open_page(viz.graph(sum(leaves.values()), namespace=leaves))
+    gaps = page.locator(".nb-leaf").evaluate_all("""all => all.map(e => {
+        const name = e.querySelector('.nb-name').getBBox();
+        return e.querySelector('.nb-about').getBBox().x - name.x - name.width;
+    })""")
+    assert len(gaps) == 2 and min(gaps) > 4
 
 
 def test_texts_fit_into_their_boxes(open_page: Any) -> None:

@@ -13,6 +13,7 @@ from nbautograd import protocol, tracing, viz
 from nbautograd.viz import text
 from nbautograd.viz.model import build
 from nbautograd.viz.recorder import Recorder, Timeline
+from nbautograd.viz.timeline import saved_text
 
 from .fake import Seed
 
@@ -295,6 +296,22 @@ def test_gradient_shows_the_product_with_the_jacobian() -> None:
     assert (product.v, product.matrix, product.result) == (("1.", "10."), (("4.", "0."), ("0.", "6.")), ("4.", "60."))
     assert product.text == "vᵀJ for w, J = ∂z/∂w: [1., 10.] · [4., 0.; 0., 6.] = [4., 60.]"
     assert w.grad.tolist() == [4.0, 60.0]
+    assert animation.timeline.frames[0].receives == (("gradient", "[ 1., 10.]"),)
+    v = nb.ones(4)
+    w = leaf(1.0, 2.0, 3.0, 4.0)
+    start = viz.animate(traced(lambda: w * w), v, namespace={"w": w, "v": v}).timeline.frames[0]
+    assert start.receives == (("v", "[1., 1., 1., 1.]"),) and start.subtitle.endswith(".backward(v)")
+    assert len(start.products[0].matrix) == 4 and not any("v = v" in note for note in start.notes)
+
+
+def test_what_an_earlier_pass_has_freed_is_not_nothing() -> None:
+    w = leaf(2.0)
+    y = traced(lambda: w * w)
+    y.backward()
+    (node,) = [node for node in viz.graph(y, namespace={"w": w, "y": y}).model.nodes if node.kind == "op"]
+    assert saved_text(node) == "freed by an earlier pass"
+    (node,) = [node for node in viz.graph(w + 1, namespace={"w": w}).model.nodes if node.kind == "op"]
+    assert saved_text(node) == "nothing"
 
 
 def test_no_jacobian_where_it_would_be_noticed() -> None:
@@ -381,6 +398,7 @@ def test_a_folded_graph_plays_operation_by_operation() -> None:
 
 
 def test_of_a_large_graph_a_group_is_one_step() -> None:
+    pytest.importorskip("anywidget")
     w = leaf(0.5)
     h = w
     with tracing.traced():

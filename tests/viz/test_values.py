@@ -19,6 +19,10 @@ from nbautograd.viz import values
         (1 + 2j, "1+2j"),
         (np.float32(5), "5."),
         (np.float32([5]), "5."),
+        (np.float64(6), "6."),  # a Python float, too
+        (np.float64(0.5), "0.5000"),
+        (np.complex128(1 + 2j), "1.+2.j"),
+        (6.0, "6"),
         (np.float32([1, 2]), "[1., 2.]"),
         (np.float32([-1, 2]), "[-1.,  2.]"),
         (np.float32([0.1, 2]), "[0.1000, 2.0000]"),

@@ -17,7 +17,8 @@ const ICONS = {
   save: "M10.8 3h2.4v9l3.3-3.2 1.6 1.7L12 16.4l-6.1-5.9 1.6-1.7 3.3 3.2zM4 18.4h16V21H4z",
 };
 const STEP = 900; // milliseconds in which the numbers of a step travel, at normal speed
-const TALLEST = 500; // pixels of the picture's window
+const BREAKS = new Set(["=", "+=", "+", "−", "·", "/"]); // before which a long formula may go on on the next line
+const TALLEST = 600; // pixels of the picture's window
 const REST = 900; // and for which the step then stays
 
 /** An element with attributes, listeners (onclick: f) and children; false and null children are left out. */
@@ -65,6 +66,21 @@ function math(marks) {
     return m({ n: "mn", o: "mo" }[kind] || "mi", a);
   }
   return m("math", row(marks));
+}
+
+/** A formula that may go on on the next line: before an operator that is in no brackets, where it has no room. */
+function formula(marks) {
+  const pieces = [[]];
+  let depth = 0;
+  for (const mark of marks) {
+    if (mark[0] === "o" && "([".includes(mark[1])) depth += 1;
+    if (mark[0] === "o" && ")]".includes(mark[1])) depth -= 1;
+    if (!depth && mark[0] === "o" && BREAKS.has(mark[1])) pieces.push([]);
+    pieces.at(-1).push(mark);
+  }
+  const written = h("span", {}, ...pieces.filter((piece) => piece.length).map(math));
+  for (const operator of written.querySelectorAll("math > mrow > mo:first-child")) operator.setAttribute("form", "infix");
+  return written;
 }
 
 /** The drawing as elements of this page, with ids that no other drawing on the page has. */
@@ -174,18 +190,6 @@ class History {
     });
     if (state.frame) state.frame = this.step(index, view, t);
     return state;
-  }
-
-  /** Each leaf's row at the end of the pass that runs at this step, and the step of its accumulation. */
-  outcome(index) {
-    const at = this.frames[Math.max(index, 1) - 1];
-    const rows = new Map(), steps = new Map();
-    this.frames.forEach((frame, i) => {
-      if (!at || frame.backward !== at.backward || frame.scene !== at.scene) return;
-      for (const [id, row] of Object.entries(frame.ledger || {})) rows.set(id, row);
-      if (frame.kind === "accumulate") steps.set(frame.node, i + 1);
-    });
-    return { rows, steps };
   }
 
   /** What .grad was after each pass up to this step, by the leaf's name, with what was done to it in between. */

@@ -93,17 +93,25 @@ export function mount(place, data, hooks = {}) {
       stage.addOpeners(closedGroups().map(([group]) => group));
       tellOpened();
       words.textContent = history.scenes[scene]?.words || "";
-      if (!plays && stage.overflows) stage.centre(history.scenes[scene]?.roots?.[0]);
       if (search.value) look(search.value, false);
     }
     stage.still();
     choose(null);
     tell(state);
     const animated = move && position(index) === from + 1 && !reduced.matches && state.frame && !["start", "created"].includes(state.frame.kind);
-    stage.follow(state, move && !reduced.matches);
+    lookAt(state, move && !reduced.matches);
     if (animated) animate(state);
     else settle(state);
     hooks.onindex?.(index);
+  }
+
+  /** Where the graph is larger than the window: show what is active; before the first step, where the pass will begin. */
+  function lookAt(state, gently) {
+    if (state.active.size) stage.follow(state, gently);
+    else if (stage.overflows && !stage.moved) {
+      const roots = history.scenes[scene]?.roots || [];
+      stage.centre(selected || roots.find((id) => !links.users(id).length) || roots[0]);
+    }
   }
 
   function settle(state) {
@@ -225,12 +233,13 @@ export function mount(place, data, hooks = {}) {
   }
 
   function idle() {
-    return [h("h4", {}, plays ? t("before_pass") : data.label), h("p", { class: "nb-hint" }, t(plays ? "before_hint" : "graph_hint")), ...listing(null)];
+    return [h("h4", {}, plays ? t("before_pass") : data.label), h("p", { class: "nb-hint" }, t(plays ? "before_hint" : "graph_hint")),
+      stage.overflows && h("p", { class: "nb-hint nb-cut-off" }, t("cut_off")), ...listing(null)].filter(Boolean);
   }
 
   function equation(marks, label, numbers, slot, node) {
-    const written = math(marks);
-    if (label) written.setAttribute("aria-label", label);
+    const written = formula(marks);
+    if (label) { written.setAttribute("role", "math"); written.setAttribute("aria-label", label); }
     const edge = links.makers(node).find((e) => e.slot === slot && e.kind === "flow");
     const point = (on) => () => stage.light(on && edge ? [edge.src, node] : [], on && edge ? [edge.id] : []);
     return h("div", { class: "nb-equation", "data-slot": slot, onpointerenter: point(true), onpointerleave: point(false) },
@@ -248,9 +257,10 @@ export function mount(place, data, hooks = {}) {
   }
 
   function product({ title, v, matrix, result, text }) {
-    const written = math([["m", [v]], ["o", "·"], ["m", matrix]]);
+    const written = formula([["m", [v]], ["o", "·"], ["m", matrix]]), wide = [v, ...matrix].some((line) => line.join(" ").length > 22);
+    written.setAttribute("role", "math");
     written.setAttribute("aria-label", text);
-    return h("div", { class: "nb-equation" }, h("div", { class: "nb-soft" }, title), written, h("div", { class: "nb-result" }, math([["o", "="], ["m", [result]]])));
+    return h("div", { class: `nb-equation${wide ? " nb-wide" : ""}` }, h("div", { class: "nb-soft" }, title), written, h("div", { class: "nb-result" }, math([["o", "="], ["m", [result]]])));
   }
 
   function now(frame) {
@@ -294,7 +304,7 @@ export function mount(place, data, hooks = {}) {
         ...(maker && plays ? row(t("gradient"), ...(flowed ? stored : [t("not_yet")])) : []),
         ...(ran?.receives && node.kind === "op" ? row(t("receives"), ...pairs(ran.receives, "=")) : []),
         ...(node.formulas ? row(t("formula"), h("div", { class: "nb-formula" }, ...node.formulas.map((f, i) => equation(f, "", ran?.equations?.[i]?.numbers, node.slots?.[i], id)))) : []),
-        ...(node.kept ? row(t("saves"), ...(node.kept.length ? node.kept.map((k) => h("div", {}, k)) : [node.saved]), state.freed.has(id) && h("div", { class: "nb-soft" }, t("freed"))) : []),
+        ...(node.kept ? row(t("saves"), ...(node.kept.length ? node.kept.map((k) => h("div", {}, k)) : [node.saved]), node.kept.length > 0 && state.freed.has(id) && h("div", { class: "nb-soft" }, t("freed"))) : []),
         ...(made.length ? row(t("made_from"), ...near(made)) : []),
         ...(used.length ? row(t("used_by"), ...near(used)) : []),
         ...(node.where ? row(t("from_cell"), node.where) : []),
@@ -376,26 +386,22 @@ export function mount(place, data, hooks = {}) {
 
   // -- the ledger -----------------------------------------------------------------------------------------------------
   function table(state) {
-    const { rows, steps } = history.outcome(index), grads = history.grads(index);
-    const several = passes.length > 1;
+    const grads = history.grads(index), several = passes.length > 1;
     const leaves = history.scenes[scene]?.leaves || [];
     if (!leaves.length || state.frame?.kind === "created") { ledger.replaceChildren(); return; }
     const soft = (text) => h("span", { class: "nb-soft" }, text);
     const body = leaves.slice(0, 200).map(({ id, name }) => {
-      const final = rows.get(id), current = state.ledger.get(id);
-      const got = current?.terms || [], coming = (final?.terms || []).slice(got.length);
-      const arrivals = [];
+      const current = state.ledger.get(id), got = current?.terms || [], arrivals = [];
       got.forEach(([value, via], i) => arrivals.push(i ? " + " : "", h("b", {}, value), soft(` ${t("via", { name: via })}`)));
-      coming.forEach(([value, via], i) => arrivals.push(soft(`${got.length || i ? " + " : ""}${value} ${t("via", { name: via })}${i ? "" : `, ${t("next")}`}`)));
-      if (arrivals.length > 14) arrivals.splice(6, arrivals.length - 9, soft(` ${t("terms", { count: got.length + coming.length })} `));
+      if (arrivals.length > 14) arrivals.splice(6, arrivals.length - 9, soft(` ${t("terms", { count: got.length })} `));
       if (current && !current.asked && !arrivals.length) arrivals.push(soft(t("not_asked")));
-      const later = steps.has(id) && final?.after ? soft(t("after_step", { value: final.after, step: position(steps.get(id)) })) : "–";
-      const sum = got.length ? [h("b", {}, current.total), coming.length && soft(` → ${final.total}`)].filter(Boolean) : ["–"];
+      const waits = got.length && got.length < current.expected && state.leaves.get(id)?.count; // "1 of 2"
+      const sum = got.length ? [h("b", {}, current.total), waits && soft(` ${waits}`)].filter(Boolean) : ["–"];
       const lit = state.frame && state.frame.ledger?.[id] && state.frame.kind !== "start";
       return h("tr", { class: lit && "nb-lit", onpointerenter: () => hover(id, null), onpointerleave: () => hover(null, null) },
-        h("th", { scope: "row" }, name), h("td", {}, current?.before ?? final?.before ?? "None"),
+        h("th", { scope: "row" }, name), h("td", {}, current?.before ?? links.nodes[id]?.grad ?? "None"),
         h("td", {}, ...(arrivals.length ? arrivals : ["–"])), h("td", {}, ...sum),
-        h("td", {}, current?.after ? h("b", {}, current.after) : later),
+        h("td", {}, current?.after ? h("b", {}, current.after) : "–"),
         several && h("td", {}, (grads.get(name) || []).slice(-8).join(" → ") || "–"));
     });
     const head = ["leaf", "grad_before", "arriving_pass", "sum", "grad_after", ...(several ? ["after_each"] : [])];
@@ -468,7 +474,7 @@ export function mount(place, data, hooks = {}) {
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   }
 
-  const observer = new ResizeObserver(() => { if (stage.svg && stageElement.clientWidth !== stage.wide) { stage.wide = stageElement.clientWidth; stage.fit(); if (plays) stage.follow(at(index), false); else if (stage.overflows) stage.centre(selected || history.scenes[scene]?.roots?.[0]); } });
+  const observer = new ResizeObserver(() => { if (stage.svg && stageElement.clientWidth !== stage.wide) { stage.wide = stageElement.clientWidth; stage.fit(); lookAt(at(index), false); panel(at(index)); } });
   observer.observe(stageElement);
   if (data.svgs.length) go(hooks.index ?? 0);
   else count.textContent = data.label;

@@ -28,8 +28,8 @@ class Stage {
     this.svg.append(this.covers);
     this.tokens = s("g", { class: "nb-tokens", "aria-hidden": "true" });
     this.svg.append(this.tokens);
-    this.element.replaceChildren(this.svg);
-    this.moved = false;
+    this.rims = Object.fromEntries(["top", "right", "bottom", "left"].map((side) => [side, h("div", { class: `nb-rim nb-rim-${side}`, "aria-hidden": "true" })]));
+    this.element.replaceChildren(this.svg, ...Object.values(this.rims));
     this.fit();
   }
 
@@ -239,6 +239,7 @@ class Stage {
     this.element.style.height = `${Math.ceil(Math.min(Math.max(high * this.scale, 200), TALLEST))}px`;
     this.center = [w / 2, high / 2];
     this.overflows = !everything && (w * this.scale > wide + 1 || high * this.scale > TALLEST + 1);
+    this.moved = everything;
     this.show();
   }
 
@@ -247,7 +248,10 @@ class Stage {
     const w = wide / this.scale, hgt = high / this.scale, [, , fw, fh] = this.full;
     const clamp = (c, size, total) => size >= total ? total / 2 : Math.min(Math.max(c, size / 2), total - size / 2);
     this.center = [clamp(this.center[0], w, fw), clamp(this.center[1], hgt, fh)];
-    this.svg.setAttribute("viewBox", `${this.center[0] - w / 2} ${this.center[1] - hgt / 2} ${w} ${hgt}`);
+    const [x, y] = [this.center[0] - w / 2, this.center[1] - hgt / 2], beyond = 18; // a margin holds nothing
+    this.svg.setAttribute("viewBox", `${x} ${y} ${w} ${hgt}`);
+    const cut = { top: y > beyond, left: x > beyond, bottom: y + hgt < fh - beyond, right: x + w < fw - beyond };
+    for (const [side, rim] of Object.entries(this.rims)) rim.hidden = !cut[side];
   }
 
   zoom(factor, at = null) {
@@ -259,7 +263,7 @@ class Stage {
       this.center[0] += dx / old - dx / this.scale;
       this.center[1] += dy / old - dy / this.scale;
     }
-    this.overflows = true;
+    this.overflows = this.moved = true;
     this.show();
   }
 
@@ -301,7 +305,7 @@ class Stage {
       const dx = event.clientX - down.x, dy = event.clientY - down.y;
       if (!this.dragging && Math.hypot(dx, dy) < 5) return;
       if (!this.dragging) element.setPointerCapture(down.id);
-      this.dragging = true;
+      this.dragging = this.moved = true;
       this.center = [down.center[0] - dx / this.scale, down.center[1] - dy / this.scale];
       this.show();
     });
