@@ -46,18 +46,28 @@ def enter(watcher: Any, around: bool = False) -> None:
     :param around: it runs the operation, as ``watcher(op, run, *args, **kwargs)``; otherwise it gets the new nodes.
     """
     with _lock:
-        before = is_on()
-        (_around if around else _after).append(watcher)
-        if not before:
+        before, watchers = is_on(), _around if around else _after
+        count = len(watchers)
+        try:
+            watchers.append(watcher)
+            if not before:
+                _tell()
+        except BaseException:  # an interrupt: no operation may stay in the other state
+            del watchers[count:]
             _tell()
+            raise
 
 
 def leave(watcher: Any) -> None:
     """Stop calling ``watcher``."""
     with _lock:
-        (_around if watcher in _around else _after).remove(watcher)
-        if not is_on():
+        try:
+            (_around if watcher in _around else _after).remove(watcher)
+            if not is_on():
+                _tell()
+        except BaseException:
             _tell()
+            raise
 
 
 def _tell() -> None:

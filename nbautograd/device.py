@@ -65,7 +65,7 @@ class device:  # noqa: N801 - PyTorch's name
         if match[1] not in TYPES and match[1] not in FOREIGN:
             raise RuntimeError(
                 f"Expected one of {', '.join(sorted(TYPES | FOREIGN))} device type at start of device string, "
-                f"got {match[1]!r}"
+                f"got {match[1]!r} (tensors can be on cpu and cuda)"
             )
         if match[2] is not None:
             if index is not None:

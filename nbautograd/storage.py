@@ -11,6 +11,7 @@ from __future__ import annotations
 import weakref
 from bisect import bisect_right
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -49,10 +50,19 @@ class _Clock:
 clock = _Clock()
 
 
+def _forgotten(table: dict[int, Any], key: int, thing: Any) -> weakref.ref[Any]:
+    """A weak reference to ``thing`` with whose end ``key`` leaves the table.
+
+    No Python code runs then, which an interrupt could end too early: the exception would be lost, and the key, an id
+    that another object gets next, would stay. The reference itself is passed on as ``pop``'s default.
+    """
+    return weakref.ref(thing, partial(table.pop, key))
+
+
 class _History:
     """The times of the writes to one piece of memory."""
 
-    __slots__ = ("dropped", "former", "owner", "place", "times")
+    __slots__ = ("dropped", "former", "owners", "place", "times")
     KEEP = 16
 
     def __init__(self, owner: Any, former: np.generic | None) -> None:
@@ -60,10 +70,10 @@ class _History:
         self.place: tuple[str, int] | None = None  # where the last write was called, if places are noted
         self.dropped = 0  # writes so old that only their number is kept
         self.former = former  # the scalar that the memory was before it was memory; alive, so that its id stays taken
-        keys = [id(owner)] if former is None else [id(owner), id(former)]
-        for key in keys:
-            _histories[key] = self
-        self.owner = weakref.ref(owner, lambda _: [_histories.pop(key, None) for key in keys])
+        self.owners = [_forgotten(_histories, id(thing), owner) for thing in (owner, former) if thing is not None]
+        for thing in (owner, former):
+            if thing is not None:
+                _histories[id(thing)] = self
 
     def add(self, time: int) -> None:
         self.times.append(time)
@@ -105,7 +115,7 @@ def adopt(array: Any, parent: Any) -> None:
     """Note that ``array`` shows the memory of ``parent`` where it does not know so itself (CuPy's strided views)."""
     if getattr(array, "base", None) is None:
         key = id(array)
-        _adopted[key] = (weakref.ref(array, lambda _: _adopted.pop(key, None)), parent)
+        _adopted[key] = (_forgotten(_adopted, key, array), parent)
 
 
 def same_memory(a: Any, b: Any) -> bool:
@@ -179,7 +189,7 @@ def mark_inference(array: Any) -> None:
     whose = owner(array)
     key = id(whose)
     if key not in inferred:
-        inferred[key] = weakref.ref(whose, lambda _: inferred.pop(key, None))
+        inferred[key] = _forgotten(inferred, key, whose)
 
 
 def is_inference(array: Any) -> bool:

@@ -37,10 +37,19 @@ def switch(on: bool) -> bool:
     """Switch tracing on or off; returns what it was before."""
     global _on
     before, _on = _on, on
-    if before != on:
-        for listener in _listeners:
-            listener(on)
+    try:
+        if before != on:
+            _tell()
+    except BaseException:  # an interrupt: no operation may stay in the other state
+        _on = before
+        _tell()
+        raise
     return before
+
+
+def _tell() -> None:
+    for listener in _listeners:
+        listener(_on)
 
 
 @contextmanager

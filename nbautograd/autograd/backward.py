@@ -81,7 +81,9 @@ def backward(
     if inputs is not None:
         chosen = _sequence(inputs)
         if not chosen:
-            raise AutogradError("`inputs` argument to `backward()` cannot be empty. Leave it out to accumulate into all leaves.")
+            raise AutogradError(
+                "`inputs` argument to `backward()` cannot be empty. Leave it out to accumulate into all leaves."
+            )
         into = {}
         for index, target in enumerate(chosen):
             key = _key(target, index)

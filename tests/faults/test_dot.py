@@ -1,0 +1,120 @@
+"""Programs called ``dot`` that hang, fail, print nonsense or cannot be started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import nbautograd as nb
+from nbautograd import viz
+from nbautograd.viz import graphviz_dot
+
+GOOD = '#!/bin/sh\ncat > /dev/null\necho \'<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt"/>\'\n'
+
+
+def install(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "dot").write_text(script, encoding="utf-8")
+    (folder / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+def draw() -> str:
+    x = nb.ones(1, requires_grad=True)
+    return viz.graph(x * 2, namespace={"x": x}, engine="dot").svg
+
+
+def ends(pid: int) -> bool:
+    """Whether a process is gone, or only its entry is left, within some seconds: signals take their time."""
+    deadline = time.monotonic() + 20
+    with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+        while time.monotonic() < deadline:
+            os.kill(pid, 0)
+            if "zombie" in Path(f"/proc/{pid}/status").read_text(encoding="utf-8"):
+                return True
+            time.sleep(0.01)
+        return False
+    return True
+
+
+def wait_for(path: Path) -> int:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and not (path.exists() and path.read_text(encoding="utf-8").strip()):
+        time.sleep(0.01)
+    return int(path.read_text(encoding="utf-8"))
+
+
+def test_a_path_with_spaces_and_signs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path / "a b $(touch x); 'c'", GOOD, monkeypatch)
+    assert draw().startswith("<svg")
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("#!/bin/sh\necho nonsense\n", "no SVG"),
+        ("#!/bin/sh\n", "no SVG"),
+        ("#!/bin/sh\nprintf '\\000\\377<svg>'\n", "no SVG"),
+        ("#!/bin/sh\necho 'this \x1b[31mfails' >&2\nexit 3\n", "Graphviz failed: this .31mfails"),
+        ("#!/bin/sh\nkill -9 $$\n", "Graphviz failed"),
+        ("no program at all", "cannot be started"),
+        ("#!/no/such/shell\n", "cannot be started"),
+    ],
+    ids=["garbage", "nothing", "binary", "fails", "killed", "no program", "no interpreter"],
+)
+def test_broken_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, message: str) -> None:
+    install(tmp_path / "bin", script, monkeypatch)
+    with pytest.raises(RuntimeError, match=message):
+        draw()
+
+
+HOSTILE = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" onload="a()">
+<script>a()</script><style>@import url(//evil.test)</style><!-- a -->
+<a xlink:href="javascript:a()"><text>link</text></a><image href="http://evil.test/x.png"/>
+<g style="background:url(http://evil.test)" onclick="a()"><path d="M0 0" fill="url(http://evil.test)" stroke="red"/>
+<foreignObject><img xmlns="http://www.w3.org/1999/xhtml" src="x" onerror="a()"/></foreignObject></g></svg>"""
+
+
+def test_what_dot_adds_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is not drawing: scripts, links, styles, pictures, comments, addresses."""
+    (tmp_path / "answer").write_text(HOSTILE, encoding="utf-8")
+    install(tmp_path / "bin", f"#!/bin/sh\ncat '{tmp_path}/answer'\n", monkeypatch)
+    svg = draw()
+    assert "<path" in svg and 'stroke="red"' in svg
+    for word in ("script", "evil", "on", "href", "style", "image", "foreign", "<!--", "link"):
+        assert word not in svg.replace('xmlns="http://www.w3.org/2000/svg"', ""), word
+
+
+HANGS = "#!/bin/sh\nsleep 600 &\necho $! > {0}/child\necho $$ > {0}/pid\nwait\n"
+
+
+def test_a_program_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is ended after its time, with the programs that it has started."""
+    install(tmp_path / "bin", HANGS.format(tmp_path), monkeypatch)
+    monkeypatch.setattr(graphviz_dot, "DOT_SECONDS", 1)
+    with pytest.raises(RuntimeError, match="longer than 1 s"):
+        draw()
+    assert ends(wait_for(tmp_path / "pid")) and ends(wait_for(tmp_path / "child"))
+
+
+def test_an_interrupt_while_a_program_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's interrupt ends the program, too."""
+    install(tmp_path / "bin", HANGS.format(tmp_path), monkeypatch)
+
+    def interrupt() -> None:
+        wait_for(tmp_path / "pid")
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        draw()
+    thread.join()
+    assert ends(wait_for(tmp_path / "pid")) and ends(wait_for(tmp_path / "child"))

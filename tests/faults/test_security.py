@@ -1,0 +1,238 @@
+"""What docs/security.md promises of the code itself: nothing is evaluated, unpickled, fetched or started by the way."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nbautograd as nb
+from nbautograd import viz
+from nbautograd.declare import OPS
+from nbautograd.viz import export
+
+PACKAGE = Path(nb.__file__).parent
+SOURCES = {str(path.relative_to(PACKAGE)): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {name: ast.parse(source) for name, source in SOURCES.items()}
+SCRIPTS = {path.name: path.read_text(encoding="utf-8") for path in sorted((PACKAGE / "viz" / "static").glob("*.js"))}
+STYLES = {path.name: path.read_text(encoding="utf-8") for path in sorted((PACKAGE / "viz" / "static").glob("*.css"))}
+
+
+def calls(name: str) -> Iterator[tuple[str, ast.Call]]:
+    """The calls of a name, alone or as an attribute, with the file that makes them."""
+    for file, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == name:
+                yield file, node
+
+
+def files(*names: str) -> set[str]:
+    return {file for name in names for file, _ in calls(name)}
+
+
+def imports(module: str) -> set[str]:
+    found = set()
+    for file, tree in TREES.items():
+        for node in ast.walk(tree):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            if any(name == module or name.startswith(module + ".") for name in names):
+                found.add(file)
+    return found
+
+
+# -- Python ----------------------------------------------------------------------------------------------------------
+
+
+def test_only_declarations_and_typed_cells_are_executed() -> None:
+    """``writer.py`` compiles what declarations give it, ``magics.py`` what the user typed behind a magic."""
+    assert files("eval", "exec", "compile") <= {"writer.py", "viz/magics.py"}
+    assert files("shell.ev", "self.shell.ev", "shell.run_cell", "self.shell.run_cell") <= {"viz/magics.py"}
+    assert files("__import__", "builtins.eval", "builtins.exec", "os.system", "os.popen") == set()
+
+
+def test_what_the_writer_compiles_comes_from_declarations() -> None:
+    """Formulas are strings in the package's own modules, and no operation is declared after these are imported."""
+    declared = dict(OPS)
+    assert all(op.body.__module__.startswith("nbautograd.") for op in declared.values())
+    x = nb.ones(2, requires_grad=True)
+    viz.animate((x * 2).exp().sum(), create_graph=False)
+    assert declared == OPS
+
+
+def test_pickle_is_read_by_nobody() -> None:
+    """PyTorch's files are read by a machine of our own, which knows some twenty opcodes and builds tensors only."""
+    assert imports("pickle") | imports("pickletools") <= {"torch_files.py"}
+    assert files("pickle.load", "pickle.loads", "pickle.Unpickler", "np.load", "numpy.load") == set()
+    assert imports("marshal") | imports("shelve") | imports("dill") | imports("cloudpickle") == set()
+    assert not re.search(r"\b(find_class|import_module|__import__)\(", SOURCES["torch_files.py"])
+
+
+def test_arrays_are_read_and_written_without_pickle() -> None:
+    for _, call in [*calls("np.lib.format.write_array"), *calls("np.lib.format.read_array"), *calls("np.save")]:
+        given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+        assert given.get("allow_pickle") == "False"
+
+
+def test_programs_are_started_with_lists_of_arguments_and_deadlines() -> None:
+    started = [*calls("subprocess.Popen"), *calls("subprocess.run"), *calls("subprocess.check_output")]
+    assert "viz/graphviz_dot.py" in {file for file, _ in started}
+    for file, call in started:
+        given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+        assert given.get("shell", "False") == "False", file
+        assert not isinstance(call.args[0], (ast.Constant, ast.JoinedStr)), file
+        assert "timeout" in given or ast.unparse(call.func) == "subprocess.Popen", file
+    assert "timeout=DOT_SECONDS" in SOURCES["viz/graphviz_dot.py"]
+
+
+def test_nothing_speaks_to_the_network() -> None:
+    for module in ("socket", "urllib.request", "http.client", "requests", "httpx", "aiohttp", "ftplib", "webbrowser"):
+        assert imports(module) == set(), module
+
+
+ADDRESS = re.compile(r"(?:https?:)?//[a-z][\w.-]+\.[a-z]{2,}[^\s\"'`)]*")
+
+
+def test_no_address_but_those_of_languages() -> None:
+    """Names of SVG's and MathML's languages look like addresses; there are no others in what is sent to a browser."""
+    allowed = {"http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML", "http://www.w3.org/1999/xhtml"}
+    for name, text in {**SCRIPTS, **STYLES}.items():
+        assert set(re.findall(r"https?://[^\s\"'`)]+", text)) <= allowed, name
+    for file, tree in TREES.items():
+        if file.startswith("viz/"):
+            texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+            found = {
+                url for text in texts for url in re.findall(r"(?:https?:)?//[a-z][\w.-]+\.[a-z]{2,}[^\s\"'`)]*", text)
+            }
+            assert found <= allowed, file
+
+
+# -- JavaScript and styles -------------------------------------------------------------------------------------------
+
+FORBIDDEN = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|Function\(|setTimeout\(\s*[\"'`]"
+    r"|DOMParser|createContextualFragment|srcdoc|javascript:|\bimport\b|\bfetch\b|XMLHttpRequest|WebSocket|sendBeacon"
+    r"|localStorage|document\.cookie|postMessage|\.src\s*=|window\.open|location\s*="
+)
+ALLOWED = {
+    # Drawings are parsed as XML, which runs nothing, and copied element by element from an allow-list.
+    ("parts.js", "DOMParser"),
+    ("stage.js", "DOMParser"),
+    ("player.js", "DOMParser"),
+    # A page inside a frame tells its own height, a number, to the page around it.
+    ("frame.js", "postMessage"),
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_build_nothing_from_text(name: str) -> None:
+    code = re.sub(r"//[^\n]*|/\*.*?\*/", "", SCRIPTS[name], flags=re.DOTALL)
+    found = {(name, match) for match in FORBIDDEN.findall(code)}
+    assert found <= ALLOWED
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_styles_load_nothing(name: str) -> None:
+    assert not re.search(r"@import|url\(|expression\(|behavior:", STYLES[name])
+
+
+# -- what is shown ---------------------------------------------------------------------------------------------------
+
+SVG = "{http://www.w3.org/2000/svg}"
+ELEMENTS = {"svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "title",
+            "desc", "defs", "marker", "linearGradient", "stop", "style"}  # fmt: skip
+ATTRIBUTES = re.compile(
+    r"class|id|x|y|x1|y1|x2|y2|dx|dy|cx|cy|r|rx|ry|d|points|width|height|viewBox|transform|opacity|visibility|display"
+    r"|fill(-opacity|-rule)?|stroke(-(width|dasharray|opacity|linecap|linejoin))?|marker-(start|mid|end)|markerWidth"
+    r"|markerHeight|markerUnits|refX|refY|orient|font-(family|size|weight|style)|text-anchor|dominant-baseline"
+    r"|letter-spacing|paint-order|preserveAspectRatio|role|aria-[a-z]+|data-[a-z-]+|tabindex|pathLength|offset"
+    r"|stop-(color|opacity)|textLength|lengthAdjust|vector-effect|shape-rendering|pointer-events|direction"
+    r"|unicode-bidi|xml:space|\{http://www.w3.org/XML/1998/namespace\}(space|lang)"
+)
+
+
+def pictures() -> dict[str, Any]:
+    """One of each kind that there is."""
+    w = nb.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    names = {"w": w, "<script>\"&'": w}
+    model = nb.nn.Sequential(nb.nn.Linear(2, 2), nb.nn.ReLU(), nb.nn.Linear(2, 1))
+    loss = (model(w) ** 2).mean()
+    with viz.record(namespace=names) as passes:
+        (w * w).sum().backward()
+        ((w @ w).sum() * 1e-3).backward()
+    watch = viz.monitor(w, namespace=names, live=False)
+    watch(1.0)
+    return {
+        "graph": viz.graph((w * w).sum(), namespace=names),
+        "model": viz.graph(loss, namespace={**names, "model": model}),
+        "animation": viz.animate(loss, namespace=names),
+        "recording": passes,
+        "monitor": watch,
+    }
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[str, Any]:
+    return pictures()
+
+
+@pytest.mark.parametrize("name", ["graph", "model", "animation", "recording", "monitor"])
+def test_drawings_hold_nothing_but_drawing(shown: dict[str, Any], name: str) -> None:
+    picture = shown[name]
+    drawings = [picture.svg, *picture.data()["svgs"]] if hasattr(picture, "data") else [picture.svg]
+    for svg in drawings:
+        for element in ElementTree.fromstring(svg).iter():
+            assert element.tag.removeprefix(SVG) in ELEMENTS, element.tag
+            for attribute, value in element.attrib.items():
+                assert ATTRIBUTES.fullmatch(attribute), attribute
+                assert "javascript:" not in value and not re.search(r"url\((?!#)", value), value
+            if element.tag == SVG + "style":
+                assert not re.search(r"@import|url\(|<", element.text or "")
+
+
+@pytest.mark.parametrize("name", ["graph", "model", "animation", "recording", "monitor"])
+def test_outputs_survive_a_sanitizer(shown: dict[str, Any], name: str) -> None:
+    """Elements and attributes that JupyterLab's sanitizer leaves in notebooks that are not trusted."""
+    from html.parser import HTMLParser
+
+    elements = {"img", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "pre", "p", "caption"}
+    attributes = {"img": {"alt", "src", "style", "height", "width"}, "details": {"open"}, "th": {"scope"}}
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            assert tag in elements, tag
+            for attribute, value in attrs:
+                assert attribute in attributes.get(tag, set()), (tag, attribute)
+                if attribute == "src":
+                    kind, _, data = (value or "").partition(",")
+                    assert kind == "data:image/svg+xml;base64"
+                    ElementTree.fromstring(base64.b64decode(data, validate=True))
+                if attribute == "style":
+                    assert value in ("max-width:100%", "max-width:100%; color-scheme:light")
+
+    picture = shown[name]
+    html = picture.static_html() if hasattr(picture, "static_html") else picture._repr_mimebundle_()["text/html"]
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+
+
+@pytest.mark.parametrize("name", ["graph", "animation", "recording"])
+def test_pages_allow_themselves_nothing_from_outside(shown: dict[str, Any], name: str) -> None:
+    page = shown[name].html()
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    directives = dict(part.strip().partition(" ")[::2] for part in policy.split(";"))
+    assert directives["default-src"] == "'none'" and "unsafe-inline" not in policy and "unsafe-eval" not in policy
+    assert set(directives) <= {"default-src", "img-src", "style-src", "script-src"}
+    assert all(source.startswith("'sha256-") for source in directives["script-src"].split())
+    (script,) = re.findall(r'<script type="module">(.*?)</script>', page, re.DOTALL)
+    assert export._hash(script) in directives["script-src"]

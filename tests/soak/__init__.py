@@ -1,0 +1,1 @@
+"""Long sessions in a real kernel."""
