@@ -6,30 +6,25 @@ pass. What has gathered at the leaves is then added to their ``.grad``: the accu
 
 There are two loops. ``_run`` is the fast one, without a test per node for anything that is rare. ``_run_observed`` does
 the same with everything: observers, ``inputs=``, gradients taken at non-leaves, hooks of leaves, anomaly detection.
-``execute`` picks one at its start.
+``execute`` picks one at its start. What they do at a leaf is in ``leaves.py``, with hooks in ``hooks.py``.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
-from sys import getrefcount
 from typing import Any
 
-import numpy as np
-
-from nbautograd import backend, protocol, storage
-from nbautograd.autograd import anomaly_mode as anomaly, forward_ad
+from nbautograd import backend, protocol
+from nbautograd.autograd import anomaly_mode as anomaly, forward_ad, leaves
+from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, retain, tensor_hooks
 from nbautograd.grad_mode import grad_enabled
 from nbautograd.node import MANY, LeafHooks, Node, Port, Slots, accumulator, public_edge
 from nbautograd.storage import clock
-from nbautograd.tensor import Tensor, array_of, wrap
+from nbautograd.tensor import Tensor, array_of
 
 __all__ = ["Pass", "accumulate", "apply", "capture", "current_pass", "execute"]
-
-_accumulation = threading.RLock()  # backward passes of several threads may reach the same leaf
 
 Key = tuple[Any, int]  # a node, or a leaf, and which of its outputs
 
@@ -85,9 +80,9 @@ def execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[K
 
 def _execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[Key, Any] | None) -> None:
     create = create or forward_ad.is_active()  # gradients then carry tangents, so they must be tensors
-    roots = [(edge, _as_tensor(g) if create else array_of(g)) for edge, g in roots]
+    roots = [(edge, as_tensor(g) if create else array_of(g)) for edge, g in roots]
     if into is None and _plain():
-        _finish(_run(roots, keep, create), create)
+        leaves.finish(_run(roots, keep, create), create)
     else:
         _run_observed(roots, keep, create, into, accumulate=True)
 
@@ -102,7 +97,7 @@ def capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, keys: list[K
 
 def _capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: dict[Key, Any]) -> dict[Key, Any]:
     create = create or forward_ad.is_active()
-    roots = [(edge, _as_tensor(g) if create else array_of(g)) for edge, g in roots]
+    roots = [(edge, as_tensor(g) if create else array_of(g)) for edge, g in roots]
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
         needed = _leading_to(_reachable(edge for edge, _ in roots)[1], {leaf for leaf, _ in targets})
         pending = _run(roots, keep, create, needed)
@@ -128,21 +123,17 @@ def _apply(node: Node, gradients: tuple[Any, ...], create: bool) -> Any:
     given = [g if create else array_of(g) for g in gradients]
     g = given[0] if node.outputs() == 1 else Slots({i: a for i, a in enumerate(given) if a is not None})
     if node.hooks is not None:
-        g = _pre_hooks(node, g)
+        g = pre_hooks(node, g)
     node.check_saved()
     d, d1 = node.vjp_graph(g, True) if create else node.vjp(g, True)
-    found = [None if d is None else _as_tensor(d) for d in _after(node, d, d1, g)]
+    found = [None if d is None else as_tensor(d) for d in post_hooks(node, d, d1, g)]
     return found[0] if len(found) == 1 else tuple(found)
 
 
 def accumulate(leaf: Tensor, g: Tensor | None) -> None:
     """Add a gradient to ``leaf.grad`` as a pass would, with all hooks but those of the tensor."""
     if g is not None:
-        _apart(lambda: _visit_leaf(leaf, _pre_hooks(accumulator(leaf), g._a), False), False, None)
-
-
-def _as_tensor(g: Any) -> Tensor:
-    return g if isinstance(g, Tensor) else wrap(g)
+        _apart(lambda: leaves.visit(leaf, pre_hooks(accumulator(leaf), g._a), False), False, None)
 
 
 def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any] | None = None) -> dict[Any, Any]:
@@ -162,7 +153,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
     while True:
         hooked = node.rare is not None and node.hooks is not None
         if hooked:
-            g = _pre_hooks(node, _tensor_hooks(node, g))
+            g = pre_hooks(node, tensor_hooks(node, g))
         if node.seq < clock.last_write:
             node.check_saved()
         if needed is None:
@@ -177,7 +168,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
                 continue
         heir = None
         if hooked or d is MANY:
-            for to, part in zip(node.edges(), _after(node, d, d1, g), strict=True):
+            for to, part in zip(node.edges(), post_hooks(node, d, d1, g), strict=True):
                 if to is not None and part is not None and (needed is None or to in needed):
                     _send(to, part, pending, ready)
         else:
@@ -226,239 +217,6 @@ def _send(edge: Any, d: Any, pending: dict[Any, Any], ready: list[tuple[int, Any
         pending[edge] = d
         if edge.seq:
             heappush(ready, (-edge.seq, edge))
-
-
-# -- leaves ----------------------------------------------------------------------------------------------------------
-
-
-def _owned_count() -> int:
-    """What getrefcount says in ``_prepare`` of an array that only ``pending`` and that function hold."""
-    probe = {0: np.empty(1)}
-
-    def look(key: int) -> int:
-        d = probe[key]
-        return getrefcount(d)
-
-    return look(0)
-
-
-_OWNED = _owned_count()
-
-_BASE = 3  # references to a base that is known through one view: that view's, and in ``_whole`` the name and the call
-
-
-def _whole(d: Any) -> bool:
-    """Whether an array has its memory to itself: its own, or all of that of an array that is known through it alone."""
-    base = getattr(d, "base", None)
-    if base is None:
-        return True
-    alone = base.__class__ is np.ndarray and base.base is None and getrefcount(base) <= _BASE
-    return alone and base.size == d.size and d.flags.c_contiguous
-
-
-Fresh = list[tuple[Tensor, Tensor]]  # leaves, and what their .grad is to be
-Grown = list[tuple[Tensor, Any]]  # tensors that are some leaf's .grad, and what is to be added to them
-
-
-def _finish(pending: dict[Tensor, Any], create: bool) -> None:
-    """Add what arrived at the leaves to their ``.grad``: at all of them or, if that fails or is interrupted, at none.
-
-    Whatever can fail comes first. An interrupt that comes later has to wait until the last leaf has its gradient.
-    """
-    if create and pending and grad_enabled.get():
-        _warn_of_cycle()
-    with _accumulation:
-        fresh, grown = _prepare(pending, create)
-        leaves, sums = iter(fresh), iter(grown)
-        try:
-            _commit(leaves, sums, grown)
-        except BaseException:
-            _commit(leaves, sums, grown)
-            raise
-
-
-def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
-    """The steps that ``_commit`` takes; in place unless the pass is recorded, so that holders of ``.grad`` see it."""
-    fresh: Fresh = []
-    grown: Grown = []
-    for leaf in pending:
-        if leaf._fn is None:  # requires_grad_(False) since it was used
-            continue
-        d, held = pending[leaf], leaf._grad
-        if held is None:
-            if create:
-                fresh.append((leaf, d.clone()))
-            else:
-                # An array that nobody else holds becomes .grad without a copy: .grad shares memory with nothing.
-                owned = getrefcount(d) <= _OWNED and _whole(d)
-                fresh.append((leaf, wrap(d if owned or isinstance(d, np.generic) else d.copy())))
-        elif create or held._fn is not None:
-            fresh.append((leaf, held + _as_tensor(d)))
-        else:
-            grown.append((held, d))
-    return fresh, grown
-
-
-def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor, Any]], grown: Grown) -> None:
-    """Take the steps that are left.
-
-    Python runs handlers of signals at calls and at jumps backward only. There is no call in the first two loops, nor
-    an unpacking, which may need memory; so a step of theirs is taken or not begun. A step of the third may be taken
-    twice, which counts a version more.
-    """
-    for step in leaves:
-        step[0]._grad = step[1]
-    for sum_ in sums:
-        sum_[0]._a += sum_[1]
-    for held, _ in grown:
-        if not isinstance(held._a, np.generic):
-            storage.record_write(held._a)
-
-
-_warned = False
-
-
-def _warn_of_cycle() -> None:
-    """Once: what ``backward(create_graph=True)`` leaves behind."""
-    global _warned
-    if not _warned:
-        _warned = True
-        import warnings
-
-        warnings.warn(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
-            "gradient, whose graph leads back to it: the memory stays until the garbage collector finds the cycle. "
-            "autograd.grad(..., create_graph=True) makes none; or set .grad to None after use.",
-            UserWarning,
-            stacklevel=8,
-        )
-
-
-def _visit_leaf(leaf: Tensor, g: Any, create: bool) -> None:
-    """Accumulate at once, with the hooks that come after it."""
-    _finish({leaf: g}, create)
-    hooks = leaf._hooks
-    if hooks is not None:
-        for hook in list(hooks.accumulated.values()):
-            hook(leaf)
-        for hook in list(hooks.post.values()):
-            answer = hook((), (_as_tensor(g),))
-            if answer:
-                raise RuntimeError(
-                    f"hook {_name(hook)} has returned an incorrect number of values: a leaf has no inputs"
-                )
-
-
-# -- hooks -----------------------------------------------------------------------------------------------------------
-
-
-def _name(hook: Any) -> str:
-    return f"'{getattr(hook, '__name__', hook)}'"
-
-
-def _shown(g: Any) -> Any:
-    """A gradient as a hook gets it: a tensor that is its own, so that writing into it changes nobody else's."""
-    return g if g is None or isinstance(g, Tensor) else wrap(g.copy())
-
-
-def _answer(hook: Any, g: Any, shown: Tensor, new: Any) -> Any:
-    """The gradient after a hook: what it returned, once that is known to fit, or what it may have written into."""
-    if new is None:
-        return shown if isinstance(g, Tensor) else shown._a
-    if not isinstance(new, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}' (hook {_name(hook)})")
-    if new._a.shape != g.shape:
-        raise RuntimeError(
-            f"hook {_name(hook)} has changed the size of value: it returned shape {list(new.shape)} for a gradient of "
-            f"shape {list(g.shape)}"
-        )
-    if new.dtype is not shown.dtype or new.device != shown.device:
-        raise RuntimeError(
-            f"hook {_name(hook)} has changed the type of value (was {shown.dtype!r} on {shown.device}, "
-            f"got {new.dtype!r} on {new.device})"
-        )
-    return new if isinstance(g, Tensor) else new._a
-
-
-def _answers(hook: Any, old: list[Any], shown: tuple[Any, ...], answer: Any) -> list[Any]:
-    """The same for a hook that gets, and returns, one gradient per input or output."""
-    if answer is None:
-        answer = [None] * len(old)
-    elif isinstance(answer, Tensor) and len(old) == 1:
-        answer = [answer]
-    elif not isinstance(answer, (tuple, list)):
-        raise TypeError(f"expected tuple, but hook returned '{type(answer).__name__}' (hook {_name(hook)})")
-    if len(answer) != len(old):
-        raise RuntimeError(
-            f"hook {_name(hook)} has returned an incorrect number of values (got {len(answer)}, but expected "
-            f"{len(old)})"
-        )
-    found = []
-    for g, given, new in zip(old, shown, answer, strict=True):
-        if g is None and new is not None:
-            raise RuntimeError(f"can't replace a None gradient with a non-None value (hook {_name(hook)})")
-        found.append(None if g is None else _answer(hook, g, given, new))
-    return found
-
-
-def _tensor_hooks(node: Node, g: Any) -> Any:
-    """The gradient of a tensor after its hooks; it is then complete, and kept if the tensor retains it."""
-    hooks = node.hooks
-    if hooks is None:
-        return g
-    observers = protocol.observers.get()
-    for hook in list(hooks.tensor.values()):
-        shown = _shown(g)
-        new = _answer(hook, g, shown, hook(shown))
-        for observer in observers:
-            observer(protocol.HookCalled(public_edge(node)[0], "tensor", g, new))
-        g = new
-    tensor = None if hooks.retain is None else hooks.retain()
-    if tensor is not None:
-        _retain(tensor, g)
-    return g
-
-
-def _retain(tensor: Tensor, g: Any) -> None:
-    """Add to the ``.grad`` of a computed tensor."""
-    if tensor._grad is None:
-        tensor._grad = g.clone() if isinstance(g, Tensor) else wrap(g.copy())
-    else:
-        tensor._grad = tensor._grad + _as_tensor(g)
-
-
-def _pre_hooks(node: Node, g: Any) -> Any:
-    """The gradients of a node's outputs after the hooks that run before the node."""
-    hooks = node.hooks
-    if hooks is None:
-        return g
-    for hook in list(hooks.pre.values()):
-        many = isinstance(g, Slots)
-        given = g.take(node.outputs()) if many else [g]
-        shown = tuple(map(_shown, given))
-        values = _answers(hook, given, shown, hook(shown))
-        new = Slots({i: v for i, v in enumerate(values) if v is not None}) if many else values[0]
-        for observer in protocol.observers.get():
-            observer(protocol.HookCalled(node, "pre", g, new))
-        g = new
-    return g
-
-
-def _after(node: Node, d: Any, d1: Any, g: Any) -> list[Any]:
-    """The gradients of a node's inputs after the hooks that run after the node."""
-    found = list(d1) if d is MANY else [d, d1][: node.arity]
-    hooks = node.hooks
-    if hooks is None or not hooks.post:
-        return found
-    outputs = g.take(node.outputs()) if isinstance(g, Slots) else [g]
-    for hook in list(hooks.post.values()):
-        shown = tuple(map(_shown, found))
-        answer = hook(shown, tuple(map(_shown, outputs)))
-        new = _answers(hook, found, shown, answer)
-        for observer in protocol.observers.get() if answer is not None else ():
-            observer(protocol.HookCalled(node, "post", tuple(found), tuple(new)))
-        found = new
-    return found
 
 
 # -- the loop with everything ----------------------------------------------------------------------------------------
@@ -530,24 +288,24 @@ def _run_observed(
             tell(protocol.Captured(edge, index, part))
             tensor = targets[edge, index] if targets is not None and accumulate else None
             if tensor is not None and not tensor.retains_grad:
-                _retain(tensor, part)
+                retain(tensor, part)
 
     def visit(edge: Node, g: Any) -> None:
         outputs = tuple(g.take(edge.outputs())) if isinstance(g, Slots) else (g,)
         shown = edge.__class__ is not Port
         if shown:
             tell(protocol.NodeStarted(edge, outputs))
-        g = _tensor_hooks(edge, g)
+        g = tensor_hooks(edge, g)
         take(edge, g)
         if needed is None or any(to in needed for to in edge.edges() if to is not None):
-            g = _pre_hooks(edge, g)
+            g = pre_hooks(edge, g)
             if edge.seq < clock.last_write:
                 edge.check_saved()
             if needed is not None:
                 d, d1 = _partly(edge, g, keep, create, needed)
             else:
                 d, d1 = edge.vjp_graph(g, keep) if create else edge.vjp(g, keep)
-            found = _after(edge, d, d1, g)
+            found = post_hooks(edge, d, d1, g)
             if anomaly.mode.check_nan:
                 anomaly.check(edge, found)
             for index, (to, part) in enumerate(zip(edge.edges(), found, strict=True)):
@@ -566,14 +324,14 @@ def _run_observed(
             return
         node = accumulator(leaf)
         tell(protocol.NodeStarted(node, (g,)))
-        g = _tensor_hooks(node, g)
+        g = tensor_hooks(node, g)
         if accumulate:
-            g = _pre_hooks(node, g)
+            g = pre_hooks(node, g)
             before = None if leaf._grad is None or not observers else array_of(leaf._grad).copy()
             hooks = leaf._hooks
             if hooks is not None and (hooks.accumulated or hooks.post):
-                with _accumulation:
-                    _visit_leaf(leaf, g, create)
+                with leaves.lock:
+                    leaves.visit(leaf, g, create)
                     after = leaf._grad  # None if a hook took it away
             else:
                 arrived[leaf] = g
@@ -612,7 +370,7 @@ def _run_observed(
                     counts[to] -= 1
                     if not counts[to] and to not in queued:
                         enqueue(to)
-        _finish(arrived, create)
+        leaves.finish(arrived, create)
     except BaseException as caught:
         error = caught
         raise

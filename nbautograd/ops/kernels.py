@@ -62,7 +62,7 @@ def ratio(g: Any, result: Any) -> Any:
 
 # -- choosing --------------------------------------------------------------------------------------------------------
 
-MASKED = 1 << 14
+MASKED = 1 << 12
 """Masking is worth its price from about so many elements on."""
 _BITS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 

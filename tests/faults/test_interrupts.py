@@ -16,7 +16,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import protocol, viz
-from nbautograd.autograd import engine
+from nbautograd.autograd import engine, leaves as at_leaves
 
 from .injected import count_moments, failing, interrupt
 
@@ -120,7 +120,7 @@ def test_an_interrupt_of_a_recorded_pass(what: str, before: str) -> None:
         else:
             y.backward(inputs=found, create_graph=True)
 
-    engine._warned = True  # of the cycle that is made here
+    at_leaves._warned = True  # of the cycle that is made here
     run()
     expected = values(found)
     if what == "grad":
@@ -201,12 +201,12 @@ def test_an_error_in_an_accumulation() -> None:
     for number in range(3):
         found = leaves(False)
         y = sum(leaf.sum() for leaf in found)
-        wrap, engine.wrap = engine.wrap, failing(engine.wrap, number, MemoryError("no room"))
+        wrap, at_leaves.wrap = at_leaves.wrap, failing(at_leaves.wrap, number, MemoryError("no room"))
         try:
             with pytest.raises(MemoryError):
                 y.backward()
         finally:
-            engine.wrap = wrap
+            at_leaves.wrap = wrap
         assert values(found) == [None] * 3
 
 

@@ -277,9 +277,9 @@ def test_create_graph_shows_the_graph_that_it_makes() -> None:
 
 
 def _warns() -> bool:
-    from nbautograd.autograd import engine
+    from nbautograd.autograd import leaves
 
-    return not getattr(engine, "_warned", True)
+    return not getattr(leaves, "_warned", True)
 
 
 def _quiet() -> Any:

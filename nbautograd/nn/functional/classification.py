@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd import backend
+from nbautograd.arguments import explained
 from nbautograd.declare import op
 from nbautograd.errors import DtypeError, ShapeError
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
@@ -167,6 +168,7 @@ def _check_weight(name: str, input: Tensor, weight: Tensor | None) -> None:
         raise DtypeError(f"{name}(): expected scalar type of weight to be {input.dtype!r} but found {weight.dtype!r}")
 
 
+@explained
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -192,7 +194,6 @@ def cross_entropy(
     tensor(0.6931)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
-    check_tensors("cross_entropy", input=input, target=target)
     check_reduction(reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")

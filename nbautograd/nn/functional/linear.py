@@ -11,6 +11,8 @@ from nbautograd.declare import composite
 from nbautograd.ops.distances import pdist, vector_norm
 from nbautograd.ops.einsum import einsum
 from nbautograd.ops.predicates import check_tensors
+from nbautograd.ops.products import addmm
+from nbautograd.ops.shape import t
 from nbautograd.tensor import Tensor
 
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "pairwise_distance", "pdist"]
@@ -29,14 +31,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     >>> torch.nn.functional.linear(torch.tensor([[1., 2.]]), torch.tensor([[3., 4.]]), torch.tensor([10.]))
     tensor([[21.]])
     """
-    check_tensors("linear", input=input, weight=weight)
     shape = input._a.shape
+    if len(shape) == 2 and bias is not None and weight._a.ndim == 2 and input._a.size:
+        result: Tensor = addmm(bias, input, t(weight))
+        return result
     if bias is None or weight._a.ndim != 2 or not shape or not math.prod(shape):
         product = input @ (weight.t() if weight._a.ndim == 2 else weight)
         return product if bias is None else product + bias
-    if len(shape) == 2:
-        result: Tensor = bias.addmm(input, weight.t())
-        return result
     if shape[-1] != weight._a.shape[1]:
         raise RuntimeError(
             f"linear(): mat1 and mat2 shapes cannot be multiplied ({list(shape)} and {list(weight._a.shape)}): the "

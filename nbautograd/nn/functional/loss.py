@@ -99,7 +99,7 @@ def floating_only(name: str, *tensors: Tensor) -> None:
     :raises NotImplementedError: one is not.
     """
     for t in tensors:
-        if not t.is_floating_point():
+        if t._a.dtype.kind not in "fV":
             raise UnsupportedDtypeError(name, t.dtype, "f")
 
 

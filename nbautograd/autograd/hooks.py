@@ -1,0 +1,126 @@
+"""Running the hooks of nodes and leaves: what they are shown, and what they may answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd import protocol
+from nbautograd.node import MANY, Node, Slots, public_edge
+from nbautograd.tensor import Tensor, wrap
+
+__all__ = ["as_tensor", "name_of", "post_hooks", "pre_hooks", "retain", "tensor_hooks"]
+
+
+def as_tensor(g: Any) -> Tensor:
+    """A gradient as a tensor, whether the pass is recorded or not."""
+    return g if isinstance(g, Tensor) else wrap(g)
+
+
+def name_of(hook: Any) -> str:
+    """What a hook is called in messages."""
+    return f"'{getattr(hook, '__name__', hook)}'"
+
+
+def _shown(g: Any) -> Any:
+    """A gradient as a hook gets it: a tensor that is its own, so that writing into it changes nobody else's."""
+    return g if g is None or isinstance(g, Tensor) else wrap(g.copy())
+
+
+def _answer(hook: Any, g: Any, shown: Tensor, new: Any) -> Any:
+    """The gradient after a hook: what it returned, once that is known to fit, or what it may have written into."""
+    if new is None:
+        return shown if isinstance(g, Tensor) else shown._a
+    if not isinstance(new, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}' (hook {name_of(hook)})")
+    if new._a.shape != g.shape:
+        raise RuntimeError(
+            f"hook {name_of(hook)} has changed the size of value: it returned shape {list(new.shape)} for a gradient "
+            f"of shape {list(g.shape)}"
+        )
+    if new.dtype is not shown.dtype or new.device != shown.device:
+        raise RuntimeError(
+            f"hook {name_of(hook)} has changed the type of value (was {shown.dtype!r} on {shown.device}, "
+            f"got {new.dtype!r} on {new.device})"
+        )
+    return new if isinstance(g, Tensor) else new._a
+
+
+def _answers(hook: Any, old: list[Any], shown: tuple[Any, ...], answer: Any) -> list[Any]:
+    """The same for a hook that gets, and returns, one gradient per input or output."""
+    if answer is None:
+        answer = [None] * len(old)
+    elif isinstance(answer, Tensor) and len(old) == 1:
+        answer = [answer]
+    elif not isinstance(answer, (tuple, list)):
+        raise TypeError(f"expected tuple, but hook returned '{type(answer).__name__}' (hook {name_of(hook)})")
+    if len(answer) != len(old):
+        raise RuntimeError(
+            f"hook {name_of(hook)} has returned an incorrect number of values (got {len(answer)}, but expected "
+            f"{len(old)})"
+        )
+    found = []
+    for g, given, new in zip(old, shown, answer, strict=True):
+        if g is None and new is not None:
+            raise RuntimeError(f"can't replace a None gradient with a non-None value (hook {name_of(hook)})")
+        found.append(None if g is None else _answer(hook, g, given, new))
+    return found
+
+
+def tensor_hooks(node: Node, g: Any) -> Any:
+    """The gradient of a tensor after its hooks; it is then complete, and kept if the tensor retains it."""
+    hooks = node.hooks
+    if hooks is None:
+        return g
+    observers = protocol.observers.get()
+    for hook in list(hooks.tensor.values()):
+        shown = _shown(g)
+        new = _answer(hook, g, shown, hook(shown))
+        for observer in observers:
+            observer(protocol.HookCalled(public_edge(node)[0], "tensor", g, new))
+        g = new
+    tensor = None if hooks.retain is None else hooks.retain()
+    if tensor is not None:
+        retain(tensor, g)
+    return g
+
+
+def retain(tensor: Tensor, g: Any) -> None:
+    """Add to the ``.grad`` of a computed tensor."""
+    if tensor._grad is None:
+        tensor._grad = g.clone() if isinstance(g, Tensor) else wrap(g.copy())
+    else:
+        tensor._grad = tensor._grad + as_tensor(g)
+
+
+def pre_hooks(node: Node, g: Any) -> Any:
+    """The gradients of a node's outputs after the hooks that run before the node."""
+    hooks = node.hooks
+    if hooks is None:
+        return g
+    for hook in list(hooks.pre.values()):
+        many = isinstance(g, Slots)
+        given = g.take(node.outputs()) if many else [g]
+        shown = tuple(map(_shown, given))
+        values = _answers(hook, given, shown, hook(shown))
+        new = Slots({i: v for i, v in enumerate(values) if v is not None}) if many else values[0]
+        for observer in protocol.observers.get():
+            observer(protocol.HookCalled(node, "pre", g, new))
+        g = new
+    return g
+
+
+def post_hooks(node: Node, d: Any, d1: Any, g: Any) -> list[Any]:
+    """The gradients of a node's inputs after the hooks that run after the node."""
+    found = list(d1) if d is MANY else [d, d1][: node.arity]
+    hooks = node.hooks
+    if hooks is None or not hooks.post:
+        return found
+    outputs = g.take(node.outputs()) if isinstance(g, Slots) else [g]
+    for hook in list(hooks.post.values()):
+        shown = tuple(map(_shown, found))
+        answer = hook(shown, tuple(map(_shown, outputs)))
+        new = _answers(hook, found, shown, answer)
+        for observer in protocol.observers.get() if answer is not None else ():
+            observer(protocol.HookCalled(node, "post", tuple(found), tuple(new)))
+        found = new
+    return found
