@@ -69,7 +69,8 @@ def label_spots(
                 middle = x + dx * beside, y + dy * above
                 area = (middle[0] - w / 2, middle[1] - h / 2, middle[0] + w / 2, middle[1] + h / 2)
                 outside = max(_EDGE - area[0], 0) * h + max(_EDGE - area[1], 0) * w
-                cost = taken.covered(area) + _OUTSIDE * outside + 9 * abs(t - 0.5)
+                cost = _OUTSIDE * outside + 9 * abs(t - 0.5)
+                cost += taken.covered(area, least - cost)
                 if cost < least - 1e-9:
                     best, least = middle, cost
         spots[key] = round(best[0], 1), round(best[1], 1)
@@ -93,10 +94,20 @@ class _Obstacles:
         for cell in self._touched(area):
             self.cells.setdefault(cell, []).append((area, weight))
 
-    def covered(self, area: Area) -> float:
-        """What covering this area costs."""
-        found = {known for cell in self._touched(area) for known in self.cells.get(cell, ())}
-        return sum(_overlap(area, other) * weight for other, weight in sorted(found))
+    def covered(self, area: Area, limit: float) -> float:
+        """What covering this area costs; if that is more than ``limit``, perhaps a part of it only."""
+        left, top, right, bottom = area
+        seen: set[tuple[Area, float]] = set()  # what lies in several cells counts once
+        cost = 0.0
+        for cell in self._touched(area):
+            for known in self.cells.get(cell, ()):
+                (a, b, c, d), weight = known
+                if a < right and c > left and b < bottom and d > top and known not in seen:
+                    seen.add(known)
+                    cost += (min(right, c) - max(left, a)) * (min(bottom, d) - max(top, b)) * weight
+                    if cost > limit:
+                        return cost
+        return cost
 
 
 def _samples(line: Sequence[Point], across: bool) -> list[Point]:
@@ -108,8 +119,3 @@ def _samples(line: Sequence[Point], across: bool) -> list[Point]:
         steps = min(int((abs(bx - ax) + abs(by - ay)) / 9) + 1, 60)
         points += [(ax + (bx - ax) * i / steps, ay + (by - ay) * i / steps) for i in range(steps + 1)]
     return [(round(x), round(y)) for x, y in points]
-
-
-def _overlap(a: Area, b: Area) -> float:
-    across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
-    return across * down if across > 0 and down > 0 else 0.0
