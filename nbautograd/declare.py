@@ -55,7 +55,7 @@ from nbautograd.size import sizes
 from nbautograd.storage import tick
 from nbautograd.tensor import Tensor, new
 from nbautograd.vjp import make_node, uses
-from nbautograd.writer import Writer, compiled, expression_of, into_out
+from nbautograd.writer import Writer, compiled, expression_of, has_operands_alone, into_out
 
 __all__ = ["KEPT", "OPS", "PLAIN", "POINTWISE", "REFUSED", "VIEW", "WIDENED", "Declaration", "alias", "composite", "op"]
 
@@ -157,7 +157,8 @@ class Declaration:
             for function in (self.function, self.operator):
                 if function is not None:
                     function.__code__ = self._code(traced, function is self.operator)
-                    self._set_defaults(function)
+                    if function is self.function or not has_operands_alone(self):
+                        self._set_defaults(function)
                     if detour.is_on():
                         _divert(function)
 
@@ -199,8 +200,6 @@ class Declaration:
         return made_into
 
     def _set_defaults(self, function: Any) -> None:
-        if function.__code__.co_argcount == len(self.tensors) and not function.__code__.co_kwonlyargcount:
-            return  # an operator: there are none
         defaults = self.body.__defaults__ or ()
         function.__defaults__ = (None, *defaults) if self.required_dim else defaults
         function.__kwdefaults__ = {

@@ -22,7 +22,7 @@ from nbautograd.registry import NUMPY_NAMES, POINTWISE, VIEW, WIDENED
 if TYPE_CHECKING:
     from nbautograd.declare import Declaration
 
-__all__ = ["Writer", "compiled", "expression_of", "into_out", "slot"]
+__all__ = ["Writer", "compiled", "expression_of", "has_operands_alone", "into_out", "slot"]
 
 
 class Writer:
@@ -33,7 +33,7 @@ class Writer:
         self.traced = traced
         self.half = half
         # An operator gets operands alone, so that its options are known.
-        self.fixed = options_of(declaration) if operator and declaration.kind == POINTWISE else None
+        self.fixed = options_of(declaration) if operator and has_operands_alone(declaration) else None
         self.arrays = {name: f"a{i}" for i, name in enumerate(declaration.tensors)}
         # What is saved of them; with half precision that is not what is computed with.
         self.saved = {name: f"h{i}" for i, name in enumerate(declaration.tensors)} if half else self.arrays
@@ -333,6 +333,11 @@ class Writer:
         named = [(name, name) for name in (*op.positional, *op.keywords)] + ([(op.rest, op.rest)] if op.rest else [])
         pairs = ", ".join(f"({label!r}, {value})" for label, value in named)
         return f"n.trace = note(n, {output}, ({pairs},))"
+
+
+def has_operands_alone(op: Declaration) -> bool:
+    """Whether the operator twin takes nothing but operands: an elementwise operation whose options have defaults."""
+    return op.kind == POINTWISE and options_of(op) is not None
 
 
 def options_of(op: Declaration) -> dict[str, Any] | None:
