@@ -110,6 +110,7 @@ def test_an_interrupt_while_a_program_hangs(tmp_path: Path, monkeypatch: pytest.
 
     def interrupt() -> None:
         wait_for(tmp_path / "pid")
+        time.sleep(1)  # until we wait for it; an interrupt just while it is being started is not caught
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
