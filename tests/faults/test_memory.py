@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -52,8 +53,13 @@ def attempt(k, limit, free):
 
 
 def run(code: str) -> list[str]:
-    """What the code printed, run in a process of its own: it is that process whose memory runs out."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    """What the code printed, run in a process of its own: it is that process whose memory runs out.
+
+    With one thread: OpenBLAS ends the process where it finds no memory for the work of several.
+    """
+    one = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, env=os.environ | one)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.split("\n")
 
