@@ -1,6 +1,6 @@
 """All workloads in nbautograd and its peers, from one command.
 
-    python benchmarks/compare.py [--rounds N] [--threads N] [--only a,b,…] [--quick] [--record FOLDER]
+    python benchmarks/compare.py [--rounds N] [--threads N] [--only a,b,…] [--keep-memory] [--record FOLDER]
 
 Prints Markdown tables of ratios: how many times as long as another library nbautograd takes, the median of the rounds
 with the quartiles; below 1 nbautograd is faster. Every result is compared with the others' before anything is timed.
@@ -22,7 +22,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
 TIMED = ("a", "a1", "b", "c", "d", "e", "f", "g", "h", "i", "j")
 MEMORY = ("d", "e", "g")
 ALL = (*TIMED, "k", "l", "m", "n", "o")
