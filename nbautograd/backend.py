@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Context
@@ -381,20 +380,13 @@ except ImportError:  # another NumPy: the public, slower way
         state.__exit__(None, None, None)
 
 
-class _Quietly(threading.local):
-    """``quietly.run(function, *arguments)``: without warnings, at a third of the cost of setting and resetting them.
+quietly = Context()
+"""``quietly.run(function, *arguments)``: without warnings, at a third of the cost of setting and resetting them.
 
-    Each thread has a context of its own in which they are off, empty otherwise; so the function must be of C and look
-    at no context variable. RuntimeError says that this thread is in it already: a finalizer has come in between.
-    """
-
-    def __init__(self) -> None:
-        context = Context()
-        context.run(set_quiet, SILENT)
-        self.run = context.run
-
-
-quietly = _Quietly()
+It is a context in which they are off, empty otherwise; so the function must be of C and look at no context variable.
+RuntimeError says that somebody is in it already: another thread in a long operation, or whom a finalizer interrupted.
+"""
+quietly.run(set_quiet, SILENT)
 
 
 def run_quietly(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -36,6 +36,7 @@ import numpy as np
 from nbautograd import backend, detour, dtypes, inplace, pieces, protocol, storage, tracing
 from nbautograd.arguments import explain, explained
 from nbautograd.grad_mode import is_grad_enabled
+from nbautograd.inlining import CONSTANTS
 from nbautograd.node import LEAF, Node, Port
 from nbautograd.promotion import (
     F32,
@@ -52,10 +53,11 @@ from nbautograd.promotion import (
 )
 from nbautograd.registry import COMPOSITES, KEPT, NUMPY_NAMES, OPS, PLAIN, POINTWISE, REFUSED, VIEW, WIDENED
 from nbautograd.size import sizes
+from nbautograd.source import compiled, expression_of
 from nbautograd.storage import tick
 from nbautograd.tensor import Tensor, new
 from nbautograd.vjp import make_node, uses
-from nbautograd.writer import Writer, compiled, expression_of, has_operands_alone, into_out
+from nbautograd.writer import FLEETING, OPERATOR, Writer, has_operands_alone, into_out
 
 __all__ = ["KEPT", "OPS", "PLAIN", "POINTWISE", "REFUSED", "VIEW", "WIDENED", "Declaration", "alias", "composite", "op"]
 
@@ -101,9 +103,10 @@ class Declaration:
         self.has_out: bool = options["out"]
         self.function: Any = None
         self.operator: Any = None
+        self._fleeting: Any = None
         self.compiled = False
         self._half: str = options["half"]
-        self._codes: dict[tuple[bool, bool], types.CodeType] = {}
+        self._codes: dict[tuple[bool, str], types.CodeType] = {}
         self._halves: dict[bool, Callable[..., Any]] = {}
         self._nodes: dict[str, type[Node]] = {}
         self._into: Any = MISSING
@@ -145,29 +148,41 @@ class Declaration:
     def compile(self) -> None:
         """Put the compiled code into the function and its operator twin."""
         names = self._names()
-        for function, complain in ((self.function, refuse), (self.operator, decline)):
-            if function is not None:
-                function.__globals__.update(names, refuse=complain)
+        for twin, function in self._twins().items():
+            function.__globals__.update(names, refuse=decline if twin == OPERATOR else refuse)
         self.compiled = True
         self.use_code(tracing.is_on())
+
+    @property
+    def fleeting(self) -> Any:
+        """A view's function for whoever uses the view at once and shows it to nobody, so that nobody writes to it."""
+        if self._fleeting is None:
+            self._fleeting = _stub(self)
+            if self.compiled:
+                self.compile()
+        return self._fleeting
+
+    def _twins(self) -> dict[str, Any]:
+        """The function and its variants, by what is particular about them."""
+        twins = {"": self.function, OPERATOR: self.operator, FLEETING: self._fleeting}
+        return {twin: function for twin, function in twins.items() if function is not None}
 
     def use_code(self, traced: bool) -> None:
         """Switch between the traced and the plain code, if the operation has been compiled at all."""
         if self.compiled:
-            for function in (self.function, self.operator):
-                if function is not None:
-                    function.__code__ = self._code(traced, function is self.operator)
-                    if function is self.function or not has_operands_alone(self):
-                        self._set_defaults(function)
-                    if detour.is_on():
-                        _divert(function)
+            for twin, function in self._twins().items():
+                function.__code__ = self._code(traced, twin)
+                if twin != OPERATOR or not has_operands_alone(self):
+                    self._set_defaults(function)
+                if detour.is_on():
+                    _divert(function)
 
-    def _code(self, traced: bool, special: bool) -> types.CodeType:
-        code = self._codes.get((traced, special))
+    def _code(self, traced: bool, twin: str) -> types.CodeType:
+        code = self._codes.get((traced, twin))
         if code is None:
-            source = "\n".join(Writer(self, traced, operator=special).lines())
-            filename = f"<nbautograd {self.name}{' operator' * special}{' traced' * traced}>"
-            code = self._codes[traced, special] = compiled(source, filename, self.name)
+            source = "\n".join(Writer(self, traced, twin=twin).lines())
+            filename = f"<nbautograd {' '.join([self.name, *[twin] * bool(twin), *['traced'] * traced])}>"
+            code = self._codes[traced, twin] = compiled(source, filename, self.name)
         return code
 
     def half(self) -> Callable[..., Any]:
@@ -493,6 +508,7 @@ def decline(op: Declaration, values: tuple[Any, ...]) -> Any:
 
 
 _RUNTIME = {
+    "CONSTANTS": CONSTANTS,
     "F32": F32,
     "F64": F64,
     "Halved": Halved,
@@ -524,7 +540,7 @@ _RUNTIME = {
     "plus": operator.add,
     "promote": promote,
     "promote_half": promote_half,
-    "quietly": backend.quietly,
+    "quietly": backend.quietly.run,
     "set_quiet": backend.set_quiet,
     "sizes": sizes,
     "tick": tick,

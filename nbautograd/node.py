@@ -39,17 +39,33 @@ MANY = _Mark("MANY")
 """What a node with more than two edges answers as its first gradient; the second is then the list of all."""
 
 
+class _Alive:
+    """How many ``Hooks`` there are; as long as there is none, no node need be asked for its own."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+alive = _Alive()
+
+
 class Hooks:
     """The hooks of one node, each kind in the order of registration; the kinds run in the order of the fields."""
 
     __slots__ = ("accumulated", "post", "pre", "retain", "tensor")
 
     def __init__(self) -> None:
+        alive.count += 1
         self.tensor: dict[int, Callable[..., Any]] = {}  # of the output: Tensor.register_hook
         self.retain: weakref.ref[Any] | None = None  # the output that keeps its gradient: Tensor.retain_grad
         self.pre: dict[int, Callable[..., Any]] = {}  # Node.register_prehook
         self.accumulated: dict[int, Callable[..., Any]] = {}  # of a leaf: Tensor.register_post_accumulate_grad_hook
         self.post: dict[int, Callable[..., Any]] = {}  # Node.register_hook
+
+    def __del__(self) -> None:
+        alive.count -= 1
 
 
 class LeafHooks(Hooks):
@@ -63,6 +79,7 @@ class LeafHooks(Hooks):
         LeafHooks.alive += 1
 
     def __del__(self) -> None:
+        super().__del__()
         LeafHooks.alive -= 1
 
 

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbautograd import detour, dtypes
+from nbautograd.inlining import CONSTANTS, constant, constants_as_arrays, inlined, operators_as_ufuncs
+from nbautograd.masks import dropped, kept
 from nbautograd.node import FREED, MANY, Node, Port
 from nbautograd.pieces import LARGE, in_pieces, several_steps
 from nbautograd.promotion import fit_to, up, up_graph
 from nbautograd.registry import OPS, POINTWISE
+from nbautograd.source import compiled
 from nbautograd.tensor import Tensor, wrap
-from nbautograd.writer import compiled, slot
+from nbautograd.writer import slot
 
 if TYPE_CHECKING:
     from nbautograd.declare import Declaration
@@ -94,8 +97,8 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
     made: type[Node] = type(op.node_name or f"{op.name.title()}Backward0", (Node,), members)
     for graph in (False, True):
         name = "vjp_graph" if graph else "vjp"
-        source = "\n".join(_vjp_lines(op, saved, tensors, graph, flavour))
         scope = _vocabulary(op, graph)
+        source = "\n".join(_vjp_lines(op, saved, tensors, graph, flavour, scope))
         filename = f"<nbautograd {op.name} {name} {flavour}>"
         code = compiled(source, filename, name)
         setattr(made, name, types.FunctionType(code, scope, name, _NOTHING_SKIPPED[_skips(op)]))
@@ -107,11 +110,16 @@ _NOTHING_SKIPPED: dict[str, tuple[Any, ...]] = {"set": (frozenset(),), "pair": (
 
 def _skips(op: Declaration) -> str:
     """How ``vjp`` is told which inputs' gradients nobody wants (see ``Node.skips``)."""
-    return "" if op.lists else "set" if op.many_edges else "pair"
+    return "" if op.lists or len(op.formulas) < 2 else "set" if op.many_edges else "pair"
 
 
-def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: bool, flavour: str) -> list[str]:
-    """The source of ``vjp``: load what was saved, let it go unless it is to be kept, then a line per formula."""
+def _vjp_lines(
+    op: Declaration, saved: list[str], tensors: list[str], graph: bool, flavour: str, scope: dict[str, Any]
+) -> list[str]:
+    """The source of ``vjp``: load what was saved, let it go unless it is to be kept, then a line per formula.
+
+    :param scope: what names in the source mean; further ones are added.
+    """
     names = [name for name in op.tensors if name in op.formulas]
     edge = {name: f"n.all_edges[{i}]" if op.many_edges else f"n.f{i}" for i, name in enumerate(names)}
     local = {what: what if "." not in what else slot(what) for what in saved}
@@ -140,18 +148,32 @@ def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: boo
             many = what in op.lists or (what == "result" and op.many)
             lines.append(f"    {what} = {f'[up(part) for part in {what}]' if many else f'up({what})'}")
     transform = _Formula(set(saved), flavour == "complex")
+    arrays = {"g", "result", *op.tensors} - {*op.numbers, *op.optional, *op.masks} if op.kind == POINTWISE else set()
+    numbers: dict[str, float] = {}
+    formulas = []
     for i, name in enumerate(names):
-        tree = transform.visit(ast.parse(op.formulas[name], mode="eval"))
-        text = ast.unparse(tree)
-        if not graph and flavour == "real" and op.kind == POINTWISE and several_steps(tree.body, _elementwise()):
-            # In pieces if large: a function of what it names, beginning with g, which has the result's shape.
-            given = ", ".join(
-                dict.fromkeys(["g", *(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in local)])
-            )
-            text = f"(({text}) if g.size < LARGE else in_pieces(lambda {given}: {text}, {given}))"
+        tree = transform.visit(ast.parse(op.formulas[name], mode="eval")).body
+        if graph or flavour != "real":
+            text = ast.unparse(tree)
+        else:
+            steps = op.kind == POINTWISE and several_steps(tree, _elementwise())
+            tree = constants_as_arrays(inlined(tree, scope), arrays, numbers)
+            text = plain = ast.unparse(tree)
+            named = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and (n.id in local or n.id in numbers)]
+            fast = ast.unparse(operators_as_ufuncs(tree, arrays))
+            if fast != plain:
+                text = f"{fast} if g.__class__ is ndarray else {plain}"
+            if steps:
+                # In pieces if large: a function of what it names, beginning with g, which has the result's shape.
+                given = ", ".join(dict.fromkeys(["g", *named]))
+                text = f"(({text}) if g.size < LARGE else in_pieces(lambda {given}: {plain}, {given}))"
+            elif fast != plain:
+                text = f"({text})"
         skipped = f"{i} in skip" if op.many_edges else f"skip{i}"
         guard = f"None if {edge[name]} is None or {skipped} else " if len(names) > 1 and not op.lists else ""
-        lines.append(f"    d{i} = {guard}{text}")
+        formulas.append(f"    d{i} = {guard}{text}")
+    lines += [f"    {constant(number, value, 'g')}" for number, value in numbers.items()]
+    lines += formulas
     if op.kind == POINTWISE or flavour == "half":
         lines.append("    if n.fit is not None:")
         for i, name in enumerate(names):
@@ -178,7 +200,9 @@ def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
     scope: dict[str, Any] = dict(op.body.__globals__)
     for name, other in OPS.items():
         scope[name] = other.function if graph else other.body
-    scope.update(LARGE=LARGE, in_pieces=in_pieces)
+    scope.update(
+        np=np, CONSTANTS=CONSTANTS, LARGE=LARGE, in_pieces=in_pieces, ndarray=np.ndarray, kept=kept, dropped=dropped
+    )
     scope.update(wrap=wrap, wrap_saved=_wrap_saved, wrap_output=_wrap_output, fit=fit_to, FREED=FREED, MANY=MANY)
     scope["up"] = up_graph if graph else up
     return scope

@@ -6,34 +6,36 @@ What the code calls by name is in ``promotion.py`` and in the table at the end o
 from __future__ import annotations
 
 import ast
-import dis
-import inspect
-import linecache
-import textwrap
-import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbautograd.inlining import UFUNCS, constant, constants_as_arrays
 from nbautograd.pieces import several_steps
 from nbautograd.registry import NUMPY_NAMES, POINTWISE, VIEW, WIDENED
+from nbautograd.source import expression_of
 
 if TYPE_CHECKING:
     from nbautograd.declare import Declaration
 
-__all__ = ["Writer", "compiled", "expression_of", "has_operands_alone", "into_out", "slot"]
+__all__ = ["FLEETING", "OPERATOR", "Writer", "has_operands_alone", "into_out", "slot"]
+
+
+OPERATOR, FLEETING = "operator", "fleeting"
+"""Variants of an operation's function: for special methods such as ``__add__``; for views that nobody gets to see."""
 
 
 class Writer:
     """Writes the source of one operation's function, line by line."""
 
-    def __init__(self, declaration: Declaration, traced: bool, half: bool = False, operator: bool = False) -> None:
+    def __init__(self, declaration: Declaration, traced: bool, half: bool = False, twin: str = "") -> None:
         self.op = declaration
         self.traced = traced
         self.half = half
+        self.twin = twin
         # An operator gets operands alone, so that its options are known.
-        self.fixed = options_of(declaration) if operator and has_operands_alone(declaration) else None
+        self.fixed = options_of(declaration) if twin == OPERATOR and has_operands_alone(declaration) else None
         self.arrays = {name: f"a{i}" for i, name in enumerate(declaration.tensors)}
         # What is saved of them; with half precision that is not what is computed with.
         self.saved = {name: f"h{i}" for i, name in enumerate(declaration.tensors)} if half else self.arrays
@@ -221,6 +223,12 @@ class Writer:
         """Compute ``r``, the result."""
         op = self.op
         tree = _inlined(op.body, self.arrays, self.fixed or {})
+        numbers: dict[str, float] = {}
+        if tree is not None and op.kind == POINTWISE and not self.half:
+            unsure = {*op.numbers, *op.optional, *op.masks}
+            sure = {self.arrays[name] for name in op.tensors if name not in unsure or name == op.tensors[0]}
+            tree = constants_as_arrays(tree, sure, numbers)
+        loads = [constant(name, value, "a0") for name, value in numbers.items()]
         expression = None if tree is None else ast.unparse(tree)
         if expression is None:
             values = [self.arrays.get(name, name) for name in op.positional]
@@ -232,11 +240,11 @@ class Writer:
         if self.half:
             expression = f"[narrow(part, D) for part in {expression}]" if op.many else f"narrow({expression}, D)"
         elif tree is not None and (one := _one_call(tree)) is not None:
-            return [f"try: r = quietly.run({one})", f"except RuntimeError: r = unhurried({one})"]
+            return [*loads, f"try: r = quietly({one})", f"except RuntimeError: r = unhurried({one})"]
         elif tree is not None and op.kind == POINTWISE and len(op.tensors) == 1 and several_steps(tree, ()):
             given = ", ".join([*self.arrays.values(), *op.positional[1:]])
             expression += f" if c is not ndarray or a0.size < LARGE else in_pieces(body, {given})"
-        return ["q = set_quiet(SILENT)", f"try: r = {expression}", "finally: unset_quiet(q)"]
+        return [*loads, "q = set_quiet(SILENT)", f"try: r = {expression}", "finally: unset_quiet(q)"]
 
     # Recording it.
 
@@ -246,12 +254,12 @@ class Writer:
         if op.many:
             return self.record_many()
         lines = ["t = new(Tensor); t._a = r"]
-        if op.kind == VIEW:
+        if op.kind == VIEW and self.twin != FLEETING:
             lines.append(f"link(t, {op.tensors[0]}, body, OP.function, {self.options()})")
         if not op.formulas:
             return [*lines, "t._fn = None; return t"]
         lines.append(f"if {self.unrecorded()}: t._fn = None; return t")
-        lines += ["n = t._fn = new(" + self.node_class() + ")", *self.save()]
+        lines += ["n = t._fn = " + self.node_class() + "()", *self.save()]
         if self.traced:
             lines.append(self.trace("t"))
         return [*lines, "return t"]
@@ -266,7 +274,7 @@ class Writer:
         if op.formulas:
             lines += [
                 f"if not ({self.unrecorded()}):",
-                f"    n = new({self.node_class()})",
+                f"    n = {self.node_class()}()",
                 *(f"    {line}" for line in self.save()),
                 "    n.count = len(outputs)",
                 "    for index, t in enumerate(outputs):",
@@ -361,7 +369,8 @@ _OPERATORS = {ast.Add: "plus", ast.Sub: "minus", ast.Mult: "by", ast.Div: "over"
 def _one_call(tree: ast.expr) -> str | None:
     """The arguments of ``run`` for an expression that is one operator or one ufunc of its operands; else None."""
     if isinstance(tree, ast.BinOp) and type(tree.op) in _OPERATORS:
-        called, given = _OPERATORS[type(tree.op)], [tree.left, tree.right]
+        called = f"np.{UFUNCS[type(tree.op)]} if a0.__class__ is ndarray else {_OPERATORS[type(tree.op)]}"
+        given = [tree.left, tree.right]
     elif isinstance(tree, ast.Call) and not tree.keywords and ast.unparse(tree.func).startswith("np."):
         called, given = ast.unparse(tree.func), tree.args
         if not isinstance(getattr(np, called[3:], None), np.ufunc):
@@ -372,51 +381,13 @@ def _one_call(tree: ast.expr) -> str | None:
     return ", ".join([called, *map(ast.unparse, given)]) if simple else None
 
 
-def expression_of(body: Callable[..., Any]) -> ast.expr | None:
-    """The expression that the body is, if it is nothing but ``return expression``."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(body))).body[0]
-    except (OSError, SyntaxError):
-        return None  # no source at hand: the body is called instead
-    if not isinstance(tree, ast.FunctionDef) or not _is_source_of(tree, body):
-        return None  # the file has changed since it was imported: an upgrade under a running kernel
-    statements = [s for s in tree.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
-    if len(statements) != 1 or not isinstance(statements[0], ast.Return):
-        return None
-    return statements[0].value
-
-
-def _is_source_of(tree: ast.FunctionDef, body: Callable[..., Any]) -> bool:
-    """Whether a function as it is in the file is the one in memory."""
-    if tree.name != body.__name__:
-        return False
-    bare = ast.FunctionDef(tree.name, tree.args, tree.body, [], None, lineno=1, col_offset=0)
-    for part in ast.walk(bare.args):
-        if isinstance(part, ast.arg):
-            part.annotation = None
-    module = compile(ast.Module([bare], []), "<source>", "exec", dont_inherit=True)
-    found = next(constant for constant in module.co_consts if isinstance(constant, types.CodeType))
-    return _essence(found) == _essence(body.__code__)
-
-
-def _essence(code: types.CodeType) -> tuple[Any, ...]:
-    """What a function does, without how names are looked up, which depends on what else its module says."""
-    operators = ("BINARY", "COMPARE", "UNARY", "IS_", "CONTAINS")
-    done = [(i.opname, i.argrepr) for i in dis.get_instructions(code) if i.opname.startswith(operators)]
-    constants = [_essence(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
-    return code.co_names, code.co_varnames, constants, done
-
-
-_UFUNCS = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "true_divide"}
-
-
 def into_out(tree: ast.expr) -> str | None:
     """An expression whose last step is a ufunc, with ``out_`` as that step's output; None for any other."""
     if isinstance(tree, ast.IfExp):
         body, orelse = into_out(tree.body), into_out(tree.orelse)
         return None if body is None or orelse is None else f"({body} if {ast.unparse(tree.test)} else {orelse})"
-    if isinstance(tree, ast.BinOp) and type(tree.op) in _UFUNCS:
-        return f"np.{_UFUNCS[type(tree.op)]}({ast.unparse(tree.left)}, {ast.unparse(tree.right)}, out=out_)"
+    if isinstance(tree, ast.BinOp) and type(tree.op) in _OPERATORS:
+        return f"np.{UFUNCS[type(tree.op)]}({ast.unparse(tree.left)}, {ast.unparse(tree.right)}, out=out_)"
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
         return f"np.negative({ast.unparse(tree.operand)}, out=out_)"
     if isinstance(tree, ast.Call) and not tree.keywords:
@@ -443,15 +414,6 @@ class _Put(ast.NodeTransformer):
             case ast.Compare(ast.Constant(left), [ast.Eq()], [ast.Constant(right)]):
                 return node.body if left == right else node.orelse
         return node
-
-
-def compiled(source: str, filename: str, name: str) -> types.CodeType:
-    """The code of the one function that ``source`` defines, known to debuggers and tracebacks by ``filename``."""
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    made: dict[str, Any] = {}
-    exec(compile(source, filename, "exec"), {}, made)
-    code: types.CodeType = made[name].__code__
-    return code
 
 
 def slot(what: str) -> str:

@@ -11,7 +11,7 @@ the same with everything: observers, ``inputs=``, gradients taken at non-leaves,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
 from typing import Any
@@ -20,7 +20,7 @@ from nbautograd import backend, protocol
 from nbautograd.autograd import anomaly_mode as anomaly, forward_ad, leaves
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, retain, tensor_hooks
 from nbautograd.grad_mode import grad_enabled
-from nbautograd.node import MANY, LeafHooks, Node, Port, Slots, accumulator, public_edge
+from nbautograd.node import MANY, LeafHooks, Node, Port, Slots, accumulator, alive, public_edge
 from nbautograd.storage import clock
 from nbautograd.tensor import Tensor, array_of
 
@@ -51,20 +51,15 @@ current_pass = _current.get
 """The pass that runs now; None outside."""
 
 
-def _apart(run: Callable[..., Any], create: bool, this: Pass | None, *arguments: Any) -> Any:
-    """Call ``run``, recorded or not, and without NumPy's floating-point warnings.
+def _begin(create: bool, this: Pass | None) -> None:
+    """Set the modes of a pass: recorded or not, without NumPy's floating-point warnings.
 
-    It gets a copy of the context, which is dropped at its end. So no mode stays behind, wherever it is interrupted:
-    between two calls of Python code that set and reset one, a KeyboardInterrupt might come.
+    It is called in a copy of the context, which is dropped at the end of the pass. So no mode stays behind, wherever it
+    is interrupted: between two calls of Python code that set and reset one, a KeyboardInterrupt might come.
     """
-    return copy_context().run(_with_mode, run, create, this, arguments)
-
-
-def _with_mode(run: Callable[..., Any], create: bool, this: Pass | None, arguments: tuple[Any, ...]) -> Any:
     grad_enabled.set(create)
     backend.set_quiet(backend.SILENT)
     _current.set(this)
-    return run(*arguments)
 
 
 def execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[Key, Any] | None = None) -> None:
@@ -75,29 +70,37 @@ def execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[K
     :param into: accumulate into these only: by node and output, the tensor; None for all leaves.
     """
     this = Pass(roots, None if into is None else {node for node, _ in into})
-    _apart(_execute, create, this, roots, keep, create, into)
+    copy_context().run(_execute, this, roots, keep, create, into)
 
 
-def _execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[Key, Any] | None) -> None:
-    create = create or forward_ad.is_active()  # gradients then carry tangents, so they must be tensors
-    roots = [(edge, as_tensor(g) if create else array_of(g)) for edge, g in roots]
+def _execute(this: Pass, roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[Key, Any] | None) -> None:
+    _begin(create, this)
+    roots, create = _given(roots, create)
     if into is None and _plain():
         leaves.finish(_run(roots, keep, create), create)
     else:
         _run_observed(roots, keep, create, into, accumulate=True)
 
 
+def _given(roots: list[tuple[Any, Any]], create: bool) -> tuple[list[tuple[Any, Any]], bool]:
+    """The roots with their gradients as arrays, or tensors if gradients have to be; and whether they have."""
+    if create or forward_ad.is_active():  # gradients then carry tangents
+        return [(edge, as_tensor(g)) for edge, g in roots], True
+    return [(edge, array_of(g)) for edge, g in roots], False
+
+
 def capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, keys: list[Key]) -> dict[Key, Any]:
     """Run backward and return the gradients at ``keys``, accumulating nothing."""
-    found: dict[Key, Any] = _apart(
-        _capture, create, Pass(roots, {node for node, _ in keys}), roots, keep, create, dict.fromkeys(keys)
-    )
+    this = Pass(roots, {node for node, _ in keys})
+    found: dict[Key, Any] = copy_context().run(_capture, this, roots, keep, create, dict.fromkeys(keys))
     return found
 
 
-def _capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: dict[Key, Any]) -> dict[Key, Any]:
-    create = create or forward_ad.is_active()
-    roots = [(edge, as_tensor(g) if create else array_of(g)) for edge, g in roots]
+def _capture(
+    this: Pass, roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: dict[Key, Any]
+) -> dict[Key, Any]:
+    _begin(create, this)
+    roots, create = _given(roots, create)
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
         needed = _leading_to(_reachable(edge for edge, _ in roots)[1], {leaf for leaf, _ in targets})
         pending = _run(roots, keep, create, needed)
@@ -116,10 +119,11 @@ def apply(node: Node, gradients: tuple[Any, ...]) -> Any:
     They are recorded where gradients are, and hooks of the node run.
     """
     create = grad_enabled.get() and any(isinstance(g, Tensor) and g._fn is not None for g in gradients)
-    return _apart(_apply, create, None, node, gradients, create)
+    return copy_context().run(_apply, node, gradients, create)
 
 
 def _apply(node: Node, gradients: tuple[Any, ...], create: bool) -> Any:
+    _begin(create, None)
     given = [g if create else array_of(g) for g in gradients]
     g = given[0] if node.outputs() == 1 else Slots({i: a for i, a in enumerate(given) if a is not None})
     if node.hooks is not None:
@@ -133,7 +137,12 @@ def _apply(node: Node, gradients: tuple[Any, ...], create: bool) -> Any:
 def accumulate(leaf: Tensor, g: Tensor | None) -> None:
     """Add a gradient to ``leaf.grad`` as a pass would, with all hooks but those of the tensor."""
     if g is not None:
-        _apart(lambda: leaves.visit(leaf, pre_hooks(accumulator(leaf), g._a), False), False, None)
+        copy_context().run(_accumulate, leaf, g._a)
+
+
+def _accumulate(leaf: Tensor, g: Any) -> None:
+    _begin(False, None)
+    leaves.visit(leaf, pre_hooks(accumulator(leaf), g), False)
 
 
 def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any] | None = None) -> dict[Any, Any]:
@@ -142,6 +151,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
     :param needed: the edges to follow; None for all.
     """
     pending: dict[Any, Any] = {}  # edge -> sum of the gradients that have arrived so far
+    summed: set[Any] = set()  # the edges whose sum is an array of our own, to which more may be added in place
     ready: list[tuple[int, Any]] = []  # heap of (-seq, node); leaves, whose seq is 0, never enter it
     for edge, g in roots:
         if needed is None or edge in needed:
@@ -150,11 +160,12 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
         return pending
     node = heappop(ready)[1]
     g = pending.pop(node)
+    seq = node.seq
     while True:
-        hooked = node.rare is not None and node.hooks is not None
+        hooked = alive.count and node.hooks is not None
         if hooked:
             g = pre_hooks(node, tensor_hooks(node, g))
-        if node.seq < clock.last_write:
+        if seq < clock.last_write:
             node.check_saved()
         if needed is None:
             d, d1 = node.vjp_graph(g, keep) if create else node.vjp(g, keep)
@@ -163,14 +174,34 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
         # An only successor is handed its gradient directly, without going through the heap: the heir.
         if d1 is None and not ready and d is not None and not hooked:
             edge = node.f0
-            if edge.seq and edge not in pending:
+            seq = edge.seq
+            if seq and edge not in pending:
                 node, g = edge, d
                 continue
         heir = None
         if hooked or d is MANY:
-            for to, part in zip(node.edges(), post_hooks(node, d, d1, g), strict=True):
-                if to is not None and part is not None and (needed is None or to in needed):
-                    _send(to, part, pending, ready)
+            parts = post_hooks(node, d, d1, g) if hooked else d1
+            for edge, d in zip(node.edges(), parts, strict=True):
+                if d is None or edge is None or (needed is not None and edge not in needed):
+                    continue
+                if edge is heir:
+                    g = g + d
+                elif edge in pending:
+                    if edge in summed:
+                        pending[edge] += d
+                    else:
+                        pending[edge] = pending[edge] + d
+                        if not create:
+                            summed.add(edge)
+                elif not edge.seq:
+                    pending[edge] = d
+                elif heir is None:
+                    heir, g = edge, d
+                else:
+                    if edge.seq > heir.seq:
+                        edge, heir, d, g = heir, edge, g, d
+                    pending[edge] = d
+                    heappush(ready, (-edge.seq, edge))
         else:
             edge = node.f0
             while True:  # send d along f0, then d1 along f1
@@ -178,7 +209,12 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
                     if edge is heir:
                         g = g + d
                     elif edge in pending:
-                        pending[edge] = pending[edge] + d
+                        if edge in summed:
+                            pending[edge] += d
+                        else:
+                            pending[edge] = pending[edge] + d
+                            if not create:
+                                summed.add(edge)
                     elif heir is None and edge.seq:
                         heir, g = edge, d
                     else:
@@ -196,7 +232,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
             g = pending.pop(heir)
         if heir is None:
             return pending
-        node = heir
+        node, seq = heir, heir.seq
 
 
 def _partly(node: Node, g: Any, keep: bool, create: bool, needed: set[Any]) -> tuple[Any, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from nbautograd import storage
 from nbautograd.autograd.hooks import as_tensor, name_of
 from nbautograd.grad_mode import grad_enabled
-from nbautograd.tensor import Tensor, wrap
+from nbautograd.tensor import Tensor, new
 
 __all__ = ["finish", "lock", "visit"]
 
@@ -38,7 +38,7 @@ _BASE = 3  # references to a base that is known through one view: that view's, a
 
 def _whole(d: Any) -> bool:
     """Whether an array has its memory to itself: its own, or all of that of an array that is known through it alone."""
-    base = getattr(d, "base", None)
+    base = d.base
     if base is None:
         return True
     alone = base.__class__ is np.ndarray and base.base is None and getrefcount(base) <= _BASE
@@ -76,11 +76,14 @@ def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
         d, held = pending[leaf], leaf._grad
         if held is None:
             if create:
-                fresh.append((leaf, d.clone()))
+                made = d.clone()
             else:
                 # An array that nobody else holds becomes .grad without a copy: .grad shares memory with nothing.
                 owned = getrefcount(d) <= _OWNED and _whole(d)
-                fresh.append((leaf, wrap(d if owned or isinstance(d, np.generic) else d.copy())))
+                made = new(Tensor)
+                made._a = d if owned or isinstance(d, np.generic) else d.copy()
+                made._fn = None
+            fresh.append((leaf, made))
         elif create or held._fn is not None:
             fresh.append((leaf, held + as_tensor(d)))
         else:

@@ -10,8 +10,8 @@ import numpy as np
 from nbautograd import backend, dtypes
 from nbautograd.declare import POINTWISE, alias, composite, op
 from nbautograd.errors import SCALAR_TYPES, DtypeError
+from nbautograd.masks import choice
 from nbautograd.ops.arithmetic import as_category
-from nbautograd.ops.kernels import choice
 from nbautograd.ops.predicates import Number, check_tensors, result_dtype
 from nbautograd.ops.special import not_implemented  # noqa: F401 - formulas name it
 from nbautograd.tensor import Tensor, wrap
@@ -121,7 +121,7 @@ along_threshold = along("ThresholdBackwardBackward0")
     symbol="relu",
     kind=POINTWISE,
     accepts="if",
-    input="along_threshold(where(result > 0, g, zeros_of(g)), result)",
+    input="along_threshold(where(result <= 0, zeros_of(g), g), result)",
 )
 def relu(input: Tensor) -> Tensor:
     """Each element, or 0 where it is negative; the derivative at 0 is 0.

@@ -55,6 +55,11 @@ def product(a: Any, b: Any) -> Any:
 
 
 def _check_mm(a: Any, b: Any) -> Any:
+    if a.__class__ is np.ndarray and a.ndim == 2 == b.ndim and a.dtype is b.dtype and a.dtype.char in "fd":
+        try:
+            return a.dot(b)
+        except ValueError:
+            pass  # said below, in other words
     if a.ndim != 2 or b.ndim != 2:
         which = "self" if a.ndim != 2 else "mat2"
         raise ShapeError(f"mm(): {which} must be a matrix, got shapes {list(a.shape)} and {list(b.shape)}")
@@ -287,6 +292,18 @@ def _factor(name: str, value: Number, dtype: Any) -> Any:
     return dtype.type(value)
 
 
+def _add_product(input: Any, mat1: Any, mat2: Any, beta: Number, alpha: Number) -> Any:
+    product_ = _check_mm(mat1, mat2)
+    if alpha == 1 and beta == 1 and input.__class__ is np.ndarray and input.dtype is product_.dtype:
+        try:
+            product_ += input
+        except ValueError:
+            pass  # said below, in other words
+        else:
+            return product_
+    return _plus("addmm", input, product_, beta, alpha)
+
+
 def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> Any:
     """``beta * input + alpha * product_``, where a ``beta`` of 0 leaves the input's nan and inf out.
 
@@ -327,7 +344,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
     tensor([[2., 2.],
             [1., 3.]])
     """
-    return _plus("addmm", input, _check_mm(mat1, mat2), beta, alpha)
+    return _add_product(input, mat1, mat2, beta, alpha)
 
 
 @op(

@@ -7,19 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.arguments import explain
 from nbautograd.declare import composite
 from nbautograd.ops.distances import pdist, vector_norm
 from nbautograd.ops.einsum import einsum
 from nbautograd.ops.predicates import check_tensors
 from nbautograd.ops.products import addmm
-from nbautograd.ops.shape import t
+from nbautograd.registry import OPS
 from nbautograd.tensor import Tensor
 
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "pairwise_distance", "pdist"]
 
+transposed = OPS["t"].fleeting
 
-@composite(method=False, out=True)
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``.
 
     :param input: shape (..., in).
@@ -31,10 +33,21 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     >>> torch.nn.functional.linear(torch.tensor([[1., 2.]]), torch.tensor([[3., 4.]]), torch.tensor([10.]))
     tensor([[21.]])
     """
+    try:
+        a = input._a
+        if a.ndim == 2 and bias is not None and weight._a.ndim == 2 and a.size and out is None:
+            result: Tensor = addmm(bias, input, transposed(weight))
+            return result
+    except AttributeError:
+        explain(linear, (input, weight, bias), {})
+        raise
+    return _linear(input, weight, bias, out=out)
+
+
+@composite(method=False, out=True)
+def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """The same for any shapes."""
     shape = input._a.shape
-    if len(shape) == 2 and bias is not None and weight._a.ndim == 2 and input._a.size:
-        result: Tensor = addmm(bias, input, t(weight))
-        return result
     if bias is None or weight._a.ndim != 2 or not shape or not math.prod(shape):
         product = input @ (weight.t() if weight._a.ndim == 2 else weight)
         return product if bias is None else product + bias
