@@ -22,7 +22,7 @@ ABOUT = {
     "nbautograd.ops": "operations, each declared once",
     "nbautograd.ops.kernels": "what bodies share",
     "nbautograd.declare": "@op",
-    "nbautograd.vjp": "formulas, compiled",
+    "nbautograd.vjp": "formulas and in-place methods, compiled",
     "nbautograd.writer": "operations, compiled",
     "nbautograd.inlining": "what declarations are compiled with",
     "nbautograd.tracing": "lines and values, writing in place, random numbers",

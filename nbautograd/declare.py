@@ -33,17 +33,17 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from nbautograd import backend, detour, dtypes, inplace, pieces, protocol, storage, tracing
+from nbautograd import backend, detour, dtypes, inplace, pieces, protocol, tracing
 from nbautograd.arguments import explain, explained
 from nbautograd.grad_mode import is_grad_enabled
 from nbautograd.inlining import CONSTANTS
+from nbautograd.inplace_writer import writing_method
 from nbautograd.node import LEAF, Node, Port
 from nbautograd.promotion import (
     F32,
     F64,
     Halved,
     broadcast,
-    broadcast_shapes,
     check_devices,
     narrow,
     number,
@@ -53,23 +53,17 @@ from nbautograd.promotion import (
 )
 from nbautograd.registry import COMPOSITES, KEPT, NUMPY_NAMES, OPS, PLAIN, POINTWISE, REFUSED, VIEW, WIDENED
 from nbautograd.size import sizes
-from nbautograd.source import compiled, expression_of
+from nbautograd.source import compiled
 from nbautograd.storage import tick
 from nbautograd.tensor import Tensor, new
 from nbautograd.vjp import make_node, uses
-from nbautograd.writer import FLEETING, OPERATOR, Writer, has_operands_alone, into_out
+from nbautograd.writer import FLEETING, OPERATOR, Writer, has_operands_alone
 
 __all__ = ["KEPT", "OPS", "PLAIN", "POINTWISE", "REFUSED", "VIEW", "WIDENED", "Declaration", "alias", "composite", "op"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MISSING = object()
-"""Stands for what has not been made yet, where None means something."""
-
-
-RESERVED = frozenset(
-    ["c", "c1", "d", "fit", "g", "i", "keep", "n", "outputs", "part", "q", "r", "result", "t", "D", "Node"]
-)
+RESERVED = frozenset([*"cdginqrtD", "c1", "fit", "fits", "free", "keep", "outputs", "part", "result", "Node"])
 """Names of generated code's own, which no option of an operation may have."""
 
 
@@ -101,6 +95,7 @@ class Declaration:
         self.accepts_each: str = options["accepts_each"]
         self.many: bool = options["many"]
         self.has_out: bool = options["out"]
+        self.into: str | None = options["into"]
         self.function: Any = None
         self.operator: Any = None
         self._fleeting: Any = None
@@ -109,7 +104,6 @@ class Declaration:
         self._codes: dict[tuple[bool, str], types.CodeType] = {}
         self._halves: dict[bool, Callable[..., Any]] = {}
         self._nodes: dict[str, type[Node]] = {}
-        self._into: Any = MISSING
 
     def __getattr__(self, name: str) -> Any:
         if name not in Declaration.__annotations__:
@@ -198,22 +192,6 @@ class Declaration:
             self._halves[traced] = function
         return self._halves[traced]
 
-    def into(self) -> Callable[..., Any] | None:
-        """The body, writing its last step into an array ``out_``; None where the last step is no ufunc."""
-        if self._into is MISSING:
-            expression = expression_of(self.body)
-            code = None if expression is None else into_out(expression)
-            if code is None:
-                self._into = None
-            else:
-                parts = [*self.positional, "*", *self.keywords, "out_"]
-                source = f"def {self.name}({', '.join(parts)}):\n    return {code}"
-                made = compiled(source, f"<nbautograd {self.name} into>", self.name)
-                self._into = types.FunctionType(made, {**self.body.__globals__, "np": np}, self.name)
-                self._into.__defaults__, self._into.__kwdefaults__ = self.body.__defaults__, self.body.__kwdefaults__
-        made_into: Callable[..., Any] | None = self._into
-        return made_into
-
     def _set_defaults(self, function: Any) -> None:
         defaults = self.body.__defaults__ or ()
         function.__defaults__ = (None, *defaults) if self.required_dim else defaults
@@ -259,6 +237,7 @@ def op(
     accepts_each: str = "bifc",
     many: bool = False,
     out: bool | None = None,
+    into: str | None = None,
     name: str | None = None,
     half: str = WIDENED,
     **formulas: str,
@@ -281,6 +260,7 @@ def op(
     :param accepts_each: the same of each operand, before promotion.
     :param many: the body returns several arrays and the formulas get a list of gradients.
     :param out: whether there is ``out=``; by default for pointwise operations.
+    :param into: how ``name_`` writes into the array of its tensor; by default the body's last step does, if it can.
     :param name: the public name where it differs from the body's.
     :param half: what happens to float16 and bfloat16: ``WIDENED`` computes in float32 and rounds; ``KEPT`` is for
         operations that only move or cast values; ``REFUSED`` raises.
@@ -296,6 +276,7 @@ def op(
         "accepts_each": accepts_each,
         "many": many,
         "out": pointwise if out is None else out,
+        "into": into,
         "name": name,
         "half": half,
     }
@@ -311,7 +292,8 @@ def op(
         if method:
             setattr(Tensor, public, function)
         if pointwise if inplace_method is None else inplace_method:
-            setattr(Tensor, public + "_", _inplace(public + "_", function, declaration if pointwise else None))
+            straight = declaration if pointwise or into else None
+            setattr(Tensor, public + "_", writing_method(public + "_", function, straight))
         if operators:
             twin = declaration.operator = _stub(declaration)
             for special in operators.split():
@@ -339,7 +321,7 @@ def composite(
         if method:
             setattr(Tensor, name, public)
         if inplace_method:
-            setattr(Tensor, name + "_", _inplace(name + "_", public))
+            setattr(Tensor, name + "_", writing_method(name + "_", public))
         for special in operators.split():
             setattr(Tensor, special, public)
         return public  # type: ignore[return-value]
@@ -411,58 +393,6 @@ def _stub(declaration: Declaration) -> Any:
     stub.__qualname__, stub.__doc__, stub.__module__ = declaration.name, body.__doc__, body.__module__
     stub.__wrapped__ = body  # for help() and inspect.signature()
     return stub
-
-
-def _inplace(
-    name: str, function: Callable[..., Tensor], declaration: Declaration | None = None
-) -> Callable[..., Tensor]:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if kwargs and "out" in kwargs:
-            raise TypeError(f"{name}() got an unexpected keyword argument 'out': it writes into the tensor itself")
-        if declaration is not None and isinstance(self, Tensor) and _written(declaration, name, self, args, kwargs):
-            return self
-        return inplace.update(self, name, function, args, kwargs)
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"In-place version of ``{name[:-1]}``: writes the result into this tensor and returns it."
-    return method
-
-
-def _written(op: Declaration, name: str, t: Tensor, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
-    """Compute straight into ``t``, if nothing records it; False where that cannot be done and nothing has happened."""
-    a = t._a
-    dtype = a.dtype
-    if (dtype is not F32 and dtype is not F64) or len(args) != len(op.tensors) - 1 or isinstance(a, np.generic):
-        return False
-    recorded, shape, arrays = is_grad_enabled(), a.shape, [a]
-    if recorded and t._fn is not None or inplace.watched():
-        return False
-    for value in args:
-        if isinstance(value, Tensor):
-            x = value._a
-            if recorded and value._fn is not None or x.dtype is not dtype:
-                return False
-            if x.shape != shape and (x.__class__ is not a.__class__ or broadcast_shapes(shape, x.shape) != shape):
-                return False
-        else:
-            x = number(value, a.__class__, a)
-        if x.__class__ is not a.__class__:
-            return False
-        arrays.append(x)
-    for value in options.values():
-        if isinstance(value, Tensor):
-            return False
-    into = op.into()
-    if into is None:
-        return False
-    inplace.check_writable(t, name)
-    quiet = backend.set_quiet(backend.SILENT)
-    try:
-        into(*arrays, **options, out_=a)
-    finally:
-        backend.unset_quiet(quiet)
-    storage.record_write(a)
-    return True
 
 
 # -- what generated code calls ---------------------------------------------------------------------------------------

@@ -271,8 +271,11 @@ def store(t: Tensor, result: Tensor) -> Tensor:
         _keep_saved(node, before, result._a, target)
     for prepare in preparers:
         prepare(target)
-    with backend.quiet():
+    if result._a.dtype is target.dtype:
         target[...] = result._a
+    else:
+        with backend.quiet():
+            target[...] = result._a
     storage.record_write(target)
     if recorded:
         if isinstance(node, Node) and node.seq and detour.moved is None:  # else tangents were computed from the node

@@ -148,7 +148,7 @@ def alias(scalar: np.generic) -> np.ndarray[Any, Any]:
 def record_write(array: Any) -> None:
     """Note that the memory of ``array`` has just been written to."""
     time = tick()
-    history = _history(array)
+    history = _histories.get(id(array)) or _history(array)  # most arrays that are written to own their memory
     history.add(time)
     history.place = None if clock.place is None else clock.place()
     clock.last_write = time

@@ -36,7 +36,7 @@ LAYERS = [
             "tracing detour inplace generator registry",
             "arguments inlining promotion",
             "writer",
-            "vjp",
+            "vjp inplace_writer",
             "declare",
         )
     ),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
-from nbautograd import dtypes
+from nbautograd import backend, dtypes
 from nbautograd.declare import POINTWISE, alias, composite, op
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
 from nbautograd.ops.kernels import ratio  # noqa: F401 - formulas name it
 from nbautograd.ops.predicates import Number, check_tensors, result_dtype
 from nbautograd.ops.special import not_implemented  # noqa: F401 - formulas name it
+from nbautograd.promotion import number
 from nbautograd.tensor import Tensor
 
 __all__ = [
@@ -71,6 +73,12 @@ def times(alpha: Number, array: Any) -> Any:
 
     :raises RuntimeError: ``alpha`` is of a higher category than the array.
     """
+    factor = number(alpha, array.__class__, array)
+    if factor is not None:  # a plain number for a usual floating dtype
+        try:
+            return backend.quietly.run(operator.mul, array, factor)
+        except RuntimeError:
+            return backend.run_quietly(operator.mul, array, factor)
     if alpha.__class__ is float and array.dtype.kind == "f":
         return array * alpha  # which NumPy takes to the array's dtype
     category = dtypes.of(array.dtype).rank

@@ -620,7 +620,7 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     return np.full_like(input, number_in(value, dtypes.of(input.dtype)) if number else value, shape=input.shape)
 
 
-@op(node="ZeroBackward0", symbol="0", input="zeros_of(g)", inplace_method=True, method=False)
+@op(node="ZeroBackward0", symbol="0", input="zeros_of(g)", inplace_method=True, into="input[...] = 0", method=False)
 def zero(input: Tensor) -> Tensor:
     """Zeros in the shape and dtype of ``input``.
 
@@ -637,6 +637,7 @@ def zero(input: Tensor) -> Tensor:
     input="zeros_of(g)",
     src="cast_back(sum_to(g, src.shape), src.dtype)",
     inplace_method=True,
+    into="input[...] = src",
     method=False,
 )
 def copy(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
