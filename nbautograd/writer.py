@@ -19,7 +19,7 @@ from nbautograd.source import expression_of
 if TYPE_CHECKING:
     from nbautograd.declare import Declaration
 
-__all__ = ["FLEETING", "OPERATOR", "Writer", "has_operands_alone", "into_out", "slot"]
+__all__ = ["FLEETING", "OPERATOR", "Writer", "has_operands_alone", "slot"]
 
 
 OPERATOR, FLEETING = "operator", "fleeting"
@@ -379,22 +379,6 @@ def _one_call(tree: ast.expr) -> str | None:
         return None
     simple = all(isinstance(part, (ast.Name, ast.Constant)) for part in given)
     return ", ".join([called, *map(ast.unparse, given)]) if simple else None
-
-
-def into_out(tree: ast.expr) -> str | None:
-    """An expression whose last step is a ufunc, with ``out_`` as that step's output; None for any other."""
-    if isinstance(tree, ast.IfExp):
-        body, orelse = into_out(tree.body), into_out(tree.orelse)
-        return None if body is None or orelse is None else f"({body} if {ast.unparse(tree.test)} else {orelse})"
-    if isinstance(tree, ast.BinOp) and type(tree.op) in _OPERATORS:
-        return f"np.{UFUNCS[type(tree.op)]}({ast.unparse(tree.left)}, {ast.unparse(tree.right)}, out=out_)"
-    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
-        return f"np.negative({ast.unparse(tree.operand)}, out=out_)"
-    if isinstance(tree, ast.Call) and not tree.keywords:
-        name = ast.unparse(tree.func)
-        if name.startswith("np.") and isinstance(getattr(np, name[3:], None), np.ufunc):
-            return f"{name}({', '.join(map(ast.unparse, tree.args))}, out=out_)"
-    return None
 
 
 class _Put(ast.NodeTransformer):
