@@ -35,10 +35,9 @@ is_inference_mode_enabled = inference.get
 class _Mode:
     """A context manager, re-enterable, and a decorator of functions and generator functions."""
 
+    __slots__ = ("_before",)
     mode: bool
-
-    def __init__(self) -> None:
-        self._before: list[bool] = []
+    _before: list[bool]
 
     def __enter__(self) -> None:
         self._before.append(grad_enabled.get())
@@ -94,17 +93,17 @@ def run_generator(mode: Any, function: Callable[..., Any]) -> Callable[..., Any]
 class _Fixed(_Mode):
     """A mode that is known from the class, so that ``@no_grad`` without parentheses can decorate too."""
 
+    __slots__ = ()
+
     @overload
     def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
     @overload
     def __new__(cls, function: None = None) -> Self: ...
     def __new__(cls, function: Any = None) -> Any:
         """A context manager, or the decorated function where one is given."""
-        self = super().__new__(cls)
-        if function is None:
-            return self
-        self.__init__()  # type: ignore[misc]
-        return self(function)
+        self = object.__new__(cls)
+        self._before = []
+        return self if function is None else self(function)
 
 
 class no_grad(_Fixed):  # noqa: N801 - PyTorch's name
@@ -117,6 +116,7 @@ class no_grad(_Fixed):  # noqa: N801 - PyTorch's name
     False
     """
 
+    __slots__ = ()
     mode = False
 
 
@@ -130,6 +130,7 @@ class enable_grad(_Fixed):  # noqa: N801 - PyTorch's name
     True
     """
 
+    __slots__ = ()
     mode = True
 
 
