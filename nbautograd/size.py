@@ -95,6 +95,8 @@ def dimension(dim: Any, ndim: int) -> int:
     >>> dimension(-1, 3)
     2
     """
+    if dim.__class__ is int and 0 <= dim < ndim:
+        return dim
     d = as_int(dim, "dim")
     n = ndim or 1
     if not -n <= d < n:

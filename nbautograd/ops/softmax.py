@@ -10,7 +10,7 @@ from nbautograd import dtypes
 from nbautograd.declare import composite, op
 from nbautograd.errors import UnsupportedDtypeError
 from nbautograd.ops.elementary import exp  # noqa: F401 - a formula names it
-from nbautograd.ops.kernels import total
+from nbautograd.ops.kernels import highest, total
 from nbautograd.ops.predicates import check_tensors
 from nbautograd.size import dimension
 from nbautograd.tensor import Tensor
@@ -27,13 +27,11 @@ def refuse_integers(name: str, a: Any) -> None:
         raise UnsupportedDtypeError(name, dtypes.of(a.dtype), "f")
 
 
-def _shifted(name: str, a: Any, dim: int) -> Any:
-    """``a`` less its largest elements along ``dim``, a fresh array."""
-    refuse_integers(name, a)
-    d = dimension(dim, a.ndim)
-    if not a.ndim or not a.size:
-        return a - a
-    return a - a.max(d, None, True)
+def _shifted(name: str, a: Any, d: int) -> Any:
+    """``a`` less its largest elements along dimension ``d``, a fresh array."""
+    if a.dtype.kind != "f":
+        refuse_integers(name, a)
+    return a - highest(a, d, True) if a.size and a.ndim else a - a
 
 
 def sum_along(g: Any, dim: int) -> Any:
@@ -46,21 +44,22 @@ def sum_along(g: Any, dim: int) -> Any:
 @op(node="SoftmaxBackward0", symbol="softmax", method=False, input="(g - sum_along(g * result, dim)) * result")
 def softmax_over(input: Tensor, dim: int) -> Tensor:
     """Softmax over one dimension."""
-    shifted = _shifted("softmax", input, dim)
+    d = dimension(dim, input.ndim)
+    powers = _shifted("softmax", input, d)
     if not input.ndim:
-        return np.exp(shifted)
-    powers = np.exp(shifted, out=shifted)
-    powers /= total(powers, (dim % input.ndim,), True)
+        return np.exp(powers)
+    np.exp(powers, powers)
+    powers /= total(powers, (d,), True)
     return powers
 
 
 @op(node="LogSoftmaxBackward0", symbol="log softmax", method=False, input="g - exp(result) * sum_along(g, dim)")
 def log_softmax_over(input: Tensor, dim: int) -> Tensor:
     """Log-softmax over one dimension."""
-    shifted = _shifted("log_softmax", input, dim)
-    if not input.ndim:
-        return shifted
-    shifted -= np.log(total(np.exp(shifted), (dim % input.ndim,), True))
+    d = dimension(dim, input.ndim)
+    shifted = _shifted("log_softmax", input, d)
+    if input.ndim:
+        shifted -= np.log(total(np.exp(shifted), (d,), True))
     return shifted
 
 

@@ -196,3 +196,19 @@ def test_a_slope_that_is_constant_can_be_differentiated_again(name):
         (curvature,) = T.autograd.grad(slope.sum(), x)
         found.append((slope.grad_fn.name(), slope.tolist(), curvature.tolist()))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("shape", "target"), [((3,), -100), ((2, 3), [-100, -100]), ((2, 3), [-100, 1]), ((1, 3, 2), [[-100, -100]])]
+)
+@pytest.mark.parametrize("weight", [None, [1.0, 0.0, 2.0]])
+def test_ignored_targets_get_no_gradient(shape, target, weight):
+    found = []
+    for T in (torch, nb):
+        x = T.arange(6.0 if len(shape) > 1 else 3.0).reshape(shape).requires_grad_()
+        weights = None if weight is None else T.tensor(weight)
+        loss = T.nn.functional.nll_loss(x, T.tensor(target), weights)
+        loss.backward()
+        found.append((loss.detach().numpy(), x.grad.numpy()))
+    for theirs, ours in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs)

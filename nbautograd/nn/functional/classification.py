@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from nbautograd.nn.functional._common import check_reduction, legacy_reduction, 
 from nbautograd.nn.functional.activation import logsigmoid
 from nbautograd.nn.functional.loss import aggregate, each, floating_only  # noqa: F401 - formulas name each
 from nbautograd.ops.comparison import where
-from nbautograd.ops.kernels import total, zeros_of
+from nbautograd.ops.kernels import highest, total, zeros_of
 from nbautograd.ops.predicates import check_tensors
 from nbautograd.ops.reduction import sum_over
 from nbautograd.ops.shape import unsqueeze
@@ -34,45 +35,72 @@ __all__ = [
 # -- negative log likelihood -----------------------------------------------------------------------------------------
 
 
-def _chosen(shape: tuple[int, ...], target: Any, weight: Any, ignored: int, kind: Any) -> tuple[Any, Any]:
-    """Where each target's class is, to look it up with; and its weight, 0 where it is ignored, or None if all are 1."""
-    classes = shape[1] if len(shape) > 1 else shape[0]
-    index, weights = target.astype(np.int64, copy=False), None
+INT64, UINT8, UINT64 = np.dtype(np.int64), np.dtype(np.uint8), np.dtype(np.uint64)
+FEW = 1 << 12
+"""So many numbers of rows are kept from one loss to the next."""
+
+
+def _numbers(like: Any, size: int) -> Any:
+    """0, 1, 2 and so on, to be read only, on the device of an array."""
+    if like.__class__ is np.ndarray:
+        return _kept_numbers(size) if size <= FEW else np.arange(size)
+    return backend.module(backend.device_of(like)).arange(size)
+
+
+@functools.lru_cache(maxsize=64)
+def _kept_numbers(size: int) -> Any:
+    found = np.arange(size)
+    found.flags.writeable = False
+    return found
+
+
+def _ignored(target: Any, classes: int, ignore_index: int) -> int | None:
+    """``ignore_index``, or None where no target can be it.
+
+    :raises IndexError: a target that is not ignored is no class.
+    """
+    index = target if target.dtype is INT64 else target.astype(np.int64)
     # Read as unsigned, negative numbers are large ones: one look finds whatever is no class.
-    if 0 <= ignored < classes or index.size and int(index.view(np.uint64).max()) >= classes:
+    if not 0 <= ignore_index < classes and (not index.size or highest(index.view(UINT64)) < classes):
+        return None
+    index = np.where(index != ignore_index, index, 0)
+    if index.size and highest(index.view(UINT64)) >= classes:
+        wrong = int(index.min()) if int(index.min()) < 0 else int(index.max())
+        raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes")
+    return ignore_index
+
+
+def _chosen(shape: tuple[int, ...], target: Any, weight: Any, ignored: int | None, kind: Any) -> tuple[Any, Any]:
+    """Where each target's class is, to look it up with; and its weight, 0 where it is ignored, or None if all are 1."""
+    index, weights = target if target.dtype is INT64 else target.astype(np.int64), None
+    if ignored is not None:
         counts = index != ignored
         index, weights = np.where(counts, index, 0), counts.astype(kind)
-        if index.size and int(index.view(np.uint64).max()) >= classes:
-            wrong = int(index.min()) if int(index.min()) < 0 else int(index.max())
-            raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes")
     if weight is not None:
         weights = np.take(weight, index) if weights is None else np.where(weights != 0, np.take(weight, index), 0)
         weights = weights.astype(kind)
     if len(shape) == 1:
         return index, weights
-    arange, n = backend.module(backend.device_of(index)).arange, index.ndim
-    rows, *inner = (arange(size).reshape((-1,) + (1,) * (n - 1 - d)) for d, size in enumerate(index.shape))
+    if len(shape) == 2:
+        return (_numbers(index, len(index)), index), weights
+    n = index.ndim
+    rows, *inner = (_numbers(index, size).reshape((-1,) + (1,) * (n - 1 - d)) for d, size in enumerate(index.shape))
     return (rows, index, *inner), weights
 
 
-def _nll(input: Any, target: Any, weight: Any, reduction: str, ignore_index: int) -> Any:
-    where, weights = _chosen(input.shape, target, weight, ignore_index, input.dtype)
-    losses = -input[where]
+def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignored: int | None) -> Tensor:
+    """Minus the elements at ``target`` along dimension 1, weighted and reduced; all targets have been checked."""
+    where, weights = _chosen(input.shape, target, weight, ignored, input.dtype)
+    found = input[where]
     if weights is not None:
-        losses = np.where(weights == 0, weights, losses * weights)
+        found = np.where(weights == 0, weights, found * weights)
     if reduction == "none":
-        return losses
-    if reduction == "sum":
-        return total(losses)
-    return total(losses) / (losses.size if weights is None else total(weights))
+        return -found if weights is None else 0 - found
+    loss = 0 - total(found)
+    return loss if reduction == "sum" else loss / (found.size if weights is None else total(weights))
 
 
-def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
-    """Minus the elements at ``target`` along dimension 1, weighted and reduced."""
-    return _nll(input, target, weight, reduction, ignore_index)
-
-
-_BACK = "nll_back(g, input.shape, target, weight, reduction, ignore_index)"
+_BACK = "nll_back(g, input.shape, target, weight, reduction, ignored)"
 _nll_of_rows = op(node="NllLossBackward0", symbol="nll", method=False, input=_BACK, name="nll_rows")(_nll_loss)
 _nll_of_images = op(node="NllLoss2DBackward0", symbol="nll", method=False, input=_BACK, name="nll_images")(_nll_loss)
 
@@ -81,17 +109,19 @@ _nll_of_images = op(node="NllLoss2DBackward0", symbol="nll", method=False, input
     node="NllLossBackwardBackward0",
     symbol="nll",
     method=False,
-    input="nll_rows(g, target, weight, reduction, ignore_index)",
+    input="nll_rows(g, target, weight, reduction, ignored)",
 )
 def nll_back(
-    input: Tensor, shape: Any, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int
+    input: Tensor, shape: Any, target: Tensor, weight: Tensor | None, reduction: str, ignored: int | None
 ) -> Tensor:
     """The transpose of the loss, which is linear: the gradient of every element of ``shape``."""
-    where, weights = _chosen(shape, target, weight, ignore_index, input.dtype)
+    where, weights = _chosen(shape, target, weight, ignored, input.dtype)
     if reduction == "mean":
         input = input / (target.size if weights is None else total(weights))
-    found = np.zeros_like(input, shape=shape)
-    found[where] = -input if weights is None else -input * weights
+    on_cpu = target.__class__ is np.ndarray
+    found = np.zeros(shape, input.dtype) if on_cpu else np.zeros_like(input, shape=shape)
+    slopes = -input if weights is None else -input * weights
+    found[where] = slopes if ignored is None else np.where(target == ignored, np.zeros_like(slopes), slopes)
     return found
 
 
@@ -107,7 +137,7 @@ def _check_target(name: str, input: Tensor, target: Tensor) -> None:
     expected = (first, *a.shape[2:]) if a.ndim > 1 else ()
     if t.shape != expected and not (a.ndim == 1 and t.shape == (1,)):
         raise ShapeError(f"{name}(): Expected target size {list(expected)}, got {list(t.shape)}")
-    if t.dtype not in (np.int64, np.uint8):
+    if t.dtype is not INT64 and t.dtype not in (INT64, UINT8):
         raise DtypeError(f"{name}(): expected target dtype to be Long or Byte, but got {target.dtype!r}")
 
 
@@ -146,19 +176,20 @@ def nll_loss(
 
 
 def _loss_of(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int) -> Tensor:
-    """``nll_loss`` of what has been checked."""
-    function = _nll_of_rows if input._a.ndim < 3 else _nll_of_images
-    if input._a.ndim == 1 and target._a.ndim == 1:
+    """``nll_loss`` of what has been checked, but for the targets' values."""
+    shape = input._a.shape
+    if len(shape) == 1 and target._a.ndim == 1:
         target = target[0]
-    return function(input, target, weight, reduction, ignore_index)
+    ignored = _ignored(target._a, shape[1 if len(shape) > 1 else 0], ignore_index)
+    return (_nll_of_rows if len(shape) < 3 else _nll_of_images)(input, target, weight, reduction, ignored)
 
 
 def _check_weight(name: str, input: Tensor, weight: Tensor | None) -> None:
-    if weight is not None and not isinstance(weight, Tensor):
-        raise TypeError(f"{name}(): argument 'weight' (position 3) must be Tensor, not {type(weight).__name__}")
-    classes = input._a.shape[1 if input._a.ndim > 1 else 0]
     if weight is None:
         return
+    if not isinstance(weight, Tensor):
+        raise TypeError(f"{name}(): argument 'weight' (position 3) must be Tensor, not {type(weight).__name__}")
+    classes = input._a.shape[1 if input._a.ndim > 1 else 0]
     if weight._a.shape != (classes,):
         raise RuntimeError(
             f"{name}(): weight tensor should be defined either for all {classes} classes or no classes but got weight "
@@ -193,21 +224,24 @@ def cross_entropy(
     >>> torch.nn.functional.cross_entropy(torch.tensor([[0., 0.]]), torch.tensor([1]))
     tensor(0.6931)
     """
-    reduction = legacy_reduction(size_average, reduce, reduction)
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(size_average, reduce, reduction)
     check_reduction(reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    classes_dim = 1 if input._a.ndim > 1 else 0
-    if not input._a.ndim:
+    a, t = input._a, target._a
+    classes_dim = 1 if a.ndim > 1 else 0
+    if not a.ndim:
         raise ValueError("cross_entropy(): Expected 1 or more dimensions (got 0)")
-    if target._a.dtype.kind in "fV" and input._a.shape == target._a.shape:
+    if t.dtype.kind in "fV" and a.shape == t.shape:
         if ignore_index >= 0:
             raise RuntimeError(f"ignore_index is not supported for floating point target, got {ignore_index}")
         _check_weight("cross_entropy", input, weight)
         return _of_probabilities(input, target, weight, reduction, label_smoothing, classes_dim)
     _check_target("cross_entropy", input, target)
     floating_only("cross_entropy", input)
-    _check_weight("cross_entropy", input, weight)
+    if weight is not None:
+        _check_weight("cross_entropy", input, weight)
     scores = log_softmax_over(input, classes_dim)
     loss = _loss_of(scores, target, weight, reduction, ignore_index)
     if not label_smoothing:
