@@ -15,6 +15,7 @@ import numpy as np
 from nbautograd import backend, dtypes, inplace, storage
 from nbautograd.grad_mode import enable_grad, no_grad
 from nbautograd.optim.optimizer import Group, Optimizer, Params
+from nbautograd.promotion import F32, F64
 from nbautograd.tensor import Tensor, wrap
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
 Array = np.ndarray[Any, Any]
 Rule = Callable[..., None]
 """``rule(param, grad, work, work, *state)`` over flat arrays; it may overwrite all of them but the gradient."""
+Change = Callable[[Rule], Rule]
 State = dict[str, Any]
 BLOCK = 1 << 14  # elements
 
@@ -158,12 +160,17 @@ class Elementwise(Optimizer):
         :param closure: computes the loss and its gradients anew and returns the loss, which the step returns.
         """
         loss = run_closure(closure)
-        with no_grad(), backend.quiet():
-            for group in self.param_groups:
-                for p in group["params"]:
-                    grad = p.grad
-                    if grad is not None:
-                        self._step(p, grad, group)
+        before = backend.set_quiet(backend.SILENT)
+        try:
+            with no_grad():
+                for group in self.param_groups:
+                    slots, change = self._slots(group), _change(group)
+                    for p in group["params"]:
+                        grad = p.grad
+                        if grad is not None:
+                            self._step(p, grad, group, slots, change)
+        finally:
+            backend.unset_quiet(before)
         return loss
 
     @staticmethod
@@ -171,8 +178,7 @@ class Elementwise(Optimizer):
         wide = dtypes.get_default_dtype() is dtypes.float64
         return wrap(np.array(value, np.float64 if wide else np.float32))
 
-    def _prepare(self, p: Tensor, group: Group) -> tuple[State, list[Tensor], bool]:
-        slots = self._slots(group)
+    def _prepare(self, p: Tensor, slots: dict[str, float]) -> tuple[State, list[Tensor], bool]:
         if not slots and not self._numbers:
             return {}, [], False
         state = self.state[p]
@@ -189,52 +195,76 @@ class Elementwise(Optimizer):
                 state[name] = wrap(made)
         return state, [state[name] for name in slots], fresh
 
-    def _step(self, p: Tensor, grad: Tensor, group: Group) -> None:
-        state, kept, fresh = self._prepare(p, group)
+    def _step(self, p: Tensor, grad: Tensor, group: Group, slots: dict[str, float], change: Change | None) -> None:
+        state, kept, fresh = self._prepare(p, slots)
         rule = self._plan(state, group, fresh)
-        write([p, *kept], lambda: self._blocks(rule, p.shared_array(), grad._a, kept, group))
+        arrays = [t.shared_array() for t in (p, *kept)]
+        for prepare in inplace.preparers:
+            for a in arrays:
+                prepare(a)
+        if p._a.size:
+            self._blocks(rule if change is None else change(rule), arrays, grad._a)
+        for a in arrays:
+            storage.record_write(a)
 
-    def _blocks(self, rule: Rule, p: Any, grad: Any, kept: list[Tensor], group: Group) -> None:
-        if p.size == 0:
-            return
-        kind = (
-            np.dtype(np.float32)
-            if p.itemsize == 2
-            else np.dtype(f"f{p.itemsize // 2}" if p.dtype.kind == "c" else p.dtype)
-        )
-        order = "C" if p.flags.c_contiguous or not p.flags.f_contiguous else "F"
-        written = [p, *(t.shared_array() for t in kept)]
-        # reshape copies where an array does not lie densely in this order: these are written back at the end
-        flat = [_flat(a, order, kind) for a in (*written, grad)]
-        x, *slots, g = flat
-        size = len(x) if not isinstance(p, np.ndarray) else min(BLOCK, len(x))
+    def _blocks(self, rule: Rule, written: list[Any], grad: Any) -> None:
+        """Apply the rule to a parameter and its state, which it overwrites, block by block."""
+        p = written[0]
+        kind = p.dtype
+        dense = kind is F32 or kind is F64
+        for a in (*written, grad):
+            dense = dense and a.dtype is kind and a.flags.c_contiguous
+        if dense:
+            x, *slots, g = flat = [a.reshape(-1) for a in (*written, grad)]
+        else:
+            kind = F32 if p.itemsize == 2 else np.dtype(f"f{p.itemsize // 2}") if kind.kind == "c" else kind
+            order = "C" if p.flags.c_contiguous or not p.flags.f_contiguous else "F"
+            # reshape copies where an array does not lie densely in this order: these are written back at the end
+            x, *slots, g = flat = [_flat(a, order, kind) for a in (*written, grad)]
+        size = len(x) if p.__class__ is not np.ndarray else min(BLOCK, len(x))
         work = self._buffers(p, kind, size)
-        decay, maximize = number(group.get("weight_decay", 0)), group.get("maximize", False)
-        decoupled = group.get("decoupled_weight_decay", False)
-        keep = 1 - number(group["lr"]) * decay if decay and decoupled else 1
         for start in range(0, len(x), size):
-            piece = slice(start, start + size)
-            part, now = x[piece], g[piece]
-            total, first, second = work if len(part) == size else work[:, : len(part)]
-            if maximize:
-                now = np.negative(now, out=total)
-            if decay and decoupled:
-                part *= keep
-            elif decay:
-                np.multiply(part, decay, out=first)
-                now = np.add(now, first, out=total)
-            rule(part, now, first, second, *(s[piece] for s in slots))
-        for a, f in zip(written, flat, strict=False):
-            if a.dtype.itemsize == 2 or not (a.flags.c_contiguous if order == "C" else a.flags.f_contiguous):
-                a[...] = f.view(a.dtype if a.itemsize > 2 else f.dtype).reshape(a.shape, order=order)
+            if start or len(x) > size:
+                piece = slice(start, start + size)
+                x, g, *slots = (f[piece] for f in (flat[0], flat[-1], *flat[1:-1]))
+            n = len(x)
+            rule(x, g, work[0][:n], work[1][:n], *slots)
+        if not dense:
+            for a, f in zip(written, flat, strict=False):
+                if a.dtype.itemsize == 2 or not (a.flags.c_contiguous if order == "C" else a.flags.f_contiguous):
+                    a[...] = f.view(a.dtype if a.itemsize > 2 else f.dtype).reshape(a.shape, order=order)
 
     def _buffers(self, p: Any, kind: np.dtype[Any], size: int) -> Any:
-        """Memory for three temporaries, kept from one parameter to the next."""
-        key = (type(p), kind)
+        """Memory for two temporaries, kept from one parameter to the next."""
+        key = (p.__class__, kind.char)  # a dtype takes longer to hash than a small step takes
         found = self._work.get(key)
-        if found is None or found.shape[1] < size:
-            found = self._work[key] = backend.module(backend.device_of(p)).empty((3, size), kind)
-        return found[:, :size]
+        if found is None or len(found[0]) < size:
+            empty = backend.module(backend.device_of(p)).empty
+            found = self._work[key] = (empty(size, kind), empty(size, kind))
+        return found
+
+
+def _change(group: Group) -> Change | None:
+    """What weight decay and ``maximize`` make of a rule; None if there is neither."""
+    decay, maximize = number(group.get("weight_decay", 0)), group.get("maximize", False)
+    decoupled = group.get("decoupled_weight_decay", False)
+    if not decay and not maximize:
+        return None
+    keep = 1 - number(group["lr"]) * decay if decay and decoupled else 1
+
+    def change(rule: Rule) -> Rule:
+        def changed(p: Array, g: Array, a: Array, b: Array, *state: Array) -> None:
+            g = np.negative(g) if maximize else g
+            if decay and decoupled:
+                np.multiply(p, keep, p)
+            elif decay:
+                np.multiply(p, decay, a)
+                g = np.add(g, a)
+            rule(p, g, a, b, *state)
+
+        return changed
+
+    return change
 
 
 def _flat(array: Any, order: Any, kind: np.dtype[Any]) -> Any:
@@ -244,34 +274,35 @@ def _flat(array: Any, order: Any, kind: np.dtype[Any]) -> Any:
 
 
 # -- passes that several rules make ------------------------------------------------------------------------------------
+# A ufunc's third argument is its output, and faster so than as ``out=``.
 
 
 def toward(mean: Array, value: Array, weight: float, work: Array) -> None:
     """``mean += weight · (value − mean)``."""
-    np.subtract(value, mean, out=work)
-    work *= weight
-    mean += work
+    np.subtract(value, mean, work)
+    np.multiply(work, weight, work)
+    np.add(mean, work, mean)
 
 
 def decay_square(mean: Array, value: Array, keep: float, work: Array) -> None:
     """``mean = keep · mean + (1 − keep) · value²``."""
-    mean *= keep
-    np.multiply(value, value, out=work)
-    work *= 1 - keep
-    mean += work
+    np.multiply(mean, keep, mean)
+    np.multiply(value, value, work)
+    np.multiply(work, 1 - keep, work)
+    np.add(mean, work, mean)
 
 
 def add(target: Array, value: Array, factor: float, work: Array) -> None:
     """``target += factor · value``."""
-    np.multiply(value, factor, out=work)
-    target += work
+    np.multiply(value, factor, work)
+    np.add(target, work, target)
 
 
 def add_ratio(target: Array, value: Array, divisor: Array, factor: float, work: Array) -> None:
     """``target += factor · value / divisor``."""
-    np.multiply(value, factor, out=work)
-    work /= divisor
-    target += work
+    np.multiply(value, factor, work)
+    np.divide(work, divisor, work)
+    np.add(target, work, target)
 
 
 def betas_of(group: Group) -> tuple[float, float]:
