@@ -209,26 +209,24 @@ class Elementwise(Optimizer):
 
     def _blocks(self, rule: Rule, written: list[Any], grad: Any) -> None:
         """Apply the rule to a parameter and its state, which it overwrites, block by block."""
-        p = written[0]
-        kind = p.dtype
-        dense = kind is F32 or kind is F64
-        for a in (*written, grad):
-            dense = dense and a.dtype is kind and a.flags.c_contiguous
-        if dense:
-            x, *slots, g = flat = [a.reshape(-1) for a in (*written, grad)]
-        else:
+        p, kind = written[0], written[0].dtype
+        arrays = [*written, grad]
+        flat = [a.reshape(-1) for a in arrays if a.dtype is kind and a.flags.c_contiguous]
+        dense = len(flat) == len(arrays) and (kind is F32 or kind is F64)
+        if not dense:
             kind = F32 if p.itemsize == 2 else np.dtype(f"f{p.itemsize // 2}") if kind.kind == "c" else kind
             order = "C" if p.flags.c_contiguous or not p.flags.f_contiguous else "F"
             # reshape copies where an array does not lie densely in this order: these are written back at the end
-            x, *slots, g = flat = [_flat(a, order, kind) for a in (*written, grad)]
-        size = len(x) if p.__class__ is not np.ndarray else min(BLOCK, len(x))
-        work = self._buffers(p, kind, size)
-        for start in range(0, len(x), size):
-            if start or len(x) > size:
-                piece = slice(start, start + size)
-                x, g, *slots = (f[piece] for f in (flat[0], flat[-1], *flat[1:-1]))
-            n = len(x)
-            rule(x, g, work[0][:n], work[1][:n], *slots)
+            flat = [_flat(a, order, kind) for a in arrays]
+        length = len(flat[0])
+        size = length if p.__class__ is not np.ndarray or length < BLOCK else BLOCK
+        first, second = self._buffers(p, kind, size)
+        if length == size:
+            rule(flat[0], flat[-1], first[:size], second[:size], *flat[1:-1])
+        else:
+            for start in range(0, length, size):
+                x, *slots, g = (f[start : start + size] for f in flat)
+                rule(x, g, first[: len(x)], second[: len(x)], *slots)
         if not dense:
             for a, f in zip(written, flat, strict=False):
                 if a.dtype.itemsize == 2 or not (a.flags.c_contiguous if order == "C" else a.flags.f_contiguous):

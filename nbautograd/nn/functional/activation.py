@@ -93,7 +93,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> torch.nn.functional.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
     """
-    return in_place_or_not("relu", _relu, inplace, input)
+    return in_place_or_not("relu", _relu, True, input) if inplace else _relu(input)
 
 
 def relu_(input: Tensor) -> Tensor:

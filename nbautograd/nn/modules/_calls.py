@@ -181,12 +181,15 @@ class Calls:
         if tracing.is_on():  # pictures show what a module did as one group
             with protocol.scope(type(self).__name__):
                 return self._call(args, kwargs)
-        return self._call(args, kwargs)
+        own = self.__dict__
+        for kind, everywhere in EVERYWHERE.items():
+            if own[kind] or everywhere:
+                return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        for kind in KINDS:
-            if self.__dict__[kind] or EVERYWHERE[kind]:
-                return self._call_with_hooks(args, kwargs)
+        if any(self.__dict__[kind] or everywhere for kind, everywhere in EVERYWHERE.items()):
+            return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
 
     __call__: Callable[..., Any] = _call_impl

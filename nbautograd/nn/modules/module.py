@@ -80,10 +80,11 @@ class Module(Calls, State):
     # -- attributes --------------------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        for members in MEMBERS:
-            found = self.__dict__.get(members)
-            if found is not None and name in found:
-                return found[name]
+        own = self.__dict__
+        for kind in MEMBERS:
+            members = own.get(kind)
+            if members is not None and name in members:
+                return members[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
