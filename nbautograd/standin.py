@@ -3,9 +3,44 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, spec_from_loader
 from types import ModuleType
 
 __all__ = ["standing_in"]
+
+PACKAGE = __name__.partition(".")[0]
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds the package's own modules under another name: as they are, or Python would make a second copy of them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def _ours(self, name: str) -> str:
+        return PACKAGE + name[len(self.name) :]
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """What the import system asks; None for what is not ours or not there."""
+        if not fullname.startswith(f"{self.name}.") or find_spec(self._ours(fullname)) is None:
+            return None
+        return spec_from_loader(fullname, self)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module that there is."""
+        module = import_module(self._ours(spec.name))
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is left to be done but to give it back its own description."""
+        module.__spec__ = module.__spec__.loader_state  # type: ignore[union-attr]
 
 
 class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement
@@ -25,19 +60,20 @@ class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement
 
     def __init__(self, name: str = "torch") -> None:
         self.name = name
+        self._finder = _Finder(name)
         self._aside: dict[str, ModuleType] | None = None
 
     def start(self) -> None:
         """From here on. A second call does nothing."""
         if self._aside is None:
             self._aside = self._remove(self.name)
-            package = __name__.partition(".")[0]
-            ours = {key: module for key, module in sys.modules.items() if f"{key}.".startswith(f"{package}.")}
-            sys.modules.update({self.name + key[len(package) :]: module for key, module in ours.items()})
+            sys.meta_path.insert(0, self._finder)
+            sys.modules[self.name] = sys.modules[PACKAGE]
 
     def stop(self) -> None:
         """Until here."""
         if self._aside is not None:
+            sys.meta_path.remove(self._finder)
             self._remove(self.name)
             sys.modules.update(self._aside)
             self._aside = None

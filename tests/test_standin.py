@@ -19,8 +19,18 @@ def test_imports_find_nbautograd_and_then_no_more():
         assert torch is nbautograd and F is nbautograd.nn.functional
         assert Function is nbautograd.autograd.Function
         assert once_differentiable is nbautograd.autograd.function.once_differentiable
+        import torch.nn.modules.linear as linear
+        import torch.optim as optim
+        from torch.utils.data import DataLoader
+
+        assert (
+            optim is nbautograd.optim and linear.Linear is nbautograd.nn.Linear and optim.__name__ == "nbautograd.optim"
+        )
+        assert linear.__spec__.name == "nbautograd.nn.modules.linear" and DataLoader is nbautograd.utils.data.DataLoader
         with pytest.raises(ImportError):
             import torch.distributed
+        with pytest.raises(ImportError, match="out of scope"):
+            from torch.utils.tensorboard import SummaryWriter  # noqa: F401
     assert {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "torch"} == before
 
 
