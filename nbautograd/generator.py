@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend, device as devices, geometry, rejection
+from nbautograd import backend, geometry, rejection
+from nbautograd.device import as_device, device as Device  # noqa: N812 - ``device`` is a parameter here
 from nbautograd.tensor import Tensor, wrap
 
 __all__ = ["Generator", "default_generator"]
@@ -68,10 +69,10 @@ class Generator:
     """
 
     def __init__(self, device: Any = "cpu") -> None:
-        place = devices.as_device(device)
+        place = as_device(device)
         if place.type != "cpu":
             raise RuntimeError(f"Generator(): only device='cpu' is supported, got {device!r}")
-        self.device: devices.device = place
+        self.device: Device = place
         self._seed: int | None = DEFAULT_SEED  # None: asked of the operating system at first use
         self._twister: Any = None  # made when first needed: importing numpy.random takes time
         self._kept: float | None = None  # the second normal number of a pair

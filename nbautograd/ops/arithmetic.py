@@ -10,9 +10,8 @@ import numpy as np
 from nbautograd import backend, dtypes
 from nbautograd.declare import POINTWISE, alias, composite, op
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
-from nbautograd.ops.kernels import ratio  # noqa: F401 - formulas name it
+from nbautograd.ops.kernels import not_implemented, ratio  # noqa: F401 - formulas name it
 from nbautograd.ops.predicates import Number, check_tensors, result_dtype
-from nbautograd.ops.special import not_implemented  # noqa: F401 - formulas name it
 from nbautograd.promotion import number
 from nbautograd.tensor import Tensor
 

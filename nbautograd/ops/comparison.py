@@ -12,8 +12,8 @@ from nbautograd.declare import POINTWISE, alias, composite, op
 from nbautograd.errors import SCALAR_TYPES, DtypeError
 from nbautograd.masks import choice
 from nbautograd.ops.arithmetic import as_category
+from nbautograd.ops.kernels import not_implemented  # noqa: F401 - formulas name it
 from nbautograd.ops.predicates import Number, check_tensors, result_dtype
-from nbautograd.ops.special import not_implemented  # noqa: F401 - formulas name it
 from nbautograd.tensor import Tensor, wrap
 
 __all__ = [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -22,6 +22,7 @@ __all__ = [
     "cast",
     "count",
     "highest",
+    "not_implemented",
     "ratio",
     "reduced_shape",
     "spread",
@@ -53,6 +54,14 @@ def added(*terms: Any) -> Any:
     """The sum of the gradients that arrived; None stands for one that did not."""
     given = [term for term in terms if term is not None]
     return sum(given[1:], given[0]) if given else None
+
+
+def not_implemented(what: str) -> NoReturn:
+    """Say in a backward pass that there is no derivative.
+
+    :raises NotImplementedError: always.
+    """
+    raise NotImplementedError(f"the derivative for '{what}' is not implemented: let that argument not require grad")
 
 
 def ratio(g: Any, result: Any) -> Any:

@@ -6,12 +6,13 @@ import functools
 import math
 import operator
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from nbautograd import backend
 from nbautograd.declare import POINTWISE, REFUSED, composite, op
+from nbautograd.ops.kernels import not_implemented  # noqa: F401 - formulas name it
 from nbautograd.ops.predicates import Number
 from nbautograd.tensor import Tensor
 
@@ -42,14 +43,6 @@ def value(name: str, *arrays: Any) -> Any:
     a = arrays[0]
     found = getattr(backend.scipy(a, "special"), name)(*arrays)
     return found if found.dtype == a.dtype else found.astype(a.dtype)
-
-
-def not_implemented(what: str) -> NoReturn:
-    """Say in a backward pass that there is no derivative.
-
-    :raises NotImplementedError: always.
-    """
-    raise NotImplementedError(f"the derivative for '{what}' is not implemented: let that argument not require grad")
 
 
 def added(terms: Iterable[Any]) -> Any:
