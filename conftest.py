@@ -1,10 +1,16 @@
-"""How tests are handed out to several processes: a notebook as a whole, as each of its cells needs those before it."""
+"""What tests find loaded, and how they are handed out to several processes: a notebook as a whole, as each of its cells
+needs those before it.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+
+from nbautograd import late
+
+late.load()  # tests walk through all that is declared
 
 
 @pytest.hookimpl(optionalhook=True)

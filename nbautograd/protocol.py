@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
+from nbautograd import late
+
 if TYPE_CHECKING:
     import weakref
 
@@ -32,6 +34,7 @@ __all__ = [
     "Places",
     "Trace",
     "current_scope",
+    "declaration",
     "declared",
     "observe",
     "observers",
@@ -99,6 +102,14 @@ declared: dict[str, Callable[[], type]] = {}
 """For each declared operation, by the name of its node: what gives the node's class, with ``symbol``, ``inputs`` and
 ``formulas``. So a picture of another library's graph can tell how the gradients of a node of that name are computed.
 """
+
+
+def declaration(name: str) -> Callable[[], type] | None:
+    """The entry of ``declared``; what is loaded only when it is asked for has one, too."""
+    if name not in declared:
+        late.load()
+    return declared.get(name)
+
 
 scopes: ContextVar[tuple[tuple[str, int], ...]] = ContextVar("scopes", default=())
 """The named blocks that are open; see :func:`scope`."""

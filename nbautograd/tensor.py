@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbautograd import backend, dtypes, geometry, memory, printing, storage
+from nbautograd import backend, dtypes, geometry, memory, storage
 from nbautograd.device import as_device, device
 from nbautograd.errors import AutogradError
 from nbautograd.grad_mode import is_inference_mode_enabled
@@ -550,6 +550,8 @@ class Tensor(_Fields):
         return object.__format__(self, spec)
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        from nbautograd import printing
+
         fn = self.grad_fn
         return printing.format_tensor(
             self._a,

@@ -20,8 +20,8 @@ from nbautograd.declare import COMPOSITES, OPS
 
 PACKAGE = Path(nbautograd.__file__).parent
 LOWEST = (
-    "errors protocol size device dtypes defaults layouts grad_mode printing returns storage storages geometry memory "
-    "rejection backend standin files pieces source masks"
+    "errors late protocol size device dtypes defaults layouts grad_mode printing returns storage storages geometry "
+    "memory rejection backend standin files pieces source masks"
 )
 NAMESPACES = (
     "nn optim linalg fft special signal tensor_types cuda random serialization torch_files utils func cli __main__"

@@ -1,13 +1,18 @@
 """Automatic differentiation: ``backward``, ``grad``, ``Function``, hooks, modes, forward mode and ``gradcheck``."""
 
-from nbautograd import grad_mode
-from nbautograd.autograd import anomaly_mode, forward_ad, function, functional, gradcheck as _gradcheck, graph
+from typing import TYPE_CHECKING
+
+from nbautograd import grad_mode, late
+from nbautograd.autograd import anomaly_mode, forward_ad, gradcheck as _gradcheck
 from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from nbautograd.autograd.backward import backward, grad
-from nbautograd.autograd.function import Function
 from nbautograd.autograd.inference import inference_mode
 from nbautograd.grad_mode import enable_grad, no_grad, set_grad_enabled, set_multithreading_enabled
 from nbautograd.tensor import Tensor as Variable
+
+if TYPE_CHECKING:
+    from nbautograd.autograd import function, functional, graph
+    from nbautograd.autograd.function import Function
 
 gradcheck = _gradcheck.gradcheck
 gradgradcheck = _gradcheck.gradgradcheck
@@ -33,3 +38,11 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+LATE = {
+    "Function": "function",
+    "function": "function",
+    "functional": "functional",
+    "graph": "graph",
+}
+__getattr__, __dir__ = late.attributes(__name__, LATE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,6 +40,8 @@ def note(node: Node) -> None:
     frame: Any = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "nbautograd":
         frame = frame.f_back
+    import traceback  # here, as it takes its time to import
+
     # Only the places, not the text of the lines, which is looked up when it is shown.
     node.metadata[TRACEBACK] = [
         traceback.FrameSummary(f.f_code.co_filename, line, f.f_code.co_name, lookup_line=False)
@@ -74,6 +75,8 @@ def watching(node: Node) -> Iterator[None]:
 
 
 def _story(node: Node) -> str:
+    import traceback
+
     where = node.metadata.get(TRACEBACK)
     if where is None:
         return (

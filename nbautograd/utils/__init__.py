@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nbautograd.utils import checkpoint, dlpack
+from nbautograd import late
 
 if TYPE_CHECKING:
-    from nbautograd.utils import data
+    from nbautograd.utils import allocator, checkpoint, data, dlpack
 
-__all__ = ["checkpoint", "data", "dlpack"]
+__all__ = ["allocator", "checkpoint", "data", "dlpack"]
+
+__getattr__, _ = late.attributes(__name__, {name: name for name in [*__all__, "tensorboard"]})
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("data", "tensorboard"):  # at their first use
-        return import_module(f"nbautograd.utils.{name}")
-    raise AttributeError(f"module 'nbautograd.utils' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return __all__  # ``tensorboard`` is only there to say why it is not

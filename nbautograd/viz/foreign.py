@@ -54,7 +54,8 @@ def declared(node: Any, name: str) -> Any:
     cls = type(node)
     if hasattr(cls, "formulas"):
         return cls
-    return protocol.declared.get(name, lambda: cls)()
+    found = protocol.declaration(name)
+    return cls if found is None else found()
 
 
 def root_of(root: Any) -> tuple[Any, int, Any]:
