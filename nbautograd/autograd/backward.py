@@ -193,20 +193,23 @@ def _roots(tensors: list[Any], gradients: Gradients, argument: str, caller: str)
         given = [None] * len(tensors)
     if len(given) != len(tensors):
         raise AutogradError(f"got {len(tensors)} tensors and {len(given)} gradients")
-    roots = []
-    for index, (tensor, g) in enumerate(zip(tensors, given, strict=True)):
-        if isinstance(tensor, GradientEdge):
-            roots.append((tensor.edge(), _gradient_at_edge(g, index)))
-            continue
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"{caller} expects Tensors, but element {index} is {type(tensor).__name__}")
-        if tensor._fn is None:
-            raise AutogradError(
-                f"element {index} of tensors does not require grad and does not have a grad_fn: nothing that it was "
-                "computed from has requires_grad=True, or it was computed under no_grad(), or detached"
-            )
-        roots.append((tensor if tensor._fn is LEAF else tensor._fn, _gradient(tensor, g, index, argument)))
-    return roots
+    both = zip(tensors, given, strict=True)
+    return [_root(tensor, g, index, argument, caller) for index, (tensor, g) in enumerate(both)]
+
+
+def _root(tensor: Any, g: Any, index: int, argument: str, caller: str) -> tuple[Any, Any]:
+    """One of them."""
+    if isinstance(tensor, GradientEdge):
+        return tensor.edge(), _gradient_at_edge(g, index)
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{caller} expects Tensors, but element {index} is {type(tensor).__name__}")
+    fn = tensor._fn
+    if fn is None:
+        raise AutogradError(
+            f"element {index} of tensors does not require grad and does not have a grad_fn: nothing that it was "
+            "computed from has requires_grad=True, or it was computed under no_grad(), or detached"
+        )
+    return tensor if fn is LEAF else fn, _gradient(tensor, g, index, argument)
 
 
 def _gradient_at_edge(g: Any, index: int) -> Any:
@@ -223,7 +226,7 @@ def _gradient_at_edge(g: Any, index: int) -> Any:
 def _gradient(tensor: Tensor, g: Any, index: int, argument: str) -> Any:
     a = tensor._a
     if g is None:
-        if tensor.numel() != 1:
+        if a.size != 1:
             raise AutogradError(
                 "grad can be implicitly created only for scalar outputs, and this one has shape "
                 f"{list(a.shape)}. Pass gradient=, a tensor of that shape: its vector-Jacobian product is what you get."
@@ -268,7 +271,11 @@ def _backward(
     >>> x.grad
     tensor([2., 4.])
     """
-    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    if inputs is not None or not (gradient is None or isinstance(gradient, Tensor)):
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        return
+    root = _root(self, gradient, 0, "grad_tensors", "backward()")
+    engine.execute([root], create_graph if retain_graph is None else retain_graph, create_graph)
 
 
 _backward.__name__ = _backward.__qualname__ = "backward"

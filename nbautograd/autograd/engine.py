@@ -34,15 +34,18 @@ class Pass:
 
     __slots__ = ("__weakref__", "_visited", "roots", "targets")
 
-    def __init__(self, roots: list[tuple[Any, Any]], targets: set[Any] | None) -> None:
-        self.roots, self.targets = [edge for edge, _ in roots], targets
+    def __init__(self, roots: list[tuple[Any, Any]], targets: Iterable[Key] | None) -> None:
+        self.roots = roots
+        self.targets = targets
         self._visited: set[Any] | None = None
 
     def visits(self, edge: Any) -> bool:
         """Whether a node or leaf gets a gradient in this pass."""
         if self._visited is None:
-            _, order = _reachable(self.roots)
-            self._visited = set(order) if self.targets is None else _leading_to(order, self.targets) & set(order)
+            _, order = _reachable(root for root, _ in self.roots)
+            self._visited = set(order)
+            if self.targets is not None:
+                self._visited &= _leading_to(order, {node for node, _ in self.targets})
         return edge in self._visited
 
 
@@ -69,7 +72,7 @@ def execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[K
     :param create: record the pass itself; gradients are then tensors.
     :param into: accumulate into these only: by node and output, the tensor; None for all leaves.
     """
-    this = Pass(roots, None if into is None else {node for node, _ in into})
+    this = Pass(roots, into)
     copy_context().run(_execute, this, roots, keep, create, into)
 
 
@@ -91,7 +94,7 @@ def _given(roots: list[tuple[Any, Any]], create: bool) -> tuple[list[tuple[Any, 
 
 def capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, keys: list[Key]) -> dict[Key, Any]:
     """Run backward and return the gradients at ``keys``, accumulating nothing."""
-    this = Pass(roots, {node for node, _ in keys})
+    this = Pass(roots, keys)
     found: dict[Key, Any] = copy_context().run(_capture, this, roots, keep, create, dict.fromkeys(keys))
     return found
 
@@ -154,8 +157,14 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
     summed: set[Any] = set()  # the edges whose sum is an array of our own, to which more may be added in place
     ready: list[tuple[int, Any]] = []  # heap of (-seq, node); leaves, whose seq is 0, never enter it
     for edge, g in roots:
-        if needed is None or edge in needed:
-            _send(edge, g, pending, ready)
+        if needed is not None and edge not in needed:
+            continue
+        if edge in pending:
+            pending[edge] = pending[edge] + g
+        else:
+            pending[edge] = g
+            if edge.seq:
+                heappush(ready, (-edge.seq, edge))
     if not ready:
         return pending
     node = heappop(ready)[1]
@@ -244,15 +253,6 @@ def _partly(node: Node, g: Any, keep: bool, create: bool, needed: set[Any]) -> t
         return vjp(g, keep, node.f0 not in needed, node.f1 not in needed)
     d, d1 = vjp(g, keep)
     return (d, d1) if d is MANY else (d if node.f0 in needed else None, d1 if node.f1 in needed else None)
-
-
-def _send(edge: Any, d: Any, pending: dict[Any, Any], ready: list[tuple[int, Any]]) -> None:
-    if edge in pending:
-        pending[edge] = pending[edge] + d
-    else:
-        pending[edge] = d
-        if edge.seq:
-            heappush(ready, (-edge.seq, edge))
 
 
 # -- the loop with everything ----------------------------------------------------------------------------------------
