@@ -132,14 +132,18 @@ def constants_as_arrays(tree: ast.expr, arrays: Container[str], names: dict[str,
     return changed
 
 
-def operators_as_ufuncs(tree: ast.expr, arrays: Container[str]) -> ast.expr:
+def operators_as_ufuncs(tree: ast.expr, arrays: Container[str], full: Container[str] = ()) -> ast.expr:
     """An elementwise expression with NumPy's functions for operators between arrays, which it then need not look up.
 
+    What one step makes for the next to use is written over by that, so that fewer arrays are made.
+
+    :param full: the names of arrays that have the shape of the whole expression.
+
     >>> tree = ast.parse("g * (k0 - result * result)", mode="eval").body
-    >>> ast.unparse(operators_as_ufuncs(tree, {"g", "result"}))
-    'np.multiply(g, np.subtract(k0, np.multiply(result, result)))'
+    >>> ast.unparse(operators_as_ufuncs(tree, {"g", "result"}, {"g", "result"}))
+    'np.multiply(g, (q := np.subtract(k0, (q := np.multiply(result, result)), q)), q)'
     """
-    changed: ast.expr = _Ufuncs(arrays).visit(tree)
+    changed: ast.expr = _Ufuncs(arrays, full).visit(tree)
     return changed
 
 
@@ -177,15 +181,43 @@ UFUNCS: dict[type[ast.AST], str] = {
 
 
 class _Ufuncs(_OverArrays):
+    def __init__(self, arrays: Container[str], whole: Container[str]) -> None:
+        super().__init__(arrays)
+        self.whole = whole
+
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         changed = self.is_array(node) and type(node.op) in UFUNCS
         self.generic_visit(node)
-        return _ufunc(node.op, node.left, node.right) if changed else node
+        return self.in_place(_ufunc(node.op, node.left, node.right)) if changed else node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         changed = self.is_array(node)
         self.generic_visit(node)
-        return _ufunc(node.op, node.operand) if changed else node
+        return self.in_place(_ufunc(node.op, node.operand)) if changed else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        return self.in_place(node) if _is_ufunc(node.func) else node
+
+    def in_place(self, call: ast.Call) -> ast.Call:
+        """The step writing over one of its operands, if that was made for it.
+
+        One name is enough: where q is bound again before it is written to, the other array has been used up as well.
+        """
+        for index, part in enumerate(call.args):
+            if self.is_made(part):
+                call.args[index] = ast.NamedExpr(ast.Name("q"), part)
+                call.args.append(ast.Name("q"))
+                break
+        return call
+
+    def is_made(self, part: ast.expr) -> bool:
+        """Whether a part is a floating array of the whole shape that a step has made."""
+        if isinstance(part, ast.NamedExpr):
+            return True
+        if not (isinstance(part, ast.Call) and _is_ufunc(part.func)) or not _kept_dtype(part):
+            return False
+        return any(self.is_made(a) or isinstance(a, ast.Name) and a.id in self.whole for a in part.args)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         changed = len(node.ops) == 1 and type(node.ops[0]) in UFUNCS and self.is_array(node.left)
@@ -234,6 +266,12 @@ class _Numbers(_OverArrays):
         if _is_ufunc(node.func) and any(map(self.is_array, node.args)):
             node.args = [self.name_of(part) for part in node.args]
         return node
+
+
+def _kept_dtype(call: ast.Call) -> bool:
+    """Whether a ufunc computes floating numbers from floating numbers."""
+    ufunc = getattr(np, ast.unparse(call.func).removeprefix("np."))
+    return ufunc.nout == 1 and "f" * ufunc.nin + "->f" in ufunc.types
 
 
 def _is_ufunc(tree: ast.expr) -> bool:

@@ -22,7 +22,9 @@ __all__ = [
     "broadcast",
     "broadcast_shapes",
     "check_devices",
+    "fit_graph",
     "fit_to",
+    "fits",
     "narrow",
     "number",
     "promote",
@@ -63,11 +65,16 @@ def broadcast(*arrays: Any) -> tuple[Any, ...] | None:
 
     A device of None is the gradient's own.
     """
-    shape: tuple[int, ...] = arrays[0].shape
-    for other in arrays[1:]:
-        shape = broadcast_shapes(shape, other.shape)
-    fits = tuple([(a.shape, a.dtype, None) if a.shape != shape else None for a in arrays])
-    return fits if any(fits) else None
+    shape = functools.reduce(broadcast_shapes, [a.shape for a in arrays])
+    found = tuple([(a.shape, a.dtype, None) if a.shape != shape else None for a in arrays])
+    return found if any(found) else None
+
+
+@functools.lru_cache(maxsize=1024)
+def fits(first: tuple[int, ...], second: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """The same for two arrays of unlike shapes and one dtype."""
+    shape = broadcast_shapes(first, second)
+    return None if first == shape else (first, dtype, None), None if second == shape else (second, dtype, None)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -205,15 +212,20 @@ def check_devices(op: Declaration, arrays: tuple[Any, ...]) -> None:
 
 def fit_to(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any], home: Any) -> Any:
     """A gradient brought back to the shape, dtype and device of its input."""
-    graph = isinstance(g, Tensor)
     if g.shape != shape:
-        g = OPS["sum_to"].function(g, shape) if graph else OPS["sum_to"].body(g, shape)
-    have = g._a.dtype if graph else g.dtype
+        g = OPS["sum_to"].body(g, shape)
+    if g.dtype is not dtype and g.dtype != dtype:
+        g = (g.real if g.dtype.kind == "c" and dtype.kind != "c" else g).astype(dtype)
+    return g if home is None else OPS["move"].body(g, dtype, home, backend.device_of(g))
+
+
+def fit_graph(g: Tensor, shape: tuple[int, ...], dtype: np.dtype[Any], home: Any) -> Tensor:
+    """The same for a tensor, recorded."""
+    if g._a.shape != shape:
+        g = OPS["sum_to"].function(g, shape)
+    have = g._a.dtype
     if have != dtype:
         if have.kind == "c" and dtype.kind != "c":
-            g = OPS["real"].function(g) if graph else g.real
-        g = OPS["cast"].function(g, dtype) if graph else g.astype(dtype)
-    if home is not None:
-        move, away = OPS["move"], backend.device_of(g._a if graph else g)
-        g = move.function(g, dtype, home, away) if graph else move.body(g, dtype, home, away)
-    return g
+            g = OPS["real"].function(g)
+        g = OPS["cast"].function(g, dtype)
+    return g if home is None else OPS["move"].function(g, dtype, home, backend.device_of(g._a))

@@ -7,6 +7,7 @@ means the operation itself.
 from __future__ import annotations
 
 import ast
+import copy
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from nbautograd.inlining import CONSTANTS, constant, constants_as_arrays, inline
 from nbautograd.masks import dropped, kept
 from nbautograd.node import FREED, MANY, Node, Port
 from nbautograd.pieces import LARGE, in_pieces, several_steps
-from nbautograd.promotion import fit_to, up, up_graph
+from nbautograd.promotion import fit_graph, fit_to, up, up_graph
 from nbautograd.registry import OPS, POINTWISE
 from nbautograd.source import compiled
 from nbautograd.tensor import Tensor, wrap
@@ -160,9 +161,9 @@ def _vjp_lines(
             tree = constants_as_arrays(inlined(tree, scope), arrays, numbers)
             text = plain = ast.unparse(tree)
             named = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and (n.id in local or n.id in numbers)]
-            fast = ast.unparse(operators_as_ufuncs(tree, arrays))
+            fast = ast.unparse(operators_as_ufuncs(copy.deepcopy(tree), arrays, {"g", "result"}))
             if fast != plain:
-                text = f"{fast} if g.__class__ is ndarray else {plain}"
+                text = f"{fast} if g.__class__ is ndarray and g.ndim else {plain}"
             if steps:
                 # In pieces if large: a function of what it names, beginning with g, which has the result's shape.
                 given = ", ".join(dict.fromkeys(["g", *named]))
@@ -203,7 +204,8 @@ def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
     scope.update(
         np=np, CONSTANTS=CONSTANTS, LARGE=LARGE, in_pieces=in_pieces, ndarray=np.ndarray, kept=kept, dropped=dropped
     )
-    scope.update(wrap=wrap, wrap_saved=_wrap_saved, wrap_output=_wrap_output, fit=fit_to, FREED=FREED, MANY=MANY)
+    scope.update(wrap=wrap, wrap_saved=_wrap_saved, wrap_output=_wrap_output, FREED=FREED, MANY=MANY)
+    scope["fit"] = fit_graph if graph else fit_to
     scope["up"] = up_graph if graph else up
     return scope
 
