@@ -96,6 +96,7 @@ class Declaration:
         self.many: bool = options["many"]
         self.has_out: bool = options["out"]
         self.into: str | None = options["into"]
+        self.recorded: str | None = options["recorded"]
         self.function: Any = None
         self.operator: Any = None
         self._fleeting: Any = None
@@ -144,12 +145,14 @@ class Declaration:
         names = self._names()
         for twin, function in self._twins().items():
             function.__globals__.update(names, refuse=decline if twin == OPERATOR else refuse)
+            if twin == FLEETING and self.formulas:
+                function.__globals__["Backward"] = self.node(FLEETING)
         self.compiled = True
         self.use_code(tracing.is_on())
 
     @property
     def fleeting(self) -> Any:
-        """A view's function for whoever uses the view at once and shows it to nobody, so that nobody writes to it."""
+        """A view's function for whoever uses the view at once and once, and shows it to nobody: nobody writes to it."""
         if self._fleeting is None:
             self._fleeting = _stub(self)
             if self.compiled:
@@ -213,7 +216,7 @@ class Declaration:
     # -- the node ----------------------------------------------------------------------------------------------------
 
     def node(self, flavour: str) -> type[Node]:
-        """The node class: ``real``; ``complex``, where formulas conjugate; or ``half``, computed in float32."""
+        """The node class: ``real``; ``complex``, with conjugates; ``half``, in float32; ``fleeting``."""
         if flavour not in self._nodes:
             self._nodes[flavour] = make_node(self, flavour)
         return self._nodes[flavour]
@@ -240,6 +243,7 @@ def op(
     into: str | None = None,
     name: str | None = None,
     half: str = WIDENED,
+    recorded: str | None = None,
     **formulas: str,
 ) -> Callable[[F], F]:
     """Declare an operation by its body over arrays.
@@ -264,6 +268,8 @@ def op(
     :param name: the public name where it differs from the body's.
     :param half: what happens to float16 and bfloat16: ``WIDENED`` computes in float32 and rounds; ``KEPT`` is for
         operations that only move or cast values; ``REFUSED`` raises.
+    :param recorded: the operation of ``(g, result)`` that does what the formula of the only input says, for real
+        numbers: a recorded pass then takes one step instead of several.
     :param formulas: for each differentiable input, its gradient.
     """
     pointwise = kind == POINTWISE
@@ -279,6 +285,7 @@ def op(
         "into": into,
         "name": name,
         "half": half,
+        "recorded": recorded,
     }
 
     def declare(body: F) -> F:

@@ -69,7 +69,7 @@ class _Unknown(Node):
     __slots__ = ("what",)
     what: str
 
-    def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
+    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         raise InplaceError(
             f"{self.what} is a view and its base or another view of its base has been modified inplace. It was created "
             "inside a custom Function, so that its history cannot follow: clone() it in the Function."
@@ -126,23 +126,28 @@ class CopySlices(Node):
         """PyTorch's full name for it."""
         return "torch::autograd::CopySlices"
 
-    def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
+    @staticmethod
+    def wants(edge: Any, needed: Any) -> bool:
+        """Whether there is an edge and its gradient is wanted."""
+        return edge is not None and (needed is None or edge in needed)
+
+    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         if self.layout is not None:
             g = geometry.laid_out(g, *self.layout)
-        region = look(g, self.steps).copy() if self.f1 is not None else None
-        if self.f0 is None:
+        region = look(g, self.steps).copy() if self.wants(self.f1, needed) else None
+        if not self.wants(self.f0, needed):
             return None, region
         g = g if self.layout is not None else g.copy() if g.ndim else np.array(g)
         look(g, self.steps)[...] = 0
         return g, region
 
-    def vjp_graph(self, g: Tensor, keep: bool) -> tuple[Any, Any]:
+    def vjp_graph(self, g: Tensor, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         if self.layout is not None:
             from nbautograd.ops.strides import lay_out
 
             g = lay_out(g, *self.layout)
-        region = look(g, self.steps)
-        if self.f0 is None:
+        region = look(g, self.steps) if self.wants(self.f1, needed) else None
+        if not self.wants(self.f0, needed):
             return None, region
         g = g.clone() if self.layout is None else lay_out(g, *self.layout)
         look(g, self.steps).zero_()

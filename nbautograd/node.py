@@ -134,7 +134,7 @@ class Node:
     formulas: dict[str, str] = {}  # noqa: RUF012 - how the gradient of each is computed from g
     symbol = ""
     saved: tuple[str, ...] = ()  # names of the slots that hold saved tensors
-    skips = ""  # how ``vjp`` is told which inputs to leave out: "pair" of flags, "set" of indices, "" not at all
+    relays = False  # whether it has one input and one user, neither of whom can tell when exactly it runs
     f0: Any
     f1: Any
     fit: Any  # None, or for each input the (shape, dtype, device) to which its gradient is brought back
@@ -161,11 +161,15 @@ class Node:
     def trace(self, trace: Any) -> None:
         self.rarities().trace = trace
 
-    def vjp(self, g: Any, keep: bool, *skip: Any) -> tuple[Any, Any]:
-        """The gradients of the inputs from that of the output, as arrays."""
+    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+        """The gradients of the inputs from that of the output, as arrays.
+
+        :param keep: keep what is saved for another time.
+        :param needed: the edges whose gradients are wanted; None for all. Of two edges, the other's is then None.
+        """
         raise NotImplementedError
 
-    def vjp_graph(self, g: Any, keep: bool, *skip: Any) -> tuple[Any, Any]:
+    def vjp_graph(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         """The same over tensors, recorded."""
         raise NotImplementedError
 
@@ -400,7 +404,7 @@ class Port(Node):
         self.f0, self.index, self.seq = node, index, tick()
         self.f1 = self.fit = self.rare = None
 
-    def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
+    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradient, marked with the output that it belongs to."""
         return Slots({self.index: g}), None
 

@@ -55,6 +55,7 @@ class Tensor(_Fields):
     __array_priority__ = 1000  # NumPy's operators leave ``array * tensor`` to us
 
     seq = 0  # in the engine's eyes a leaf is older than every node
+    relays = False  # and it hands nothing on
     _view: Any = None  # where the tensor is a view of another's memory: see inplace.py
     _grad: Tensor | None = None
     _hooks: Hooks | None = None

@@ -19,10 +19,10 @@ from nbautograd.masks import dropped, kept
 from nbautograd.node import FREED, MANY, Node, Port
 from nbautograd.pieces import LARGE, in_pieces, several_steps
 from nbautograd.promotion import fit_graph, fit_to, up, up_graph
-from nbautograd.registry import OPS, POINTWISE
+from nbautograd.registry import OPS, POINTWISE, VIEW
 from nbautograd.source import compiled
 from nbautograd.tensor import Tensor, wrap
-from nbautograd.writer import slot
+from nbautograd.writer import FLEETING, slot
 
 if TYPE_CHECKING:
     from nbautograd.declare import Declaration
@@ -72,8 +72,30 @@ class _Formula(ast.NodeTransformer):
         return node
 
 
+class _Fleeting(ast.NodeTransformer):
+    """A formula over tensors in which no view is known to anybody but the operation that it is an argument of."""
+
+    def __init__(self, scope: dict[str, Any]) -> None:
+        self.scope = scope
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        outer = OPS.get(ast.unparse(node.func))
+        if outer is not None and outer.kind != VIEW:
+            for part in [part for part in node.args if isinstance(part, ast.Call)]:
+                view = OPS.get(ast.unparse(part.func))
+                if view is not None and view.kind == VIEW and not view.many:
+                    name = f"fleeting_{view.name}"
+                    self.scope[name] = view.fleeting
+                    part.func = ast.Name(name)
+        return node
+
+
 def make_node(op: Declaration, flavour: str) -> type[Node]:
-    """The node class of an operation: ``real``, ``complex`` or ``half``."""
+    """The node class of an operation: ``real``, ``complex``, ``half`` or ``fleeting``."""
+    if flavour == FLEETING:
+        real = op.node("real")
+        return type(real.__name__, (real,), {"__slots__": (), "__module__": "builtins", "relays": True})
     needs = op.saves()
     saved = sorted(set().union(*needs.values())) if needs else []
     tensors = [what for what in saved if what in op.tensors or what == "result"]
@@ -83,7 +105,6 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
         "__module__": "builtins",  # as PyTorch's print: <AddBackward0 object at 0x...>
         "__doc__": op.body.__doc__,
         "arity": len(op.formulas),
-        "skips": _skips(op),
         "inputs": tuple(name for name in op.tensors if name in op.formulas),
         "formulas": {name: op.formulas[name] for name in op.tensors if name in op.formulas},
         "symbol": op.symbol or op.name,
@@ -102,16 +123,8 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
         source = "\n".join(_vjp_lines(op, saved, tensors, graph, flavour, scope))
         filename = f"<nbautograd {op.name} {name} {flavour}>"
         code = compiled(source, filename, name)
-        setattr(made, name, types.FunctionType(code, scope, name, _NOTHING_SKIPPED[_skips(op)]))
+        setattr(made, name, types.FunctionType(code, scope, name, (None,)))
     return made
-
-
-_NOTHING_SKIPPED: dict[str, tuple[Any, ...]] = {"set": (frozenset(),), "pair": (False, False), "": ()}
-
-
-def _skips(op: Declaration) -> str:
-    """How ``vjp`` is told which inputs' gradients nobody wants (see ``Node.skips``)."""
-    return "" if op.lists or len(op.formulas) < 2 else "set" if op.many_edges else "pair"
 
 
 def _vjp_lines(
@@ -122,10 +135,13 @@ def _vjp_lines(
     :param scope: what names in the source mean; further ones are added.
     """
     names = [name for name in op.tensors if name in op.formulas]
-    edge = {name: f"n.all_edges[{i}]" if op.many_edges else f"n.f{i}" for i, name in enumerate(names)}
+    edge = {name: f"n.all_edges[{i}]" if op.lists else f"f{i}" for i, name in enumerate(names)}
     local = {what: what if "." not in what else slot(what) for what in saved}
-    skips = {"set": ", skip", "pair": ", skip0, skip1", "": ""}[_skips(op)]
-    lines = [f"def {'vjp_graph' if graph else 'vjp'}(n, g, keep{skips}):"]
+    lines = [f"def {'vjp_graph' if graph else 'vjp'}(n, g, keep, needed):"]
+    if op.many_edges and not op.lists:
+        lines.append(f"    {', '.join(edge.values())}, = n.all_edges")
+    elif not op.lists and (len(names) > 1 or graph):
+        lines.append(f"    {'; '.join(f'{f} = n.{f}' for f in edge.values())}")
     lines += [f"    {local[what]} = n.{slot(what)}" for what in saved]
     if tensors:
         lines.append(f"    if {' or '.join(f'{what} is FREED' for what in tensors)}: n.raise_freed()")
@@ -154,8 +170,10 @@ def _vjp_lines(
     formulas = []
     for i, name in enumerate(names):
         tree = transform.visit(ast.parse(op.formulas[name], mode="eval")).body
-        if graph or flavour != "real":
-            text = ast.unparse(tree)
+        if graph and flavour == "real" and op.recorded:
+            text = f"{op.recorded}(g, result)"
+        elif graph or flavour != "real":
+            text = ast.unparse(_Fleeting(scope).visit(tree) if graph else tree)
         else:
             steps = op.kind == POINTWISE and several_steps(tree, _elementwise())
             tree = constants_as_arrays(inlined(tree, scope), arrays, numbers)
@@ -170,8 +188,9 @@ def _vjp_lines(
                 text = f"(({text}) if g.size < LARGE else in_pieces(lambda {given}: {plain}, {given}))"
             elif fast != plain:
                 text = f"({text})"
-        skipped = f"{i} in skip" if op.many_edges else f"skip{i}"
-        guard = f"None if {edge[name]} is None or {skipped} else " if len(names) > 1 and not op.lists else ""
+        guard = ""
+        if len(names) > 1 and not op.lists:
+            guard = f"None if {edge[name]} is None or needed is not None and {edge[name]} not in needed else "
         formulas.append(f"    d{i} = {guard}{text}")
     lines += [f"    {constant(number, value, 'g')}" for number, value in numbers.items()]
     lines += formulas

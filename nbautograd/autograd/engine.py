@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
+from operator import attrgetter
 from typing import Any
 
 from nbautograd import backend, protocol
@@ -176,10 +177,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
             g = pre_hooks(node, tensor_hooks(node, g))
         if seq < clock.last_write:
             node.check_saved()
-        if needed is None:
-            d, d1 = node.vjp_graph(g, keep) if create else node.vjp(g, keep)
-        else:
-            d, d1 = _partly(node, g, keep, create, needed)
+        d, d1 = node.vjp_graph(g, keep, needed) if create else node.vjp(g, keep, needed)
         # An only successor is handed its gradient directly, without going through the heap: the heir.
         if d1 is None and not ready and d is not None and not hooked:
             edge = node.f0
@@ -193,6 +191,9 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
             for edge, d in zip(node.edges(), parts, strict=True):
                 if d is None or edge is None or (needed is not None and edge not in needed):
                     continue
+                if edge.relays and not alive.count:
+                    d, _ = edge.vjp_graph(d, keep) if create else edge.vjp(d, keep)
+                    edge = edge.f0
                 if edge is heir:
                     g = g + d
                 elif edge in pending:
@@ -244,17 +245,6 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
         node, seq = heir, heir.seq
 
 
-def _partly(node: Node, g: Any, keep: bool, create: bool, needed: set[Any]) -> tuple[Any, Any]:
-    """The gradients of those inputs of a node that are needed."""
-    vjp = node.vjp_graph if create else node.vjp
-    if node.skips == "set":
-        return vjp(g, keep, frozenset(i for i, to in enumerate(node.edges()) if to not in needed))
-    if node.skips == "pair":
-        return vjp(g, keep, node.f0 not in needed, node.f1 not in needed)
-    d, d1 = vjp(g, keep)
-    return (d, d1) if d is MANY else (d if node.f0 in needed else None, d1 if node.f1 in needed else None)
-
-
 # -- the loop with everything ----------------------------------------------------------------------------------------
 
 
@@ -265,21 +255,29 @@ def _reachable(roots: Iterable[Any]) -> tuple[dict[Any, int], list[Any]]:
     seen = set(stack)
     while stack:
         edge = stack.pop()
-        for to in edge.edges() if isinstance(edge, Node) else ():
+        if not edge.seq:  # a leaf
+            continue
+        for to in edge.edges():
             if to is not None:
                 counts[to] = counts.get(to, 0) + 1
                 if to not in seen:
                     seen.add(to)
                     stack.append(to)
-    return counts, sorted(seen, key=lambda edge: -edge.seq)
+    return counts, sorted(seen, key=_age, reverse=True)
+
+
+_age = attrgetter("seq")
 
 
 def _leading_to(order: list[Any], targets: set[Any]) -> set[Any]:
     """The edges from which one of the targets can be reached."""
     needed = set(targets)
     for edge in reversed(order):
-        if isinstance(edge, Node) and any(to in needed for to in edge.edges() if to is not None):
-            needed.add(edge)
+        if edge.seq:
+            for to in edge.edges():
+                if to in needed:
+                    needed.add(edge)
+                    break
     return needed
 
 
@@ -337,10 +335,7 @@ def _run_observed(
             g = pre_hooks(edge, g)
             if edge.seq < clock.last_write:
                 edge.check_saved()
-            if needed is not None:
-                d, d1 = _partly(edge, g, keep, create, needed)
-            else:
-                d, d1 = edge.vjp_graph(g, keep) if create else edge.vjp(g, keep)
+            d, d1 = edge.vjp_graph(g, keep, needed) if create else edge.vjp(g, keep, needed)
             found = post_hooks(edge, d, d1, g)
             if anomaly.mode.check_nan:
                 anomaly.check(edge, found)

@@ -77,7 +77,7 @@ class _Same(Node):
 
     __slots__ = ()
 
-    def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
+    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         return g, None
 
     vjp_graph = vjp
@@ -167,14 +167,14 @@ class BackwardCFunction(Node, FunctionCtx):
             kept.append(_Saved(value, output, storage.tick()))
         self._kept, self._to_save = kept, ()
 
-    def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
+    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, over arrays."""
         given = g.take(self._count) if isinstance(g, Slots) else [g]
         # Copies: backward may write into them, while other nodes may have got the same arrays.
         tensors = [None if d is None else wrap(d.copy()) for d in given]
         return MANY, [None if d is None else d._a for d in self._call_backward(tensors, keep)]
 
-    def vjp_graph(self, g: Any, keep: bool) -> tuple[Any, Any]:
+    def vjp_graph(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, recorded."""
         given = g.take(self._count) if isinstance(g, Slots) else [g]
         before = [None if d is None else storage.version_of(d._a) for d in given]
@@ -483,7 +483,7 @@ class _Twice(Node):
     __slots__ = ("message",)
     message: str
 
-    def vjp(self, g: Any, keep: bool) -> tuple[Any, Any]:
+    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         raise AutogradError(self.message)
 
     vjp_graph = vjp

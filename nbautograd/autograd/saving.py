@@ -134,13 +134,13 @@ def _variant(cls: type[Node]) -> type[Node]:
     if cls in _variants:
         return _variants[cls]
 
-    def vjp(self: Node, g: Any, keep: bool, *skip: Any) -> tuple[Any, Any]:
+    def vjp(self: Node, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         with _unpacked(self, keep):
-            return cls.vjp(self, g, True, *skip)
+            return cls.vjp(self, g, True, needed)
 
-    def vjp_graph(self: Node, g: Any, keep: bool, *skip: Any) -> tuple[Any, Any]:
+    def vjp_graph(self: Node, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         with _unpacked(self, keep):
-            return cls.vjp_graph(self, g, True, *skip)
+            return cls.vjp_graph(self, g, True, needed)
 
     def check_saved(self: Node) -> None:
         packed = _packed(self)

@@ -215,7 +215,29 @@ def _ldexp(input: Tensor, other: Tensor) -> Tensor:
     return input * np.exp2(other)
 
 
-@op(node="SigmoidBackward0", symbol="σ", kind=POINTWISE, floating=True, input="g * conj((1 - result) * result)")
+@op(
+    node="SigmoidBackwardBackward0",
+    symbol="σ′",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    out=False,
+    slope="sigmoid_slope(g, value)",
+    value="g * (slope * (1 - 2 * value))",
+)
+def sigmoid_slope(slope: Tensor, value: Tensor) -> Tensor:
+    """The gradient of a sigmoid's input from that of its value."""
+    return slope * ((1 - value) * value)
+
+
+@op(
+    node="SigmoidBackward0",
+    symbol="σ",
+    kind=POINTWISE,
+    floating=True,
+    recorded="sigmoid_slope",
+    input="g * conj((1 - result) * result)",
+)
 def sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-input))``, between 0 and 1.
 
@@ -423,7 +445,29 @@ def cosh(input: Tensor) -> Tensor:
     return np.cosh(input)
 
 
-@op(node="TanhBackward0", symbol="tanh", kind=POINTWISE, floating=True, input="g * conj(1 - result * result)")
+@op(
+    node="TanhBackwardBackward0",
+    symbol="tanh′",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    out=False,
+    slope="tanh_slope(g, value)",
+    value="-2 * (g * (slope * value))",
+)
+def tanh_slope(slope: Tensor, value: Tensor) -> Tensor:
+    """The gradient of a hyperbolic tangent's input from that of its value."""
+    return slope * (1 - value * value)
+
+
+@op(
+    node="TanhBackward0",
+    symbol="tanh",
+    kind=POINTWISE,
+    floating=True,
+    recorded="tanh_slope",
+    input="g * conj(1 - result * result)",
+)
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent, between -1 and 1.
 
