@@ -3,20 +3,28 @@
 Three operations, each linear in both its inputs and each other's gradients: the convolution itself, its transpose,
 and the gradient with respect to the weight. So derivatives of every order stay among them. Below them are the two
 that copy the windows of an image into columns and add columns up to an image, each the other's gradient.
+
+Of a batch only as many images are columns at a time as stay in the processor's cache (see ``columns_of``).
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import operator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from nbautograd import backend
 from nbautograd.declare import op
 from nbautograd.tensor import Tensor
 
 Ints = tuple[int, ...]
+
+CACHED = 1 << 18
+"""About so many numbers are columns at a time."""
 
 
 def output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
@@ -25,12 +33,16 @@ def output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation:
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in options)
 
 
+def padded_shape(x: Any, padding: Ints) -> Ints:
+    """The shape of (n, c, ...) with zeros around the last dimensions."""
+    return (*x.shape[:2], *(n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)))
+
+
 def padded(x: Any, padding: Ints) -> Any:
     """(n, c, ...) with zeros around the last dimensions."""
     if not any(padding):
         return x
-    shape = (*x.shape[:2], *(n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)))
-    found = np.zeros_like(x, shape=shape, order="C")
+    found = np.zeros_like(x, shape=padded_shape(x, padding), order="C")
     found[inner(x.shape[2:], padding)] = x
     return found
 
@@ -40,13 +52,11 @@ def inner(size: Ints, padding: Ints) -> tuple[Any, ...]:
     return (..., *(slice(p, p + n) for n, p in zip(size, padding, strict=True)))
 
 
-def windows(x: Any, kernel: Ints, stride: Ints, dilation: Ints) -> Any:
-    """All windows of (n, c, ...), without copying: (n, c, *kernel, *out)."""
-    n = len(kernel)
-    reach = tuple(d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True))
-    found = np.lib.stride_tricks.sliding_window_view(x, reach, tuple(range(2, 2 + n)))
-    found = found[(slice(None),) * 2 + tuple(slice(None, None, step) for step in (*stride, *dilation))]
-    return found.transpose((0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n)))
+def windows(x: Any, kernel: Ints, out: Ints, stride: Ints, dilation: Ints) -> Any:
+    """The first ``out`` windows of (n, c, ...), without copying: (n, c, *kernel, *out)."""
+    image, channel, *steps = x.strides
+    moves = (factor * step for factors in (dilation, stride) for factor, step in zip(factors, steps, strict=True))
+    return backend.of(x).strided(x, (*x.shape[:2], *kernel, *out), (image, channel, *moves), 0)
 
 
 def single(kernel: Ints, stride: Ints, padding: Ints) -> bool:
@@ -54,20 +64,58 @@ def single(kernel: Ints, stride: Ints, padding: Ints) -> bool:
     return all(k == s == 1 and p == 0 for k, s, p in zip(kernel, stride, padding, strict=True))
 
 
-def columns_of(x: Any, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1) -> Any:
-    """The first ``out`` windows of (n, c, ...) as columns: (n, groups, c / groups * kernel, product of out)."""
+def images_at_once(x: Any, numbers: int) -> int:
+    """How many images of ``x`` to take at a time, if each becomes so many numbers; a GPU takes all."""
+    return max(1, CACHED // numbers) if x.__class__ is np.ndarray and numbers else max(1, len(x))
+
+
+def columns_of(
+    x: Any, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1, by_rows: bool = False
+) -> Iterator[tuple[slice, Any]]:
+    """The first ``out`` windows of (n, c, ...) as columns, for some images after the other.
+
+    Of each part of the batch: which images, and (n, groups, rows, window, columns), good until the next part. There is
+    one row, and a window is (c / groups, *kernel). With ``by_rows`` each position of the first dimension has a row of
+    its own, and a window is (kernel[0], c / groups, *kernel[1:]): rows that follow each other then overlap in memory,
+    so that a 3x3 kernel copies each number three times instead of nine. That is for a dilation of 1 there.
+    """
     n, c = x.shape[:2]
-    if single(kernel, stride, padding):
-        return x.reshape((n, groups, c // groups, math.prod(x.shape[2:])))
-    found = windows(padded(x, padding), kernel, stride, dilation)[(..., *map(slice, out))]
-    # The copy: one row per weight of a filter.
-    return found.reshape((n, groups, c // groups * math.prod(kernel), math.prod(out)))
+    if single(kernel, stride, padding) and x.shape[2:] == tuple(out):
+        yield slice(None), x.reshape((n, groups, 1, c // groups, math.prod(x.shape[2:])))
+        return
+    if not by_rows:  # one row: a further dimension of size 1
+        x, padding = x[:, :, None], (0, *padding)
+        kernel, out, stride, dilation = ((1, *sizes) for sizes in (kernel, out, stride, dilation))
+    height, rows, length = kernel[0], (out[0] - 1) * stride[0] + kernel[0], math.prod(out[1:])
+    part_of_window = (c // groups, *kernel[1:])  # what comes from one row
+    block = math.prod(part_of_window) * length
+    step = min(images_at_once(x, groups * rows * block), max(1, n))
+    frame = np.zeros_like(x, shape=(step, *padded_shape(x, padding)[1:]), order="C") if any(padding) else None
+    source = x if frame is None else frame
+    image, channel, row, *steps = source.strides
+    shape = (groups, rows, *part_of_window, *out[1:])
+    spread = (d * t for d, t in zip(dilation[1:], steps, strict=True))
+    strides = (image, channel * (c // groups), row, channel, *spread, *map(operator.mul, stride[1:], steps))
+    strided = backend.of(x).strided
+    taken = strided(source, (len(source), *shape), strides, 0)
+    buffer = np.empty_like(x, shape=(step, *shape), order="C")
+    shape = (step, groups, out[0], height * math.prod(part_of_window), length)
+    columns = strided(
+        buffer, shape, (*buffer.strides[:2], stride[0] * buffer.strides[2], length * x.itemsize, x.itemsize), 0
+    )
+    for start in range(0, n, step):
+        part = slice(start, min(start + step, n))
+        count = part.stop - start
+        if frame is not None:
+            frame[:count][inner(x.shape[2:], padding)] = x[part]
+        buffer[:count] = taken[:count] if frame is not None else taken[part]
+        yield part, columns[:count]
 
 
 def image_of(columns: Any, shape: Ints, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Any:
     """The columns added up where ``columns_of`` took them from: an image of ``shape``, which is (n, c, ...)."""
-    size = shape[2:]
-    if single(kernel, stride, padding):
+    size = tuple(shape[2:])
+    if single(kernel, stride, padding) and size == tuple(out):
         return columns.reshape(shape)
     columns = columns.reshape((*shape[:2], *kernel, *out))
     found = np.zeros_like(columns, shape=(*shape[:2], *(n + 2 * p for n, p in zip(size, padding, strict=True))))
@@ -75,7 +123,27 @@ def image_of(columns: Any, shape: Ints, kernel: Ints, out: Ints, stride: Ints, p
         starts = [i * d for i, d in zip(offset, dilation, strict=True)]
         key = tuple(slice(i, i + s * n, s) for i, s, n in zip(starts, stride, out, strict=True))
         found[(slice(None), slice(None), *key)] += columns[(slice(None), slice(None), *offset)]
-    return found[inner(size, padding)].copy() if any(padding) else found
+    return found[inner(size, padding)]
+
+
+def convolved(
+    x: Any, weight: Any, bias: Any, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Any:
+    """The convolution of (n, c, ...) with (o, c / groups, *kernel), and a bias if there is one."""
+    (o, cg), kernel, length = weight.shape[:2], weight.shape[2:], math.prod(out[1:])
+    # A product per row pays if rows are not too short for the multiplication of matrices.
+    by_rows = x.__class__ is np.ndarray and len(out) > 1 and groups == dilation[0] == 1 < kernel[0] and length >= 24
+    height, rows = (kernel[0], out[0]) if by_rows else (1, 1)
+    filters = weight.reshape((groups, o // groups, cg, height, math.prod(kernel) // height)).swapaxes(2, 3)
+    filters = filters.reshape((groups, 1, o // groups, cg * math.prod(kernel)))
+    found = np.empty_like(x, shape=(len(x), o, *out), order="C")
+    for part, columns in columns_of(x, kernel, out, stride, padding, dilation, groups, by_rows):
+        images = found[part]
+        shape = (len(images), groups, o // groups, rows, math.prod(out) // rows)
+        np.matmul(filters, columns, out=images.reshape(shape).swapaxes(2, 3))
+        if bias is not None:
+            images += along_channels(bias, len(out))
+    return found
 
 
 def all_but_channels(ndim: int) -> Ints:
@@ -107,13 +175,7 @@ def convolution(
     groups: int,
 ) -> Tensor:
     """(n, c, ...) with weights (o, c / groups, *kernel) gives (n, o, *out)."""
-    n, (o, cg), kernel = input.shape[0], weight.shape[:2], weight.shape[2:]
-    columns = columns_of(input, kernel, out, stride, padding, dilation, groups)
-    filters = weight.reshape((1, groups, o // groups, cg * math.prod(kernel)))
-    found = np.matmul(filters, columns).reshape((n, o, *out))
-    if bias is not None:
-        found += along_channels(bias, len(kernel))
-    return found
+    return convolved(input, weight, bias, out, stride, padding, dilation, groups)
 
 
 @op(
@@ -135,12 +197,24 @@ def conv_input(
     groups: int,
 ) -> Tensor:
     """The transpose of ``convolution`` in its input: (n, o, ...) gives ``shape``, which is (n, c, ...)."""
-    (n, _, *out), (o, cg, *kernel) = input.shape, weight.shape
-    filters = weight.reshape((1, groups, o // groups, cg * math.prod(kernel))).swapaxes(2, 3)
-    columns = np.matmul(filters, input.reshape((n, groups, o // groups, math.prod(out))))
-    found = image_of(columns, shape, tuple(kernel), tuple(out), stride, padding, dilation)
-    if bias is not None:
-        found += along_channels(bias, len(kernel))
+    out, (o, cg), kernel, size = input.shape[2:], weight.shape[:2], weight.shape[2:], tuple(shape[2:])
+    once = (1,) * len(size)
+    around = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
+    whole = min(around) >= 0 and output_size(out, kernel, once, around, dilation) == size
+    if whole and tuple(stride) == once and once != kernel and o <= 3 * shape[1]:
+        # A convolution itself: windows are copied instead of columns added up. Not if there are far more of them.
+        flipped = weight[..., *(slice(None, None, -1) for _ in once)].reshape((groups, o // groups, cg, *kernel))
+        flipped = flipped.swapaxes(1, 2).reshape((shape[1], o // groups, *kernel))
+        return convolved(input, flipped, bias, size, stride, around, dilation, groups)
+    filters = weight.reshape((groups, o // groups, cg * math.prod(kernel))).swapaxes(1, 2)
+    found = np.empty_like(input, shape=tuple(shape), order="C")
+    step = images_at_once(input, groups * cg * math.prod(out))  # kernel times as much, as there is a step per weight
+    for start in range(0, len(input), step):
+        images = found[start : start + step]
+        rows = input[start : start + step].reshape((len(images), groups, o // groups, math.prod(out)))
+        images[...] = image_of(np.matmul(filters, rows), images.shape, kernel, out, stride, padding, dilation)
+        if bias is not None:
+            images += along_channels(bias, len(size))
     return found
 
 
@@ -155,10 +229,13 @@ def conv_weight(
     input: Tensor, output: Tensor, shape: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Tensor:
     """The sum over windows of ``input`` times ``output``: the gradient of ``convolution`` for its weight."""
-    n, o, kernel = input.shape[0], shape[0], shape[2:]
-    columns = columns_of(input, kernel, output.shape[2:], stride, padding, dilation, groups)
-    rows = output.reshape((n, groups, o // groups, columns.shape[3]))
-    return np.matmul(rows, columns.swapaxes(2, 3)).sum(0).reshape(shape)
+    o, kernel, size = shape[0], tuple(shape[2:]), math.prod(shape[1:])
+    out = output.shape[2:]
+    found = np.zeros_like(input, shape=(groups, size, o // groups), order="C")
+    for part, columns in columns_of(input, kernel, out, stride, padding, dilation, groups):
+        rows = output[part].reshape((len(columns), groups, o // groups, math.prod(out)))
+        found += np.matmul(columns[:, :, 0], rows.swapaxes(2, 3)).sum(0)
+    return found.swapaxes(1, 2).reshape(shape)
 
 
 @op(
@@ -170,8 +247,8 @@ def conv_weight(
 def im2col(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
     """The windows of (n, c, ...) as columns: (n, c * kernel, out)."""
     out = output_size(input.shape[2:], kernel, stride, padding, dilation)
-    found = columns_of(input, kernel, out, stride, padding, dilation)
-    found = found.reshape((found.shape[0], *found.shape[2:]))
+    found = windows(padded(input, padding), kernel, out, stride, dilation)
+    found = found.reshape((input.shape[0], input.shape[1] * math.prod(kernel), math.prod(out)))
     return found.copy() if single(kernel, stride, padding) else found
 
 
@@ -180,4 +257,4 @@ def col2im(input: Tensor, shape: Any, kernel: Ints, stride: Ints, padding: Ints,
     """Columns added up to an image of ``shape``, which is (n, c, ...)."""
     out = output_size(shape[2:], kernel, stride, padding, dilation)
     found = image_of(input, shape, kernel, out, stride, padding, dilation)
-    return found.copy() if single(kernel, stride, padding) else found
+    return found.copy() if any(padding) or single(kernel, stride, padding) else found

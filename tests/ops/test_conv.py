@@ -1,0 +1,77 @@
+"""Convolutions of every shape, in one part and in many, against PyTorch: values and derivatives, first and second."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from nbautograd.ops import conv
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+
+SIZES = [(1, (11,)), (2, (5, 26)), (3, (3, 4, 5))]
+
+
+def outcome(library, name, arrays, options):
+    """The result, its gradients, and the gradients of their squares."""
+    x, weight, bias = (library.tensor(a, requires_grad=True) for a in arrays)
+    y = getattr(library.nn.functional, name)(x, weight, bias, **options)
+    weights = library.cos(library.arange(y.numel(), dtype=library.float64)).reshape(y.shape)
+    first = library.autograd.grad((y * weights).sum(), (x, weight, bias), create_graph=True)
+    second = library.autograd.grad((first[0] ** 2).sum() + (first[1] ** 2).sum(), (x, weight), allow_unused=True)
+    zeros = [library.zeros_like(x), library.zeros_like(weight)]
+    second = [zero if g is None else g for g, zero in zip(second, zeros, strict=True)]
+    return [t.detach().numpy() for t in (y, *first, *second)]
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """PyTorch's threads would wait for those of NumPy's BLAS, and the other way round."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("cached", [conv.CACHED, 300])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(("n", "size"), SIZES)
+def test_agrees_with_torch(
+    n: int, size: tuple[int, ...], transposed: bool, cached: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conv, "CACHED", cached)
+    name = f"conv{'_transpose' * transposed}{n}d"
+    rng = np.random.default_rng(0)
+    steps = [(1, 1), (2, 1), (1, 2)]
+    for kernel, (stride, dilation), padding, groups in itertools.product((1, 3), steps, (0, 2), (1, 2)):
+        shape = (4, 6 // groups) if transposed else (6, 4 // groups)
+        if not transposed and any(m + 2 * padding < dilation * (kernel - 1) + 1 for m in size):
+            continue
+        if transposed and any((m - 1) * stride + dilation * (kernel - 1) + 1 <= 2 * padding for m in size):
+            continue
+        arrays = [rng.standard_normal(s) for s in ((2, 4, *size), (*shape, *(kernel,) * n), (6,))]
+        options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        if transposed:
+            options["output_padding"] = max(stride, dilation) - 1
+        ours, theirs = outcome(nb, name, arrays, options), outcome(torch, name, arrays, options)
+        assert ours[0].flags.c_contiguous
+        for found, expected in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-8, err_msg=f"kernel {kernel}, {options}")
+
+
+def test_a_batch_is_never_columns_as_a_whole() -> None:
+    x = nb.ones(64, 16, 32, 32, requires_grad=True)
+    weight = nb.ones(16, 16, 3, 3, requires_grad=True)
+    g = nb.ones(64, 16, 32, 32)
+    nb.nn.functional.conv2d(x, weight, padding=1).backward(g)
+    tracemalloc.start()
+    try:
+        nb.nn.functional.conv2d(x, weight, padding=1).backward(g)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 9 * 4 * x.numel()
