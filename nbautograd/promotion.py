@@ -43,7 +43,7 @@ def number(value: Any, cls: type, array: Any) -> Any:
     """A Python number as a cached 0-d array, or scalar, of the other operand's dtype; None if that needs promotion."""
     if value.__class__ is not float and value.__class__ is not int:
         return None
-    key = (value, array.dtype.char if cls is np.ndarray else cls)
+    key = (value or repr(value), array.dtype.char if cls is np.ndarray else cls)  # 0.0 equals -0.0
     found = _constants.get(key)
     if found is None:
         dtype = array.dtype
@@ -51,7 +51,7 @@ def number(value: Any, cls: type, array: Any) -> Any:
             return None
         with backend.quiet():
             found = np.asarray(value, dtype) if cls is np.ndarray else dtype.type(value)
-        if value and value == value:  # not 0.0, which equals -0.0, nor nan, which equals nothing
+        if value == value:  # not nan, which equals nothing
             if len(_constants) > 1000:
                 _constants.clear()
             if cls is np.ndarray:
@@ -98,6 +98,9 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 def promote(op: Declaration, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arrays of ``values`` in one dtype on one device; how to undo that for gradients; and the node's class."""
+    alike = _alike(op, values)
+    if alike is not None:
+        return (*alike, broadcast(*alike), op.node("real") if op.formulas else None)
     arrays: list[Any] = []
     kinds: list[tuple[dtypes.dtype, int]] = []
     place = None
@@ -142,6 +145,28 @@ def promote(op: Declaration, values: tuple[Any, ...]) -> tuple[Any, ...]:
     if op.formulas:
         node = op.node("complex" if result.is_complex else "real")
     return (*cast, tuple(fit) if any(fit) else None, node)
+
+
+def _alike(op: Declaration, values: tuple[Any, ...]) -> list[Any] | None:
+    """The arrays of ``values`` that NumPy may have as they are, of one usual floating dtype; None for others."""
+    arrays, like, numbers = [], None, 0
+    for name, value in zip(op.tensors, values, strict=True):
+        a = value._a if isinstance(value, Tensor) else value
+        if a.__class__ is np.ndarray:
+            if a.dtype is not F32 and a.dtype is not F64 and name not in op.masks:
+                return None
+            if name not in op.masks:
+                if like is not None and a.dtype is not like.dtype:
+                    return None
+                like = a
+        else:
+            numbers += 1
+        arrays.append(a)
+    if like is None or "f" not in op.accepts or "f" not in op.accepts_each:
+        return None
+    if numbers:
+        arrays = [a if a.__class__ is np.ndarray else number(a, np.ndarray, like) for a in arrays]
+    return None if any(a is None for a in arrays) else arrays
 
 
 class Halved(Exception):  # noqa: N818 - no error, but the way out of the fast path

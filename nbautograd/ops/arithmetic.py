@@ -487,6 +487,8 @@ Tensor.__pow__ = _to_the_power
 
 def as_category(input: Tensor, number: Number) -> Tensor:
     """The tensor in the dtype that it has together with a number."""
+    if input._a.dtype.kind == "f" and (number.__class__ is float or number.__class__ is int):
+        return input
     kind = result_dtype(input, number)
     return input if input.dtype is kind else input.to(kind)
 
@@ -568,6 +570,8 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
 def _lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     """From ``input`` to ``end``, exact at both."""
     way = end - input
+    if weight.__class__ is np.ndarray and not weight.ndim:
+        return input + weight * way if np.abs(weight) < 0.5 else end - way * (1 - weight)
     return np.where(np.abs(weight) < 0.5, input + weight * way, end - way * (1 - weight))
 
 

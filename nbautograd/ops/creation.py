@@ -606,7 +606,25 @@ def eye(
 # -- writing a value -------------------------------------------------------------------------------------------------
 
 
-@op(node="FillBackward0", symbol="fill", input="zeros_of(g)", value="g.sum()", inplace_method=True, method=False)
+def one_value(value: Any) -> Any:
+    """What a tensor may be filled with.
+
+    :raises RuntimeError: it has dimensions.
+    """
+    if getattr(value, "ndim", 0):
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return value
+
+
+@op(
+    node="FillBackward0",
+    symbol="fill",
+    input="zeros_of(g)",
+    value="g.sum()",
+    inplace_method=True,
+    into="input[...] = one_value(value)",
+    method=False,
+)
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     """One value in the shape and dtype of ``input``.
 
@@ -614,8 +632,7 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     >>> torch.ones(2).fill_(5)
     tensor([5., 5.])
     """
-    if getattr(value, "ndim", 0):
-        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    value = one_value(value)
     number = not hasattr(value, "dtype")
     return np.full_like(input, number_in(value, dtypes.of(input.dtype)) if number else value, shape=input.shape)
 
