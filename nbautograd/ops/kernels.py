@@ -129,7 +129,8 @@ def average(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False)
     """The mean over ``axes``, all by default; of float16, computed in float32."""
     if a.dtype is FLOAT16:
         return average(widened(a), axes, keepdims).astype(a.dtype)
-    return total(a, axes, keepdims) / (a.size if axes is None else math.prod(a.shape[d] for d in axes))
+    n = a.size if axes is None else a.shape[axes[0]] if len(axes) == 1 else math.prod([a.shape[d] for d in axes])
+    return total(a, axes, keepdims) / n
 
 
 def _rows(a: Any) -> Any:

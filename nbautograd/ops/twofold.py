@@ -25,7 +25,10 @@ def twofold(function: F) -> F:
 
     @functools.wraps(function)
     def either(*args: Any) -> Any:
-        graph = any(isinstance(a, Tensor) for a in args)
+        graph = False
+        for a in args:
+            if isinstance(a, Tensor):
+                graph = True
         if graph not in made:
             meanings = {name: op.function if graph else op.body for name, op in OPS.items()}
             scope = {**function.__globals__, **meanings}

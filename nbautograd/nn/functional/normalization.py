@@ -274,7 +274,7 @@ def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tens
     """The last dimensions that are normalised, once it is known that all fit."""
     check_tensors(name, input=input)
     items = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
-    shape = tuple(as_int(n, f"{name}(): argument 'normalized_shape'") for n in items)
+    shape = tuple([n if n.__class__ is int else as_int(n, f"{name}(): argument 'normalized_shape'") for n in items])
     if not shape:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
@@ -282,7 +282,8 @@ def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tens
         )
     for label, t in arguments.items():
         if t is not None:
-            check_tensors(name, **{label: t})
+            if not isinstance(t, Tensor):
+                check_tensors(name, **{label: t})
             if t._a.shape != shape:
                 raise RuntimeError(
                     f"Expected {label} to be of same shape as normalized_shape, but got {label} of shape "
