@@ -32,17 +32,19 @@ _SILENT = ("times",)
 """Functions that keep NumPy from warning themselves."""
 
 
-def writing_method(name: str, function: Callable[..., Tensor], op: Declaration | None = None) -> Callable[..., Tensor]:
+def writing_method(name: str, function: Callable[..., Tensor], op: Declaration | None = None) -> Any:
     """The method ``name`` that writes the result of ``function`` into its tensor.
 
     :param op: the declaration of ``function`` if it may compute straight into the tensor.
     """
     code = _through_update.__code__ if op is None or "f" not in op.accepts else _first_call.__code__
     scope = {"__name__": function.__module__, "__builtins__": __builtins__}
-    method = types.FunctionType(code, scope, name)
+    method: Any = types.FunctionType(code, scope, name)
     scope.update(_RUNTIME, OP=op, METHOD=method, NAME=name, FUNCTION=function)
     method.__doc__ = f"In-place version of ``{name[:-1]}``: writes the result into this tensor and returns it."
     method.__module__ = __name__
+    if op is not None:
+        method.__wrapped__ = op.body  # for help() and inspect.signature(), before the first call and after it
     return method
 
 
