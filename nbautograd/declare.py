@@ -57,7 +57,7 @@ from nbautograd.source import compiled
 from nbautograd.storage import tick
 from nbautograd.tensor import Tensor, new
 from nbautograd.vjp import make_node, uses
-from nbautograd.writer import FLEETING, OPERATOR, Writer, has_operands_alone
+from nbautograd.writer import ALONE, FLEETING, OPERATOR, Writer, has_operands_alone
 
 __all__ = ["KEPT", "OPS", "PLAIN", "POINTWISE", "REFUSED", "VIEW", "WIDENED", "Declaration", "alias", "composite", "op"]
 
@@ -147,6 +147,8 @@ class Declaration:
             function.__globals__.update(names, refuse=decline if twin == OPERATOR else refuse)
             if twin == FLEETING and self.formulas:
                 function.__globals__["Backward"] = self.node(FLEETING)
+            if twin == OPERATOR and len(self.formulas) == 2 and has_operands_alone(self):
+                function.__globals__["Alone"] = self.node(ALONE)
         self.compiled = True
         self.use_code(tracing.is_on())
 

@@ -22,7 +22,7 @@ from nbautograd.promotion import fit_graph, fit_to, up, up_graph
 from nbautograd.registry import OPS, POINTWISE, VIEW
 from nbautograd.source import compiled
 from nbautograd.tensor import Tensor, wrap
-from nbautograd.writer import FLEETING, slot
+from nbautograd.writer import ALONE, FLEETING, Put, options_of, slot
 
 if TYPE_CHECKING:
     from nbautograd.declare import Declaration
@@ -92,13 +92,15 @@ class _Fleeting(ast.NodeTransformer):
 
 
 def make_node(op: Declaration, flavour: str) -> type[Node]:
-    """The node class of an operation: ``real``, ``complex``, ``half`` or ``fleeting``."""
+    """The node class of an operation: ``real``, ``complex``, ``half``, ``fleeting`` or ``alone``."""
     if flavour == FLEETING:
         real = op.node("real")
         return type(real.__name__, (real,), {"__slots__": (), "__module__": "builtins", "relays": True})
+    if flavour == ALONE:
+        return _alone(op)
     needs = op.saves()
     saved = sorted(set().union(*needs.values())) if needs else []
-    tensors = [what for what in saved if what in op.tensors or what == "result"]
+    tensors = _tensors_in(saved, op)
     slots = [slot(what) for what in saved] + ["all_edges"] * op.many_edges + ["count"] * op.many
     members: dict[str, Any] = {
         "__slots__": tuple(slots),
@@ -120,21 +122,41 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
     for graph in (False, True):
         name = "vjp_graph" if graph else "vjp"
         scope = _vocabulary(op, graph)
-        source = "\n".join(_vjp_lines(op, saved, tensors, graph, flavour, scope))
-        filename = f"<nbautograd {op.name} {name} {flavour}>"
-        code = compiled(source, filename, name)
-        setattr(made, name, types.FunctionType(code, scope, name, (None,)))
+        source = "\n".join(_vjp_lines(op, members["inputs"], saved, graph, flavour, scope, {}))
+        setattr(made, name, _function(source, f"<nbautograd {op.name} {name} {flavour}>", name, scope))
     return made
 
 
+def _alone(op: Declaration) -> type[Node]:
+    """The node class of an operator whose first operand alone wants a gradient, with the usual options."""
+    real, scope, options = op.node("real"), _vocabulary(op, False), options_of(op) or {}
+    first = next(name for name in op.tensors if name in op.formulas)
+    saved = sorted(op.saves()[first] - set(options))
+    source = "\n".join(_vjp_lines(op, (first,), saved, False, "real", scope, options))
+    vjp = _function(source, f"<nbautograd {op.name} vjp alone>", "vjp", scope)
+    return type(real.__name__, (real,), {"__slots__": (), "__module__": "builtins", "vjp": vjp})
+
+
+def _function(source: str, filename: str, name: str, scope: dict[str, Any]) -> Any:
+    return types.FunctionType(compiled(source, filename, name), scope, name, (None,))
+
+
 def _vjp_lines(
-    op: Declaration, saved: list[str], tensors: list[str], graph: bool, flavour: str, scope: dict[str, Any]
+    op: Declaration,
+    names: tuple[str, ...],
+    saved: list[str],
+    graph: bool,
+    flavour: str,
+    scope: dict[str, Any],
+    options: dict[str, Any],
 ) -> list[str]:
     """The source of ``vjp``: load what was saved, let it go unless it is to be kept, then a line per formula.
 
+    :param names: the inputs whose gradients are computed.
     :param scope: what names in the source mean; further ones are added.
+    :param options: those whose values are known.
     """
-    names = [name for name in op.tensors if name in op.formulas]
+    tensors = _tensors_in(saved, op)
     edge = {name: f"n.all_edges[{i}]" if op.lists else f"f{i}" for i, name in enumerate(names)}
     local = {what: what if "." not in what else slot(what) for what in saved}
     lines = [f"def {'vjp_graph' if graph else 'vjp'}(n, g, keep, needed):"]
@@ -169,7 +191,7 @@ def _vjp_lines(
     numbers: dict[str, float] = {}
     formulas = []
     for i, name in enumerate(names):
-        tree = transform.visit(ast.parse(op.formulas[name], mode="eval")).body
+        tree = Put({}, options).visit(transform.visit(ast.parse(op.formulas[name], mode="eval")).body)
         if graph and flavour == "real" and op.recorded:
             text = f"{op.recorded}(g, result)"
         elif graph or flavour != "real":
@@ -209,6 +231,10 @@ def _vjp_lines(
     else:
         lines.append(f"    return {', '.join([*(f'd{i}' for i in range(len(names))), 'None'][:2])}")
     return lines
+
+
+def _tensors_in(saved: list[str], op: Declaration) -> list[str]:
+    return [what for what in saved if what in op.tensors or what == "result"]
 
 
 def _elementwise() -> set[str]:

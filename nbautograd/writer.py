@@ -19,11 +19,13 @@ from nbautograd.source import expression_of
 if TYPE_CHECKING:
     from nbautograd.declare import Declaration
 
-__all__ = ["FLEETING", "OPERATOR", "Writer", "has_operands_alone", "slot"]
+__all__ = ["ALONE", "FLEETING", "OPERATOR", "Put", "Writer", "has_operands_alone", "options_of", "slot"]
 
 
 OPERATOR, FLEETING = "operator", "fleeting"
 """Variants of an operation's function: for special methods such as ``__add__``; for views that nobody gets to see."""
+ALONE = "alone"
+"""The variant of a node that an operator makes whose first operand alone wants a gradient."""
 
 
 class Writer:
@@ -259,6 +261,8 @@ class Writer:
         if not op.formulas:
             return [*lines, "t._fn = None; return t"]
         lines.append(f"if {self.unrecorded()}: t._fn = None; return t")
+        if self.fixed is not None and len(self.edges) == 2:
+            lines.append("if f1 is None and Node is Backward: Node = Alone")
         lines += ["n = t._fn = " + self.node_class() + "()", *self.save()]
         if self.traced:
             lines.append(self.trace("t"))
@@ -360,7 +364,7 @@ def options_of(op: Declaration) -> dict[str, Any] | None:
 def _inlined(body: Callable[..., Any], arrays: dict[str, str], fixed: dict[str, Any]) -> ast.expr | None:
     """The body's expression if it is nothing but ``return expression``, with arrays' names and known options put in."""
     expression = expression_of(body)
-    return None if expression is None else _Put(arrays, fixed).visit(expression)
+    return None if expression is None else Put(arrays, fixed).visit(expression)
 
 
 _OPERATORS = {ast.Add: "plus", ast.Sub: "minus", ast.Mult: "by", ast.Div: "over"}
@@ -381,18 +385,18 @@ def _one_call(tree: ast.expr) -> str | None:
     return ", ".join([called, *map(ast.unparse, given)]) if simple else None
 
 
-class _Put(ast.NodeTransformer):
+class Put(ast.NodeTransformer):
     """Names exchanged for others, or for constants; a choice between two that is known by that is made."""
 
     def __init__(self, names: dict[str, str], constants: dict[str, Any]) -> None:
         self.names, self.constants = names, constants
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
+    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: D102 - ast's name
         if node.id in self.constants:
             return ast.Constant(self.constants[node.id])
         return ast.Name(self.names.get(node.id, node.id), node.ctx)
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:  # noqa: D102
         self.generic_visit(node)
         match node.test:
             case ast.Compare(ast.Constant(left), [ast.Eq()], [ast.Constant(right)]):
