@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from nbautograd import backend
 from nbautograd.autograd import engine
 from nbautograd.errors import AutogradError, ShapeError
@@ -223,9 +225,15 @@ def _gradient_at_edge(g: Any, index: int) -> Any:
     return g if g._fn is not None else g._a
 
 
+_ONES = {np.float32: np.float32(1), np.float64: np.float64(1)}
+
+
 def _gradient(tensor: Tensor, g: Any, index: int, argument: str) -> Any:
     a = tensor._a
     if g is None:
+        one = _ONES.get(a.__class__)
+        if one is not None:
+            return one
         if a.size != 1:
             raise AutogradError(
                 "grad can be implicitly created only for scalar outputs, and this one has shape "

@@ -34,15 +34,13 @@ class Pass:
     """One backward pass while it runs."""
 
     __slots__ = ("__weakref__", "_visited", "roots", "targets")
-
-    def __init__(self, roots: list[tuple[Any, Any]], targets: Iterable[Key] | None) -> None:
-        self.roots = roots
-        self.targets = targets
-        self._visited: set[Any] | None = None
+    roots: list[tuple[Any, Any]]
+    targets: Iterable[Key] | None
+    _visited: set[Any]
 
     def visits(self, edge: Any) -> bool:
         """Whether a node or leaf gets a gradient in this pass."""
-        if self._visited is None:
+        if not hasattr(self, "_visited"):
             _, order = _reachable(root for root, _ in self.roots)
             self._visited = set(order)
             if self.targets is not None:
@@ -55,7 +53,7 @@ current_pass = _current.get
 """The pass that runs now; None outside."""
 
 
-def _begin(create: bool, this: Pass | None) -> None:
+def _begin(create: bool, roots: list[tuple[Any, Any]] | None = None, targets: Iterable[Key] | None = None) -> None:
     """Set the modes of a pass: recorded or not, without NumPy's floating-point warnings.
 
     It is called in a copy of the context, which is dropped at the end of the pass. So no mode stays behind, wherever it
@@ -63,6 +61,10 @@ def _begin(create: bool, this: Pass | None) -> None:
     """
     grad_enabled.set(create)
     backend.set_quiet(backend.SILENT)
+    this = None
+    if roots is not None:
+        this = Pass()
+        this.roots, this.targets = roots, targets
     _current.set(this)
 
 
@@ -73,12 +75,11 @@ def execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[K
     :param create: record the pass itself; gradients are then tensors.
     :param into: accumulate into these only: by node and output, the tensor; None for all leaves.
     """
-    this = Pass(roots, into)
-    copy_context().run(_execute, this, roots, keep, create, into)
+    copy_context().run(_execute, roots, keep, create, into)
 
 
-def _execute(this: Pass, roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[Key, Any] | None) -> None:
-    _begin(create, this)
+def _execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[Key, Any] | None) -> None:
+    _begin(create, roots, into)
     roots, create = _given(roots, create)
     if into is None and _plain():
         leaves.finish(_run(roots, keep, create), create)
@@ -95,15 +96,12 @@ def _given(roots: list[tuple[Any, Any]], create: bool) -> tuple[list[tuple[Any, 
 
 def capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, keys: list[Key]) -> dict[Key, Any]:
     """Run backward and return the gradients at ``keys``, accumulating nothing."""
-    this = Pass(roots, keys)
-    found: dict[Key, Any] = copy_context().run(_capture, this, roots, keep, create, dict.fromkeys(keys))
+    found: dict[Key, Any] = copy_context().run(_capture, roots, keep, create, dict.fromkeys(keys))
     return found
 
 
-def _capture(
-    this: Pass, roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: dict[Key, Any]
-) -> dict[Key, Any]:
-    _begin(create, this)
+def _capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: dict[Key, Any]) -> dict[Key, Any]:
+    _begin(create, roots, targets)
     roots, create = _given(roots, create)
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
         needed = _leading_to(_reachable(edge for edge, _ in roots)[1], {leaf for leaf, _ in targets})
@@ -127,7 +125,7 @@ def apply(node: Node, gradients: tuple[Any, ...]) -> Any:
 
 
 def _apply(node: Node, gradients: tuple[Any, ...], create: bool) -> Any:
-    _begin(create, None)
+    _begin(create)
     given = [g if create else array_of(g) for g in gradients]
     g = given[0] if node.outputs() == 1 else Slots({i: a for i, a in enumerate(given) if a is not None})
     if node.hooks is not None:
@@ -145,7 +143,7 @@ def accumulate(leaf: Tensor, g: Tensor | None) -> None:
 
 
 def _accumulate(leaf: Tensor, g: Any) -> None:
-    _begin(False, None)
+    _begin(False)
     leaves.visit(leaf, pre_hooks(accumulator(leaf), g), False)
 
 

@@ -93,6 +93,8 @@ def sum(
     >>> torch.sum(torch.tensor([[1., 2.], [3., 4.]]), dim=0)
     tensor([4., 6.])
     """
+    if dim is None and dtype is None and out is None and not keepdim and not numpy:
+        return sum_all(input)
     if numpy:
         dim, keepdim = numpy_names("sum", dim, keepdim, numpy)
     if dtype is not None:
@@ -193,6 +195,8 @@ def mean(
     >>> torch.mean(torch.tensor([[1., 2.], [3., 4.]]))
     tensor(2.5000)
     """
+    if dim is None and dtype is None and out is None and not keepdim and not numpy and input._a.dtype.kind == "f":
+        return mean_all(input)
     if numpy:
         dim, keepdim = numpy_names("mean", dim, keepdim, numpy)
     if isinstance(input, Tensor):
