@@ -319,17 +319,22 @@ class Tensor(_Fields):
                 )
             if value is self:
                 raise AutogradError("can't assign Variable as its own grad")
-            for what, ours, theirs in (
-                ("of size", list(self.shape), list(value.shape)),
-                ("with dtype", self.dtype, value.dtype),
-                ("on device", self.device, value.device),
-            ):
-                if ours != theirs:
-                    raise AutogradError(
-                        f"attempting to assign a gradient {what} '{theirs}' to a tensor {what} '{ours}': they "
-                        "must be the same"
-                    )
+            a, b = self._a, value._a
+            if a.shape != b.shape or a.dtype is not b.dtype or a.__class__ is not b.__class__ or self.is_cuda:
+                self._check_grad(value)
         self._grad = value
+
+    def _check_grad(self, value: Tensor) -> None:
+        for what, ours, theirs in (
+            ("of size", list(self.shape), list(value.shape)),
+            ("with dtype", self.dtype, value.dtype),
+            ("on device", self.device, value.device),
+        ):
+            if ours != theirs:
+                raise AutogradError(
+                    f"attempting to assign a gradient {what} '{theirs}' to a tensor {what} '{ours}': they must be "
+                    "the same"
+                )
 
     @grad.deleter
     def grad(self) -> None:
