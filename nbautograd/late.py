@@ -132,5 +132,5 @@ def load() -> None:
     >>> OPS["convolution"].symbol
     '∗'
     """
-    for module in {*FAMILIES, *METHODS, *NAMESPACES}:
+    for module in dict.fromkeys([*FAMILIES, *METHODS, *NAMESPACES]):  # always in the same order
         import_module(f"{__name__.rpartition('.')[0]}.{module}")

@@ -324,6 +324,10 @@ class Tensor(_Fields):
                 self._check_grad(value)
         self._grad = value
 
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
     def _check_grad(self, value: Tensor) -> None:
         for what, ours, theirs in (
             ("of size", list(self.shape), list(value.shape)),
@@ -335,10 +339,6 @@ class Tensor(_Fields):
                     f"attempting to assign a gradient {what} '{theirs}' to a tensor {what} '{ours}': they must be "
                     "the same"
                 )
-
-    @grad.deleter
-    def grad(self) -> None:
-        self._grad = None
 
     @property
     def retains_grad(self) -> bool:
@@ -619,7 +619,7 @@ def _rebuild(cls: type[Tensor], flat: Any, place: tuple[Any, ...], where: str, r
 
 def wrap(array: Any, fn: Any = None) -> Tensor:
     """A tensor of an array and where it came from; an edge that is a leaf gives that leaf itself."""
-    if fn.__class__ is not None.__class__ and isinstance(fn, Tensor):
+    if fn is not None and isinstance(fn, Tensor):
         return fn
     t = new(Tensor)
     t._a = array

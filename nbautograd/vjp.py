@@ -257,6 +257,8 @@ def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
 
 def _wrap_saved(saved: Any, edge: Any, fit: Any = None) -> Any:
     """A saved value as the tensor that it was, in its own dtype; a number in the place of a tensor stays a number."""
+    if saved.__class__ is np.ndarray and fit is None and detour.restore is None:
+        return wrap(saved, edge)
     if isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic):
         return saved
     kept = saved

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from nbautograd import backend, protocol
@@ -104,7 +104,7 @@ def _capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: di
     _begin(create, roots, targets)
     roots, create = _given(roots, create)
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
-        needed = _leading_to(_reachable(edge for edge, _ in roots)[1], {leaf for leaf, _ in targets})
+        needed = _between(roots, {leaf for leaf, _ in targets})
         pending = _run(roots, keep, create, needed)
         return {(leaf, 0): pending[leaf] for leaf, _ in targets if leaf in pending}
     return _run_observed(roots, keep, create, targets, accumulate=False)
@@ -265,6 +265,38 @@ def _reachable(roots: Iterable[Any]) -> tuple[dict[Any, int], list[Any]]:
 
 
 _age = attrgetter("seq")
+
+
+def _between(roots: list[tuple[Any, Any]], leaves: set[Any]) -> set[Any]:
+    """The edges on the ways from the roots to some leaves: what the two functions above and below find, for less."""
+    stack = [edge for edge, _ in roots]
+    seen = set()
+    found = []
+    while stack:
+        node = stack.pop()
+        seq = node.seq
+        if not seq or node in seen:
+            continue
+        seen.add(node)
+        f0, f1 = node.f0, node.f1
+        if f0 is None and f1 is None:
+            edges = node.edges()
+            stack += [to for to in edges if to is not None]
+        else:
+            edges = (f0, f1)
+            if f0 is not None:
+                stack.append(f0)
+            if f1 is not None:
+                stack.append(f1)
+        found.append((seq, node, edges))
+    found.sort(key=itemgetter(0))
+    needed = set(leaves)
+    for _, node, edges in found:
+        for to in edges:
+            if to in needed:
+                needed.add(node)
+                break
+    return needed
 
 
 def _leading_to(order: list[Any], targets: set[Any]) -> set[Any]:
