@@ -137,6 +137,7 @@ from nbautograd.size import Size
 from nbautograd.standin import standing_in
 from nbautograd.tensor import Tensor
 from nbautograd.tensor_types import *
+from nbautograd.threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
 
 __version__ = "0.1.0"
 
