@@ -14,11 +14,13 @@ import numpy as np
 
 from nbautograd import detour, dtypes
 from nbautograd.node import FREED, MANY, Node, Port
-from nbautograd.pieces import LARGE, in_pieces, several_steps
+from nbautograd.pieces import compute, if_alone
 from nbautograd.promotion import fit_to, up, up_graph
 from nbautograd.registry import OPS, POINTWISE
+from nbautograd.source import compiled
+from nbautograd.steps import Work
 from nbautograd.tensor import Tensor, wrap
-from nbautograd.writer import compiled, slot
+from nbautograd.writer import slot
 
 if TYPE_CHECKING:
     from nbautograd.declare import Declaration
@@ -69,7 +71,7 @@ class _Formula(ast.NodeTransformer):
 
 
 def make_node(op: Declaration, flavour: str) -> type[Node]:
-    """The node class of an operation: ``real``, ``complex`` or ``half``."""
+    """The node class of an operation: ``real``, ``complex``, ``half`` or ``large`` (which computes piece by piece)."""
     needs = op.saves()
     saved = sorted(set().union(*needs.values())) if needs else []
     tensors = [what for what in saved if what in op.tensors or what == "result"]
@@ -94,8 +96,8 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
     made: type[Node] = type(op.node_name or f"{op.name.title()}Backward0", (Node,), members)
     for graph in (False, True):
         name = "vjp_graph" if graph else "vjp"
-        source = "\n".join(_vjp_lines(op, saved, tensors, graph, flavour))
         scope = _vocabulary(op, graph)
+        source = "\n".join(_vjp_lines(op, saved, tensors, graph, flavour, scope))
         filename = f"<nbautograd {op.name} {name} {flavour}>"
         code = compiled(source, filename, name)
         setattr(made, name, types.FunctionType(code, scope, name, _NOTHING_SKIPPED[_skips(op)]))
@@ -110,7 +112,9 @@ def _skips(op: Declaration) -> str:
     return "" if op.lists else "set" if op.many_edges else "pair"
 
 
-def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: bool, flavour: str) -> list[str]:
+def _vjp_lines(
+    op: Declaration, saved: list[str], tensors: list[str], graph: bool, flavour: str, scope: dict[str, Any]
+) -> list[str]:
     """The source of ``vjp``: load what was saved, let it go unless it is to be kept, then a line per formula."""
     names = [name for name in op.tensors if name in op.formulas]
     edge = {name: f"n.all_edges[{i}]" if op.many_edges else f"n.f{i}" for i, name in enumerate(names)}
@@ -140,15 +144,10 @@ def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: boo
             many = what in op.lists or (what == "result" and op.many)
             lines.append(f"    {what} = {f'[up(part) for part in {what}]' if many else f'up({what})'}")
     transform = _Formula(set(saved), flavour == "complex")
-    for i, name in enumerate(names):
-        tree = transform.visit(ast.parse(op.formulas[name], mode="eval"))
-        text = ast.unparse(tree)
-        if not graph and flavour == "real" and op.kind == POINTWISE and several_steps(tree.body, _elementwise()):
-            # In pieces if large: a function of what it names, beginning with g, which has the result's shape.
-            given = ", ".join(
-                dict.fromkeys(["g", *(n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in local)])
-            )
-            text = f"(({text}) if g.size < LARGE else in_pieces(lambda {given}: {text}, {given}))"
+    texts = [ast.unparse(transform.visit(ast.parse(op.formulas[name], mode="eval"))) for name in names]
+    if flavour == "large" and not graph:
+        lines += _in_pieces(op, texts, list(local.values()), scope)
+    for i, (name, text) in enumerate(zip(names, texts, strict=True)):
         skipped = f"{i} in skip" if op.many_edges else f"skip{i}"
         guard = f"None if {edge[name]} is None or {skipped} else " if len(names) > 1 and not op.lists else ""
         lines.append(f"    d{i} = {guard}{text}")
@@ -169,8 +168,43 @@ def _vjp_lines(op: Declaration, saved: list[str], tensors: list[str], graph: boo
     return lines
 
 
-def _elementwise() -> set[str]:
-    return {name for name, op in OPS.items() if op.kind == POINTWISE}
+def _in_pieces(op: Declaration, texts: list[str], known: list[str], scope: dict[str, Any]) -> list[str]:
+    """Let elementwise formulas be computed piece by piece: replaces their texts; returns lines that go before."""
+    trees = [ast.parse(text, mode="eval").body for text in texts]
+    works = {part: _work(part, known, scope) for tree in trees for part in _branches(tree)}
+    # g itself may be overwritten by the last one that is wanted, if all of them make new arrays.
+    reuses = len(texts) < 3 and all(works.values())
+    for i, tree in enumerate(trees):
+        last = i == len(texts) - 1
+        spare = "None" if not reuses else "spare" if last else "spare if n.f1 is None or skip1 else None"
+        fit = f"n.fit and n.fit[{op.tensors.index(list(op.formulas)[i])}]"
+
+        def called(part: ast.expr, after: str = f"{spare}, {fit}") -> str:
+            if isinstance(part, ast.IfExp):
+                return f"({called(part.body)} if {ast.unparse(part.test)} else {called(part.orelse)})"
+            work = works[part]
+            if work is None:
+                return ast.unparse(part)
+            name = f"work{len(scope)}"
+            scope[name] = work
+            return f"compute({name}, ({', '.join(work.names)},), {after})"
+
+        texts[i] = called(tree)
+    return ["    spare = if_alone(g, n.rare)"] if reuses else []
+
+
+def _branches(tree: ast.expr) -> list[ast.expr]:
+    """The expressions between which a formula chooses."""
+    return [*_branches(tree.body), *_branches(tree.orelse)] if isinstance(tree, ast.IfExp) else [tree]
+
+
+def _work(tree: ast.expr, known: list[str], scope: dict[str, Any]) -> Work | None:
+    """What an elementwise formula computes; None for any other."""
+    if isinstance(tree, ast.Name):
+        return None
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    work = Work.of(ast.unparse(tree), ["g", *(name for name in known if name in used)], scope)
+    return None if work.steps is None else work
 
 
 def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
@@ -178,7 +212,7 @@ def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
     scope: dict[str, Any] = dict(op.body.__globals__)
     for name, other in OPS.items():
         scope[name] = other.function if graph else other.body
-    scope.update(LARGE=LARGE, in_pieces=in_pieces)
+    scope.update(compute=compute, if_alone=if_alone)
     scope.update(wrap=wrap, wrap_saved=_wrap_saved, wrap_output=_wrap_output, fit=fit_to, FREED=FREED, MANY=MANY)
     scope["up"] = up_graph if graph else up
     return scope

@@ -6,23 +6,19 @@ What the code calls by name is in ``promotion.py`` and in the table at the end o
 from __future__ import annotations
 
 import ast
-import dis
-import inspect
-import linecache
-import textwrap
-import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbautograd.pieces import several_steps
 from nbautograd.registry import NUMPY_NAMES, POINTWISE, VIEW, WIDENED
+from nbautograd.source import expression_of
+from nbautograd.steps import written_out
 
 if TYPE_CHECKING:
     from nbautograd.declare import Declaration
 
-__all__ = ["Writer", "compiled", "expression_of", "has_operands_alone", "into_out", "slot"]
+__all__ = ["Writer", "has_operands_alone", "into_out", "slot"]
 
 
 class Writer:
@@ -193,7 +189,7 @@ class Writer:
         lines.append("except (AttributeError, TypeError):")
         if len(names) == 2 and first in op.numbers:
             # A number first and a tensor second, as in torch.mul(2, x).
-            lines += [f"    if isinstance({first}, Tensor): return refuse(OP, ({', '.join(names)},))"]
+            lines += [f"    if isinstance({first}, Tensor): return refuse(OP, ({', '.join(names)},))", "    c = None"]
             edges = "; ".join(
                 f"{edge} = None" if name == first else f"{edge} = edge({name})" for name, edge in self.edges.items()
             )
@@ -231,12 +227,26 @@ class Writer:
             return [f"r = {expression}"]
         if self.half:
             expression = f"[narrow(part, D) for part in {expression}]" if op.many else f"narrow({expression}, D)"
-        elif tree is not None and (one := _one_call(tree)) is not None:
-            return [f"try: r = quietly.run({one})", f"except RuntimeError: r = unhurried({one})"]
-        elif tree is not None and op.kind == POINTWISE and len(op.tensors) == 1 and several_steps(tree, ()):
-            given = ", ".join([*self.arrays.values(), *op.positional[1:]])
-            expression += f" if c is not ndarray or a0.size < LARGE else in_pieces(body, {given})"
-        return ["q = set_quiet(SILENT)", f"try: r = {expression}", "finally: unset_quiet(q)"]
+        if tree is not None and not self.half and (one := _one_call(tree)) is not None:
+            lines = [f"try: r = quietly.run({one})", f"except RuntimeError: r = unhurried({one})"]
+        else:
+            lines = ["q = set_quiet(SILENT)", f"try: r = {expression}", "finally: unset_quiet(q)"]
+        if tree is None or not self.may_be_large() or written_out(tree, [*self.arrays.values()], {}) is None:
+            return lines
+        operands = ", ".join(self.arrays.values())
+        size = "a0.size >= LARGE"
+        if len(op.tensors) == 2:
+            size = f"({size} or fit is not None and a1.size >= LARGE)"
+        return [
+            f"if c is ndarray and {size}: r = large(OP, {expression!r}, {operands})",
+            "else:",
+            *(f"    {line}" for line in lines),
+        ]
+
+    def may_be_large(self) -> bool:
+        """Whether ``c`` says of what class the first operand is."""
+        op = self.op
+        return op.kind == POINTWISE and not self.half and len(op.tensors) < 3 and "f" in op.accepts
 
     # Recording it.
 
@@ -251,6 +261,8 @@ class Writer:
         if not op.formulas:
             return [*lines, "t._fn = None; return t"]
         lines.append(f"if {self.unrecorded()}: t._fn = None; return t")
+        if op.kind == POINTWISE and not self.half:
+            lines.append("if r.__class__ is ndarray and r.size >= LARGE and Node is Backward: Node = OP.node('large')")
         lines += ["n = t._fn = new(" + self.node_class() + ")", *self.save()]
         if self.traced:
             lines.append(self.trace("t"))
@@ -372,41 +384,6 @@ def _one_call(tree: ast.expr) -> str | None:
     return ", ".join([called, *map(ast.unparse, given)]) if simple else None
 
 
-def expression_of(body: Callable[..., Any]) -> ast.expr | None:
-    """The expression that the body is, if it is nothing but ``return expression``."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(body))).body[0]
-    except (OSError, SyntaxError):
-        return None  # no source at hand: the body is called instead
-    if not isinstance(tree, ast.FunctionDef) or not _is_source_of(tree, body):
-        return None  # the file has changed since it was imported: an upgrade under a running kernel
-    statements = [s for s in tree.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
-    if len(statements) != 1 or not isinstance(statements[0], ast.Return):
-        return None
-    return statements[0].value
-
-
-def _is_source_of(tree: ast.FunctionDef, body: Callable[..., Any]) -> bool:
-    """Whether a function as it is in the file is the one in memory."""
-    if tree.name != body.__name__:
-        return False
-    bare = ast.FunctionDef(tree.name, tree.args, tree.body, [], None, lineno=1, col_offset=0)
-    for part in ast.walk(bare.args):
-        if isinstance(part, ast.arg):
-            part.annotation = None
-    module = compile(ast.Module([bare], []), "<source>", "exec", dont_inherit=True)
-    found = next(constant for constant in module.co_consts if isinstance(constant, types.CodeType))
-    return _essence(found) == _essence(body.__code__)
-
-
-def _essence(code: types.CodeType) -> tuple[Any, ...]:
-    """What a function does, without how names are looked up, which depends on what else its module says."""
-    operators = ("BINARY", "COMPARE", "UNARY", "IS_", "CONTAINS")
-    done = [(i.opname, i.argrepr) for i in dis.get_instructions(code) if i.opname.startswith(operators)]
-    constants = [_essence(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
-    return code.co_names, code.co_varnames, constants, done
-
-
 _UFUNCS = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "true_divide"}
 
 
@@ -443,15 +420,6 @@ class _Put(ast.NodeTransformer):
             case ast.Compare(ast.Constant(left), [ast.Eq()], [ast.Constant(right)]):
                 return node.body if left == right else node.orelse
         return node
-
-
-def compiled(source: str, filename: str, name: str) -> types.CodeType:
-    """The code of the one function that ``source`` defines, known to debuggers and tracebacks by ``filename``."""
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    made: dict[str, Any] = {}
-    exec(compile(source, filename, "exec"), {}, made)
-    code: types.CodeType = made[name].__code__
-    return code
 
 
 def slot(what: str) -> str:

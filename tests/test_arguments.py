@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
-from nbautograd import writer
+from nbautograd import source
 from nbautograd.arguments import explained
 
 MISFITS = [
@@ -106,5 +106,5 @@ def function_of(source: str, monkeypatch: pytest.MonkeyPatch, now: str) -> Any:
 )
 def test_an_upgrade_under_a_running_kernel_mixes_nothing(after: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Operations are compiled when first called, from their source: never from one that is no longer theirs."""
-    assert writer.expression_of(function_of(BEFORE, monkeypatch, BEFORE)) is not None
-    assert writer.expression_of(function_of(BEFORE, monkeypatch, after)) is None
+    assert source.expression_of(function_of(BEFORE, monkeypatch, BEFORE)) is not None
+    assert source.expression_of(function_of(BEFORE, monkeypatch, after)) is None

@@ -21,7 +21,7 @@ from nbautograd.declare import COMPOSITES, OPS
 PACKAGE = Path(nbautograd.__file__).parent
 LOWEST = (
     "errors protocol size device dtypes defaults layouts grad_mode printing returns storage storages geometry memory "
-    "rejection backend standin files pieces"
+    "rejection backend standin files adding blocks source threads"
 )
 NAMESPACES = (
     "nn optim linalg fft special signal tensor_types cuda random serialization torch_files utils func cli __main__"
@@ -34,7 +34,7 @@ LAYERS = [
             "node",
             "tensor",
             "tracing detour inplace generator registry",
-            "arguments writer promotion",
+            "arguments writer promotion steps pieces",
             "vjp",
             "declare",
         )

@@ -16,11 +16,14 @@ from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
 from typing import Any
 
+from numpy import ndarray
+
 from nbautograd import backend, protocol
 from nbautograd.autograd import anomaly_mode as anomaly, forward_ad, leaves
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, retain, tensor_hooks
 from nbautograd.grad_mode import grad_enabled
 from nbautograd.node import MANY, LeafHooks, Node, Port, Slots, accumulator, public_edge
+from nbautograd.pieces import LARGE, merged
 from nbautograd.storage import clock
 from nbautograd.tensor import Tensor, array_of
 
@@ -164,7 +167,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
         if d1 is None and not ready and d is not None and not hooked:
             edge = node.f0
             if edge.seq and edge not in pending:
-                node, g = edge, d
+                node, g, d = edge, d, None
                 continue
         heir = None
         if hooked or d is MANY:
@@ -176,9 +179,9 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
             while True:  # send d along f0, then d1 along f1
                 if d is not None:
                     if edge is heir:
-                        g = g + d
+                        g = merged(g, d) if d.__class__ is ndarray and d.size >= LARGE else g + d
                     elif edge in pending:
-                        pending[edge] = pending[edge] + d
+                        _add(edge, d, pending)
                     elif heir is None and edge.seq:
                         heir, g = edge, d
                     else:
@@ -196,7 +199,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
             g = pending.pop(heir)
         if heir is None:
             return pending
-        node = heir
+        node, d = heir, None  # so that nobody but g holds the gradient
 
 
 def _partly(node: Node, g: Any, keep: bool, create: bool, needed: set[Any]) -> tuple[Any, Any]:
@@ -212,11 +215,19 @@ def _partly(node: Node, g: Any, keep: bool, create: bool, needed: set[Any]) -> t
 
 def _send(edge: Any, d: Any, pending: dict[Any, Any], ready: list[tuple[int, Any]]) -> None:
     if edge in pending:
-        pending[edge] = pending[edge] + d
+        _add(edge, d, pending)
     else:
         pending[edge] = d
         if edge.seq:
             heappush(ready, (-edge.seq, edge))
+
+
+def _add(edge: Any, d: Any, pending: dict[Any, Any]) -> None:
+    if d.__class__ is not ndarray or d.size < LARGE:
+        pending[edge] = pending[edge] + d
+    else:
+        sum_ = pending.pop(edge)
+        pending[edge] = merged(sum_, d)
 
 
 # -- the loop with everything ----------------------------------------------------------------------------------------

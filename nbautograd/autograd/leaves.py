@@ -11,6 +11,7 @@ import numpy as np
 
 from nbautograd import storage
 from nbautograd.autograd.hooks import as_tensor, name_of
+from nbautograd.blocks import is_whole
 from nbautograd.grad_mode import grad_enabled
 from nbautograd.tensor import Tensor, wrap
 
@@ -32,17 +33,6 @@ def _owned_count() -> int:
 
 
 _OWNED = _owned_count()
-
-_BASE = 3  # references to a base that is known through one view: that view's, and in ``_whole`` the name and the call
-
-
-def _whole(d: Any) -> bool:
-    """Whether an array has its memory to itself: its own, or all of that of an array that is known through it alone."""
-    base = getattr(d, "base", None)
-    if base is None:
-        return True
-    alone = base.__class__ is np.ndarray and base.base is None and getrefcount(base) <= _BASE
-    return alone and base.size == d.size and d.flags.c_contiguous
 
 
 Fresh = list[tuple[Tensor, Tensor]]  # leaves, and what their .grad is to be
@@ -79,7 +69,7 @@ def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
                 fresh.append((leaf, d.clone()))
             else:
                 # An array that nobody else holds becomes .grad without a copy: .grad shares memory with nothing.
-                owned = getrefcount(d) <= _OWNED and _whole(d)
+                owned = getrefcount(d) <= _OWNED and is_whole(d)
                 fresh.append((leaf, wrap(d if owned or isinstance(d, np.generic) else d.copy())))
         elif create or held._fn is not None:
             fresh.append((leaf, held + as_tensor(d)))
