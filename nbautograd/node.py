@@ -118,6 +118,7 @@ class Node:
     symbol = ""
     saved: tuple[str, ...] = ()  # names of the slots that hold saved tensors
     skips = ""  # how ``vjp`` is told which inputs to leave out: "pair" of flags, "set" of indices, "" not at all
+    takes_deferred = False  # whether ``vjp`` knows gradients that wait to be computed, see ``deferred.py``
     f0: Any
     f1: Any
     fit: Any  # None, or for each input the (shape, dtype, device) to which its gradient is brought back

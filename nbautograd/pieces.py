@@ -18,13 +18,13 @@ from nbautograd import adding, backend, blocks
 from nbautograd.steps import Work
 from nbautograd.threads import spread
 
-__all__ = ["LARGE", "PIECE", "compute", "if_alone", "merged"]
+__all__ = ["LARGE", "PIECE", "SUM", "compact", "compute", "if_alone", "is_ours", "merged"]
 
 LARGE = 1 << 17
 """From so many elements on it pays."""
-PIECE = 1 << 15
+PIECE = 1 << 16
 """So many elements at a time."""
-SHARE = 8
+SHARE = 4
 """So many pieces are one thread's at a time."""
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 BUFFERED = 1 << 19
@@ -44,19 +44,23 @@ class Cut(NamedTuple):
         return [part[piece] if cut else part for part, cut in zip(self.parts, self.is_cut, strict=True)]
 
 
-def compute(work: Work, values: tuple[Any, ...], spare: Any = None, fit: Any = None) -> Any:
+def compute(
+    work: Work, values: tuple[Any, ...], spare: Any = None, fit: Any = None, shape: tuple[int, ...] | None = None
+) -> Any:
     """What ``work`` computes from ``values``, arrays that are broadcast or numbers, piece by piece.
 
     What cannot be cut is computed whole.
 
     :param spare: an array that nobody needs any more; the result may be written into it.
     :param fit: for a gradient, (shape, ...) of what was broadcast: the result is summed to that shape.
+    :param shape: the result's, if known.
     """
     dtype = _common_dtype(values)
     steps = work.steps
     if dtype is None or steps is None:
         return _whole(work, values)
-    shape = _shape_of(values)
+    if shape is None:
+        shape = _shape_of(values)
     cut = _cut(values, shape)
     if cut is None or math.prod(shape) < LARGE:
         return _whole(work, values)
@@ -112,7 +116,7 @@ def _shape_of(values: tuple[Any, ...]) -> tuple[int, ...]:
 
 def _cut(values: tuple[Any, ...], shape: tuple[int, ...]) -> Cut | None:
     """As one long row each, or between rows where some are broadcast; None if they lie in memory in another order."""
-    parts = [_compact(value, shape) for value in values]
+    parts = [compact(value) for value in values]
     if any(part is None for part in parts):
         return None
     full = [part.__class__ is np.ndarray and part.shape == shape for part in parts]
@@ -126,7 +130,7 @@ def _cut(values: tuple[Any, ...], shape: tuple[int, ...]) -> Cut | None:
     return Cut(shape, max(1, PIECE // width), parts, is_cut)
 
 
-def _compact(value: Any, shape: tuple[int, ...]) -> Any:
+def compact(value: Any) -> Any:
     """An array without its repetitions, as one number if that is all; None if it is not in the order of memory."""
     if value.__class__ is not np.ndarray or not value.ndim:
         return value
@@ -152,7 +156,9 @@ def _summed(work: Work, cut: Cut, shape: tuple[int, ...], dtype: np.dtype[Any], 
     if flat:  # as one row: between rows all the same, if they are not too long
         width = math.prod(shape[1:])
         if width > BUFFERED or len(shape) < 2:
-            return adding.total(compute(work, tuple(cut.parts)).reshape(shape), axes, True).reshape(to)
+            return adding.total(
+                compute(work, tuple(cut.parts), None, None, cut.shape).reshape(shape), axes, True
+            ).reshape(to)
         parts = [part.reshape(shape) if c else part for part, c in zip(cut.parts, cut.is_cut, strict=True)]
         cut = Cut(shape, max(1, PIECE // width), parts, cut.is_cut)
         share, length = SHARE * cut.step, shape[0]
@@ -188,17 +194,18 @@ def if_alone(g: Any, rare: Any) -> Any:
 
     :param rare: what the node has beyond the usual: hooks would be shown ``g`` afterwards.
     """
-    return g if rare is None and getrefcount(g) <= _ALONE and _is_ours(g) else None
+    return g if rare is None and getrefcount(g) <= _ALONE and is_ours(g) else None
 
 
 def merged(g: Any, d: Any) -> Any:
     """``g + d``, two gradients; one that the engine alone holds is overwritten."""
-    if getrefcount(g) <= _MERGED and _is_ours(g):
+    if getrefcount(g) <= _MERGED and is_ours(g):
         return compute(SUM, (g, d), g)
-    return compute(SUM, (g, d), d if getrefcount(d) <= _MERGED and _is_ours(d) else None)
+    return compute(SUM, (g, d), d if getrefcount(d) <= _MERGED and is_ours(d) else None)
 
 
-def _is_ours(g: Any) -> bool:
+def is_ours(g: Any) -> bool:
+    """Whether an array may be written to, as far as its memory goes."""
     return g.__class__ is np.ndarray and g.flags.writeable and blocks.is_whole(g)
 
 

@@ -26,6 +26,8 @@ class Work(NamedTuple):
     """``steps(out, rooms, *operands)``: ``rooms`` are arrays for what is in between."""
     rooms: int
     names: list[str]
+    cost: int = 0
+    """How many passes over memory the steps are worth: functions that take long count for several."""
 
     @classmethod
     def of(cls, expression: str, names: list[str], scope: dict[str, Any]) -> Work:
@@ -47,12 +49,18 @@ class Work(NamedTuple):
         lines, rooms = written
         source = "\n    ".join([f"def steps(out_, rooms_, {given}):", *lines])
         code = compiled(source, f"<nbautograd steps {expression}>", "steps")
-        return cls(plain, types.FunctionType(code, scope), rooms, names)
+        cost = sum(1 if line.startswith(_CHEAP) else 6 for line in lines)
+        return cls(plain, types.FunctionType(code, scope), rooms, names, cost)
 
 
 def _is_elementwise(tree: ast.expr, scope: dict[str, Any]) -> bool:
     """Whether an expression, a floating one, is nothing but elementwise steps."""
-    elementwise = {id(op.body) for op in OPS.values() if op.kind == POINTWISE}
+    # Options such as the dimension of a cross product mean that elements are looked at together.
+    elementwise = {
+        id(op.body)
+        for op in OPS.values()
+        if op.kind == POINTWISE and not op.keywords and len(op.positional) == len(op.tensors)
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func)
@@ -67,6 +75,7 @@ def _is_elementwise(tree: ast.expr, scope: dict[str, Any]) -> bool:
     return True
 
 
+_CHEAP = tuple(f"np.{name}(" for name in (*OPERATORS.values(), "negative"))
 _SYNTAX = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop)
 
 

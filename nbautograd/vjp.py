@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbautograd import detour, dtypes
+from nbautograd.deferred import compute, known
 from nbautograd.node import FREED, MANY, Node, Port
-from nbautograd.pieces import compute, if_alone
+from nbautograd.pieces import if_alone
 from nbautograd.promotion import fit_to, up, up_graph
 from nbautograd.registry import OPS, POINTWISE
 from nbautograd.source import compiled
@@ -86,6 +87,7 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
         "formulas": {name: op.formulas[name] for name in op.tensors if name in op.formulas},
         "symbol": op.symbol or op.name,
         "saved": tuple(slot(what) for what in tensors),
+        "takes_deferred": flavour == "large",
     }
     if op.many_edges:
         members["edges"] = lambda self: self.all_edges
@@ -93,7 +95,10 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
         members["outputs"] = lambda self: self.count
     if flavour == "complex" and not any("conj" in text for text in op.formulas.values()):
         return op.node("real")
-    made: type[Node] = type(op.node_name or f"{op.name.title()}Backward0", (Node,), members)
+    bases: tuple[type[Node], ...] = (Node,)
+    if flavour == "large":  # what saves the same and is the same to whoever asks
+        bases, members["__slots__"] = (op.node("real"),), ()
+    made: type[Node] = type(op.node_name or f"{op.name.title()}Backward0", bases, members)
     for graph in (False, True):
         name = "vjp_graph" if graph else "vjp"
         scope = _vocabulary(op, graph)
@@ -179,7 +184,9 @@ def _in_pieces(op: Declaration, texts: list[str], known: list[str], scope: dict[
         spare = "None" if not reuses else "spare" if last else "spare if n.f1 is None or skip1 else None"
         fit = f"n.fit and n.fit[{op.tensors.index(list(op.formulas)[i])}]"
 
-        def called(part: ast.expr, after: str = f"{spare}, {fit}") -> str:
+        to = "None" if op.many_edges else f"None if n.rare else n.f{i}"
+
+        def called(part: ast.expr, after: str = f"{spare}, {fit}, {to}") -> str:
             if isinstance(part, ast.IfExp):
                 return f"({called(part.body)} if {ast.unparse(part.test)} else {called(part.orelse)})"
             work = works[part]
@@ -190,7 +197,8 @@ def _in_pieces(op: Declaration, texts: list[str], known: list[str], scope: dict[
             return f"compute({name}, ({', '.join(work.names)},), {after})"
 
         texts[i] = called(tree)
-    return ["    spare = if_alone(g, n.rare)"] if reuses else []
+    lines = [] if all(works.values()) else ["    g = known(g)"]
+    return [*lines, "    spare = if_alone(g, n.rare)"] if reuses else lines
 
 
 def _branches(tree: ast.expr) -> list[ast.expr]:
@@ -212,7 +220,7 @@ def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
     scope: dict[str, Any] = dict(op.body.__globals__)
     for name, other in OPS.items():
         scope[name] = other.function if graph else other.body
-    scope.update(compute=compute, if_alone=if_alone)
+    scope.update(compute=compute, if_alone=if_alone, known=known)
     scope.update(wrap=wrap, wrap_saved=_wrap_saved, wrap_output=_wrap_output, fit=fit_to, FREED=FREED, MANY=MANY)
     scope["up"] = up_graph if graph else up
     return scope

@@ -34,7 +34,7 @@ LAYERS = [
             "node",
             "tensor",
             "tracing detour inplace generator registry",
-            "arguments writer promotion steps pieces",
+            "arguments writer promotion steps pieces deferred",
             "vjp",
             "declare",
         )

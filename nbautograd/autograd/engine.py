@@ -21,9 +21,10 @@ from numpy import ndarray
 from nbautograd import backend, protocol
 from nbautograd.autograd import anomaly_mode as anomaly, forward_ad, leaves
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, retain, tensor_hooks
+from nbautograd.deferred import known, merged, settle, waiting
 from nbautograd.grad_mode import grad_enabled
 from nbautograd.node import MANY, LeafHooks, Node, Port, Slots, accumulator, public_edge
-from nbautograd.pieces import LARGE, merged
+from nbautograd.pieces import LARGE
 from nbautograd.storage import clock
 from nbautograd.tensor import Tensor, array_of
 
@@ -85,6 +86,7 @@ def _execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[
     create = create or forward_ad.is_active()  # gradients then carry tangents, so they must be tensors
     roots = [(edge, as_tensor(g) if create else array_of(g)) for edge, g in roots]
     if into is None and _plain():
+        waiting.set([])
         leaves.finish(_run(roots, keep, create), create)
     else:
         _run_observed(roots, keep, create, into, accumulate=True)
@@ -103,8 +105,9 @@ def _capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: di
     roots = [(edge, as_tensor(g) if create else array_of(g)) for edge, g in roots]
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
         needed = _leading_to(_reachable(edge for edge, _ in roots)[1], {leaf for leaf, _ in targets})
+        waiting.set([])
         pending = _run(roots, keep, create, needed)
-        return {(leaf, 0): pending[leaf] for leaf, _ in targets if leaf in pending}
+        return {(leaf, 0): known(pending[leaf]) for leaf, _ in targets if leaf in pending}
     return _run_observed(roots, keep, create, targets, accumulate=False)
 
 
@@ -156,7 +159,8 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
     while True:
         hooked = node.rare is not None and node.hooks is not None
         if hooked:
-            g = pre_hooks(node, tensor_hooks(node, g))
+            settle()
+            g = pre_hooks(node, tensor_hooks(node, known(g)))
         if node.seq < clock.last_write:
             node.check_saved()
         if needed is None:

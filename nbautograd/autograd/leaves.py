@@ -12,6 +12,7 @@ import numpy as np
 from nbautograd import storage
 from nbautograd.autograd.hooks import as_tensor, name_of
 from nbautograd.blocks import is_whole
+from nbautograd.deferred import Deferred, known
 from nbautograd.grad_mode import grad_enabled
 from nbautograd.tensor import Tensor, wrap
 
@@ -64,6 +65,8 @@ def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
         if leaf._fn is None:  # requires_grad_(False) since it was used
             continue
         d, held = pending[leaf], leaf._grad
+        if d.__class__ is Deferred:
+            d = pending[leaf] = known(d)
         if held is None:
             if create:
                 fresh.append((leaf, d.clone()))
