@@ -35,6 +35,7 @@ class Writer:
         self.saved = {name: f"h{i}" for i, name in enumerate(declaration.tensors)} if half else self.arrays
         differentiable = [name for name in declaration.tensors if name in declaration.formulas]
         self.edges = {name: f"f{i}" for i, name in enumerate(differentiable)}
+        self.looks_at_size = False  # whether large arrays have a branch of their own
 
     def lines(self) -> list[str]:
         """The whole function."""
@@ -237,8 +238,11 @@ class Writer:
         size = "a0.size >= LARGE"
         if len(op.tensors) == 2:
             size = f"({size} or fit is not None and a1.size >= LARGE)"
+        self.looks_at_size = True
         return [
-            f"if c is ndarray and {size}: r = large(OP, {expression!r}, {operands})",
+            f"if c is ndarray and {size}:",
+            f"    r = large(OP, {expression!r}, {operands})",
+            *(["    if Node is Backward: Node = OP.node('large')"] if op.formulas else []),
             "else:",
             *(f"    {line}" for line in lines),
         ]
@@ -261,7 +265,7 @@ class Writer:
         if not op.formulas:
             return [*lines, "t._fn = None; return t"]
         lines.append(f"if {self.unrecorded()}: t._fn = None; return t")
-        if op.kind == POINTWISE and not self.half:
+        if op.kind == POINTWISE and not self.half and not self.looks_at_size:
             lines.append("if r.__class__ is ndarray and r.size >= LARGE and Node is Backward: Node = OP.node('large')")
         lines += ["n = t._fn = new(" + self.node_class() + ")", *self.save()]
         if self.traced:
