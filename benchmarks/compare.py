@@ -39,6 +39,9 @@ def timed(keys: list[str], rounds: int, count: int) -> tuple[str, dict[str, Any]
     from measuring import OURS, in_turn, prepared, ratios, table
     from workloads import every
 
+    import nbautograd
+
+    nbautograd.set_num_threads(count)
     try:
         import torch
 
@@ -53,7 +56,7 @@ def timed(keys: list[str], rounds: int, count: int) -> tuple[str, dict[str, Any]
         gc.collect()
         gc.freeze()  # what the imports made is not looked through again and again
         times = in_turn(programs, rounds, workload.repeats)
-        # With more threads a ratio may be a little larger: numpy's elementwise functions run in one.
+        # With more threads a ratio may be a little larger: what is not elementwise has one, but for NumPy's products.
         goals = {name: goal * (1 if count == 1 else 1.2) for name, goal in workload.goals.items()}
         found = ratios(times, goals)
         microseconds = sorted(times[OURS])[rounds // 2] * 1e6

@@ -65,6 +65,7 @@ from nbautograd.ops.strides import *
 from nbautograd.size import Size
 from nbautograd.tensor import Tensor
 from nbautograd.tensor_types import *
+from nbautograd.threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
 
 if TYPE_CHECKING:  # what late.py says
     from nbautograd import cuda, fft, func, linalg, nn, optim, random, serialization, signal, special, utils

@@ -54,6 +54,7 @@ from nbautograd.promotion import (
 from nbautograd.registry import COMPOSITES, KEPT, NUMPY_NAMES, OPS, PLAIN, POINTWISE, REFUSED, VIEW, WIDENED
 from nbautograd.size import sizes
 from nbautograd.source import compiled
+from nbautograd.steps import Work
 from nbautograd.storage import tick
 from nbautograd.tensor import Tensor, new
 from nbautograd.vjp import make_node, uses
@@ -105,6 +106,7 @@ class Declaration:
         self._codes: dict[tuple[bool, str], types.CodeType] = {}
         self._halves: dict[bool, Callable[..., Any]] = {}
         self._nodes: dict[str, type[Node]] = {}
+        self.works: dict[str, Work] = {}  # what large arrays are computed by, by the expression
 
     def __getattr__(self, name: str) -> Any:
         if name not in Declaration.__annotations__:
@@ -218,7 +220,7 @@ class Declaration:
     # -- the node ----------------------------------------------------------------------------------------------------
 
     def node(self, flavour: str) -> type[Node]:
-        """The node class: ``real``; ``complex``, with conjugates; ``half``, in float32; ``fleeting``."""
+        """The node class: ``real``; ``complex``, with conjugates; ``half``, in float32; ``large``; ``fleeting``."""
         if flavour not in self._nodes:
             self._nodes[flavour] = make_node(self, flavour)
         return self._nodes[flavour]
@@ -416,6 +418,15 @@ def _into(op: Declaration, out: Any, *args: Any, **kwargs: Any) -> Any:
     return inplace.resize_into(out, op.function(*args, **kwargs), op.name)
 
 
+def large(op: Declaration, expression: str, *arrays: Any) -> Any:
+    """The result of an elementwise operation on large arrays, which the expression names ``a0`` and ``a1``."""
+    work = op.works.get(expression)
+    if work is None:
+        names = [f"a{i}" for i in range(len(arrays))]
+        work = op.works[expression] = Work.of(expression, names, {**op.body.__globals__, "np": np})
+    return pieces.compute(work, arrays)
+
+
 def refuse(op: Declaration, values: tuple[Any, ...]) -> NoReturn:
     """Say which argument is no tensor; if all are, let the error that brought us here go on."""
     for name, value in zip(op.tensors, values, strict=True):
@@ -463,9 +474,9 @@ _RUNTIME = {
     "edge": edge,
     "float32": np.float32,
     "float64": np.float64,
-    "in_pieces": pieces.in_pieces,
     "into": _into,
     "is_grad_enabled": is_grad_enabled,
+    "large": large,
     "link": inplace.link,
     "minus": operator.sub,
     "narrow": narrow,

@@ -7,22 +7,23 @@ means the operation itself.
 from __future__ import annotations
 
 import ast
-import copy
 import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbautograd import detour, dtypes
+from nbautograd.deferred import compute, known
 from nbautograd.inlining import CONSTANTS, constant, constants_as_arrays, inlined, operators_as_ufuncs
 from nbautograd.masks import dropped, kept
 from nbautograd.node import FREED, MANY, Node, Port
-from nbautograd.pieces import LARGE, in_pieces, several_steps
+from nbautograd.pieces import if_alone
 from nbautograd.promotion import fit_graph, fit_to, up, up_graph
 from nbautograd.registry import OPS, POINTWISE, VIEW
 from nbautograd.source import compiled
+from nbautograd.steps import Work
 from nbautograd.tensor import Tensor, wrap
-from nbautograd.writer import ALONE, FLEETING, Put, options_of, slot
+from nbautograd.writer import ALONE, FLEETING, LARGE, Put, options_of, slot
 
 if TYPE_CHECKING:
     from nbautograd.declare import Declaration
@@ -92,7 +93,10 @@ class _Fleeting(ast.NodeTransformer):
 
 
 def make_node(op: Declaration, flavour: str) -> type[Node]:
-    """The node class of an operation: ``real``, ``complex``, ``half``, ``fleeting`` or ``alone``."""
+    """The node class of an operation: ``real``, ``complex``, ``half``, or a variant of ``real``.
+
+    These are ``large``, which computes piece by piece, ``fleeting`` and ``alone``.
+    """
     if flavour == FLEETING:
         real = op.node("real")
         return type(real.__name__, (real,), {"__slots__": (), "__module__": "builtins", "relays": True})
@@ -111,6 +115,7 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
         "formulas": {name: op.formulas[name] for name in op.tensors if name in op.formulas},
         "symbol": op.symbol or op.name,
         "saved": tuple(slot(what) for what in tensors),
+        "takes_deferred": flavour == LARGE,
     }
     if op.many_edges:
         members["edges"] = lambda self: self.all_edges
@@ -118,7 +123,10 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
         members["outputs"] = lambda self: self.count
     if flavour == "complex" and not any("conj" in text for text in op.formulas.values()):
         return op.node("real")
-    made: type[Node] = type(op.node_name or f"{op.name.title()}Backward0", (Node,), members)
+    bases: tuple[type[Node], ...] = (Node,)
+    if flavour == LARGE:  # what saves the same and is the same to whoever asks
+        bases, members["__slots__"] = (op.node("real"),), ()
+    made: type[Node] = type(op.node_name or f"{op.name.title()}Backward0", bases, members)
     for graph in (False, True):
         name = "vjp_graph" if graph else "vjp"
         scope = _vocabulary(op, graph)
@@ -187,35 +195,24 @@ def _vjp_lines(
             many = what in op.lists or (what == "result" and op.many)
             lines.append(f"    {what} = {f'[up(part) for part in {what}]' if many else f'up({what})'}")
     transform = _Formula(set(saved), flavour == "complex")
-    arrays = {"g", "result", *op.tensors} - {*op.numbers, *op.optional, *op.masks} if op.kind == POINTWISE else set()
-    numbers: dict[str, float] = {}
-    formulas = []
-    for i, name in enumerate(names):
-        tree = Put({}, options).visit(transform.visit(ast.parse(op.formulas[name], mode="eval")).body)
-        if graph and flavour == "real" and op.recorded:
-            text = f"{op.recorded}(g, result)"
-        elif graph or flavour != "real":
-            text = ast.unparse(_Fleeting(scope).visit(tree) if graph else tree)
-        else:
-            steps = op.kind == POINTWISE and several_steps(tree, _elementwise())
-            tree = constants_as_arrays(inlined(tree, scope), arrays, numbers)
-            text = plain = ast.unparse(tree)
-            named = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and (n.id in local or n.id in numbers)]
-            fast = ast.unparse(operators_as_ufuncs(copy.deepcopy(tree), arrays, {"g", "result"}))
-            if fast != plain:
-                text = f"{fast} if g.__class__ is ndarray and g.ndim else {plain}"
-            if steps:
-                # In pieces if large: a function of what it names, beginning with g, which has the result's shape.
-                given = ", ".join(dict.fromkeys(["g", *named]))
-                text = f"(({text}) if g.size < LARGE else in_pieces(lambda {given}: {plain}, {given}))"
-            elif fast != plain:
-                text = f"({text})"
+    trees = [Put({}, options).visit(transform.visit(ast.parse(op.formulas[name], mode="eval")).body) for name in names]
+    if graph and op.recorded and flavour in ("real", LARGE):
+        texts = [f"{op.recorded}(g, result)"]
+    elif graph:
+        texts = [ast.unparse(_Fleeting(scope).visit(tree)) for tree in trees]
+    elif flavour == LARGE:
+        texts, before = _in_pieces(op, [inlined(tree, scope) for tree in trees], list(local.values()), scope)
+        lines += before
+    elif flavour == "real":
+        texts, before = _for_small(op, [inlined(tree, scope) for tree in trees])
+        lines += before
+    else:
+        texts = [ast.unparse(tree) for tree in trees]
+    for i, (name, text) in enumerate(zip(names, texts, strict=True)):
         guard = ""
         if len(names) > 1 and not op.lists:
             guard = f"None if {edge[name]} is None or needed is not None and {edge[name]} not in needed else "
-        formulas.append(f"    d{i} = {guard}{text}")
-    lines += [f"    {constant(number, value, 'g')}" for number, value in numbers.items()]
-    lines += formulas
+        lines.append(f"    d{i} = {guard}{text}")
     if op.kind == POINTWISE or flavour == "half":
         lines.append("    if n.fit is not None:")
         for i, name in enumerate(names):
@@ -237,8 +234,61 @@ def _tensors_in(saved: list[str], op: Declaration) -> list[str]:
     return [what for what in saved if what in op.tensors or what == "result"]
 
 
-def _elementwise() -> set[str]:
-    return {name for name, op in OPS.items() if op.kind == POINTWISE}
+def _for_small(op: Declaration, trees: list[ast.expr]) -> tuple[list[str], list[str]]:
+    """The formulas as texts, and the lines that go before: fast where NumPy's own overhead counts."""
+    arrays = {"g", "result", *op.tensors} - {*op.numbers, *op.optional, *op.masks} if op.kind == POINTWISE else set()
+    numbers: dict[str, float] = {}
+    texts = []
+    for tree in trees:
+        plain = ast.unparse(constants_as_arrays(tree, arrays, numbers))
+        fast = ast.unparse(operators_as_ufuncs(tree, arrays, {"g", "result"}))
+        texts.append(plain if fast == plain else f"({fast} if g.__class__ is ndarray and g.ndim else {plain})")
+    return texts, [f"    {constant(number, value, 'g')}" for number, value in numbers.items()]
+
+
+def _in_pieces(
+    op: Declaration, trees: list[ast.expr], known: list[str], scope: dict[str, Any]
+) -> tuple[list[str], list[str]]:
+    """The same for formulas that are computed piece by piece if they are elementwise."""
+    works = {part: _work(part, known, scope) for tree in trees for part in _branches(tree)}
+    # g itself may be overwritten by the last one that is wanted, if all of them make new arrays.
+    reuses = len(trees) < 3 and all(works.values())
+    texts = []
+    for i, tree in enumerate(trees):
+        last = i == len(trees) - 1
+        other = "f1 is None or needed is not None and f1 not in needed"
+        spare = "None" if not reuses else "spare" if last else f"spare if {other} else None"
+        fit = f"n.fit and n.fit[{op.tensors.index(list(op.formulas)[i])}]"
+
+        to = "None" if op.many_edges else f"None if n.rare else n.f{i}"
+
+        def called(part: ast.expr, after: str = f"{spare}, {fit}, {to}") -> str:
+            if isinstance(part, ast.IfExp):
+                return f"({called(part.body)} if {ast.unparse(part.test)} else {called(part.orelse)})"
+            work = works[part]
+            if work is None:
+                return ast.unparse(part)
+            name = f"work{len(scope)}"
+            scope[name] = work
+            return f"compute({name}, ({', '.join(work.names)},), {after})"
+
+        texts.append(called(tree))
+    before = [] if all(works.values()) else ["    g = known(g)"]
+    return texts, [*before, "    spare = if_alone(g, n.rare)"] if reuses else before
+
+
+def _branches(tree: ast.expr) -> list[ast.expr]:
+    """The expressions between which a formula chooses."""
+    return [*_branches(tree.body), *_branches(tree.orelse)] if isinstance(tree, ast.IfExp) else [tree]
+
+
+def _work(tree: ast.expr, known: list[str], scope: dict[str, Any]) -> Work | None:
+    """What an elementwise formula computes; None for any other."""
+    if isinstance(tree, ast.Name):
+        return None
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    work = Work.of(ast.unparse(tree), ["g", *(name for name in known if name in used)], scope)
+    return None if work.steps is None else work
 
 
 def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
@@ -246,10 +296,9 @@ def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
     scope: dict[str, Any] = dict(op.body.__globals__)
     for name, other in OPS.items():
         scope[name] = other.function if graph else other.body
-    scope.update(
-        np=np, CONSTANTS=CONSTANTS, LARGE=LARGE, in_pieces=in_pieces, ndarray=np.ndarray, kept=kept, dropped=dropped
-    )
-    scope.update(wrap=wrap, wrap_saved=_wrap_saved, wrap_output=_wrap_output, FREED=FREED, MANY=MANY)
+    scope.update(np=np, CONSTANTS=CONSTANTS, ndarray=np.ndarray, kept=kept, dropped=dropped, FREED=FREED, MANY=MANY)
+    scope.update(compute=compute, if_alone=if_alone, known=known)
+    scope.update(wrap=wrap, wrap_saved=_wrap_saved, wrap_output=_wrap_output)
     scope["fit"] = fit_graph if graph else fit_to
     scope["up"] = up_graph if graph else up
     return scope

@@ -6,26 +6,27 @@ What the code calls by name is in ``promotion.py`` and in the table at the end o
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nbautograd.inlining import UFUNCS, constant, constants_as_arrays
-from nbautograd.pieces import several_steps
 from nbautograd.registry import NUMPY_NAMES, POINTWISE, VIEW, WIDENED
 from nbautograd.source import expression_of
+from nbautograd.steps import written_out
 
 if TYPE_CHECKING:
     from nbautograd.declare import Declaration
 
-__all__ = ["ALONE", "FLEETING", "OPERATOR", "Put", "Writer", "has_operands_alone", "options_of", "slot"]
+__all__ = ["ALONE", "FLEETING", "LARGE", "OPERATOR", "Put", "Writer", "has_operands_alone", "options_of", "slot"]
 
 
 OPERATOR, FLEETING = "operator", "fleeting"
 """Variants of an operation's function: for special methods such as ``__add__``; for views that nobody gets to see."""
-ALONE = "alone"
-"""The variant of a node that an operator makes whose first operand alone wants a gradient."""
+ALONE, LARGE = "alone", "large"
+"""Variants of a node: an operator makes one whose first operand alone wants a gradient; and of a large result."""
 
 
 class Writer:
@@ -43,6 +44,7 @@ class Writer:
         self.saved = {name: f"h{i}" for i, name in enumerate(declaration.tensors)} if half else self.arrays
         differentiable = [name for name in declaration.tensors if name in declaration.formulas]
         self.edges = {name: f"f{i}" for i, name in enumerate(differentiable)}
+        self.looks_at_size = False  # whether large arrays have a branch of their own
 
     def lines(self) -> list[str]:
         """The whole function."""
@@ -197,7 +199,7 @@ class Writer:
         lines.append("except (AttributeError, TypeError):")
         if len(names) == 2 and first in op.numbers:
             # A number first and a tensor second, as in torch.mul(2, x).
-            lines += [f"    if isinstance({first}, Tensor): return refuse(OP, ({', '.join(names)},))"]
+            lines += [f"    if isinstance({first}, Tensor): return refuse(OP, ({', '.join(names)},))", "    c = None"]
             edges = "; ".join(
                 f"{edge} = None" if name == first else f"{edge} = edge({name})" for name, edge in self.edges.items()
             )
@@ -225,6 +227,7 @@ class Writer:
         """Compute ``r``, the result."""
         op = self.op
         tree = _inlined(op.body, self.arrays, self.fixed or {})
+        plain = copy.deepcopy(tree)
         numbers: dict[str, float] = {}
         if tree is not None and op.kind == POINTWISE and not self.half:
             unsure = {*op.numbers, *op.optional, *op.masks}
@@ -241,12 +244,29 @@ class Writer:
             return [f"r = {expression}"]
         if self.half:
             expression = f"[narrow(part, D) for part in {expression}]" if op.many else f"narrow({expression}, D)"
-        elif tree is not None and (one := _one_call(tree)) is not None:
-            return [*loads, f"try: r = quietly({one})", f"except RuntimeError: r = unhurried({one})"]
-        elif tree is not None and op.kind == POINTWISE and len(op.tensors) == 1 and several_steps(tree, ()):
-            given = ", ".join([*self.arrays.values(), *op.positional[1:]])
-            expression += f" if c is not ndarray or a0.size < LARGE else in_pieces(body, {given})"
-        return [*loads, "q = set_quiet(SILENT)", f"try: r = {expression}", "finally: unset_quiet(q)"]
+        if tree is not None and not self.half and (one := _one_call(tree)) is not None:
+            lines = [*loads, f"try: r = quietly({one})", f"except RuntimeError: r = unhurried({one})"]
+        else:
+            lines = [*loads, "q = set_quiet(SILENT)", f"try: r = {expression}", "finally: unset_quiet(q)"]
+        if plain is None or not self.may_be_large() or written_out(plain, [*self.arrays.values()], {}) is None:
+            return lines
+        operands = ", ".join(self.arrays.values())
+        size = "a0.size >= LARGE"
+        if len(op.tensors) == 2:
+            size = f"({size} or fit is not None and a1.size >= LARGE)"
+        self.looks_at_size = True
+        return [
+            f"if c is ndarray and {size}:",
+            f"    r = large(OP, {ast.unparse(plain)!r}, {operands})",
+            *([f"    if Node is Backward: Node = OP.node({LARGE!r})"] if op.formulas else []),
+            "else:",
+            *(f"    {line}" for line in lines),
+        ]
+
+    def may_be_large(self) -> bool:
+        """Whether ``c`` says of what class the first operand is."""
+        op = self.op
+        return op.kind == POINTWISE and not self.half and len(op.tensors) < 3 and "f" in op.accepts
 
     # Recording it.
 
@@ -261,6 +281,10 @@ class Writer:
         if not op.formulas:
             return [*lines, "t._fn = None; return t"]
         lines.append(f"if {self.unrecorded()}: t._fn = None; return t")
+        if op.kind == POINTWISE and not self.half and not self.looks_at_size:
+            lines.append(
+                f"if r.__class__ is ndarray and r.size >= LARGE and Node is Backward: Node = OP.node({LARGE!r})"
+            )
         if self.fixed is not None and len(self.edges) == 2:
             lines.append("if f1 is None and Node is Backward: Node = Alone")
         lines += ["n = t._fn = " + self.node_class() + "()", *self.save()]

@@ -21,7 +21,7 @@ from nbautograd.declare import COMPOSITES, OPS
 PACKAGE = Path(nbautograd.__file__).parent
 LOWEST = (
     "errors late protocol size device dtypes defaults layouts grad_mode printing returns storage storages geometry "
-    "memory rejection backend standin files pieces source masks"
+    "memory rejection backend standin files source masks adding blocks threads"
 )
 NAMESPACES = (
     "nn optim linalg fft special signal tensor_types cuda random serialization torch_files utils func cli __main__"
@@ -34,7 +34,7 @@ LAYERS = [
             "node",
             "tensor",
             "tracing detour inplace generator registry",
-            "arguments inlining promotion",
+            "arguments inlining promotion steps pieces deferred",
             "writer",
             "vjp inplace_writer",
             "declare",

@@ -17,11 +17,15 @@ from heapq import heappop, heappush
 from operator import attrgetter, itemgetter
 from typing import Any
 
+from numpy import ndarray
+
 from nbautograd import backend, protocol
 from nbautograd.autograd import anomaly_mode as anomaly, forward_ad, leaves
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, retain, tensor_hooks
+from nbautograd.deferred import known, merged, settle, waiting
 from nbautograd.grad_mode import grad_enabled
 from nbautograd.node import MANY, LeafHooks, Node, Port, Slots, accumulator, alive, public_edge
+from nbautograd.pieces import LARGE
 from nbautograd.storage import clock
 from nbautograd.tensor import Tensor, array_of
 
@@ -82,6 +86,7 @@ def _execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[
     _begin(create, roots, into)
     roots, create = _given(roots, create)
     if into is None and _plain():
+        waiting.set([])
         leaves.finish(_run(roots, keep, create), create)
     else:
         _run_observed(roots, keep, create, into, accumulate=True)
@@ -105,8 +110,9 @@ def _capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: di
     roots, create = _given(roots, create)
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
         needed = _between(roots, {leaf for leaf, _ in targets})
+        waiting.set([])
         pending = _run(roots, keep, create, needed)
-        return {(leaf, 0): pending[leaf] for leaf, _ in targets if leaf in pending}
+        return {(leaf, 0): known(pending[leaf]) for leaf, _ in targets if leaf in pending}
     return _run_observed(roots, keep, create, targets, accumulate=False)
 
 
@@ -153,7 +159,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
     :param needed: the edges to follow; None for all.
     """
     pending: dict[Any, Any] = {}  # edge -> sum of the gradients that have arrived so far
-    summed: set[Any] = set()  # the edges whose sum is an array of our own, to which more may be added in place
+    summed: set[Any] | None = None if create else set()  # the edges whose sum may be added to in place
     ready: list[tuple[int, Any]] = []  # heap of (-seq, node); leaves, whose seq is 0, never enter it
     for edge, g in roots:
         if needed is not None and edge not in needed:
@@ -172,7 +178,8 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
     while True:
         hooked = alive.count and node.hooks is not None
         if hooked:
-            g = pre_hooks(node, tensor_hooks(node, g))
+            settle()
+            g = pre_hooks(node, tensor_hooks(node, known(g)))
         if seq < clock.last_write:
             node.check_saved()
         d, d1 = node.vjp_graph(g, keep, needed) if create else node.vjp(g, keep, needed)
@@ -181,7 +188,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
             edge = node.f0
             seq = edge.seq
             if seq and edge not in pending:
-                node, g = edge, d
+                node, g, d = edge, d, None
                 continue
         heir = None
         if hooked or d is MANY:
@@ -195,12 +202,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
                 if edge is heir:
                     g = g + d
                 elif edge in pending:
-                    if edge in summed:
-                        pending[edge] += d
-                    else:
-                        pending[edge] = pending[edge] + d
-                        if not create:
-                            summed.add(edge)
+                    _add(edge, d, pending, summed)
                 elif not edge.seq:
                     pending[edge] = d
                 elif heir is None:
@@ -215,14 +217,9 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
             while True:  # send d along f0, then d1 along f1
                 if d is not None:
                     if edge is heir:
-                        g = g + d
+                        g = merged(g, d) if d.__class__ is ndarray and d.size >= LARGE else g + d
                     elif edge in pending:
-                        if edge in summed:
-                            pending[edge] += d
-                        else:
-                            pending[edge] = pending[edge] + d
-                            if not create:
-                                summed.add(edge)
+                        _add(edge, d, pending, summed)
                     elif heir is None and edge.seq:
                         heir, g = edge, d
                     else:
@@ -240,7 +237,21 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
             g = pending.pop(heir)
         if heir is None:
             return pending
-        node, seq = heir, heir.seq
+        node, seq, d = heir, heir.seq, None  # so that nobody but g holds the gradient
+
+
+def _add(edge: Any, d: Any, pending: dict[Any, Any], summed: set[Any] | None) -> None:
+    """Add to what has arrived at an edge; in place where the sum is an array of our own."""
+    if d.__class__ is ndarray and d.size >= LARGE:
+        sum_ = pending.pop(edge)
+        pending[edge] = merged(sum_, d)
+    elif summed is None:
+        pending[edge] = pending[edge] + d
+    elif edge in summed:
+        pending[edge] += d
+    else:
+        pending[edge] = pending[edge] + d
+        summed.add(edge)
 
 
 # -- the loop with everything ----------------------------------------------------------------------------------------

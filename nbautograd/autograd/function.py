@@ -11,6 +11,7 @@ import numpy as np
 
 from nbautograd import backend, detour, dtypes, storage, tracing
 from nbautograd.autograd import forward_ad, saving
+from nbautograd.deferred import settle
 from nbautograd.errors import AutogradError
 from nbautograd.grad_mode import is_grad_enabled, no_grad
 from nbautograd.inplace import Custom, check_writable, link, rebase
@@ -169,6 +170,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, over arrays."""
+        settle()  # it may write to anything
         given = g.take(self._count) if isinstance(g, Slots) else [g]
         # Copies: backward may write into them, while other nodes may have got the same arrays.
         tensors = [None if d is None else wrap(d.copy()) for d in given]

@@ -11,6 +11,8 @@ import numpy as np
 
 from nbautograd import storage
 from nbautograd.autograd.hooks import as_tensor, name_of
+from nbautograd.blocks import is_whole
+from nbautograd.deferred import Deferred, known
 from nbautograd.grad_mode import grad_enabled
 from nbautograd.tensor import Tensor, new
 
@@ -32,17 +34,6 @@ def _owned_count() -> int:
 
 
 _OWNED = _owned_count()
-
-_BASE = 3  # references to a base that is known through one view: that view's, and in ``_whole`` the name and the call
-
-
-def _whole(d: Any) -> bool:
-    """Whether an array has its memory to itself: its own, or all of that of an array that is known through it alone."""
-    base = d.base
-    if base is None:
-        return True
-    alone = base.__class__ is np.ndarray and base.base is None and getrefcount(base) <= _BASE
-    return alone and base.size == d.size and d.flags.c_contiguous
 
 
 Fresh = list[tuple[Tensor, Tensor]]  # leaves, and what their .grad is to be
@@ -74,12 +65,14 @@ def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
         if leaf._fn is None:  # requires_grad_(False) since it was used
             continue
         d, held = pending[leaf], leaf._grad
+        if d.__class__ is Deferred:
+            d = pending[leaf] = known(d)
         if held is None:
             if create:
                 made = d.clone()
             else:
                 # An array that nobody else holds becomes .grad without a copy: .grad shares memory with nothing.
-                owned = getrefcount(d) <= _OWNED and _whole(d)
+                owned = getrefcount(d) <= _OWNED and is_whole(d)
                 made = new(Tensor)
                 made._a = d if owned or isinstance(d, np.generic) else d.copy()
                 made._fn = None

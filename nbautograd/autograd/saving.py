@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd import detour, storage
+from nbautograd.deferred import settle
 from nbautograd.errors import AutogradError
 from nbautograd.grad_mode import no_grad
 from nbautograd.node import FREED, Node
@@ -135,6 +136,7 @@ def _variant(cls: type[Node]) -> type[Node]:
         return _variants[cls]
 
     def vjp(self: Node, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+        settle()  # unpacking may write to anything
         with _unpacked(self, keep):
             return cls.vjp(self, g, True, needed)
 

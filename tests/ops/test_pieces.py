@@ -1,13 +1,12 @@
 """Large arrays are computed in pieces; the results and gradients must be those of computing them whole."""
 
-import ast
-
 import numpy as np
 import pytest
 
 import nbautograd as T
 from nbautograd import pieces
 from nbautograd.registry import OPS, POINTWISE
+from nbautograd.steps import Work
 
 SIZE = pieces.LARGE + 7 * pieces.PIECE // 2 + 3
 UNARY = sorted(
@@ -59,25 +58,51 @@ def test_broadcast_operands_are_cut_between_rows(shapes, order):
         np.testing.assert_allclose(t.grad.numpy(), g.sum(axes).reshape(t.shape), rtol=1e-12)
 
 
-def test_what_cannot_be_cut_is_computed_whole():
-    calls = []
+def work(expression, *names):
+    return Work.of(expression, list(names), {"np": np, "sin": OPS["sin"].body})
 
-    def product(x, y):
-        calls.append(x.shape)
-        return x * y
 
-    flat = np.ones((1, SIZE), np.float32)  # one row that is too long
-    np.testing.assert_array_equal(pieces.in_pieces(product, flat, np.ones((1, 1), np.float32)), flat)
-    column = np.ones((SIZE, 1), np.float32)
-    np.testing.assert_array_equal(pieces.in_pieces(product, column, np.ones((1, 4), np.float32)), np.ones((SIZE, 4)))
-    assert calls == [flat.shape, column.shape]
+@pytest.mark.parametrize("shapes", [[(SIZE, 1), (1, 4)], [(1, SIZE), (1, 1)], [(700, 300), (300, 700)]])
+def test_what_cannot_be_cut_is_computed_whole(shapes):
+    x, y = (np.random.default_rng(0).uniform(1, 2, shape).astype(np.float32) for shape in shapes)
+    if shapes[0][0] == 700:
+        y = y.T  # in another order of memory
+    found = pieces.compute(work("x * y + x", "x", "y"), (x, y))
+    np.testing.assert_array_equal(found, x * y + x)
+    assert found.strides == (x * y + x).strides
 
 
 def test_what_is_elementwise():
-    def several(text):
-        return pieces.several_steps(ast.parse(text, mode="eval").body, {"sin"})
+    assert work("g * sin(x)", "g", "x").rooms == 1
+    assert work("(x > 0) * g", "g", "x").steps is not None
+    assert work("np.exp(x) if x > 0 else -x", "x").steps is None  # a choice depends on the whole
+    assert work("g * x.shape[0]", "g", "x").steps is None
+    assert work("total(g) * x", "g", "x").steps is None
 
-    assert several("g * sin(x)")
-    assert several("np.exp(x) if x > 0 else -x") is False  # a choice depends on the whole
-    assert several("g * x.shape[0]") is False
-    assert several("total(g) * x") is False
+
+@pytest.mark.parametrize("to", [(300,), (1, 300), (700, 1), (), (1, 1)])
+@pytest.mark.parametrize("expression", ["g * x", "-g * (x / x / x)"])
+def test_the_sum_of_what_was_broadcast_is_taken_piece_by_piece(to, expression):
+    g, x = np.random.default_rng(0).uniform(1, 2, (2, 700, 300))
+    found = pieces.compute(work(expression, "g", "x"), (g, x), None, (to,))
+    expected = T.tensor(eval(expression)).sum_to_size(to).numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    assert found.shape == to
+
+
+def test_a_gradient_that_others_hold_is_not_overwritten():
+    x = T.randn(SIZE, requires_grad=True)
+    seen = []
+    y = x.exp()
+    y.register_hook(seen.append)
+    y.retain_grad()
+    cotangent = T.full_like(y, 0.5)
+    z = y.tanh() + y.sin()
+    z.backward(cotangent, retain_graph=True)
+    for g in (seen[0], y.grad):
+        np.testing.assert_allclose(g.numpy(), (0.5 * ((1 - y.tanh() ** 2) + y.cos())).detach().numpy(), rtol=1e-5)
+    np.testing.assert_array_equal(cotangent.numpy(), 0.5)
+    first = x.grad.clone()
+    x.grad = None
+    z.backward(cotangent)  # nothing that was saved has been written to
+    np.testing.assert_array_equal(x.grad.numpy(), first.numpy())

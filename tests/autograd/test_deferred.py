@@ -1,0 +1,192 @@
+"""Gradients of large arrays wait to be computed with those that follow: nobody can tell, but by the time it takes."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import nbautograd as T
+from nbautograd import deferred, pieces
+
+SHAPE = (pieces.LARGE // 300 + 1, 300)
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The gradients that were left to wait."""
+    known = []
+    init = deferred.Deferred.__init__
+
+    def noted(self, work, values, like):
+        init(self, work, values, like)
+        known.append(work)
+
+    monkeypatch.setattr(deferred.Deferred, "__init__", noted)
+    return known
+
+
+def leaves():
+    generator = np.random.default_rng(0)
+    shapes = (SHAPE, SHAPE[1:], (SHAPE[0], 1))
+    return [T.tensor(generator.uniform(0.5, 1.5, shape).astype(np.float32), requires_grad=True) for shape in shapes]
+
+
+def program(x, w, c):
+    y = (x.exp().tanh() * x).sigmoid() / c
+    return (y * w + y - x).sin()
+
+
+def gradients(run):
+    """Of ``program``, by parts of few rows, where nothing waits; and by ``run``."""
+    x, w, c = leaves()
+    run(x, w, c)
+    expected = [T.zeros_like(t) for t in (x, w, c)]
+    for start in range(0, SHAPE[0], 50):
+        rows = slice(start, start + 50)
+        part = [x.detach()[rows], w.detach(), c.detach()[rows]]
+        for t in part:
+            t.requires_grad_()
+        program(*part).sum().backward()
+        expected[0][rows], expected[2][rows] = part[0].grad, part[2].grad
+        expected[1] += part[1].grad
+    for t, e in zip((x, w, c), expected, strict=True):
+        np.testing.assert_allclose(t.grad.numpy(), e.numpy(), rtol=2e-4, atol=2e-5)
+
+
+def test_a_chain_is_computed_in_one_go(made, monkeypatch):
+    runs = []
+    compute = pieces.compute
+    monkeypatch.setattr(pieces, "compute", lambda work, *rest: runs.append(work) or compute(work, *rest))
+    x = leaves()[0]
+    y = (x.exp().tanh() * x).sigmoid().sum()
+    runs.clear()
+    y.backward()
+    assert len(made) == 6
+    assert len(runs) == 1
+    assert not any(type(thing) is deferred.Deferred for thing in gc.get_objects())
+
+
+def test_gradients(made):
+    gradients(lambda *t: program(*t).sum().backward())
+    assert made
+
+
+def test_autograd_grad_gives_arrays(made):
+    def run(*t):
+        for leaf, g in zip(t, T.autograd.grad(program(*t).sum(), t), strict=True):
+            leaf.grad = g
+
+    gradients(run)
+    assert made
+
+
+def test_a_second_pass_over_the_same_graph_and_sums_across_passes(made):
+    def run(*t):
+        y = program(*t).sum()
+        y.backward(T.tensor(0.25), retain_graph=True)
+        y.backward(T.tensor(0.75))
+
+    gradients(run)
+    assert made
+
+
+def test_a_graph_that_is_watched_or_recorded_has_none_that_wait(made):
+    def run(*t):
+        program(*t).sum().backward(create_graph=True)
+        for leaf in t:
+            leaf.grad = leaf.grad.detach()
+
+    with pytest.warns(UserWarning, match="reference cycle"):
+        gradients(run)
+    with pytest.warns(UserWarning, match="Anomaly"), T.autograd.detect_anomaly(check_nan=False):
+        gradients(lambda *t: program(*t).sum().backward())
+    assert not made
+
+
+def test_what_runs_in_between_may_write_to_what_was_saved(made):
+    x = leaves()[0].detach().requires_grad_()
+
+    class Spoil(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, t):
+            return t.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            saved.numpy()[...] = 0  # nobody is told
+            return g
+
+    spoilt = Spoil.apply(T.ones(3, requires_grad=True)).sum()
+    kept = x.exp()
+    saved = kept.detach()
+    expected = (x.exp() * x.detach().exp().cos()).detach()
+    (kept.sin().sum() + spoilt).backward()  # Spoil's node is older: it runs when the others have
+    np.testing.assert_allclose(x.grad.numpy(), expected.numpy(), rtol=1e-5)
+    assert made
+
+    x.grad = None
+    other = T.ones(3, requires_grad=True)
+    hooked = other * 2
+    kept = x.exp()
+    saved = kept.detach()
+    hooked.register_hook(lambda g: saved.numpy().fill(0))
+    expected = (x.exp() * x.detach().exp().cos()).detach()
+    (kept.sin().sum() + hooked.sum()).backward()
+    np.testing.assert_allclose(x.grad.numpy(), expected.numpy(), rtol=1e-5)
+
+
+def test_hooks_see_numbers():
+    seen = []
+    x = leaves()[0].detach().requires_grad_()
+    y = x.exp()
+    y.register_hook(lambda g: seen.append(g.numpy().copy()))
+    y.tanh().sum().backward()
+    np.testing.assert_allclose(seen[0], (1 - y.detach().tanh() ** 2).numpy(), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(x.grad.numpy(), seen[0] * y.detach().numpy(), rtol=1e-6)
+
+
+def test_what_others_hold_is_not_written_to():
+    x = leaves()[0]
+    e = x.exp()
+    t = e.tanh()
+    before = [a.detach().numpy().copy() for a in (x, e, t)]
+    view = e.detach().numpy()[3:]
+    (t * x).sum().backward()
+    for a, b in zip((x, e, t), before, strict=True):
+        np.testing.assert_array_equal(a.detach().numpy(), b)
+    np.testing.assert_array_equal(view, before[1][3:])
+
+
+def test_long_chains_do_not_wait_for_ever(made):
+    x = leaves()[0]
+    y = x
+    for _ in range(100):
+        y = y * 0.5 + y.tanh() * 0.5
+    y.sum().backward()
+    reference = x.detach()[:5].clone().requires_grad_()
+    y = reference
+    for _ in range(100):
+        y = y * 0.5 + y.tanh() * 0.5
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad[:5].numpy(), reference.grad.numpy(), rtol=1e-4, atol=1e-7)
+    assert max(work.cost for work in made) <= deferred.DEAR
+
+
+def test_a_failed_pass_leaves_nothing_behind(monkeypatch):
+    x = leaves()[0]
+    y = x.exp().tanh()
+    result = weakref.ref(y.grad_fn)
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(pieces, "spread", fail)
+    with pytest.raises(MemoryError):
+        y.sum().backward()
+    monkeypatch.undo()
+    assert x.grad is None
+    assert deferred.waiting.get() is None
+    del y
+    gc.collect()
+    assert result() is None

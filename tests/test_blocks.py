@@ -1,0 +1,105 @@
+"""The memory of large results is used again, within a bound, and by nobody who could notice."""
+
+import gc
+import pickle
+
+import numpy as np
+import pytest
+
+import nbautograd as T
+from nbautograd import blocks, pieces
+from nbautograd.utils.allocator import keep_large_arrays
+
+N = blocks.SMALLEST // 4 + 5  # float32
+DTYPE = np.dtype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    gc.collect()
+    before = keep_large_arrays(0)
+    keep_large_arrays(256)
+    yield
+    keep_large_arrays(0)
+    keep_large_arrays(before)
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+def test_memory_is_used_again_once_the_last_view_of_it_is_gone():
+    x = T.ones(N)
+    y = x.exp()
+    where = address(y.numpy())
+    view = y.numpy()[3:10]
+    del y
+    other = x.exp()
+    assert address(other.numpy()) != where
+    np.testing.assert_array_equal(view, np.exp(np.float32(1)))
+    del view
+    assert address(x.sin().numpy()) == where
+
+
+def test_arrays_that_follow_each_other_share_no_history():
+    x = T.ones(N)
+    y = x.exp()
+    where = address(y.numpy())
+    y.add_(1)
+    assert y._version == 1
+    del y
+    y = x.exp()
+    assert address(y.numpy()) == where
+    assert y._version == 0
+
+
+def test_a_result_is_an_array_like_any_other():
+    y = T.ones(N).exp()
+    a = y.numpy()
+    assert a.flags.writeable
+    assert a.flags.c_contiguous
+    assert np.array_equal(pickle.loads(pickle.dumps(a)), a)
+    assert y[2:].untyped_storage().nbytes() == a.nbytes
+    copied = T.tensor(a)
+    assert not np.shares_memory(copied.numpy(), a)
+    y.resize_(3)
+    assert y.tolist() == T.ones(3).exp().tolist()
+
+
+def test_all_blocks_together_stay_within_the_bound():
+    keep_large_arrays(10)
+    held = [blocks.empty((N,), DTYPE) for _ in range(5)]
+    assert sum(block.nbytes for block in blocks.pool.blocks) <= 10 << 20
+    assert sum(a.base is None for a in held) == 3
+    held.clear()
+    large = blocks.empty((2 * N,), DTYPE)  # for which the free ones make room
+    assert large.base is not None
+    assert [block.nbytes for block in blocks.pool.blocks] == [large.nbytes]
+    assert keep_large_arrays(0) == 10
+    assert blocks.pool.blocks  # it is in use
+    del large
+    keep_large_arrays(0)
+    assert not blocks.pool.blocks
+    assert T.ones(N).exp().numpy().base is None
+    for wrong in (-1, 0.5, "1"):
+        with pytest.raises(ValueError):
+            keep_large_arrays(wrong)
+
+
+def test_a_gradient_in_a_block_becomes_grad_without_a_copy(monkeypatch):
+    x = T.ones(N, requires_grad=True)
+    y = x.exp()
+    empty, made = blocks.empty, []
+
+    def noted(shape, dtype):
+        array = empty(shape, dtype)
+        made.append(address(array))
+        return array
+
+    monkeypatch.setattr(blocks, "empty", noted)
+    y.backward(T.ones(N))
+    assert [address(x.grad.numpy())] == made
+
+
+def test_small_arrays_have_memory_of_their_own():
+    assert T.ones(pieces.LARGE).exp().numpy().base is None
