@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.threads import spread
+
 __all__ = ["ONES", "added_axes", "average", "total", "widened"]
 
 FEW = 32
 """So many rows may be added one after the other: the rounding errors are still few."""
 BLOCK = 16
 """Rows added one after the other in each round of a long sum."""
+SHARE = 1 << 18
+"""So many elements of one long row are one thread's at a time."""
 LONG = 1024
 """NumPy's inner loop is worth its price from about so many elements on."""
 
@@ -54,6 +58,8 @@ def total(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -
         if a.size <= FEW:
             return np.add.reduce(a, axes, None, None, keepdims)
         if axes is None:
+            if a.size >= 2 * SHARE:
+                return _shared(a.reshape(-1)).reshape((1,) * (a.ndim * keepdims))[()]
             return np.add.reduce(a, None, None, None, keepdims)
         if len(axes) == 1:
             (d,) = axes
@@ -74,6 +80,17 @@ def average(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False)
         return average(widened(a), axes, keepdims).astype(a.dtype)
     n = a.size if axes is None else a.shape[axes[0]] if len(axes) == 1 else math.prod([a.shape[d] for d in axes])
     return total(a, axes, keepdims) / n
+
+
+def _shared(a: Any) -> Any:
+    """The sum of one long row, in threads: that of the sums of its shares, which are the same for any number."""
+    sums = np.empty(-(-a.size // SHARE), a.dtype)
+
+    def task(number: int) -> None:
+        sums[number] = np.add.reduce(a[SHARE * number : SHARE * (number + 1)])
+
+    spread(task, len(sums))
+    return np.add.reduce(sums, keepdims=True)
 
 
 def _rows(a: Any) -> Any:
