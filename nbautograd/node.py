@@ -91,7 +91,7 @@ class Rare:
     def __init__(self) -> None:
         self.hooks: Hooks | None = None
         self.metadata: dict[Any, Any] | None = None
-        self.trace: Any = None  # what tracing remembers: protocol.Trace
+        self.trace: Any = None  # what tracing remembers: protocol.Trace, or what makes it when somebody asks
         self.packed: dict[str, Any] | None = None  # saved tensors in the form that hooks gave them: autograd/saving.py
         self.lock: Any = None  # held while they are unpacked
 
@@ -156,7 +156,12 @@ class Node:
     @property
     def trace(self) -> Any:
         """What tracing remembers of the operation, a ``protocol.Trace``; None when it was off."""
-        return None if self.rare is None else self.rare.trace
+        rare = self.rare
+        if rare is None:
+            return None
+        if callable(rare.trace):  # noted in haste
+            rare.trace = rare.trace()
+        return rare.trace
 
     @trace.setter
     def trace(self, trace: Any) -> None:

@@ -7,10 +7,11 @@ operations for ones with one line more (see ``declare.py``).
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
+from weakref import ref
 
 from nbautograd.protocol import Operand, Trace, current_scope
 from nbautograd.tensor import Tensor
@@ -70,29 +71,47 @@ def traced(on: bool = True) -> Iterator[None]:
         switch(before)
 
 
-def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> Trace:
-    """What is remembered of the operation that ``node`` stands for, called from its generated code."""
-    filename, lineno = caller()
-    array = output._a
-    inputs = node.inputs
-    operands = []
+def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> None:
+    """Remember the operation that ``node``, just made, stands for; called from its generated code.
+
+    Only what may change is taken down now. The rest is put in order when somebody asks, see ``Node.trace``.
+    """
+    noted: list[tuple[Any, ...]] = []
     for name, value in arguments:
-        if value is None:
-            continue
-        slot = inputs.index(name) if name in inputs else None
         if isinstance(value, Tensor):
             a = value._a
-            operands.append(Operand(name, slot, _small(a), a.shape, _name(a.dtype), weakref.ref(value)))
-        elif isinstance(value, (tuple, list)) and value and all(isinstance(v, Tensor) for v in value):
-            for i, v in enumerate(value):
-                place = None if slot is None else i
-                a = v._a
-                operands.append(Operand(f"{name}[{i}]", place, _small(a), a.shape, _name(a.dtype), weakref.ref(v)))
+            noted.append((name, _small(a), a.shape, a.dtype, ref(value)))
+        elif value is not None:
+            if isinstance(value, (tuple, list)) and value and all(isinstance(v, Tensor) for v in value):
+                value = _Several((_small(v._a), v._a.shape, v._a.dtype, ref(v)) for v in value)
+            noted.append((name, value))
+    array = output._a
+    result = (ref(output), _small(array), array.shape, array.dtype)
+    rare = node.rarities()
+    rare.trace = partial(_spelt_out, node.inputs, caller(), result, noted, current_scope())
+
+
+class _Several(list[Any]):
+    """What was noted of each of several tensors that were one argument."""
+
+
+def _spelt_out(
+    inputs: tuple[str, ...], place: tuple[str, int], result: tuple[Any, ...], noted: list[tuple[Any, ...]], scope: Any
+) -> Trace:
+    """What was noted, in order."""
+    operands = []
+    for name, value, *about in noted:
+        slot = inputs.index(name) if name in inputs else None
+        if about:
+            shape, dtype, tensor = about
+            operands.append(Operand(name, slot, value, shape, _name(dtype), tensor))
+        elif isinstance(value, _Several):
+            for i, (kept, shape, dtype, tensor) in enumerate(value):
+                operands.append(Operand(f"{name}[{i}]", None if slot is None else i, kept, shape, _name(dtype), tensor))
         else:
             operands.append(Operand(name, slot, value, None, None, None))
-    made = weakref.ref(output)
-    dtype = _name(array.dtype)
-    return Trace(filename, lineno, made, _small(array), array.shape, dtype, tuple(operands), current_scope())
+    output, value, shape, dtype = result
+    return Trace(*place, output, value, shape, _name(dtype), tuple(operands), scope)
 
 
 _names: dict[Any, str] = {}  # NumPy spells a dtype out in Python, at the cost of a small operation

@@ -368,7 +368,7 @@ class Writer:
         op = self.op
         named = [(name, name) for name in (*op.positional, *op.keywords)] + ([(op.rest, op.rest)] if op.rest else [])
         pairs = ", ".join(f"({label!r}, {value})" for label, value in named)
-        return f"n.trace = note(n, {output}, ({pairs},))"
+        return f"note(n, {output}, ({pairs},))"
 
 
 def has_operands_alone(op: Declaration) -> bool:

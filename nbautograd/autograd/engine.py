@@ -300,9 +300,8 @@ def _between(roots: list[tuple[Any, Any]], leaves: set[Any]) -> set[Any]:
             if f1 is not None:
                 stack.append(f1)
         found.append((seq, node, edges))
-    found.sort(key=itemgetter(0))
     needed = set(leaves)
-    for _, node, edges in found:
+    for _, node, edges in sorted(found, key=itemgetter(0)):
         for to in edges:
             if to in needed:
                 needed.add(node)

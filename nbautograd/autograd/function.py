@@ -440,7 +440,7 @@ def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], 
     if tracing.is_on():
         shown = next((o for o in outputs if isinstance(o, Tensor)), None)
         if shown is not None:
-            node.trace = tracing.note(node, shown, tuple((f"input {i}", a) for i, a in enumerate(args)))
+            tracing.note(node, shown, tuple((f"input {i}", a) for i, a in enumerate(args)))
 
 
 def _set_tangents(
