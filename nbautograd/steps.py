@@ -40,7 +40,8 @@ class Work(NamedTuple):
         1
         """
         given = ", ".join(names)
-        plain = eval(compile(f"lambda {given}: {expression}", f"<nbautograd {expression}>", "eval"), scope)
+        whole = compiled(f"def plain({given}):\n    return {expression}", f"<nbautograd {expression}>", "plain")
+        plain = types.FunctionType(whole, scope)
         tree = ast.parse(expression, mode="eval").body
         written = written_out(tree, names, scope)
         if written is None and _is_elementwise(tree, scope):

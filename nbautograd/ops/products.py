@@ -228,7 +228,9 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 
 def _at(self: Tensor, other: Any) -> Any:
     """``self @ other``, which leaves what is no tensor to the other operand."""
-    return _matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+    if not isinstance(other, Tensor):
+        return NotImplemented
+    return mm(self, other) if self._a.ndim == 2 == other._a.ndim else _matmul(self, other)
 
 
 Tensor.__matmul__ = _at

@@ -353,7 +353,7 @@ def t(input: Tensor) -> Tensor:
     >>> torch.ones(2, 3).t().shape
     torch.Size([3, 2])
     """
-    return _at_most_2d(input)
+    return input.T if input.size and input.ndim <= 2 else _at_most_2d(input)
 
 
 def _at_most_2d(a: Any) -> Any:

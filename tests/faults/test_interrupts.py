@@ -201,12 +201,12 @@ def test_an_error_in_an_accumulation() -> None:
     for number in range(3):
         found = leaves(False)
         y = sum(leaf.sum() for leaf in found)
-        wrap, at_leaves.wrap = at_leaves.wrap, failing(at_leaves.wrap, number, MemoryError("no room"))
+        new, at_leaves.new = at_leaves.new, failing(at_leaves.new, number, MemoryError("no room"))
         try:
             with pytest.raises(MemoryError):
                 y.backward()
         finally:
-            at_leaves.wrap = wrap
+            at_leaves.new = new
         assert values(found) == [None] * 3
 
 

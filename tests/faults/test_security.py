@@ -54,8 +54,8 @@ def imports(module: str) -> set[str]:
 
 
 def test_only_declarations_and_typed_cells_are_executed() -> None:
-    """``writer.py`` compiles what declarations give it, ``magics.py`` what the user typed behind a magic."""
-    assert files("eval", "exec", "compile") <= {"writer.py", "viz/magics.py"}
+    """``source.py`` compiles what declarations give it, ``magics.py`` what the user typed behind a magic."""
+    assert files("eval", "exec", "compile") <= {"source.py", "viz/magics.py"}
     assert files("shell.ev", "self.shell.ev", "shell.run_cell", "self.shell.run_cell") <= {"viz/magics.py"}
     assert files("__import__", "builtins.eval", "builtins.exec", "os.system", "os.popen") == set()
 
