@@ -527,7 +527,8 @@ class _Builder:
         elif symbol == "−" and len(arguments) == 1:
             made = f"−{arguments[0]}"
         else:
-            made = f"{formulas.base(node_name(node)).lower()}({', '.join(arguments[:6])}{', …' * (len(arguments) > 6)})"
+            called = symbol if symbol.endswith("′") else formulas.base(node_name(node)).lower()
+            made = f"{called}({', '.join(arguments[:6])}{', …' * (len(arguments) > 6)})"
         return f"{label} = {made}" if label else made
 
     def formulas(self, node: Any, cls: Any) -> tuple[Formula, ...]:
