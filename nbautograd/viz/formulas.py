@@ -299,6 +299,8 @@ def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[M
         return [*_marks(given[0], names, 5), ["o", "ᵀ"]]
     if name == "logical_and" and len(given) == 2:
         return [*_marks(given[0], names, 0), ["o", "and"], *_marks(given[1], names, 0)]
+    if name == "where" and len(given) == 3 and _is_zero(given[1]) and (opposite := _opposite(given[0])) is not None:
+        given = [opposite, given[2], given[1]]
     if name == "where" and len(given) == 3 and _is_zero(given[2]):  # Iverson's bracket: 1 where it holds, 0 elsewhere
         held = [["o", "["], *_marks(given[0], names, 0), ["o", "]"]]
         written = [*_marks(given[1], names, 2), ["o", "·"], *held]
@@ -307,6 +309,18 @@ def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[M
     for argument in (*given, *(keyword.value for keyword in tree.keywords)):
         arguments += [["o", ","], *_marks(argument, names, 0)] if arguments else _marks(argument, names, 0)
     return [*([["i", one_line(name, 60)]] if name else _marks(function, names, 5)), *_bracketed(arguments)]
+
+
+_OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+}  # fmt: skip
+
+
+def _opposite(condition: ast.expr) -> ast.expr | None:
+    """What holds where a comparison of numbers does not; None for any other condition."""
+    if isinstance(condition, ast.Compare) and len(condition.ops) == 1 and type(condition.ops[0]) in _OPPOSITES:
+        return ast.Compare(condition.left, [_OPPOSITES[type(condition.ops[0])]()], condition.comparators)
+    return None
 
 
 def _bracketed(written: list[Mark]) -> list[Mark]:

@@ -18,6 +18,7 @@ G = {"g": [["d", "y", "a"]], "other": [["i", "b"]], "two": [["n", "2"]]}
         ("g * conj(1 - result * result)", "∂y/∂a · (1 − result^2)"),
         ("mm(g, conj(t(mat2)))", "∂y/∂a @ mat2ᵀ"),
         ("where(input > 0, g, zeros_of(g))", "∂y/∂a · [input > 0]"),
+        ("where(input <= 0, zeros_of(g), g)", "∂y/∂a · [input > 0]"),
         ("spread(g / count(input.shape, None), input.shape)", "∂y/∂a / n"),
         ("g * two * input ** (two - 1)", "∂y/∂a · 2 · input"),
         ("g if two == 1 else times(g, two)", "∂y/∂a · 2"),
