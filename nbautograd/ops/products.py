@@ -99,7 +99,9 @@ def mm_like(input: Tensor, mat2: Tensor, strides: Any) -> Tensor:
 
     So the gradient of a transposed weight, transposed back, is contiguous like the weight.
     """
-    return product(mat2.T, input.T).T if strides[0] < strides[1] else product(input, mat2)
+    if strides[0] < strides[1]:
+        return product(mat2.T, input.T).T
+    return input.dot(mat2) if input.__class__ is np.ndarray else input @ mat2
 
 
 @op(node="MvBackward0", symbol="@", out=True, input="outer_product(g, conj(vec))", vec="mv(conj(t(input)), g)")
