@@ -22,7 +22,7 @@ __all__ = ["LARGE", "PIECE", "SUM", "compact", "compute", "if_alone", "is_ours",
 
 LARGE = 1 << 17
 """From so many elements on it pays."""
-PIECE = 1 << 16
+PIECE = 1 << 17
 """So many elements at a time."""
 SHARE = 4
 """So many pieces are one thread's at a time."""
