@@ -109,18 +109,21 @@ class _Method:
         self.owner, self.name, self.module = owner, name, module
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        import_module(self.module)
+        module = import_module(self.module)
         found = vars(self.owner)[self.name]
-        if found is self:  # asked for by the module itself, on its way
-            raise AttributeError(f"{self.owner.__name__!r} object has no attribute {self.name!r}")
+        if found is self:  # put back by whoever had patched the class; or asked for by the module itself, on its way
+            found = getattr(module, self.name, None)
+            if found is None:
+                raise AttributeError(f"{self.owner.__name__!r} object has no attribute {self.name!r}")
+            setattr(self.owner, self.name, found)
         return found.__get__(instance, owner)
 
 
 def attach(owner: type) -> None:
-    """Put a stand-in for every late method into the class."""
+    """Put a stand-in for every late method into the class, if it has not got the method already."""
     package = __name__.rpartition(".")[0]
     for module, names in METHODS.items():
-        for name in names.split():
+        for name in set(names.split()) - set(vars(owner)):
             setattr(owner, name, _Method(owner, name, f"{package}.{module}"))
 
 

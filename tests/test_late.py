@@ -40,6 +40,21 @@ print(sorted({n for names in late.METHODS.values() for n in names.split()} ^ sta
     assert fresh(code) == "[] [] []"
 
 
+def test_a_method_outlives_a_reload_and_a_patch() -> None:
+    code = """
+import importlib
+from unittest import mock
+import nbautograd as torch
+with mock.patch.object(torch.Tensor, "norm"):
+    torch.norm(torch.ones(4))
+print(torch.ones(4).norm().item(), end=" ")
+torch.ones(4).sort()
+importlib.reload(torch)
+print(torch.ones(4).sort().values.tolist()[0])
+"""
+    assert fresh(code) == "2.0 1.0"
+
+
 @pytest.mark.parametrize("module", [*late.FAMILIES, *late.NAMESPACES])
 def test_a_late_module_can_come_first(module: str) -> None:
     assert fresh(f"import sys, nbautograd.{module}; print('nbautograd.{module}' in sys.modules)") == "True"

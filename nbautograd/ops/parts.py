@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.arguments import explained
 from nbautograd.declare import KEPT, VIEW, alias, composite, op
 from nbautograd.geometry import Geometry, places, restride, strides_of
 from nbautograd.ops.predicates import check_tensors
@@ -500,6 +501,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return found
 
 
+@explained
 def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
 ) -> tuple[Tensor, ...]:
