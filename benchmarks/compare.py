@@ -4,8 +4,11 @@
 
 Prints Markdown tables of ratios: how many times as long as another library nbautograd takes, the median of the rounds
 with the quartiles; below 1 nbautograd is faster. Every result is compared with the others' before anything is timed.
-``--record`` writes the tables as ``results.md`` and ``results.json`` into a folder, and adds a dated row per workload
-to its ``history.jsonl``.
+The time is the processor's with one thread, and that on the wall with more.
+
+``--record`` writes what was measured into a folder: the tables as ``results.md`` and ``results.json``, or, with two
+threads, as ``two_threads.md`` and ``two_threads.json``, so that the others stay; and it adds a dated row per workload,
+with the number of threads, to ``history.jsonl``.
 """
 
 from __future__ import annotations
@@ -17,20 +20,31 @@ import importlib.metadata
 import json
 import os
 import platform
+import statistics
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # they import NumPy, which has to be told the number of threads first
+    from measuring import Ratio
+    from workloads import Workload
 
 TIMED = ("a", "a1", "b", "c", "d", "e", "f", "g", "h", "i", "j")
 MEMORY = ("d", "e", "g")
 ALL = (*TIMED, "k", "l", "m", "n", "o")
-PACKAGES = {"NumPy": "numpy", "PyTorch": "torch", "HIPS autograd": "autograd", "MyGrad": "mygrad"}
+PACKAGES = {
+    "NumPy": "numpy", "PyTorch": "torch", "HIPS autograd": "autograd", "MyGrad": "mygrad", "tinygrad": "tinygrad",
+}  # fmt: skip
+TOGETHER = ("PyTorch", "HIPS autograd", "MyGrad", "NumPy by hand")
+APART = ("tinygrad",)  # when all others are done: its calls are long, and it keeps threads and memory
+PARALLEL = ("d", "e", "f", "h")  # what more threads can help, and has goals for two of them
+NAMES = {1: "results", 2: "two_threads"}  # of the files that are recorded
 
 
 def threads(count: int) -> None:
-    """Limit every library to so many threads; has to happen before they are imported."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    """Limit every library to so many threads, here and in the processes started here; before they are imported."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM_CPU_THREADS"):  # tinygrad's last
         os.environ[name] = str(count)
 
 
@@ -48,24 +62,39 @@ def timed(keys: list[str], rounds: int, count: int) -> tuple[str, dict[str, Any]
         torch.set_num_threads(count)
     except ImportError:
         pass
-    others, rows, figures = ["PyTorch", "HIPS autograd", "MyGrad", "NumPy by hand"], [], {}
-    for workload in every():
-        if workload.key not in keys:
-            continue
-        programs = prepared(workload)
-        gc.collect()
-        gc.freeze()  # what the imports made is not looked through again and again
-        times = in_turn(programs, rounds, workload.repeats)
-        # With more threads a ratio may be a little larger: what is not elementwise has one, but for NumPy's products.
-        goals = {name: goal * (1 if count == 1 else 1.2) for name, goal in workload.goals.items()}
-        found = ratios(times, goals)
-        microseconds = sorted(times[OURS])[rounds // 2] * 1e6
-        cells = [str(found[name]) if name in found else "" for name in others]
-        rows.append([f"{workload.key}: {workload.title}", f"{microseconds:,.0f} µs", *cells])
-        figures[workload.key] = {name: ratio.middle for name, ratio in found.items()} | {"microseconds": microseconds}
-        print(rows[-1][0], "done", file=sys.stderr, flush=True)
-    heads = ["forward + backward", "nbautograd", *(f"over {name}" for name in others)]
-    return table(heads, rows), figures
+    chosen = [workload for workload in every() if workload.key in keys]
+    found: dict[str, dict[str, Ratio]] = {workload.key: {} for workload in chosen}
+    microseconds: dict[str, float] = {}
+    for names, turns in ((TOGETHER, rounds), (APART, max(3, rounds // 3))):
+        for workload in chosen:
+            programs = prepared(workload, names)
+            if len(programs) == 1 and names is APART:
+                continue
+            gc.collect()
+            gc.freeze()  # what the imports made is not looked through again and again
+            times = in_turn(programs, turns, workload.repeats)
+            found[workload.key] |= ratios(times, goals(workload, count))
+            microseconds.setdefault(workload.key, statistics.median(times[OURS]) * 1e6)
+            print(f"{workload.key}: {', '.join(programs)}", file=sys.stderr, flush=True)
+    # APART has a column only where it is installed
+    others = [*TOGETHER, *(name for name in APART if any(name in row for row in found.values()))]
+    rows = [
+        [f"{workload.key}: {workload.title}", f"{microseconds[workload.key]:,.0f} µs"]
+        + [str(found[workload.key].get(name, "")) for name in others]
+        for workload in chosen
+    ]
+    figures = {
+        key: {name: ratio.middle for name, ratio in row.items()} | {"microseconds": microseconds[key]}
+        for key, row in found.items()
+    }
+    return table(["forward + backward", "nbautograd", *(f"over {name}" for name in others)], rows), figures
+
+
+def goals(workload: Workload, count: int) -> dict[str, float]:
+    """The ratios to stay at or below: those of one thread, and with more a little above them where threads can help."""
+    if count == 1:
+        return workload.goals
+    return {name: 1.2 * goal for name, goal in workload.goals.items()} if workload.key in PARALLEL else {}
 
 
 def imports(rounds: int) -> tuple[str, dict[str, Any]]:
@@ -140,7 +169,7 @@ def heading(count: int) -> str:
 def main() -> None:
     """Run what is asked for, print it, and record it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--rounds", type=int, default=21, help="at least 2: quartiles are shown")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--keep-memory", action="store_true", help="call keep_freed_memory() first")
     parser.add_argument("--only", default=",".join(ALL), help=f"letters of workloads (default: {','.join(ALL)})")
@@ -149,6 +178,10 @@ def main() -> None:
     keys = options.only.split(",")
     if unknown := set(keys) - set(ALL):
         parser.error(f"--only: there is no workload {', '.join(sorted(unknown))}; there are {', '.join(ALL)}")
+    if options.rounds < 2 or options.threads < 1:
+        parser.error("--rounds is at least 2, --threads at least 1")
+    if options.record and options.keep_memory:
+        parser.error("--record is of the defaults: it does not go with --keep-memory")
     threads(options.threads)
     if options.record:
         options.record.mkdir(parents=True, exist_ok=True)
@@ -156,7 +189,7 @@ def main() -> None:
         (bool(set(keys) & set(TIMED)), lambda: timed(keys, options.rounds, options.threads)),
         ("k" in keys, lambda: imports(options.rounds)),
         ("l" in keys, memory),
-        ("m" in keys, lambda: growth(options.record)),
+        ("m" in keys, lambda: growth(options.record if options.threads == 1 else None)),
         ("n" in keys, lambda: watching(options.rounds)),
         ("o" in keys, pictures),
     ]
@@ -180,8 +213,9 @@ def main() -> None:
 
 def record(folder: Path, report: str, figures: dict[str, Any], count: int) -> None:
     """Write the report, its figures, and a row per workload of the history."""
-    (folder / "results.md").write_text(report)
-    (folder / "results.json").write_text(json.dumps(figures, indent=1) + "\n")
+    name = NAMES.get(count, f"{count}_threads")
+    (folder / f"{name}.md").write_text(report)
+    (folder / f"{name}.json").write_text(json.dumps(figures, indent=1) + "\n")
     date = str(datetime.date.today())
     with (folder / "history.jsonl").open("a") as history:
         for key, row in figures.items():

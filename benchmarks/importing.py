@@ -23,6 +23,7 @@ COMMANDS = {
     "torch": "import torch",
     "autograd": "import autograd, autograd.numpy",
     "mygrad": "import mygrad",
+    "tinygrad": "import tinygrad",
 }
 HEADS = ["import", "over the bare interpreter", "over `import numpy`", "nbautograd over it"]
 GOALS = {"numpy": 1.6, "torch": 0.2}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import statistics
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from workloads import Program, Workload
 OURS = "nbautograd"
 CLOSEST = "others"  # in goals: whichever of the other automatic differentiators is fastest
 PEERS = ("HIPS autograd", "MyGrad")
+TURN = 0.3  # seconds: who is slower than the others does not repeat a call as often
 
 
 @dataclass(frozen=True)
@@ -29,18 +31,22 @@ class Ratio:
 
     def __str__(self) -> str:
         goal = "" if self.goal is None else f", goal {self.goal:g}{'' if self.middle <= self.goal else ' missed'}"
-        return f"**{self.middle:.2f}** ({self.low:.2f} to {self.high:.2f}{goal})"
+        digits = 2 if self.middle >= 0.02 else 3
+        low, middle, high = (f"{ratio:.{digits}f}" for ratio in (self.low, self.middle, self.high))
+        return f"**{middle}** ({low} to {high}{goal})"
 
 
-def prepared(workload: Workload) -> dict[str, Program]:
-    """The programs of the libraries that are installed, after they gave equal results."""
+def prepared(workload: Workload, names: Iterable[str]) -> dict[str, Program]:
+    """Ours and the programs of those of the libraries that are installed, after they gave equal results."""
     programs: dict[str, Program] = {}
-    for name, make in workload.makers.items():
+    for name in (OURS, *names):
         try:
-            programs[name] = make()
-        except ImportError:
+            if name in workload.makers:
+                programs[name] = workload.makers[name]()
+        except ImportError as error:
             if name == OURS:
                 raise
+            print(f"{workload.key}: without {name}: {error}", file=sys.stderr)
     expected = [host(value) for value in programs[OURS]()]
     for name, program in programs.items():
         if name != OURS:
@@ -63,19 +69,26 @@ def clock() -> Callable[[], float]:
 
 
 def in_turn(programs: dict[str, Program], rounds: int, repeats: int) -> dict[str, list[float]]:
-    """Seconds per call by library and round; whatever else the machine does falls on all alike."""
+    """Seconds per call by library and round; whatever else the machine does falls on all alike.
+
+    A library's turn is ``repeats`` calls, or as many as fit into `TURN`, at least one.
+    """
     times: dict[str, list[float]] = {name: [] for name in programs}
+    calls = dict.fromkeys(programs, 1)
     names, now = list(programs), clock()
-    for index in range(-1, rounds):  # one round to warm up
+    for index in range(-2, rounds):  # a call to see how many make a turn, and a round to warm up
         shift = index % len(names)  # nobody always comes first
         for name in names[shift:] + names[:shift]:
             program = programs[name]
             gc.collect()  # nobody pays for another's garbage
             start = now()
-            for _ in range(repeats):
+            for _ in range(calls[name]):
                 program()
-            if index >= 0:
-                times[name].append((now() - start) / repeats)
+            seconds = (now() - start) / calls[name]
+            if index == -2:
+                calls[name] = max(1, min(repeats, int(TURN / max(seconds, 1e-9))))
+            elif index >= 0:
+                times[name].append(seconds)
     return times
 
 

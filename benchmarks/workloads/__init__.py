@@ -34,7 +34,7 @@ def makers(same: Callable[[Any], Program], **others: Maker) -> dict[str, Maker]:
     found: dict[str, Maker] = {
         name: (lambda module=module: same(import_module(module))) for name, module in SAME.items()
     }
-    titles = {"hips": "HIPS autograd", "mygrad": "MyGrad", "numpy": "NumPy by hand"}
+    titles = {"hips": "HIPS autograd", "mygrad": "MyGrad", "tinygrad": "tinygrad", "numpy": "NumPy by hand"}
     return found | {titles[name]: maker for name, maker in others.items()}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads import Maker, Program, Workload, makers
+from workloads import Maker, Program, Workload, lazy, makers
 
 
 def normal(*shape: int, seed: int = 0) -> Any:
@@ -49,6 +49,17 @@ def elementwise(count: int) -> dict[str, Maker]:
 
         return program
 
+    def tinygrad() -> Program:
+        x = lazy.library().Tensor(data).realize()
+
+        def function() -> tuple[Any, ...]:
+            x.grad = None
+            y = (x.exp().tanh() * x).sigmoid().sum()
+            y.backward()
+            return lazy.computed(y, x.grad)
+
+        return lazy.replayed(function)
+
     def numpy() -> Program:
         def program() -> tuple[Any, Any]:
             e = np.exp(data)
@@ -72,7 +83,7 @@ def elementwise(count: int) -> dict[str, Maker]:
 
         return program
 
-    return makers(same, hips=hips, mygrad=mygrad, numpy=numpy)
+    return makers(same, hips=hips, mygrad=mygrad, tinygrad=tinygrad, numpy=numpy)
 
 
 def normalization(rows: int, columns: int) -> dict[str, Maker]:
@@ -126,6 +137,20 @@ def normalization(rows: int, columns: int) -> dict[str, Maker]:
 
         return program
 
+    def tinygrad() -> Program:
+        tensors = lazy.library().Tensor
+        x, w, b, v = (tensors(array).realize() for array in (data, weight, bias, cotangent))
+
+        def function() -> tuple[Any, ...]:
+            x.grad = w.grad = b.grad = None
+            centred = x - x.mean(1, keepdim=True)
+            variance = (centred * centred).mean(1, keepdim=True)
+            y = centred / (variance + 1e-5).sqrt() * w + b
+            y.backward(v)
+            return lazy.computed(y, x.grad, w.grad, b.grad)
+
+        return lazy.replayed(function)
+
     def numpy() -> Program:
         def program() -> tuple[Any, ...]:
             ones = np.ones(rows, np.float32)
@@ -147,7 +172,7 @@ def normalization(rows: int, columns: int) -> dict[str, Maker]:
 
         return program
 
-    return makers(same, hips=hips, mygrad=mygrad, numpy=numpy)
+    return makers(same, hips=hips, mygrad=mygrad, tinygrad=tinygrad, numpy=numpy)
 
 
 def recurrent(steps: int, hidden: int, size: int = 16, features: int = 32) -> dict[str, Maker]:
@@ -203,6 +228,24 @@ def recurrent(steps: int, hidden: int, size: int = 16, features: int = 32) -> di
 
         return program
 
+    def tinygrad() -> Program:
+        tensors = lazy.library().Tensor
+        w, u, b = parameters = [tensors(array).realize() for array in arrays]
+        first = tensors(start).realize()
+
+        def function(*inputs: Any) -> tuple[Any, ...]:
+            h = first
+            for x in inputs:
+                h = (x @ w + h @ u + b).tanh()
+            loss = h.sum()
+            loss.backward()
+            results = lazy.computed(loss, *(parameter.grad for parameter in parameters))
+            for parameter in parameters:
+                parameter.grad = None
+            return results
+
+        return lazy.replayed(function, *(tensors(x).realize() for x in data))
+
     def numpy() -> Program:
         w, u, b = arrays
 
@@ -227,7 +270,7 @@ def recurrent(steps: int, hidden: int, size: int = 16, features: int = 32) -> di
 
         return program
 
-    return makers(same, hips=hips, mygrad=mygrad, numpy=numpy)
+    return makers(same, hips=hips, mygrad=mygrad, tinygrad=tinygrad, numpy=numpy)
 
 
 def convolution() -> dict[str, Maker]:
@@ -262,6 +305,18 @@ def convolution() -> dict[str, Maker]:
 
         return program
 
+    def tinygrad() -> Program:
+        tensors = lazy.library().Tensor
+        x, w, b, v = (tensors(array).realize() for array in (data, filters, bias, cotangent))
+
+        def function() -> tuple[Any, ...]:
+            x.grad = w.grad = b.grad = None
+            y = x.conv2d(w, b)
+            y.backward(v)
+            return lazy.computed(y, x.grad, w.grad, b.grad)
+
+        return lazy.replayed(function)
+
     def numpy() -> Program:
         windows = np.lib.stride_tricks.sliding_window_view
 
@@ -281,7 +336,7 @@ def convolution() -> dict[str, Maker]:
 
         return program
 
-    return makers(same, mygrad=mygrad, numpy=numpy)
+    return makers(same, mygrad=mygrad, tinygrad=tinygrad, numpy=numpy)
 
 
 WORKLOADS = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads import Maker, Program, Workload, makers
+from workloads import Maker, Program, Workload, lazy, makers
 
 Arrays = list[np.ndarray[Any, Any]]
 RATE = 0.01
@@ -105,6 +105,28 @@ def step(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
 
         return program
 
+    def tinygrad() -> Program:
+        tensors = lazy.library().Tensor
+        parameters = [tensors(array).realize() for array in weights(sizes)]
+        *hidden, (last, bias) = pairs(parameters)
+
+        def function(x: Any, target: Any) -> tuple[Any, ...]:
+            h = x
+            for w, b in hidden:
+                h = h.linear(w.T, b).relu()
+            loss = h.linear(last.T, bias).sparse_categorical_crossentropy(target)
+            loss.backward()
+            gradient = last.grad
+            for parameter in parameters:
+                parameter.assign(parameter.detach() - RATE * parameter.grad)
+                parameter.grad = None
+            return lazy.computed(loss, gradient, *parameters)[:2]
+
+        program = lazy.replayed(function, tensors(inputs).realize(), tensors(classes).realize())
+        for parameter, array in zip(parameters, weights(sizes), strict=True):  # undo the steps that it has made
+            parameter.assign(tensors(array)).realize()
+        return program
+
     def numpy() -> Program:
         parameters, rows = weights(sizes), np.arange(size)
         layers = pairs(parameters)
@@ -141,7 +163,7 @@ def step(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
 
         return program
 
-    return makers(same, hips=hips, mygrad=mygrad, numpy=numpy)
+    return makers(same, hips=hips, mygrad=mygrad, tinygrad=tinygrad, numpy=numpy)
 
 
 def forward(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
@@ -175,6 +197,17 @@ def forward(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
 
         return program
 
+    def tinygrad() -> Program:
+        tensors = lazy.library().Tensor
+        *hidden, (last, bias) = pairs([tensors(array).realize() for array in weights(sizes)])
+
+        def function(h: Any) -> tuple[Any, ...]:
+            for w, b in hidden:
+                h = h.linear(w.T, b).relu()
+            return lazy.computed(h.linear(last.T, bias))
+
+        return lazy.replayed(function, tensors(inputs).realize())
+
     def numpy() -> Program:
         *hidden, (last, bias) = pairs(weights(sizes))
 
@@ -190,7 +223,7 @@ def forward(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
 
         return program
 
-    return makers(same, mygrad=mygrad, numpy=numpy)
+    return makers(same, mygrad=mygrad, tinygrad=tinygrad, numpy=numpy)
 
 
 def penalty(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
@@ -239,7 +272,27 @@ def penalty(sizes: tuple[int, ...], size: int) -> dict[str, Maker]:
 
         return program
 
-    return makers(same, hips=hips)
+    def tinygrad() -> Program:
+        tensors = lazy.library().Tensor
+        parameters = [tensors(array).realize() for array in weights(sizes)]
+        *hidden, (last, bias) = pairs(parameters)
+
+        def function(x: Any) -> tuple[Any, ...]:
+            h = x
+            for w, b in hidden:
+                h = h.linear(w.T, b).tanh()
+            (slope,) = h.linear(last.T, bias).sum().gradient(x)
+            value = (slope * slope).sum()
+            value.backward()
+            gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+            x.grad = None
+            for parameter in parameters:
+                parameter.grad = None
+            return lazy.computed(value, *gradients)[:2]
+
+        return lazy.replayed(function, tensors(inputs).realize())
+
+    return makers(same, hips=hips, tinygrad=tinygrad)
 
 
 SMALL, LARGE = (64, 128, 128, 10), (784, 1024, 1024, 10)

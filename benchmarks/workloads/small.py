@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from workloads import Maker, Program, Workload, makers
+from workloads import Maker, Program, Workload, lazy, makers
 
 STEPS = 500  # each is two operations
+NESTED = 100  # steps that tinygrad may write as one expression in C: clang allows 256 brackets in brackets
 
 
-def chain(y: Any, a: Any, b: Any) -> Any:
+def chain(y: Any, a: Any, b: Any, steps: int = STEPS) -> Any:
     """1,000 operations, one after the other."""
-    for _ in range(STEPS):
+    for _ in range(steps):
         y = y * a
         y = y + b
     return y
@@ -53,7 +54,20 @@ def chained(shape: tuple[int, ...]) -> dict[str, Maker]:
 
         return program
 
-    return makers(same, hips=hips, mygrad=mygrad)
+    def tinygrad() -> Program:
+        tensors = lazy.library().Tensor
+
+        def program() -> tuple[Any, ...]:
+            x = y = tensors.ones(shape)
+            a, b = tensors.full(shape, 0.999), tensors.full(shape, 0.001)
+            for _ in range(STEPS // NESTED):
+                y = chain(y, a, b, NESTED).contiguous()
+            y.sum().backward()
+            return lazy.computed(y, x.grad)
+
+        return program
+
+    return makers(same, hips=hips, mygrad=mygrad, tinygrad=tinygrad)
 
 
 def seed() -> dict[str, Maker]:
@@ -87,7 +101,18 @@ def seed() -> dict[str, Maker]:
 
         return program
 
-    return makers(same, hips=hips, mygrad=mygrad)
+    def tinygrad() -> Program:
+        tensors = lazy.library().Tensor
+
+        def program() -> tuple[Any, ...]:
+            x = tensors.ones(2, 2)
+            out = expression(x).mean()
+            out.backward()
+            return lazy.computed(out, x.grad)
+
+        return program
+
+    return makers(same, hips=hips, mygrad=mygrad, tinygrad=tinygrad)
 
 
 WORKLOADS = [

@@ -1,0 +1,56 @@
+"""What the programs of tinygrad share.
+
+tinygrad writes down the expression only, and computes when it is told to: it joins operations into kernels, has a C
+compiler translate these, and runs them. Every program therefore ends with `computed`.
+
+Where a user would: everything that is run again and again on data of one shape, c to j, is put under ``TinyJit`` as in
+tinygrad's own examples, and a call replays the kernels without looking at the expression again. The rest, a, a1 and b,
+builds its expression at every call, which is what those are about; compiled kernels are looked up, not compiled again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from workloads import Program
+
+
+@cache
+def library() -> Any:
+    """tinygrad, on the CPU; ImportError, which leaves it out, without clang, the one compiler that it takes."""
+    os.environ["DEV"] = "CPU"  # not a GPU that it may find
+    import tinygrad
+
+    compiler = shutil.which(os.environ.get("CC", "clang"))
+    if compiler is None or "clang" not in subprocess.check_output([compiler, "--version"], text=True):
+        raise ImportError("it compiles with clang, which is not installed, or not what CC names")
+    return tinygrad
+
+
+def computed(*results: Any) -> tuple[Any, ...]:
+    """The results, after everything that they need was computed."""
+    tinygrad = library()
+    tinygrad.Tensor.realize(*results)
+    tinygrad.Device[tinygrad.Device.DEFAULT].synchronize()
+    return results
+
+
+def replayed(function: Callable[..., tuple[Any, ...]], *inputs: Any) -> Program:
+    """The function of these inputs under TinyJit: its first call computes, the second records, later ones replay."""
+    tinygrad = library()
+    jitted = tinygrad.TinyJit(function)
+    device = tinygrad.Device[tinygrad.Device.DEFAULT]
+
+    def program() -> tuple[Any, ...]:
+        results = jitted(*inputs)
+        device.synchronize()
+        return results
+
+    for _ in range(3):  # so that what is compared, and timed, is a replay
+        program()
+    return program
