@@ -46,6 +46,8 @@ def threads(count: int) -> None:
     """Limit every library to so many threads, here and in the processes started here; before they are imported."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM_CPU_THREADS"):  # tinygrad's last
         os.environ[name] = str(count)
+    # Threads that have nothing to do sleep: waiting in a loop for more, they would take a core from the next library.
+    os.environ |= {"OMP_WAIT_POLICY": "passive", "OPENBLAS_THREAD_TIMEOUT": "4"}
 
 
 def timed(keys: list[str], rounds: int, count: int) -> tuple[str, dict[str, Any]]:
