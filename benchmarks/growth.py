@@ -92,7 +92,7 @@ def plot(found: dict[str, dict[int, dict[str, float]]], path: str) -> None:
             axes.plot(list(found[name]), costs, style, color=colour, label=f"{name}, {part}")
     axes.set(xscale="log", yscale="log", xlabel="nodes of the graph", ylabel="µs per node")
     axes.grid(alpha=0.3, which="both")
-    axes.legend(fontsize="small", ncols=2)
+    figure.legend(fontsize="small", ncols=2, loc="outside upper center")
     figure.savefig(path, metadata={"Date": None})
 
 

@@ -128,11 +128,26 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
         bases, members["__slots__"] = (op.node("real"),), ()
     made: type[Node] = type(op.node_name or f"{op.name.title()}Backward0", bases, members)
     for graph in (False, True):
-        name = "vjp_graph" if graph else "vjp"
-        scope = _vocabulary(op, graph)
-        source = "\n".join(_vjp_lines(op, members["inputs"], saved, graph, flavour, scope, {}))
-        setattr(made, name, _function(source, f"<nbautograd {op.name} {name} {flavour}>", name, scope))
+        _when_called(made, op, saved, graph, flavour)
     return made
+
+
+def _when_called(made: type[Node], op: Declaration, saved: list[str], graph: bool, flavour: str) -> None:
+    """Give a node class its ``vjp`` or ``vjp_graph``, which is compiled when it is first called: few ever need both."""
+    name = "vjp_graph" if graph else "vjp"
+
+    def compile_it() -> Any:
+        scope = _vocabulary(op, graph)
+        source = "\n".join(_vjp_lines(op, made.inputs, saved, graph, flavour, scope, {}))
+        function = _function(source, f"<nbautograd {op.name} {name} {flavour}>", name, scope)
+        setattr(made, name, function)
+        return function
+
+    def first_call(n: Any, g: Any, keep: bool, needed: Any = None) -> Any:
+        return compile_it()(n, g, keep, needed)
+
+    first_call.compile = compile_it  # type: ignore[attr-defined]
+    setattr(made, name, first_call)
 
 
 def _alone(op: Declaration) -> type[Node]:

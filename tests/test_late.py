@@ -65,11 +65,11 @@ def test_what_is_there_at_once_needs_nothing_late() -> None:
 import builtins, sys
 import nbautograd
 from nbautograd.registry import OPS
-from tests.test_layers import GENERATED, global_names
+from tests.test_layers import GENERATED, compiled_method, global_names
 before = {name for name in sys.modules if name.startswith("nbautograd")}
 for op in [op for op in OPS.values() if op.formulas]:
     for flavour in ("real", "complex", "half"):
-        for method in (op.node(flavour).vjp, op.node(flavour).vjp_graph):
+        for method in (compiled_method(op.node(flavour), name) for name in ("vjp", "vjp_graph")):
             unknown = global_names(method.__code__) - set(method.__globals__) - GENERATED - set(vars(builtins))
             assert not unknown, (op.name, unknown)
 print(sorted({name for name in sys.modules if name.startswith("nbautograd")} - before))

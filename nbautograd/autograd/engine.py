@@ -223,6 +223,8 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
                     elif heir is None and edge.seq:
                         heir, g = edge, d
                     else:
+                        if heir is not None and edge.seq > heir.seq:
+                            edge, heir, d, g = heir, edge, g, d
                         pending[edge] = d
                         if edge.seq:
                             heappush(ready, (-edge.seq, edge))

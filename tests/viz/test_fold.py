@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import xml.etree.ElementTree as ET
 from typing import Any
 
@@ -276,13 +275,11 @@ def test_any_graph_folds_without_a_cycle(root: Tensor, budget: int) -> None:
         assert not hidden & {node.id for node in model.nodes}
 
 
-@pytest.mark.parametrize(("steps", "seconds"), [(200, 1.0), (2000, 6.0)])
-def test_the_first_picture_comes_soon(steps: int, seconds: float) -> None:
-    """About ten times what was measured on an idle machine."""
+@pytest.mark.parametrize("steps", [200, 2000])
+def test_the_first_picture_of_a_long_loop_is_small(steps: int) -> None:
+    """What it takes to place and to draw it depends on the boxes that are shown, not on the steps."""
     with tracing.traced():
         loss, names = recurrent(steps)
-    begun = time.process_time()
     model = build(loss, names)
     svg = draw(model, layout(model, measure(model)))
-    assert time.process_time() - begun < seconds
-    assert len(svg) < 100_000
+    assert len(model.nodes) < 100 and len(svg) < 100_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -66,14 +65,12 @@ def test_a_leaf_and_a_constant_as_roots() -> None:
     assert constant.nodes[0].notes == ("requires_grad=False: there is no graph",)
 
 
-def test_a_long_chain_is_read_without_recursion_and_quickly() -> None:
+def test_a_long_chain_is_read_without_recursion() -> None:
     leaf = Tensor([1.0])
     node: Any = AccumulateGrad(leaf)
     for _ in range(10_000):
         node = Node("AddBackward0", ((node, 0),))
-    begun = time.process_time()
     assert len(build(Tensor([1.0], node), {}, budget=20_000).nodes) == 10_002
-    assert time.process_time() - begun < 5
 
 
 def test_of_a_huge_graph_the_part_nearest_to_the_root_is_read() -> None:
@@ -81,9 +78,7 @@ def test_of_a_huge_graph_the_part_nearest_to_the_root_is_read() -> None:
     y = x
     for _ in range(100_000):
         y = y * x
-    begun = time.process_time()
     model = build(y, {"x": x, "y": y})
-    assert time.process_time() - begun < 2.5  # about five times what was measured
     assert len(model.nodes) < 100
     assert [n.name for n in model.nodes if n.kind == "leaf"] == ["x"]
     assert "⋯ more" in {n.name for n in model.nodes}
