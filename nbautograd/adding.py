@@ -46,17 +46,18 @@ def total(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -
             return total(widened(a), axes, keepdims).astype(dtype)
         if dtype.kind not in "fc":
             return np.add.reduce(a, axes, np.int64, None, keepdims)
-    if a.flags.c_contiguous:
-        ones = ONES.get(dtype)
-        if ones is not None:
-            if a.size <= len(ones) and (axes is None or a.ndim == 1) and not keepdims:
-                return a.reshape(-1).dot(ones[: a.size])
-            if a.ndim == 2 and axes is not None and len(axes) == 1 and (n := a.shape[axes[0]]) <= len(ones):
-                if axes[0] == 0:
-                    return ones[:n].dot(a)[None] if keepdims else ones[:n].dot(a)
-                return a.dot(ones[:n])[:, None] if keepdims else a.dot(ones[:n])
-        if a.size <= FEW:
-            return np.add.reduce(a, axes, None, None, keepdims)
+    in_order = a.flags.c_contiguous
+    ones = ONES.get(dtype) if in_order else None
+    if ones is not None:
+        if a.size <= len(ones) and (axes is None or a.ndim == 1) and not keepdims:
+            return a.reshape(-1).dot(ones[: a.size])
+        if a.ndim == 2 and axes is not None and len(axes) == 1 and (n := a.shape[axes[0]]) <= len(ones):
+            if axes[0] == 0:
+                return ones[:n].dot(a)[None] if keepdims else ones[:n].dot(a)
+            return a.dot(ones[:n])[:, None] if keepdims else a.dot(ones[:n])
+    if a.size <= FEW:
+        return np.add.reduce(a, axes, None, None, keepdims)
+    if in_order:
         if axes is None:
             if a.size >= 2 * SHARE:
                 return _shared(a.reshape(-1)).reshape((1,) * (a.ndim * keepdims))[()]
@@ -69,8 +70,6 @@ def total(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -
                 summed = _rows(a.reshape(math.prod(before), shape[d], math.prod(after)))
                 return summed.reshape(before + (1,) * keepdims + after)
             return np.add.reduce(a, axes, None, None, keepdims)
-    if a.size <= FEW:
-        return np.add.reduce(a, axes, None, None, keepdims)
     return _by_memory(a, range(a.ndim) if axes is None else axes, keepdims)
 
 

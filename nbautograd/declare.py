@@ -494,7 +494,7 @@ _RUNTIME = {
     "set_quiet": backend.set_quiet,
     "sizes": sizes,
     "tick": tick,
-    "unhurried": backend.run_quietly,
+    "run_quietly": backend.run_quietly,
     "unset_quiet": backend.unset_quiet,
     "widen_all": widen_all,
 }

@@ -16,6 +16,7 @@ import numpy as np
 
 from nbautograd import backend, inplace, storage
 from nbautograd.grad_mode import is_grad_enabled
+from nbautograd.inlining import UFUNCS
 from nbautograd.promotion import F32, F64, broadcast_shapes, number
 from nbautograd.source import compiled, expression_of
 from nbautograd.tensor import Tensor
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["writing_method"]
 
-_UFUNCS = {ast.Add: "np.add", ast.Sub: "np.subtract", ast.Mult: "np.multiply", ast.Div: "np.true_divide"}
 _KEYWORD = ("np.maximum", "np.minimum")
 """Ufuncs that want ``out`` by its name; others are faster without."""
 _SILENT = ("times",)
@@ -136,8 +136,8 @@ def _computing(tree: ast.expr) -> list[str] | None:
         indented = [[f"    {line}" for line in lines] for lines in (body, orelse)]
         return [f"if {ast.unparse(tree.test)}:", *indented[0], "else:", *indented[1]]
     given: list[ast.expr]
-    if isinstance(tree, ast.BinOp) and type(tree.op) in _UFUNCS:
-        ufunc, given = _UFUNCS[type(tree.op)], [tree.left, tree.right]
+    if isinstance(tree, ast.BinOp) and type(tree.op) in UFUNCS:
+        ufunc, given = f"np.{UFUNCS[type(tree.op)]}", [tree.left, tree.right]
     elif isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
         ufunc, given = "np.negative", [tree.operand]
     elif isinstance(tree, ast.Call) and not tree.keywords and ast.unparse(tree.func).startswith("np."):
@@ -149,7 +149,7 @@ def _computing(tree: ast.expr) -> list[str] | None:
         return None
     operands = ", ".join([*map(ast.unparse, given), "out=a0" if ufunc in _KEYWORD else "a0"])
     if all(map(_is_quiet, given)):
-        return [f"try: quietly.run({ufunc}, {operands})", f"except RuntimeError: run_quietly({ufunc}, {operands})"]
+        return [f"try: quietly({ufunc}, {operands})", f"except RuntimeError: run_quietly({ufunc}, {operands})"]
     return ["q = set_quiet(SILENT)", f"try: {ufunc}({operands})", "finally: unset_quiet(q)"]
 
 
@@ -177,7 +177,7 @@ _RUNTIME = {
     "np": np,
     "number": number,
     "preparers": inplace.preparers,
-    "quietly": backend.quietly,
+    "quietly": backend.quietly.run,
     "record_write": storage.record_write,
     "run_quietly": backend.run_quietly,
     "set_quiet": backend.set_quiet,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 import dis
+import functools
 import inspect
 import linecache
 import textwrap
@@ -15,7 +17,12 @@ __all__ = ["compiled", "expression_of"]
 
 
 def expression_of(body: Callable[..., Any]) -> ast.expr | None:
-    """The expression that the body is, if it is nothing but ``return expression``."""
+    """The expression that the body is, if it is nothing but ``return expression``; it is the caller's to change."""
+    return copy.deepcopy(_read(body))
+
+
+@functools.cache  # the body of an operation is wanted for its function, its method in place, and others' formulas
+def _read(body: Callable[..., Any]) -> ast.expr | None:
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(body))).body[0]
     except (OSError, SyntaxError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import types
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -11,12 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd import masks
+from nbautograd.inlining import UFUNCS, inlined
 from nbautograd.registry import OPS, POINTWISE
-from nbautograd.source import compiled, expression_of
+from nbautograd.source import compiled
 
 __all__ = ["Work", "written_out"]
-
-OPERATORS = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "true_divide"}
 
 
 class Work(NamedTuple):
@@ -42,10 +40,10 @@ class Work(NamedTuple):
         given = ", ".join(names)
         whole = compiled(f"def plain({given}):\n    return {expression}", f"<nbautograd {expression}>", "plain")
         plain = types.FunctionType(whole, scope)
-        tree = ast.parse(expression, mode="eval").body
+        tree = inlined(ast.parse(expression, mode="eval").body, scope)
         written = written_out(tree, names, scope)
         if written is None and _is_elementwise(tree, scope):
-            written = [f"out_[...] = {expression}"], 0
+            written = [f"out_[...] = {ast.unparse(tree)}"], 0
         if written is None:
             return cls(plain, None, 0, names)
         lines, rooms = written
@@ -77,7 +75,7 @@ def _is_elementwise(tree: ast.expr, scope: dict[str, Any]) -> bool:
     return True
 
 
-_CHEAP = tuple(f"np.{name}(" for name in (*OPERATORS.values(), "negative"))
+_CHEAP = tuple(f"np.{name}(" for name in UFUNCS.values())
 _SYNTAX = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop)
 
 
@@ -122,8 +120,8 @@ class _Writer:
     def called(self, node: ast.expr) -> tuple[str, list[ast.expr]]:
         """The function of a step and its operands."""
         match node:
-            case ast.BinOp(left, operator, right) if type(operator) in OPERATORS:
-                return f"np.{OPERATORS[type(operator)]}", [left, right]
+            case ast.BinOp(left, operator, right) if type(operator) in UFUNCS:
+                return f"np.{UFUNCS[type(operator)]}", [left, right]
             case ast.UnaryOp(ast.USub(), operand):
                 return "np.negative", [operand]
             case ast.Call(ast.Attribute(ast.Name("np"), name), parts, []):
@@ -131,28 +129,7 @@ class _Writer:
                 signature = "f" * len(parts) + "->f"
                 if isinstance(function, np.ufunc) and signature in function.types and function.nout == 1:
                     return f"np.{name}", parts
-            case ast.Call(ast.Name(name), parts, []) if name in self.scope:
-                return self.called(_inlined(self.scope[name], parts))
         raise _No
-
-
-def _inlined(body: Any, parts: list[ast.expr]) -> ast.expr:
-    """The expression that an operation's body is, of these operands."""
-    expression = expression_of(body) if inspect.isfunction(body) else None
-    if expression is None or body.__code__.co_argcount != len(parts):
-        raise _No
-    given = dict(zip(body.__code__.co_varnames, parts, strict=False))
-    names = [part.id for part in ast.walk(expression) if isinstance(part, ast.Name) and part.id != "np"]
-    if any(name not in given or names.count(name) > 1 and not isinstance(given[name], ast.Name) for name in names):
-        raise _No
-
-    class Put(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.AST:
-            found: ast.AST = given.get(node.id, node)
-            return found
-
-    put: ast.expr = Put().visit(expression)
-    return put
 
 
 def written_out(tree: ast.expr, names: list[str], scope: dict[str, Any]) -> tuple[list[str], int] | None:

@@ -245,7 +245,7 @@ class Writer:
         if self.half:
             expression = f"[narrow(part, D) for part in {expression}]" if op.many else f"narrow({expression}, D)"
         if tree is not None and not self.half and (one := _one_call(tree)) is not None:
-            lines = [*loads, f"try: r = quietly({one})", f"except RuntimeError: r = unhurried({one})"]
+            lines = [*loads, f"try: r = quietly({one})", f"except RuntimeError: r = run_quietly({one})"]
         else:
             lines = [*loads, "q = set_quiet(SILENT)", f"try: r = {expression}", "finally: unset_quiet(q)"]
         if plain is None or not self.may_be_large() or written_out(plain, [*self.arrays.values()], {}) is None:

@@ -86,7 +86,6 @@ def _execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[
     _begin(create, roots, into)
     roots, create = _given(roots, create)
     if into is None and _plain():
-        waiting.set([])
         leaves.finish(_run(roots, keep, create), create)
     else:
         _run_observed(roots, keep, create, into, accumulate=True)
@@ -110,7 +109,6 @@ def _capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: di
     roots, create = _given(roots, create)
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
         needed = _between(roots, {leaf for leaf, _ in targets})
-        waiting.set([])
         pending = _run(roots, keep, create, needed)
         return {(leaf, 0): known(pending[leaf]) for leaf, _ in targets if leaf in pending}
     return _run_observed(roots, keep, create, targets, accumulate=False)
@@ -158,6 +156,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
 
     :param needed: the edges to follow; None for all.
     """
+    waiting.set([])
     pending: dict[Any, Any] = {}  # edge -> sum of the gradients that have arrived so far
     summed: set[Any] | None = None if create else set()  # the edges whose sum may be added to in place
     ready: list[tuple[int, Any]] = []  # heap of (-seq, node); leaves, whose seq is 0, never enter it
