@@ -168,11 +168,11 @@ class set_multithreading_enabled:  # noqa: N801 - PyTorch's name
     """Whether backward passes may use several threads; ours use the calling one only, so it changes nothing."""
 
     def __init__(self, mode: bool) -> None:
-        self._before, self.mode = _multithreading.get(), bool(mode)
+        self.prev, self.mode = _multithreading.get(), bool(mode)
         _multithreading.set(self.mode)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exception: object) -> None:
-        _multithreading.set(self._before)
+        _multithreading.set(self.prev)

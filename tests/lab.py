@@ -6,7 +6,6 @@ import json
 import os
 import re
 import secrets
-import shutil
 import subprocess
 import sys
 import time
@@ -16,12 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-CHROMIUM = (
-    os.environ.get("CHROMIUM")
-    or shutil.which("chromium")
-    or shutil.which("chromium-browser")
-    or shutil.which("google-chrome")
-)
+from tests import needs
+
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -115,7 +110,7 @@ def _address(home: Path, server: subprocess.Popen[bytes], token: str) -> str:
 def browse(driver: Any, profile: Path) -> Iterator[Any]:
     """A browser's page; its list ``blocked`` is what it was kept from fetching, ``errors`` what its scripts raised."""
     context = driver.chromium.launch_persistent_context(
-        str(profile), executable_path=CHROMIUM, headless=True, args=ARGUMENTS,
+        str(profile), executable_path=needs.CHROMIUM, headless=True, args=ARGUMENTS,
         viewport={"width": 1280, "height": 1000}, reduced_motion="reduce",
     )  # fmt: skip
     blocked: list[str] = []

@@ -16,9 +16,12 @@ import pytest
 
 from nbautograd.cli import doctor
 from nbautograd.cli.lab import copy, course, first
+from tests import needs
 
 FAKE = """
 import json, os, sys
+
+from tests import needs
 def main(argv):
     with open(os.environ["CALLED"], "w") as file:
         json.dump(argv, file)
@@ -147,7 +150,7 @@ def test_doctor_outlives_what_hangs_and_what_crashes() -> None:
 
 
 def test_a_real_jupyterlab_serves_the_course(tmp_path: Path) -> None:
-    pytest.importorskip("jupyterlab", reason="JupyterLab is not installed: pip install 'nbautograd[test]'")
+    needs.package("jupyterlab")
     (tmp_path / "run").mkdir()
     names = ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTERLAB_WORKSPACES_DIR")
     env = {**os.environ, **{name: str(tmp_path / name) for name in names}, "JUPYTER_RUNTIME_DIR": str(tmp_path / "run")}

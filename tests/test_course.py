@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from .lab import CHROMIUM, READY, RUN_ALL, browse, serve
+from tests import needs
+
+from .lab import READY, RUN_ALL, browse, serve
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NAMES = sorted(path.name for path in FOLDER.glob("[0-9][0-9]_*.ipynb"))
@@ -183,12 +185,10 @@ LOOK = """async () => {
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """JupyterLab with the course: as it is saved, but without a kernel; and one notebook to be run."""
-    pytest.importorskip("jupyterlab", reason="JupyterLab is not installed: pip install 'nbautograd[test]'")
-    driver = pytest.importorskip(
-        "playwright.sync_api", reason="Playwright is not installed: pip install 'nbautograd[test]'"
-    )
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here: install it, or name it in the variable CHROMIUM")
+    needs.package("jupyterlab")
+    driver = needs.package("playwright.sync_api")
+    if needs.CHROMIUM is None:
+        pytest.skip(needs.reason("Chromium"))
     home = tmp_path_factory.mktemp("lab")
     root = home / "work"
     (root / "saved").mkdir(parents=True)

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from tests import needs
+
 ROOT = Path(__file__).parents[1]
 TABLE_FILE = Path(__file__).with_name("cupy_names.json")
 CORE = (
@@ -271,7 +273,7 @@ def test_the_exceptions_are_all_needed() -> None:
 
 
 def test_the_installed_cupy_has_them_too() -> None:
-    cupy = pytest.importorskip("cupy", reason="CuPy is not installed: only the committed table was compared")
+    cupy = needs.package("cupy")
     table = table_of(cupy)
     assert findings(table) == []
     if table["version"] == TABLE["version"]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,11 +12,12 @@ from typing import Any
 
 import pytest
 
+from tests import needs
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*DOCS.glob("*.md"), *DOCS.glob("guides/*.md")])
 WITH_EXAMPLES = [page for page in PAGES if ">>> " in (ROOT / page).read_text(encoding="utf-8")]
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 
 DOCTEST = """
 import doctest, pathlib, re, sys, warnings
@@ -42,6 +42,8 @@ def test_examples_run(page: str, tmp_path: Path) -> None:
 SHELL = """
 import sys
 from IPython.core.interactiveshell import InteractiveShell
+
+from tests import needs
 shell = InteractiveShell.instance()
 done = shell.run_cell(sys.argv[1])
 done.raise_error()
@@ -89,18 +91,18 @@ def test_the_readmes_pictures_are_small_and_described() -> None:
 # -- the built site ----------------------------------------------------------------------------------------------------
 
 SITE = Path(os.environ.get("NBAUTOGRAD_SITE", ROOT / "build" / "site"))
-built = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no site: sphinx-build -W docs build/site")
+built = pytest.mark.skipif(not (SITE / "index.html").exists(), reason=needs.reason("the site"))
 LOOKED_AT = ["index", "course/03_backward", "api/pointwise", "reference"]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here: install it, or name it in the variable CHROMIUM")
+    playwright = needs.package("playwright.sync_api")
+    if needs.CHROMIUM is None:
+        pytest.skip(needs.reason("Chromium"))
     with playwright.sync_playwright() as api:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
-        browser = api.chromium.launch(executable_path=CHROMIUM, args=flags)
+        browser = api.chromium.launch(executable_path=needs.CHROMIUM, args=flags)
         yield browser
         browser.close()
 

@@ -9,8 +9,9 @@ import pytest
 
 import nbautograd as nb
 from nbautograd.generator import Generator
+from tests import needs
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+torch = needs.package("torch")
 
 EXACT = [
     "rand(3)",

@@ -20,6 +20,7 @@ from hypothesis import given, settings, strategies as st
 
 import nbautograd as nb
 from nbautograd.serialization import FileFormatError, load_safetensors, save_safetensors
+from tests import needs
 
 # -- as values -------------------------------------------------------------------------------------------------------
 
@@ -134,7 +135,7 @@ pickle.loads(pickle.dumps(T.device("cuda:1")))
 
 @pytest.mark.parametrize("expression", VALUES)
 def test_the_same_as_in_pytorch(expression):
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
 
     def outcome(library):
         names = {"T": library, "np": np, "operator": operator, "copy": copy, "pickle": pickle}
@@ -186,7 +187,7 @@ def test_what_may_not_be_written_to_cannot_be():
 
 
 def test_dlpack_with_pytorch():
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     for dtype in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64"):
         ours = nb.ones(2, 3, dtype=getattr(nb, dtype)).t()
         theirs = torch.from_dlpack(ours)
@@ -241,7 +242,7 @@ def test_a_leaf_is_copied_with_its_gradient_and_attributes():
 @pytest.mark.parametrize("dtype", ["bool", "int64", "float16", "bfloat16", "float32", "complex128"])
 def test_pickles(protocol, dtype):
     if dtype == "bfloat16":
-        pytest.importorskip("ml_dtypes", reason="bfloat16 needs ml_dtypes: pip install 'nbautograd[bfloat16]'")
+        needs.package("ml_dtypes")
     for t in (nb.ones(2, 3), nb.ones(()), nb.ones(0, 2), nb.ones(4, 5).t()[::2], nb.ones(3).expand(2, 3)):
         t = t.to(getattr(nb, dtype))
         back = pickle.loads(pickle.dumps(t, protocol))
@@ -438,7 +439,7 @@ def test_foreign_files(tmp_path):
 
 
 def test_pytorchs_old_files_are_told_and_not_read(tmp_path):  # its present ones: tests/nn/test_torch_files.py
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     torch.save({"w": torch.ones(2)}, tmp_path / "x.pt", _use_new_zipfile_serialization=False)
     with pytest.raises(FileFormatError, match=r"torch\.save.*pickle.*never read.*safetensors"):
         nb.load(tmp_path / "x.pt")
@@ -534,8 +535,8 @@ def test_another_version_and_arrays_of_objects():
 
 
 def test_safetensors_with_its_own_library(tmp_path):
-    safetensors = pytest.importorskip("safetensors")
-    pytest.importorskip("torch")
+    safetensors = needs.package("safetensors")
+    needs.package("torch")
     from safetensors.torch import load_file, save_file
 
     names = [

@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("jupyterlab", reason="JupyterLab is not installed: pip install 'nbautograd[test]'")
-nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed: pip install 'nbautograd[test]'")
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="Playwright is not installed: pip install 'nbautograd[test]'"
-)
+from tests import needs
 
-from nbformat.sign import NotebookNotary  # noqa: E402 - after what it needs has been found
+needs.package("jupyterlab")
+nbformat = needs.package("nbformat")
+playwright = needs.package("playwright.sync_api")
 
-import nbautograd as nb  # noqa: E402
-from nbautograd import viz  # noqa: E402
+from nbformat.sign import NotebookNotary
 
-from .lab import CHROMIUM, READY, RUN_ALL, browse, serve  # noqa: E402
+import nbautograd as nb
+from nbautograd import viz
+
+from .lab import READY, RUN_ALL, browse, serve
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: install it, or name it in the variable CHROMIUM"),
+    needs.chromium,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 

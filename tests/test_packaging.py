@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OLDEST = ["numpy==2.0.*", "scipy==1.14.*"]
@@ -52,6 +54,8 @@ assert torch.isfinite(loss)
 assert torch.linalg.svd(torch.randn(3, 3)).S.shape == (3,) and torch.fft.fft(torch.ones(4)).shape == (4,)
 
 from nbautograd.cli.lab import copy, course
+
+from tests import needs
 new, kept = copy(course(), __import__("pathlib").Path(sys.argv[1]))
 print(json.dumps({"version": torch.__version__, "notebooks": len(new), "numpy": __import__("numpy").__version__}))
 """
@@ -60,7 +64,7 @@ print(json.dumps({"version": torch.__version__, "notebooks": len(new), "numpy": 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The source archive, and the wheel that is built from it."""
-    pytest.importorskip("build", reason="build is not installed: pip install 'nbautograd[dev]'")
+    needs.package("build")
     folder = tmp_path_factory.mktemp("dist")
     run([sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT)], folder)
     (wheel,), (archive,) = folder.glob("*.whl"), folder.glob("*.tar.gz")

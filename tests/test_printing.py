@@ -9,8 +9,9 @@ from hypothesis.extra import numpy as hnp
 
 import nbautograd as nb
 from nbautograd import dtypes, printing
+from tests import needs
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+torch = needs.package("torch")
 
 INF, NAN = float("inf"), float("nan")
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-5, 1e-4, 9.99995, 1e5, 1e8, 1.1e8, 1e-30, 3.14159, 999.0, 1000.5]

@@ -16,10 +16,10 @@ from types import ModuleType
 
 import pytest
 
-from tests import seeds
+from tests import needs, seeds
 
 if not list(seeds.FOLDER.glob("*.txt")):
-    pytest.skip("the tutorial documents are not here (NBAUTOGRAD_SEEDS names their folder)", allow_module_level=True)
+    pytest.skip(needs.reason("the tutorial documents"), allow_module_level=True)
 
 DOCUMENTS = seeds.documents()
 CELLS = [cell for cells in DOCUMENTS.values() for cell in cells]
@@ -51,7 +51,7 @@ PICTURES = [
 @pytest.fixture(params=["nbautograd", "torch"])
 def library(request: pytest.FixtureRequest) -> ModuleType:
     """The library under test, and PyTorch as a test of the tests."""
-    return pytest.importorskip(request.param, reason="PyTorch is not installed")
+    return needs.package(request.param)
 
 
 @functools.cache
@@ -129,7 +129,7 @@ def test_no_other_cell_warns(library):
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("cell", CELLS, ids=cell_id)
 def test_prints_what_torch_prints(cell, seed):
-    pytest.importorskip("torch", reason="PyTorch is the oracle of this test")
+    needs.package("torch")
     ours, theirs = (outcomes(name, cell.document, seed)[cell.number].text for name in ("nbautograd", "torch"))
     # More names in dir() than PyTorch's are no difference; fewer are found above.
     assert seeds.masked(without_listing(ours)) == seeds.masked(without_listing(theirs))

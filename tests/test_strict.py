@@ -176,13 +176,15 @@ def test_to_and_back() -> None:
     [
         lambda x: x[nb.tensor([0, 2])],  # an index from the CPU is allowed
         lambda x: x[nb.tensor([True, False, True])],
-        lambda x: x.__setitem__(nb.tensor([0, 2]), 1.0),
-        lambda x: nb.empty_strided((2, 2), (1, 2), device="strict"),
-        lambda x: x.data_ptr(),
+        lambda x: (x.__setitem__(nb.tensor([0, 2]), 7.0), x)[1],
+        lambda x: nb.empty_strided((2, 2), (1, 2), device=x.device).fill_(3),
+        lambda x: nb.tensor([x[1:].data_ptr() - x.data_ptr()], device=x.device),
     ],
 )
 def test_what_has_a_way_of_its_own_on_each_device(call: Any) -> None:
-    call(nb.tensor([1.0, 2.0, 3.0], device="strict"))
+    there, here = (call(nb.tensor([1.0, 2.0, 3.0], device=device)) for device in ("strict", "cpu"))
+    assert there.device == STRICT
+    assert (there.tolist(), there.stride(), there.dtype) == (here.tolist(), here.stride(), here.dtype)
 
 
 def test_printing() -> None:

@@ -10,11 +10,9 @@ import pytest
 import nbautograd as nb
 from nbautograd import protocol
 from nbautograd.protocol import observe
+from tests import needs
 
-try:
-    import torch
-except ImportError:
-    torch = None
+torch = needs.optional("torch")
 LIBRARIES = [nb] if torch is None else [nb, torch]
 both = pytest.mark.parametrize("T", LIBRARIES, ids=lambda T: T.__name__)
 

@@ -7,13 +7,11 @@ import pytest
 
 import nbautograd as nb
 import nbautograd.autograd.forward_ad as ours
+from tests import needs
 from tests.ops.cases import CASES
 
-try:
-    import torch
-    import torch.autograd.forward_ad as theirs
-except ImportError:
-    torch = theirs = None
+torch = needs.optional("torch")
+theirs = needs.optional("torch.autograd.forward_ad")
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
 both = pytest.mark.parametrize(
     ("T", "F"), [(nb, ours)] if torch is None else [(nb, ours), (torch, theirs)], ids=lambda value: value.__name__

@@ -7,9 +7,10 @@ import pytest
 
 import nbautograd as nb
 import nbautograd.func as ours
+from tests import needs
 from tests.autograd.test_functional import flat, shape_of
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+torch = needs.package("torch")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 import nbautograd as nb
+from tests import needs
 
-try:
-    import torch
-except ImportError:
-    torch = None
+torch = needs.optional("torch")
 both = pytest.mark.parametrize("T", [nb] if torch is None else [nb, torch], ids=lambda T: T.__name__)
 
 
@@ -122,7 +120,7 @@ def test_misuse(T, call, message):
         call(T, leaf(T))
 
 
-@pytest.mark.skipif(torch is None, reason="needs PyTorch")
+@pytest.mark.skipif(torch is None, reason=needs.reason("PyTorch"))
 @pytest.mark.parametrize(("call", "message"), MISUSES)
 def test_misuse_raises_the_same_type(call, message):
     with pytest.raises(Exception) as theirs:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
+from tests import needs
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+torch = needs.package("torch")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 

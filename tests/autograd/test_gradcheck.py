@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 import nbautograd as nb
+from tests import needs
 from tests.autograd.test_function import made
 
-try:
-    import torch
-except ImportError:
-    torch = None
+torch = needs.optional("torch")
 LIBRARIES = [nb] if torch is None else [nb, torch]
 both = pytest.mark.parametrize("T", LIBRARIES, ids=lambda T: T.__name__)
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")

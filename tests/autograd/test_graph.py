@@ -9,11 +9,9 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import declare, detour
+from tests import needs
 
-try:
-    import torch
-except ImportError:
-    torch = None
+torch = needs.optional("torch")
 both = pytest.mark.parametrize("T", [nb] if torch is None else [nb, torch], ids=lambda T: T.__name__)
 
 

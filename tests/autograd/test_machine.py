@@ -14,11 +14,9 @@ from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import nbautograd as nb
+from tests import needs
 
-try:
-    import torch
-except ImportError:
-    torch = None
+torch = needs.optional("torch")
 LIBRARIES = [nb] if torch is None else [nb, torch]
 K = 8  # elements of all leaves together
 

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
+from tests import needs
 
-try:
-    import torch
-except ImportError:
-    torch = None
+torch = needs.optional("torch")
 
 
 class WrongCount(nb.autograd.Function):

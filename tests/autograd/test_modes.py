@@ -10,12 +10,10 @@ import pytest
 import nbautograd as nb
 from nbautograd import detour, tracing
 from nbautograd.utils import checkpoint as nb_checkpoint
+from tests import needs
 
-try:
-    import torch
-    import torch.utils.checkpoint
-except ImportError:
-    torch = None
+torch = needs.optional("torch")
+needs.optional("torch.utils.checkpoint")
 LIBRARIES = [nb] if torch is None else [nb, torch]
 both = pytest.mark.parametrize("T", LIBRARIES, ids=lambda T: T.__name__)
 
@@ -167,9 +165,17 @@ def test_views_made_without_recording(T):
 
 @both
 def test_multithreading_can_be_switched(T):
-    with T.autograd.set_multithreading_enabled(False):
-        (T.ones(1, requires_grad=True) * 2).backward()
-    T.autograd.set_multithreading_enabled(True)
+    def gradient():
+        x = T.ones(1, requires_grad=True)
+        (x * 2).backward()
+        return x.grad.item()
+
+    with T.autograd.set_multithreading_enabled(False) as nothing:
+        assert nothing is None and gradient() == 2
+        inner = T.autograd.set_multithreading_enabled(True)  # a call switches at once; leaving a block switches back
+        assert (inner.prev, inner.mode) == (False, True)
+    outer = T.autograd.set_multithreading_enabled(True)
+    assert (outer.prev, outer.mode, gradient()) == (True, True, 2)
 
 
 # -- tracing tells where ---------------------------------------------------------------------------------------------

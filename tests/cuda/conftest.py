@@ -12,4 +12,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     why = nb.cuda.why_not() if marked else None
     if why is not None:
         for item in marked:
-            item.add_marker(pytest.mark.skip(reason=f"no CUDA here: {why}"))
+            item.add_marker(pytest.mark.skip(reason=f"needs a CUDA device: {why}"))

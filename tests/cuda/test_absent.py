@@ -13,6 +13,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd.errors import CudaUnavailableError
+from tests import needs
 from tests.cuda.fake import CUDARuntimeError, fake_cupy, present
 
 INSTALL = "pip install 'nbautograd[cuda12]'"
@@ -126,7 +127,7 @@ def test_what_only_asks_or_tidies_up_works(kind: str) -> None:
     ],
 )
 def test_misuse_raises_as_in_pytorch(call: Any) -> None:
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     with pytest.raises(Exception) as theirs:
         call(torch)
     with pytest.raises(type(theirs.value)):

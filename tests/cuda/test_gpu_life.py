@@ -12,6 +12,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd.errors import DeviceError
+from tests import needs
 
 pytestmark = pytest.mark.cuda
 
@@ -228,7 +229,7 @@ def test_with_cupy() -> None:
 
 
 def test_with_pytorch() -> None:
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     if not torch.cuda.is_available():
         pytest.skip("the installed PyTorch has no CUDA")
     theirs = torch.arange(6.0, device="cuda").reshape(2, 3).T

@@ -13,6 +13,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import backend
 from nbautograd.tensor import wrap
+from tests import needs
 
 VIEWS = [
     lambda t: t.T,
@@ -50,7 +51,7 @@ VIEWS = [
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_views(view: Any) -> None:
-    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    cupy = needs.package("cupy")
     backend.cuda.load()
     memory = cupy.cuda.UnownedMemory(4096, 1 << 20, None, device_id=0)
     array = cupy.ndarray((3, 4), np.float64, cupy.cuda.MemoryPointer(memory, 0))

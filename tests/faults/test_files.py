@@ -11,6 +11,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
+from tests import needs
 
 ROOT = Path(nb.__file__).parent.parent
 
@@ -18,6 +19,8 @@ FULL = """
 import resource, sys
 import nbautograd as nb
 from nbautograd import viz
+
+from tests import needs
 
 path = sys.argv[1]
 w = nb.ones(50, 50, requires_grad=True)
@@ -38,9 +41,9 @@ except OSError as error:
 @pytest.mark.parametrize("suffix", ["pt", "safetensors", "svg", "html", "dot", "txt"])
 def test_a_full_disk(tmp_path: Path, suffix: str) -> None:
     """The file may not grow beyond 20 bytes, which the system answers as it does on a full disk: with an OSError."""
-    pytest.importorskip("resource", reason="this system has no limits for processes")
+    needs.package("resource")
     if suffix == "dot":
-        pytest.importorskip("graphviz")
+        needs.package("graphviz")
     target = tmp_path / f"file.{suffix}"
     target.write_text("the old one", encoding="utf-8")
     done = subprocess.run(

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("jupyter_client", reason="Jupyter is not installed: pip install 'nbautograd[test]'")
-pytest.importorskip("ipykernel", reason="Jupyter is not installed: pip install 'nbautograd[test]'")
+from tests import needs
+
+needs.package("jupyter_client")
+needs.package("ipykernel")
 
 from tests.soak.kernel import Kernel, kernel
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import nbautograd as nb
+from tests import needs
 
 ROOT = Path(nb.__file__).parent.parent
 
@@ -68,6 +69,8 @@ def test_every_allocation_of_python_fails_once() -> None:
     pytest.importorskip("_testcapi", reason="this Python came without its own tests")
     code = f"""{STEP.format(n=3)}
 import _testcapi
+
+from tests import needs
 k = 0
 while k < 3000 and (k < 10 or seen["failed"] + 40 > k):
     k += 1
@@ -80,7 +83,7 @@ print(seen["failed"] > 50, seen["between"], seen["modes"])
 
 def test_every_large_array_fails_once() -> None:
     """Real arrays against a real limit of the process's memory, which grows from attempt to attempt."""
-    pytest.importorskip("resource", reason="this system has no limits for processes")
+    needs.package("resource")
     code = f"""{STEP.format(n=1200)}
 import gc
 import resource

@@ -18,6 +18,7 @@ from hypothesis import given, strategies as st
 
 import nbautograd as nb
 from nbautograd.serialization import FileFormatError, load_safetensors, save_safetensors
+from tests import needs
 
 from .guard import LONG, fuzzed, guarded
 
@@ -130,7 +131,7 @@ FORMATS = ["nbautograd", "safetensors", "pytorch", "torch.save"]
 @pytest.fixture(params=FORMATS)
 def whole(request: Any) -> bytes:
     if request.param not in files():
-        pytest.skip("needs PyTorch, which writes this one")
+        pytest.skip(needs.reason("PyTorch"))
     return files()[request.param]
 
 

@@ -9,15 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import nbautograd as nb
+from tests import needs
 
 from .guard import fuzzed
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+torch = needs.package("torch")
 LIBRARIES: list[Any] = [nb, torch]
 
 STEPS: dict[str, Callable[..., Any]] = {

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("IPython", reason="the extension needs IPython")
+from tests import needs
+
+needs.package("IPython")
 from hypothesis import given, strategies as st
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell

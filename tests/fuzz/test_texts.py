@@ -7,12 +7,12 @@ elements with the same attributes, in the same order.
 from __future__ import annotations
 
 import base64
+import builtins
 import hashlib
 import html.parser
 import json
 import os
 import re
-import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -26,6 +26,7 @@ import nbautograd as nb
 from nbautograd import tracing, viz
 from nbautograd.protocol import Places
 from nbautograd.viz import formulas
+from tests import needs
 
 from ..viz.fake import HOSTILE
 from .guard import fuzzed
@@ -201,7 +202,7 @@ def compared(one: list[Any], other: list[Any]) -> None:
     assert len(counts[0]) == len(counts[1])
 
 
-@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+@needs.dot
 @fuzzed(6)
 @given(parts=st.lists(texts, min_size=4, max_size=4))
 def test_dot_reads_every_source(parts: list[str]) -> None:
@@ -244,9 +245,20 @@ PARTS = [
 @fuzzed(200)
 @given(formula=st.one_of(texts, st.lists(st.sampled_from(PARTS), max_size=9).map(" ".join)))
 def test_any_formula_is_read_and_never_run(formula: str) -> None:
-    marks = formulas.marks(formula, {})
-    formulas.plain(marks)
-    formulas.latex(marks)
+    """A name that running it would look up or call stands in the text that is shown, and is not called."""
+    asked = f"({formula}) + canary(1)"
+    before = dict(vars(builtins))
+    builtins.canary = lambda _: pytest.fail("the formula was run")  # type: ignore[attr-defined]
+    try:
+        marks = formulas.marks(asked, {})
+        shown, latex = formulas.plain(marks), formulas.latex(marks)
+    finally:
+        del builtins.canary  # type: ignore[attr-defined]
+    assert vars(builtins) == before
+    assert json.loads(json.dumps(marks)) == marks
+    assert "\n" not in shown and "\n" not in latex
+    if len(asked) < 100:  # what is longer is cut
+        assert "canary" in shown and "canary" in latex
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -337,20 +349,19 @@ def test_pages_are_strict(text: str) -> None:
         strict(page)
 
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-
-
 @pytest.fixture
 def browser_page() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    playwright = needs.package("playwright.sync_api")
     with playwright.sync_playwright() as api:
-        browser = api.chromium.launch(executable_path=CHROMIUM, headless=True, args=["--no-sandbox", "--disable-gpu"])
+        browser = api.chromium.launch(
+            executable_path=needs.CHROMIUM, headless=True, args=["--no-sandbox", "--disable-gpu"]
+        )
         yield browser.new_page(reduced_motion="reduce")
         browser.close()
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+@needs.chromium
 def test_it_plays_under_the_narrowest_policy(browser_page: Any) -> None:
     """The policy comes as a header, too, and the page in a sandbox: what it breaks is said on the console."""
     text = '</script><script>window.__pwn=1</script>"><img src=x onerror=window.__pwn=1>'

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import nbautograd
+from tests import needs
 
-torch = pytest.importorskip("torch")
+torch = needs.package("torch")
 
 FILLS: dict[str, Callable[[Any], Any]] = {
     "uniform_": lambda f: f,

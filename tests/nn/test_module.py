@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import nbautograd
+from tests import needs
 
-torch = pytest.importorskip("torch")
+torch = needs.package("torch")
 
 
 def net(T: Any) -> Any:
@@ -540,7 +541,7 @@ def test_state_travels_both_ways() -> None:
 
 
 def test_state_travels_both_ways_by_safetensors(tmp_path: Any) -> None:
-    files = pytest.importorskip("safetensors.torch")
+    files = needs.package("safetensors.torch")
     ours, theirs = nbautograd.nn.LSTM(2, 3), torch.nn.LSTM(2, 3)
     nbautograd.save(ours.state_dict(), tmp_path / "a.safetensors")
     theirs.load_state_dict(files.load_file(tmp_path / "a.safetensors"))

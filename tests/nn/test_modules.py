@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import nbautograd
+from tests import needs
 
-torch = pytest.importorskip("torch")
+torch = needs.package("torch")
 
 Shape = tuple[int, ...]
 

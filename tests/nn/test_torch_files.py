@@ -14,8 +14,9 @@ import pytest
 import nbautograd
 from nbautograd.serialization import FileFormatError
 from nbautograd.torch_files import UnsafeFileError
+from tests import needs
 
-torch = pytest.importorskip("torch")
+torch = needs.package("torch")
 
 
 def saved(value: Any, **options: Any) -> bytes:

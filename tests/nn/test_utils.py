@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import nbautograd
+from tests import needs
 from tests.nn.test_modules import close, flat
 
-torch = pytest.importorskip("torch")
+torch = needs.package("torch")
 
 
 def model(T: Any) -> Any:

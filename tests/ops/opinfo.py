@@ -20,10 +20,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import torch
-from torch.testing._internal.common_methods_invocations import op_db
 
 import nbautograd as nb
+from tests import needs
+
+torch = needs.package("torch")
+needs.package("expecttest")  # which PyTorch's database of operations imports
+
+from torch.testing._internal.common_methods_invocations import op_db
 
 __all__ = [
     "ABSENT",

@@ -9,6 +9,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd.ops.kernels import total
+from tests import needs
 
 SHAPES = {
     "flat": ((200_000,), 0),
@@ -49,7 +50,7 @@ def error(result: np.ndarray, exact: np.ndarray, eps: float) -> float:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_errors_beside_those_of_torch(call, shape, dtype):
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     size, dim = SHAPES[shape]
     a = np.random.default_rng(0).random(size).astype(dtype)
     if dtype == "float16":

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
+from tests import needs
 from tests.ops import cases
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+torch = needs.package("torch")
 
 CASES = [case for case in cases.CASES if case.oracle]
 RTOL = 1e-9  # float64 throughout: a few rounding errors, amplified by at most 10^4

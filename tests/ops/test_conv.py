@@ -10,8 +10,9 @@ import pytest
 
 import nbautograd as nb
 from nbautograd.ops import conv
+from tests import needs
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+torch = needs.package("torch")
 
 SIZES = [(1, (11,)), (2, (5, 26)), (3, (3, 4, 5))]
 

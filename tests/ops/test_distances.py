@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
+from tests import needs
 
 P = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf")]
 
@@ -29,7 +30,7 @@ def test_derivatives_by_finite_differences(name, p):
 
 @pytest.mark.parametrize("p", P)
 def test_equal_points_against_torch(p):
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     a = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
     for call in (lambda T, x: T.cdist(x, x * 1, p), lambda T, x: T.pdist(x, p)):
         found = []
@@ -43,7 +44,7 @@ def test_equal_points_against_torch(p):
 
 @pytest.mark.parametrize("mode", ["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"])
 def test_both_ways_to_euclidean_distances(mode):
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     x, y = points(2, 30, 4), points(40, 4) + 100
     ours = nb.cdist(nb.tensor(x), nb.tensor(y), compute_mode=mode).numpy()
     np.testing.assert_allclose(ours, torch.cdist(torch.tensor(x), torch.tensor(y)).numpy(), rtol=1e-9)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
+from tests import needs
 from tests.strict import StrictArray, installed
 
 FLOATS = [[1.5, -2.0], [0.0, 3.0]]
@@ -72,7 +73,7 @@ BINARY = {
 
 @pytest.mark.parametrize("sign", BINARY)
 def test_operators_of_tensors_and_numbers(sign):
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     function = BINARY[sign]
     values = [5, 2, 7]
     for left, right in (([5, 2, 7], [2, 3, 1]), (values, 2), (2, values)):
@@ -85,7 +86,7 @@ def test_operators_of_tensors_and_numbers(sign):
 
 @pytest.mark.parametrize("sign", ["+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>"])
 def test_operators_in_place(sign):
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     name = BINARY[sign].__name__.rstrip("_")
     function = getattr(operator, f"i{name}")
     results = []
@@ -140,7 +141,7 @@ def test_parts_of_a_transposed_tensor_and_of_one_without_dimensions():
 
 
 def test_a_write_through_a_part_is_differentiated():
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     found = []
     for T in (nb, torch):
         x = T.tensor([1 + 2j, 3 - 1j], requires_grad=True)
@@ -158,9 +159,9 @@ DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 com
 
 @pytest.mark.parametrize("first", DTYPES.split())
 def test_result_type_and_can_cast(first):
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     if first == "bfloat16":
-        pytest.importorskip("ml_dtypes")
+        needs.package("ml_dtypes")
     for second in DTYPES.split():
         if second == "bfloat16" and "bfloat16" not in nb.__dict__:
             continue
@@ -178,7 +179,7 @@ def test_result_type_and_can_cast(first):
 
 @pytest.mark.parametrize("name", ["is_tensor", "is_complex", "is_floating_point", "is_signed", "is_nonzero", "numel"])
 def test_predicates(name):
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     for values in ([1.0], [0], [1j], [True]):
         assert getattr(nb, name)(nb.tensor(values)) == getattr(torch, name)(torch.tensor(values))
     assert not nb.is_tensor(1)

@@ -7,8 +7,9 @@ import warnings
 import pytest
 
 import nbautograd as nb
+from tests import needs
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+torch = needs.package("torch")
 
 
 def classes(T):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
+from tests import needs
 
 MISUSE = {
     "too few dimensions": (lambda T: T.linalg.inv(T.ones(2)), "at least 2 dimensions"),
@@ -78,7 +79,7 @@ MISUSE = {
 
 @pytest.mark.parametrize("what", MISUSE)
 def test_misuse(what: str) -> None:
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     call, words = MISUSE[what]
     with pytest.raises(Exception) as theirs:
         call(torch)
@@ -123,7 +124,7 @@ def test_what_pytorch_warns_of(name: str) -> None:
     x = nb.tensor(matrix(3, 3), requires_grad=True)
     assert nb.autograd.gradcheck(lambda x: call(nb, x), (x,))
     assert nb.autograd.gradgradcheck(lambda x: call(nb, x), (x,))
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     if name != "lobpcg":  # an iteration there
         theirs = call(torch, torch.tensor(matrix(3, 3)))
         np.testing.assert_allclose(call(nb, x).detach().numpy(), theirs.numpy(), rtol=1e-9, atol=1e-12)
@@ -170,7 +171,7 @@ def test_gradient_of_the_determinant_of_singular_matrices(rank: int) -> None:
 
 
 def test_names_of_results() -> None:
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     a = np.array([[4.0, 1.0], [1.0, 3.0]])
     names = [
         "eig",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import nbautograd as nb
+from tests import needs
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+torch = needs.package("torch")
 
 REFUSED = [
     ("floor of complex", lambda T: T.floor(T.tensor([1j])), ["floor", "complex"]),

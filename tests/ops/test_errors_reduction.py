@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import nbautograd as nb
+from tests import needs
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+torch = needs.package("torch")
 
 # A call with either library, and words that both messages contain.
 CALLS = {

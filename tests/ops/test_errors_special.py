@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
+from tests import needs
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+torch = needs.package("torch")
 
 
 def complex_ones(T: Any, *shape: int) -> Any:

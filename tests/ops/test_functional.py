@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
+from tests import needs
 from tests.ops.cases.case import case
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+torch = needs.package("torch")
 
 
 def labels(T):

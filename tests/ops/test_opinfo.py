@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
-pytest.importorskip("expecttest", reason="PyTorch's database of operations imports it")
+from tests import needs
 
-from tests.ops import opinfo  # noqa: E402
+torch = needs.package("torch")
+
+from tests.ops import opinfo
 
 # PyTorch's own samples use it, and say so once, in whichever test comes first.
 pytestmark = pytest.mark.filterwarnings("ignore:torch.qr is deprecated:UserWarning")
@@ -21,15 +22,19 @@ def test_values_and_derivatives(entry):
     opinfo.agree(entry, torch.float64, 2 * SAMPLES)
 
 
-@pytest.mark.parametrize("name", ["float32", "complex128", "int64", "bool", "float16", "bfloat16"])
-@pytest.mark.parametrize("entry", PRESENT, ids=str)
+OTHER_DTYPES = ["float32", "complex128", "int64", "bool", "float16", "bfloat16"]
+COMPARABLE = [
+    (entry, name)
+    for entry in PRESENT
+    for name in OTHER_DTYPES
+    if getattr(torch, name) in entry.info.supported_dtypes("cpu")  # what is refused is compared in test_registry.py
+    and entry.name not in opinfo.INEXACT.get(name, ())
+]
+
+
+@pytest.mark.parametrize(("entry", "name"), COMPARABLE, ids=str)
 def test_other_dtypes(entry, name):
-    dtype = getattr(torch, name)
-    if dtype not in entry.info.supported_dtypes("cpu"):
-        return  # what is refused is compared in test_registry.py
-    if entry.name in opinfo.INEXACT.get(name, ()):
-        return
-    opinfo.agree(entry, dtype, SAMPLES, second=name == "complex128")
+    opinfo.agree(entry, getattr(torch, name), SAMPLES, second=name == "complex128")
 
 
 @pytest.mark.parametrize("entry", [e for e in PRESENT if e.name not in opinfo.VARIANTS_OTHERWISE], ids=str)

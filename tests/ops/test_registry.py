@@ -16,8 +16,9 @@ from hypothesis.extra import numpy as hnp
 import nbautograd as nb
 from nbautograd.declare import COMPOSITES, OPS, POINTWISE
 from nbautograd.tensor import wrap
+from tests import needs
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+torch = needs.package("torch")
 
 DTYPES = [kind.name for kind in nb.dtypes.ALL]
 NAMESPACES = {"special_": "special", "linalg_": "linalg"}

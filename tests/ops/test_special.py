@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
+from tests import needs
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+torch = needs.package("torch")
 
 ODD = [math.nan, math.inf, -math.inf, 0.0, 1.0, -1.0, 0.5, -0.5, 1e-300, -1e-10, 1e300, 3.7, -3.7, 20.0, -20.0, 800.0]
 UNARY = [

@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import nbautograd as nb
+from tests import needs
+
+torch = needs.package("torch")
+
 
 optim = nb.optim
 

@@ -9,9 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
 
 import nbautograd as nb
+from tests import needs
+
+torch = needs.package("torch")
+
 
 SCHEDULES: dict[str, list[dict[str, Any]]] = {
     "LambdaLR": [{"lr_lambda": lambda e: 0.95**e}, {"lr_lambda": [lambda e: 1 / (e + 1), lambda e: 0.5 + e]}],

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("jupyter_client", reason="Jupyter is not installed: pip install 'nbautograd[test]'")
-pytest.importorskip("ipykernel", reason="Jupyter is not installed: pip install 'nbautograd[test]'")
+from tests import needs
+
+needs.package("jupyter_client")
+needs.package("ipykernel")
 
 from .cells import CELLS, START
 from .kernel import Kernel, kernel, moments

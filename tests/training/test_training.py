@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import nbautograd
+from tests import needs
 from tests.training.scripts import SCRIPTS, Training
+
+torch = needs.package("torch")
+
 
 LIBRARIES = {"nbautograd": nbautograd, "torch": torch}
 STEPS = 100

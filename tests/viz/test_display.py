@@ -19,6 +19,7 @@ from nbautograd.viz import export, theme
 from nbautograd.viz.card import card_svg, heat_cells
 from nbautograd.viz.display import TensorFormatter
 from nbautograd.viz.monitor import Monitor
+from tests import needs
 
 
 @pytest.fixture(autouse=True)
@@ -198,7 +199,7 @@ def loop(steps: int) -> viz.Picture:
 
 
 def test_what_is_clicked_is_known_in_python() -> None:
-    pytest.importorskip("anywidget")
+    needs.package("anywidget")
     picture = loop(2)
     assert picture.selected is None
     picture.widget.selected = picture.model.roots[0]
@@ -207,7 +208,7 @@ def test_what_is_clicked_is_known_in_python() -> None:
 
 
 def test_the_kernel_opens_what_the_page_does_not_hold() -> None:
-    pytest.importorskip("anywidget")
+    needs.package("anywidget")
     picture = loop(30)
     widget = picture.widget
     loops = [g.id for g in picture.view(0, ["fold"]).groups if g.closed]
@@ -239,7 +240,7 @@ def test_the_views_of_a_folded_graph_are_made_once() -> None:
 
 
 def test_ten_thousand_operations_are_shown_by_a_player() -> None:
-    pytest.importorskip("anywidget")
+    needs.package("anywidget")
     picture = loop(5000)
     assert picture.widget is not None and len(picture.widget.views) > 1
     assert "application/vnd.jupyter.widget-view+json" in dict(picture._repr_mimebundle_())
@@ -280,7 +281,7 @@ CELLS = [
 
 def outputs() -> list[list[Any]]:
     """What a notebook of these cells shows, without what differs between widgets."""
-    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    nbformat, nbclient = needs.package("nbformat"), needs.package("nbclient")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     view = "application/vnd.jupyter.widget-view+json"

@@ -15,6 +15,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd.viz import graphviz_dot, output, raster
+from tests import needs
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ HEADS = {".png": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<svg", ".html": b"<!doct
 @pytest.mark.parametrize("suffix", HEADS)
 def test_every_kind_begins_as_it_should(suffix: str, picture: Any, tmp_path: Path) -> None:
     if suffix in raster.KINDS:
-        pytest.importorskip("cairosvg")
+        needs.package("cairosvg")
     path = picture.save(tmp_path / f"graph{suffix}")
     plain = tmp_path.with_name("plain")
     plain.touch()
@@ -39,7 +40,7 @@ def test_every_kind_begins_as_it_should(suffix: str, picture: Any, tmp_path: Pat
 
 
 def test_a_png_shows_no_hidden_lines_and_has_the_drawing_s_size(picture: Any, tmp_path: Path) -> None:
-    pytest.importorskip("cairosvg")
+    needs.package("cairosvg")
     prepared, side = raster._prepared(picture.svg)
     assert b"hidden" not in prepared and b"Menlo" not in prepared and side > 300
     data = picture.save(tmp_path / "a.png").read_bytes()
@@ -54,9 +55,9 @@ def without_cairo(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_cairosvg_graphviz_draws_it(picture: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("graphviz")
+    needs.package("graphviz")
     if graphviz_dot.program() is None:
-        pytest.skip("needs Graphviz")
+        pytest.skip(needs.reason("Graphviz"))
     without_cairo(monkeypatch)
     assert picture.save(tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert picture.save(tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
@@ -75,7 +76,7 @@ def test_without_both_it_says_what_to_install(picture: Any, tmp_path: Path, monk
 
 
 def test_a_slow_graphviz_is_stopped(picture: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("graphviz")
+    needs.package("graphviz")
     program = tmp_path / "dot"
     program.write_text("#!/bin/sh\nsleep 60\n")
     program.chmod(0o755)
@@ -133,7 +134,7 @@ def test_images_beside_the_html_where_they_are_asked_for(picture: Any) -> None:
     assert set(output.images(picture.svg)) == set()
     with viz.autograd(image="svg"):
         assert picture._repr_mimebundle_()["image/svg+xml"] == picture.svg
-    pytest.importorskip("cairosvg")
+    needs.package("cairosvg")
     with viz.autograd(image="png"):
         bundle = picture._repr_mimebundle_()
     assert base64.b64decode(bundle["image/png"]).startswith(b"\x89PNG") and "image/svg+xml" not in bundle

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("IPython", reason="the extension needs IPython")
+from tests import needs
+
+needs.package("IPython")
 from IPython.core.error import TryNext, UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.testing.globalipapp import start_ipython
@@ -64,9 +65,9 @@ def test_graph_of_an_expression_and_of_several(shell):
     assert run(shell, "%graph -t --no-values y").svg
 
 
-@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+@needs.dot
 def test_graph_by_graphviz(shell):
-    pytest.importorskip("graphviz")
+    needs.package("graphviz")
     svg = run(shell, "%graph --dot y").svg
     assert "MulBackward0" in svg and "href" not in svg and "<!--" not in svg
 

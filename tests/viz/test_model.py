@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 import nbautograd as nb
 from nbautograd import tracing
 from nbautograd.viz.model import build
 from nbautograd.viz.text import graph_text
+from tests import needs
 
 from .fake import AccumulateGrad, Node, Seed, Tensor
 
@@ -132,7 +131,7 @@ def test_values_that_fail_are_drawn() -> None:
 
 
 def test_torch() -> None:
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     w, x = torch.tensor([1.0], requires_grad=True), torch.tensor([2.0], requires_grad=True)
     a, b = w + x, w + 1
     y = a * b

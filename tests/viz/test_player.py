@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-pytest.importorskip("playwright", reason="needs playwright")
+from tests import needs
+
+needs.package("playwright")
 from playwright import sync_api as playwright
 from playwright.sync_api import expect
 
@@ -24,15 +24,14 @@ from nbautograd.viz.recorder import Recorder
 
 from .fake import HOSTILE, Seed
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
+pytestmark = [pytest.mark.browser, needs.chromium]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as api:
-        browser = api.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS.split())
+        browser = api.chromium.launch(executable_path=needs.CHROMIUM, headless=True, args=FLAGS.split())
         yield browser
         browser.close()
 

@@ -14,6 +14,7 @@ from nbautograd.viz import text
 from nbautograd.viz.model import build
 from nbautograd.viz.recorder import Recorder, Timeline
 from nbautograd.viz.timeline import saved_text
+from tests import needs
 
 from .fake import Seed
 
@@ -160,7 +161,7 @@ def ours() -> tuple[Any, dict[str, Any]]:
 
 
 def theirs() -> tuple[Any, dict[str, Any]]:
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     w, x = torch.tensor([1.0], requires_grad=True), torch.tensor([2.0], requires_grad=True)
     a, b = torch.add(w, x), torch.add(w, 1)
     y = torch.mul(a, b)
@@ -398,7 +399,7 @@ def test_a_folded_graph_plays_operation_by_operation() -> None:
 
 
 def test_of_a_large_graph_a_group_is_one_step() -> None:
-    pytest.importorskip("anywidget")
+    needs.package("anywidget")
     w = leaf(0.5)
     h = w
     with tracing.traced():

@@ -17,6 +17,7 @@ from nbautograd.viz.escape import clean, escape, width
 from nbautograd.viz.model import build
 from nbautograd.viz.recorder import Recorder
 from nbautograd.viz.svg import draw
+from tests import needs
 
 from .fake import HOSTILE, AccumulateGrad, Add, Seed, Tensor
 
@@ -124,7 +125,7 @@ def test_hostile_texts_in_dot(name: str) -> None:
 
 def test_dot_draws_it() -> None:
     if graphviz_dot.program() is None:
-        pytest.skip("needs Graphviz")
+        pytest.skip(needs.reason("Graphviz"))
     root, names = hostile('"]; b [URL="javascript:alert(1)"]; <b>&\\N')
     svg = export.dot_svg(build(root, names))
     assert "javascript:alert(1)" in svg and "xlink:href" not in svg and "<a " not in svg
@@ -212,7 +213,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 def test_the_bundle_has_a_widget_a_picture_and_words() -> None:
-    pytest.importorskip("anywidget")
+    needs.package("anywidget")
     bundle = recording(Seed())._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html", "application/vnd.jupyter.widget-view+json"}
     assert bundle["text/html"].startswith('<img alt="y → 2 leaves')

@@ -10,6 +10,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import protocol, viz
 from nbautograd.viz import tables
+from tests import needs
 
 
 def leaf(*values: float) -> nb.Tensor:
@@ -61,7 +62,7 @@ def test_leaves_of_a_result_of_lists_and_of_nothing() -> None:
 
 
 def test_pytorch_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     monkeypatch.setattr(tables.watch, "counts", True)
     w = torch.tensor([1.0], requires_grad=True)
     (w * 5).backward()

@@ -13,8 +13,9 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd.viz.model import build
 from nbautograd.viz.text import graph_text
+from tests import needs
 
-torch = pytest.importorskip("torch")
+torch = needs.package("torch")
 
 LIBRARIES = [nb, torch]
 

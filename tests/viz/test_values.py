@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from nbautograd.viz import values
+from tests import needs
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_an_object_that_cannot_be_read_is_drawn_all_the_same() -> None:
 
 
 def test_small_tensors_are_written_as_torch_writes_them() -> None:
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
 
     @given(st.lists(st.floats(width=32), min_size=2, max_size=4))
     def check(numbers: list[float]) -> None:
@@ -77,7 +78,7 @@ def test_small_tensors_are_written_as_torch_writes_them() -> None:
 
 
 def test_torch_tensors_are_read_without_warnings() -> None:
-    torch = pytest.importorskip("torch")
+    torch = needs.package("torch")
     x = torch.ones(2, requires_grad=True) * 2
     assert values.text(x) == "[2., 2.]"
     assert values.text(torch.tensor([1.0], dtype=torch.bfloat16)) == "1."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections import Counter
 
 from tests.ops.cases.case import Case
 
@@ -15,3 +16,5 @@ CASES: list[Case] = [
     if module.name != "case"
     for case in importlib.import_module(f"{__name__}.{module.name}").CASES
 ]
+_twice = sorted(name for name, count in Counter(case.name for case in CASES).items() if count > 1)
+assert not _twice, f"cases are looked up by name, and these names stand for two: {_twice}"

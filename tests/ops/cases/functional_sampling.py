@@ -21,7 +21,7 @@ CASES = [
         (1, 1, 2, 2, 2),
     ),
     case(
-        "F.interpolate nearest-exact 3d",
+        "F.interpolate nearest-exact 1d by a factor",
         lambda T, x: T.nn.functional.interpolate(x, scale_factor=1.7, mode="nearest-exact"),
         (1, 1, 3),
     ),

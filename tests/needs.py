@@ -1,0 +1,64 @@
+"""What a test needs that may be missing here: the test then skips, and says what to install.
+
+Every reason has one form, ``needs NAME: HOW TO GET IT``; the last line of a run sums them up (``conftest.py``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+__all__ = ["CHROMIUM", "REASON", "chromium", "dot", "optional", "package", "reason"]
+
+REASON = re.compile(r"needs ([^:]+): (.+)", re.DOTALL)
+TEST = "pip install -e '.[test]'"
+HOW = {
+    "a GPU": "CuPy and a device that it finds",
+    "build": "pip install -e '.[dev]'",
+    "cairosvg": "pip install -e '.[png]'",
+    "Chromium": "apt install chromium, or name a browser in the variable CHROMIUM",
+    "CuPy": "pip install -e '.[cuda12]', or '.[cuda13]'",
+    "Graphviz": "apt install graphviz, or brew install graphviz",
+    "PyTorch": "pip install -e '.[oracle]'",
+    "the site": "sphinx-build -W docs build/site",
+    "the tutorial documents": "the variable NBAUTOGRAD_SEEDS names their folder",
+    "a system with limits for processes": "not Windows",
+}
+"""How to get what is not one of the test extra's packages."""
+NAMES = {"torch": "PyTorch", "cupy": "CuPy", "resource": "a system with limits for processes"}
+"""Of packages: what people call them, where that is not the name that is imported."""
+
+
+def reason(name: str) -> str:
+    """Why a test is skipped, and how to change that.
+
+    >>> reason("PyTorch")
+    "needs PyTorch: pip install -e '.[oracle]'"
+    """
+    return f"needs {name}: {HOW.get(name, TEST)}"
+
+
+def package(module: str) -> Any:
+    """Import a module; without it skip the test, or, at the top of a file, all of its tests."""
+    __tracebackhide__ = True  # a skip is the file's that calls this
+    return pytest.importorskip(module, reason=reason(NAMES.get(module, module.partition(".")[0])))
+
+
+def optional(module: str) -> Any:
+    """A module, or None where it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError:
+        return None
+
+
+CHROMIUM = os.environ.get("CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+chromium = pytest.mark.skipif(CHROMIUM is None, reason=reason("Chromium"))
+dot = pytest.mark.skipif(shutil.which("dot") is None, reason=reason("Graphviz"))
