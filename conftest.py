@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
+from fnmatch import fnmatch
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,38 @@ from nbautograd import late
 from tests import needs
 
 late.load()  # tests walk through all that is declared
+
+
+SWEEPS = (
+    "notebooks/0[13-9]*.ipynb", "notebooks/1*.ipynb", "notebooks/gallery.ipynb", "notebooks/zh/*.ipynb",
+    "tests/faults/test_interrupts.py", "tests/faults/test_kernel.py", "tests/faults/test_memory.py",
+    "tests/fuzz/*.py", "tests/ops/opinfo.py", "tests/ops/test_mutations.py", "tests/ops/test_opinfo.py",
+    "tests/soak/*.py", "tests/test_lab.py", "tests/test_packaging.py", "tests/training/*.py",
+)  # fmt: skip
+"""Files of tests that go through all there is, or take long for another reason: the quick tier leaves them out."""
+SWEEPING_MARKS = ("browser", "packaging")
+QUICK = "not sweep"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """In the quick tier, do not even read what it leaves out."""
+    path = collection_path.relative_to(config.rootpath).as_posix() if collection_path.is_file() else ""
+    return True if config.option.markexpr == QUICK and any(fnmatch(path, sweep) for sweep in SWEEPS) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark as ``sweep`` all that is not quick: of the cases of a test all but the first."""
+    seen = set()
+    for item in items:
+        test, bracket, _ = item.nodeid.partition("[")
+        path = item.path.relative_to(config.rootpath).as_posix()
+        if (
+            (bracket and test in seen)
+            or any(map(item.get_closest_marker, SWEEPING_MARKS))
+            or any(fnmatch(path, sweep) for sweep in SWEEPS)
+        ):
+            item.add_marker("sweep")
+        seen.add(test)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -10,6 +10,7 @@ import pytest
 import nbautograd as nb
 from nbautograd.generator import Generator
 from tests import needs
+from tests.streams import assert_same_numbers, drawn_by_mkl
 
 torch = needs.package("torch")
 
@@ -63,8 +64,6 @@ IN_BLOCKS = [
     "empty(20).normal_(1.7, 2.3)",
     "empty(99, dtype=T.float64).normal_(1.7, 2.3)",
 ]
-# PyTorch's own last bits depend on the processor: these are the ones of the instructions that most processors have.
-SAME_ARITHMETIC = torch.backends.cpu.get_cpu_capability() == "AVX2"
 
 
 def drawn(library, expression, seed):
@@ -85,9 +84,7 @@ def test_bit_for_bit(expression, seed):
 @pytest.mark.parametrize("expression", IN_BLOCKS)
 def test_normal_numbers_in_blocks(expression):
     (ours, after), (theirs, after_theirs) = drawn(nb, expression, 42), drawn(torch, expression, 42)
-    if SAME_ARITHMETIC:
-        np.testing.assert_array_equal(ours, theirs)
-    np.testing.assert_allclose(ours, theirs, rtol=0, atol=6 * np.finfo(ours.dtype).eps * np.abs(theirs).max())
+    assert_same_numbers(ours, theirs)
     np.testing.assert_array_equal(after, after_theirs)
 
 
@@ -115,19 +112,10 @@ def same_stream(ours, theirs, seed=12345678901234):
     """Both callables draw from generators of the same seed: equal values, and equal states afterwards."""
     generator, reference = Generator().manual_seed(seed), torch.Generator().manual_seed(seed)
     values, expected = ours(generator), theirs(reference).numpy()
-    assert (values.dtype, values.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_array_equal(values, expected)
+    assert_same_numbers(values, expected)
     np.testing.assert_array_equal(generator.get_state(), reference.get_state().numpy())
 
 
-def drawn_by_mkl():
-    """Whether PyTorch takes some distributions from Intel's library, as it does on Intel's processors."""
-    generator = torch.Generator().manual_seed(0)
-    torch.empty(4).bernoulli_(0.5, generator=generator)
-    return generator.get_state()[16].item() != 8  # four draws take eight words, if it draws itself
-
-
-@pytest.mark.skipif(not SAME_ARITHMETIC, reason="PyTorch rounds otherwise on this processor")
 @pytest.mark.parametrize("dtype", REAL)
 @pytest.mark.parametrize(("ours", "theirs", "arguments"), FILLS)
 def test_every_distribution_bit_for_bit(ours, theirs, arguments, dtype):
