@@ -191,7 +191,7 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     players,
     dot,
     cairo,
-    looked_up("ml_dtypes", "ml_dtypes", "bfloat16", "pip install 'nbautograd[bfloat16]'"),
+    looked_up("ml_dtypes", "ml_dtypes", "bfloat16", "pip install 'ml_dtypes>=0.5'"),
     looked_up("tqdm", "tqdm", "a bar while passes are recorded", "pip install tqdm"),
     pytorch,
     driver,

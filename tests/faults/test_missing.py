@@ -54,7 +54,7 @@ def test_without_anywidget_there_is_a_picture_and_a_line() -> None:
     ("hidden", "code", "message"),
     [
         (["graphviz"], "viz.graph(y).dot", "pip install graphviz"),
-        (["ml_dtypes"], "torch.zeros(1, dtype=torch.bfloat16)", "ml_dtypes"),
+        (["ml_dtypes"], "torch.zeros(1, dtype=torch.bfloat16)", "pip install ml_dtypes"),
         (["cupy"], "torch.zeros(1, device='cuda')", "pip install"),
     ],
     ids=["graphviz", "ml_dtypes", "cupy"],
