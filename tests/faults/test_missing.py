@@ -65,7 +65,18 @@ def test_what_is_not_installed_is_named(hidden: list[str], code: str, message: s
 
 
 def test_everything_else_without_any_extra() -> None:
-    hidden = ["anywidget", "ipywidgets", "graphviz", "ml_dtypes", "safetensors", "cupy", "torch", "cairosvg", "tqdm"]
+    hidden = [
+        "anywidget",
+        "ipywidgets",
+        "graphviz",
+        "ml_dtypes",
+        "safetensors",
+        "cupy",
+        "torch",
+        "resvg_py",
+        "typst",
+        "tqdm",
+    ]
     shown = run(
         HIDE.format(names=hidden) + DRAW + "y.backward()\npicture = viz.graph(y)\n"
         "import tempfile, os\n"
