@@ -1,6 +1,7 @@
 """The documentation site: ``sphinx-build -W -j auto docs build/site``.
 
-The pages of the course are the notebooks, run while the site is built; those of the API are made from docstrings.
+The pages of the course are the notebooks, run while the site is built (but for those that ask for PyTorch, where it is
+missing: their stored outputs are shown); those of the API are made from docstrings.
 The site asks no other host for anything: formulas are MathML, and fonts are the reader's own.
 """
 
@@ -12,6 +13,8 @@ from pathlib import Path
 import nbautograd
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "extensions")]
+
+from course import stored  # noqa: E402 - it is found there
 
 project = "nbautograd"
 copyright = "the authors of nbautograd"
@@ -25,6 +28,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"
 myst_heading_anchors = 3
 myst_heading_slug_func = "course.anchor"
 nb_execution_mode = "force"
+nb_execution_excludepatterns = stored()
 nb_execution_raise_on_error = True  # but for cells that are meant to raise
 nb_execution_timeout = 300
 nb_execution_show_tb = True

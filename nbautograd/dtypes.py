@@ -67,7 +67,7 @@ class _Bfloat16(dtype):
             import ml_dtypes
         except ImportError as error:
             raise ImportError(
-                "bfloat16 needs the package ml_dtypes. Install it with: pip install 'nbautograd[bfloat16]'"
+                "bfloat16 needs the package ml_dtypes, which is not here. Install it with: pip install ml_dtypes"
             ) from error
         found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
         return found

@@ -18,15 +18,16 @@ __all__ = ["CHROMIUM", "REASON", "chromium", "dot", "optional", "package", "reas
 REASON = re.compile(r"needs ([^:]+): (.+)", re.DOTALL)
 TEST = "pip install -e '.[test]'"
 HOW = {
-    "a GPU": "CuPy and a device that it finds",
     "build": "pip install -e '.[dev]'",
-    "cairosvg": "pip install -e '.[png]'",
     "Chromium": "apt install chromium, or name a browser in the variable CHROMIUM",
     "CuPy": "pip install -e '.[cuda12]', or '.[cuda13]'",
     "Graphviz": "apt install graphviz, or brew install graphviz",
     "PyTorch": "pip install -e '.[oracle]'",
+    "root": "run the tests as root",
+    "myst_nb": "pip install -e '.[docs]'",
     "the site": "sphinx-build -W docs build/site",
     "the tutorial documents": "the variable NBAUTOGRAD_SEEDS names their folder",
+    "typst": "pip install -e '.[pdf]'",
     "a system with limits for processes": "not Windows",
 }
 """How to get what is not one of the test extra's packages."""

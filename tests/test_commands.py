@@ -1,49 +1,63 @@
-"""The command ``nbautograd`` as a user runs it: with a JupyterLab that notes how it is called, and with a real one."""
+"""The command ``nbautograd`` as a user runs it: with a JupyterLab that notes how it is called."""
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import subprocess
 import sys
-import time
-import urllib.request
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nbautograd.cli import doctor
-from nbautograd.cli.lab import copy, course, first
-from tests import needs
+from nbautograd.cli import doctor, lab
+from nbautograd.cli.lab import course, first
 
-FAKE = """
-import json, os, sys
-
-from tests import needs
-def main(argv):
-    with open(os.environ["CALLED"], "w") as file:
-        json.dump(argv, file)
-"""
+FAKE = {
+    "jupyterlab/labapp.py": """
+import json, os
+class LabApp:
+    @staticmethod
+    def launch_instance(argv):
+        with open(os.environ["CALLED"], "w") as file:
+            json.dump(argv, file)
+""",
+    "jupyter_server/serverapp.py": "class ServerApp: pass",
+    "jupyter_core/paths.py": """
+import os
+def jupyter_config_dir():
+    return os.path.dirname(os.environ["CALLED"])
+jupyter_data_dir = jupyter_runtime_dir = jupyter_config_dir
+def jupyter_path():
+    return []
+""",
+}
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
     """Run the command with a stand-in for JupyterLab, in an empty folder; the result also says how that was called."""
-    (tmp_path / "fake" / "jupyterlab").mkdir(parents=True)
-    (tmp_path / "fake" / "jupyterlab" / "__init__.py").touch()
-    (tmp_path / "fake" / "jupyterlab" / "labapp.py").write_text(FAKE)
+    for name, code in FAKE.items():
+        module = tmp_path / "fake" / name
+        module.parent.mkdir(parents=True)
+        module.with_name("__init__.py").touch()
+        module.write_text(code)
     (tmp_path / "here").mkdir()
     called = tmp_path / "called.json"
+    path = [str(tmp_path / "fake"), *filter(None, [os.environ.get("PYTHONPATH")])]
 
     def run_(*arguments: str) -> Any:
         called.unlink(missing_ok=True)
         done: Any = subprocess.run(
             [sys.executable, "-m", "nbautograd", *arguments],
             cwd=tmp_path / "here", capture_output=True, text=True, check=False, encoding="utf-8",
-            env={**os.environ, "PYTHONPATH": str(tmp_path / "fake"), "CALLED": str(called), "PYTHONUTF8": "1"},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "CALLED": str(called), "PYTHONUTF8": "1",
+                 "IPYTHONDIR": str(tmp_path)},
         )  # fmt: skip
         done.called = json.loads(called.read_text()) if called.exists() else None
         return done
@@ -90,10 +104,21 @@ def test_lab_hands_options_on(run: Any, tmp_path: Path) -> None:
 
 def test_lab_says_what_is_in_the_way(run: Any, tmp_path: Path) -> None:
     (tmp_path / "here" / "taken").write_text("a file")
-    done = run("lab", "taken")
-    assert (done.returncode, done.called) == (1, None)
-    assert "cannot write the course to" in done.stderr and "taken" in done.stderr
+    for folder in ("taken", "taken/below/it"):
+        done = run("lab", folder)
+        assert (done.returncode, done.called, done.stdout) == (1, None, "")
+        assert f"{tmp_path / 'here' / 'taken'} is a file; name another folder" in done.stderr
     assert (tmp_path / "here" / "taken").read_text() == "a file"
+
+
+@pytest.mark.skipif(
+    getattr(os, "geteuid", lambda: 0)() == 0, reason="root, and Windows, may write to a read-only folder"
+)
+def test_lab_says_that_a_folder_is_read_only(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "here").chmod(0o555)
+    done = run("lab", "course")
+    assert (done.returncode, done.called) == (1, None)
+    assert "Permission denied; name another folder" in done.stderr
 
 
 def test_lab_without_jupyterlab_says_how_to_get_it(run: Any, tmp_path: Path) -> None:
@@ -109,19 +134,47 @@ def test_wrong_arguments_end_with_usage(run: Any, arguments: tuple[str, ...]) ->
     assert done.returncode == 2 and "usage: nbautograd" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_an_interrupted_copy_leaves_no_half_of_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(content: Any, file: Any) -> None:
-        file.write(content.read(1))
-        raise OSError(28, "No space left on device")
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        (errno.ENOSPC, "No space left on device; free some space there, or name another folder: nbautograd lab FOLDER"),
+        (errno.EROFS, "Read-only file system; name another folder: nbautograd lab FOLDER"),
+    ],
+    ids=["full", "read-only"],
+)
+def test_a_copy_that_fails_leaves_nothing(
+    problem: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The disk takes two notebooks and half of the third, and says so when the file is closed."""
+    target, open_ = tmp_path / "a" / "b", Path.open
+    mine = tmp_path / "mine.txt"
+    mine.write_text("kept")
+    opened = []
 
-    (tmp_path / "course").mkdir()
-    (tmp_path / "course" / "01.ipynb").write_text("{}")
+    class Full(io.BytesIO):
+        def __init__(self, place: Path) -> None:
+            super().__init__()
+            self.place = place
+
+        def close(self) -> None:
+            if not self.closed:
+                content = self.getvalue()
+                super().close()
+                self.place.write_bytes(content[: len(content) // 2])
+                raise OSError(problem, os.strerror(problem))
+
+    def open_until_full(path: Path, mode: str = "r", *rest: Any, **more: Any) -> Any:
+        if mode == "xb":
+            opened.append(path)
+            return Full(path) if len(opened) == 3 else open_(path, mode, *rest, **more)
+        return open_(path, mode, *rest, **more)
+
     with monkeypatch.context() as patch:
-        patch.setattr("nbautograd.cli.lab.shutil.copyfileobj", full)
-        with pytest.raises(OSError, match="No space left"):
-            copy(tmp_path / "course", tmp_path / "copied")
-    assert list((tmp_path / "copied").iterdir()) == []
-    assert [path.name for path in copy(tmp_path / "course", tmp_path / "copied")[0]] == ["01.ipynb"]
+        patch.setattr(Path, "open", open_until_full)
+        assert lab.run(target, "en", False, []) == 1
+    assert len(opened) == 3 and list(tmp_path.iterdir()) == [mine]
+    assert capsys.readouterr().err == f"nbautograd lab: cannot write the course to {target}: {said}\n"
+    assert len(lab.copy(lab.course(), target)[0]) == len(notebooks(target)) > 3
 
 
 # -- doctor ------------------------------------------------------------------------------------------------------------
@@ -144,43 +197,3 @@ def test_doctor_outlives_what_hangs_and_what_crashes() -> None:
     crashing = [sys.executable, "-c", "import os, signal; os.abort()"]
     assert doctor.program("driver", crashing, "", "").state == "broken"
     assert "nowhere" in doctor.program("driver", ["/nowhere/at/all"], "", "").detail
-
-
-# -- a real JupyterLab -------------------------------------------------------------------------------------------------
-
-
-def test_a_real_jupyterlab_serves_the_course(tmp_path: Path) -> None:
-    needs.package("jupyterlab")
-    (tmp_path / "run").mkdir()
-    names = ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTERLAB_WORKSPACES_DIR")
-    env = {**os.environ, **{name: str(tmp_path / name) for name in names}, "JUPYTER_RUNTIME_DIR": str(tmp_path / "run")}
-    command = [sys.executable, "-m", "nbautograd", "lab", "course", "--no-browser"]
-    options = ["--ServerApp.ip=127.0.0.1", "--ServerApp.port=0", "--allow-root", "--LabApp.news_url=None"]
-    with (tmp_path / "log").open("w") as log:
-        server = subprocess.Popen([*command, "--", *options], env=env, stdout=log, stderr=log, cwd=tmp_path)
-        try:
-            found = answer(server, tmp_path)
-        finally:
-            server.terminate()
-            server.wait(30)
-    served = {each["path"] for each in found["content"]}
-    assert {path.name for path in course().glob("*.ipynb")} <= served
-    assert f"/lab/tree/{first(course(), 'en').name}" in (tmp_path / "log").read_text(encoding="utf-8")
-
-
-def answer(server: subprocess.Popen[bytes], home: Path) -> Any:
-    """What the server says is in its folder, once it answers."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        assert server.poll() is None, (home / "log").read_text(encoding="utf-8")
-        for path in (home / "run").glob("jpserver-*.json"):
-            try:
-                found = json.loads(path.read_text(encoding="utf-8"))
-                headers = {"Authorization": f"token {found['token']}"}
-                request = urllib.request.Request(found["url"] + "api/contents", headers=headers)
-                with urllib.request.urlopen(request, timeout=5) as reply:
-                    return json.load(reply)
-            except (OSError, ValueError):
-                pass
-        time.sleep(0.2)
-    raise AssertionError("JupyterLab did not start:\n" + (home / "log").read_text(encoding="utf-8"))

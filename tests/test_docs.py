@@ -88,6 +88,33 @@ def test_the_readmes_pictures_are_small_and_described() -> None:
     assert re.search(r'<img alt="[^"]{60,}"', readme)
 
 
+TWO_PAGES = """
+import runpy, sys
+sys.modules["torch"] = None
+globals().update(runpy.run_path({docs!r} + "/conf.py"))
+extensions = ["myst_nb", "mathml", "course"]
+exclude_patterns = [f"course/{{name}}*" for name in ("0", "1[0-2]", "gallery", "README", "zh/0", "zh/1[0-2]")]
+html_theme, html_theme_options, html_static_path, html_css_files = "basic", {{}}, [], []
+"""
+
+
+def test_without_pytorch_its_notebook_is_shown_as_it_was_stored(tmp_path: Path) -> None:
+    needs.package("myst_nb")
+    pages = {"course/13_pytorch_models": "PyTorch was not installed", "course/zh/13_pytorch_models": "没有安装 PyTorch"}
+    (tmp_path / "conf.py").write_text(TWO_PAGES.format(docs=str(DOCS)), encoding="utf-8")
+    (tmp_path / "index.md").write_text("# Two pages\n\n```{toctree}\n" + "\n".join(pages) + "\n```\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-q", str(tmp_path), str(tmp_path / "site")],
+        capture_output=True, text=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name, said in pages.items():
+        page = (tmp_path / "site" / f"{name}.html").read_text(encoding="utf-8")
+        notebook = (ROOT / name.replace("course", "notebooks")).with_suffix(".ipynb").read_text(encoding="utf-8")
+        assert page.count('src="data:image/svg') == notebook.count('src=\\"data:image/svg') > 5
+        assert said in page and "PyTorch is here" in page
+
+
 # -- the built site ----------------------------------------------------------------------------------------------------
 
 SITE = Path(os.environ.get("NBAUTOGRAD_SITE", ROOT / "build" / "site"))

@@ -12,7 +12,6 @@ import struct
 import warnings
 import zipfile
 from collections import OrderedDict
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -241,8 +240,6 @@ def test_a_leaf_is_copied_with_its_gradient_and_attributes():
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("dtype", ["bool", "int64", "float16", "bfloat16", "float32", "complex128"])
 def test_pickles(protocol, dtype):
-    if dtype == "bfloat16":
-        needs.package("ml_dtypes")
     for t in (nb.ones(2, 3), nb.ones(()), nb.ones(0, 2), nb.ones(4, 5).t()[::2], nb.ones(3).expand(2, 3)):
         t = t.to(getattr(nb, dtype))
         back = pickle.loads(pickle.dumps(t, protocol))
@@ -316,7 +313,6 @@ OBJECTS = st.recursive(
 
 @given(OBJECTS)
 @settings(max_examples=200, deadline=None, derandomize=True)
-@pytest.mark.skipif(find_spec("ml_dtypes") is None, reason="bfloat16 needs ml_dtypes")
 def test_objects_come_back(obj):
     assert equal(loaded(saved(obj)), obj)
 

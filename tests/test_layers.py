@@ -158,7 +158,7 @@ import numpy
 before = set(sys.modules)
 import nbautograd
 heavy = {"IPython", "anywidget", "ipywidgets", "traitlets", "graphviz", "cupy", "torch"}
-heavy |= {"numpy.random", "nbautograd.viz"}
+heavy |= {"ml_dtypes", "numpy.random", "nbautograd.viz"}
 print(*sorted(heavy & (set(sys.modules) - before)))
 """
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=PACKAGE.parent)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,12 @@ from sphinx.application import Sphinx
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 PAGES = ("[0-9]*.ipynb", "gallery.ipynb", "zh/*.ipynb", "README.md")
+PYTORCH = "import torch as pytorch"
+STORED = {
+    "en": "PyTorch was not installed where this page was built. The pictures are those that the notebook keeps; "
+    "they stand still. Run the notebook to see them play.",
+    "zh": "构建本页时没有安装 PyTorch。下面的图是笔记本中保存的静态图；运行该笔记本即可播放。",
+}
 PROFILE = 'c.NBAutograd.embed = True\nc.HistoryManager.hist_file = ":memory:"\n'
 
 
@@ -23,6 +31,27 @@ def anchor(title: str) -> str:
     return title.replace(" ", "-")
 
 
+def stored() -> list[str]:
+    """The pages, as Sphinx finds them, that ask for PyTorch where it is not: they show what their notebooks keep.
+
+    >>> stored() if find_spec("torch") else []
+    []
+    """
+    if find_spec("torch") is not None:
+        return []
+    sources = (source for pattern in PAGES for source in NOTEBOOKS.glob(pattern))
+    asking = [source for source in sources if PYTORCH in source.read_text(encoding="utf-8")]
+    return sorted(f"course/{source.relative_to(NOTEBOOKS).as_posix()}" for source in asking)
+
+
+def note(page: Path, language: str) -> None:
+    """Say below a notebook's first cell why it was not run."""
+    notebook = json.loads(page.read_text(encoding="utf-8"))
+    text = f":::{{note}}\n{STORED[language]}\n:::"
+    notebook["cells"].insert(1, {"cell_type": "markdown", "id": "stored", "metadata": {}, "source": text})
+    page.write_text(json.dumps(notebook), encoding="utf-8")
+
+
 def copy(app: Sphinx) -> None:
     """Copy the notebooks below the sources, and have IPython set ``%autograd --embed on`` in every kernel."""
     target = Path(app.srcdir) / "course"
@@ -32,7 +61,11 @@ def copy(app: Sphinx) -> None:
             page.unlink()
     for name, source in sources.items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(source, target / name)  # with its time, so that only what changed is run again
+        shutil.copyfile(source, target / name)
+    for name in stored():
+        note(Path(app.srcdir) / name, "zh" if "/zh/" in name else "en")
+    for name, source in sources.items():
+        shutil.copystat(source, target / name)  # its time, so that only what changed is run again
     profile = Path(app.doctreedir) / "ipython"
     (profile / "profile_default").mkdir(parents=True, exist_ok=True)
     (profile / "profile_default" / "ipython_config.py").write_text(PROFILE, encoding="utf-8")

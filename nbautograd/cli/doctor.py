@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 __all__ = ["Finding", "as_json", "as_text", "findings"]
@@ -120,14 +121,35 @@ def dot() -> Finding:
     return program("dot", [path, "-V"], gives, get)
 
 
-def cairo() -> Finding:
-    """What makes PNG and PDF files."""
-    code = 'import cairosvg; cairosvg.svg2png(bytestring=b\'<svg xmlns="http://www.w3.org/2000/svg" width="1" '
-    code += 'height="1"/>\'); print(cairosvg.__version__)'
-    return imported(
-        "CairoSVG", "cairosvg", code, "pictures as .png and .pdf, as they are seen",
-        "pip install 'nbautograd[png]', and the system's Cairo library",
-    )  # fmt: skip
+RASTER = """
+from importlib.metadata import version
+from nbautograd.viz.raster import raster
+svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text y="9" font-family="sans-serif">M</text></svg>'
+raster(svg, {kind!r})
+print(version({package!r}))
+"""
+
+
+def raster(name: str, distribution: str, kind: str) -> Callable[[], Finding]:
+    """What makes files of a kind, tried with a letter."""
+    code = RASTER.format(kind=f".{kind}", package=distribution)
+    gives, get = f"pictures as .{kind}, as they are seen", f"pip install 'nbautograd[{kind}]'"
+    return lambda: imported(name, distribution, code, gives, get)
+
+
+def extra(name: str, key: str, gives: str) -> Callable[[], Finding]:
+    """Whether everything is here that one of this package's extras brings, to be asked later."""
+
+    def found() -> Finding:
+        get = f"pip install 'nbautograd[{key}]', in a clone: pip install -e '.[{key}]'"
+        mine = re.compile(rf"([\w.-]+).*;.*extra == ['\"]{key}['\"]")
+        names = [found[1] for found in map(mine.match, requires("nbautograd") or ()) if found]
+        lacking = [each for each in names if package(each, each, "", "").state == "missing"]
+        if lacking:
+            return Finding(name, "missing", f"not installed: {', '.join(lacking)}", gives, get)
+        return Finding(name, "works", ", ".join(f"{each} {version(each)}" for each in names), gives)
+
+    return found
 
 
 def driver() -> Finding:
@@ -161,7 +183,7 @@ def cuda() -> Finding:
 def pytorch() -> Finding:
     """PyTorch, whose models can be drawn."""
     code = "import torch; print(torch.__version__)"
-    gives = "pictures of PyTorch's own graphs"
+    gives = "pictures of PyTorch's own graphs (notebook 13), and tests against it"
     return imported("PyTorch", "torch", code, gives, "pip install torch (see pytorch.org)")
 
 
@@ -185,18 +207,21 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     looked_up("nbautograd", "nbautograd", "this library", "pip install nbautograd"),
     looked_up("NumPy", "numpy", "arrays", "pip install 'numpy>=2.0'"),
     looked_up("SciPy", "scipy", "linear algebra and special functions", "pip install 'scipy>=1.14'"),
-    looked_up("JupyterLab", "jupyterlab", "nbautograd lab", "pip install 'nbautograd[lab]'"),
+    looked_up("ml_dtypes", "ml_dtypes", "bfloat16", "pip install 'ml_dtypes>=0.5'"),
+    players,
+    looked_up("JupyterLab", "jupyterlab", "the course (nbautograd lab)", "pip install 'nbautograd[lab]'"),
     looked_up("Notebook", "notebook", "the course in Jupyter Notebook", "pip install notebook"),
     looked_up("ipykernel", "ipykernel", "Python in notebooks, VS Code's too", "pip install ipykernel"),
-    players,
+    looked_up("tqdm", "tqdm", "a bar while passes are recorded", "pip install 'nbautograd[lab]'"),
+    raster("PNG", "resvg_py", "png"),
+    raster("PDF", "typst", "pdf"),
     dot,
-    cairo,
-    looked_up("ml_dtypes", "ml_dtypes", "bfloat16", "pip install 'nbautograd[bfloat16]'"),
-    looked_up("tqdm", "tqdm", "a bar while passes are recorded", "pip install tqdm"),
     pytorch,
     driver,
     cuda,
+    extra("Tests", "test", "this project's tests"),
     chromium,
+    extra("Documentation", "docs", "building the site"),
 )
 
 

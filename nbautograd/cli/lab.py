@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
+import errno
 from collections.abc import Sequence
+from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
+
+from nbautograd.cli.server import say, serve
 
 __all__ = ["copy", "course", "run"]
 
@@ -29,31 +31,40 @@ def course() -> Path:
 def copy(source: Path, target: Path) -> tuple[list[Path], list[Path]]:
     """Copy the notebooks below one folder into another: those that are new there, and those kept because they differ.
 
-    A file that exists is never written to.
+    A file that exists is never written to. Where one cannot be copied, none is: what was made is removed again.
 
     :raises OSError: the folder cannot be made or written to.
     """
-    new, kept = [], []
-    for notebook in sorted([*source.glob("*.ipynb"), *source.glob("zh/*.ipynb")]):
-        place = target / notebook.relative_to(source)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            _place(notebook, place)
-            new.append(place)
-        except FileExistsError:
-            if place.read_bytes() != notebook.read_bytes():
-                kept.append(place)
+    with ExitStack() as undo:
+        new, kept = [], []
+        for notebook in sorted([*source.glob("*.ipynb"), *source.glob("zh/*.ipynb")]):
+            place = target / notebook.relative_to(source)
+            for folder in (*reversed(place.parent.parents), place.parent):
+                if not folder.is_dir():
+                    folder.mkdir()
+                    undo.callback(folder.rmdir)
+            try:
+                _place(notebook, place)
+            except FileExistsError:
+                if place.read_bytes() != notebook.read_bytes():
+                    kept.append(place)
+            else:
+                undo.callback(place.unlink)
+                new.append(place)
+        undo.pop_all()
     return new, kept
 
 
 def _place(source: Path, place: Path) -> None:
     """Copy a file to where none is, as a whole or not at all."""
-    with source.open("rb") as content, place.open("xb") as file:  # x: fails where something is
-        try:
-            shutil.copyfileobj(content, file)
-        except BaseException:
-            place.unlink()
-            raise
+    content = source.read_bytes()
+    file = place.open("xb")  # x: fails where something is
+    try:
+        with file:  # closing writes, too
+            file.write(content)
+    except BaseException:
+        place.unlink()
+        raise
 
 
 def first(folder: Path, language: str) -> Path:
@@ -67,20 +78,27 @@ def run(folder: Path, language: str, browser: bool, arguments: Sequence[str]) ->
     try:
         new, kept = copy(source, target)
     except OSError as error:
-        print(f"nbautograd lab: cannot write the course to {target}: {error}", file=sys.stderr)
+        say(f"cannot write the course to {target}: {_reason(error)}")
         return 1
     print(f"The course is in {target} ({len(new)} {'notebook is' if len(new) == 1 else 'notebooks are'} new).")
     if kept:
         print("Kept as they are, as they differ from the course's:", *(f"  {path}" for path in kept), sep="\n")
     page = first(source, language).relative_to(source).as_posix()
-    try:
-        from jupyterlab.labapp import main as serve
-    except ImportError as error:
-        print(f"JupyterLab cannot be started ({error}): pip install 'nbautograd[lab]'", file=sys.stderr)
-        print(f"Another front end can open {target / page}", file=sys.stderr)
-        return 1
-    print(f"JupyterLab opens {target / page}; Ctrl+C stops it.", flush=True)
     options = [f"--ServerApp.root_dir={target}", f"--LabApp.default_url=/lab/tree/{page}"]
     quiet = [] if browser else ["--no-browser"]
-    serve([*options, *quiet, *arguments])
-    return 0
+    print(f"JupyterLab opens {target / page}; Ctrl+C stops it.", flush=True)
+    try:
+        return serve([*options, *quiet, *arguments])
+    except ImportError as error:
+        say(f"JupyterLab cannot be started ({error}): pip install 'nbautograd[lab]'")
+        say(f"another front end can open {target / page}")
+        return 1
+
+
+def _reason(error: OSError) -> str:
+    """Why the course cannot be written, and what to do."""
+    elsewhere = "name another folder: nbautograd lab FOLDER"
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return f"{error.filename} is a file; {elsewhere}"
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return f"{error.strerror or error}; {'free some space there, or ' if full else ''}{elsewhere}"

@@ -69,7 +69,7 @@ def details(title: str, body: str, *, opened: bool = False) -> str:
 def images(svg: str) -> dict[str, str]:
     """The drawing as the kind of image for which ``settings.image`` asks, by its MIME type.
 
-    :raises RuntimeError: PNG is asked for and CairoSVG is not installed.
+    :raises RuntimeError: PNG is asked for and resvg_py is not installed.
     """
     if settings.image == "svg":
         return {"image/svg+xml": svg}

@@ -1,13 +1,13 @@
-"""PNG and PDF of a drawing: through CairoSVG where it is installed, otherwise as Graphviz draws the graph.
+"""PNG and PDF of a drawing: through resvg and Typst where they are installed, otherwise as Graphviz draws the graph.
 
-CairoSVG keeps our drawing. It knows one font family per text and draws the arrowheads of hidden lines, so both are seen
-to first.
+Both keep our drawing, and need no library of the system's. Typst brings fonts; resvg takes the system's.
 """
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
+import re
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -15,45 +15,63 @@ from nbautograd.viz import graphviz_dot
 
 __all__ = ["KINDS", "raster"]
 
-KINDS = (".png", ".pdf")
 SCALE = 2.0  # pixels of a PNG for each of the drawing's
-LARGEST = 16_000  # pixels of a side; Cairo refuses 32,768
-_SVG = "http://www.w3.org/2000/svg"
+LARGEST = 16_000  # pixels of a side
+_PAGE = """#set page(width: auto, height: auto, margin: 0pt, fill: none)
+#image(bytes(sys.inputs.svg), format: "svg", width: {width}pt, height: {height}pt)"""
+_LETTER = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text y="9" font-family="{}">{}</text></svg>'
 
 
 def raster(svg: str, kind: str, dot: Callable[[], str] | None = None) -> bytes:
     """The drawing as the bytes of a file.
 
     :param kind: ``.png`` or ``.pdf``.
-    :param dot: the source of a Graphviz drawing, for where CairoSVG is missing.
-    :raises RuntimeError: neither CairoSVG nor Graphviz is installed.
+    :param dot: the source of a Graphviz drawing, for where the library that makes such a file is missing.
+    :raises RuntimeError: neither that nor Graphviz is installed, or a PNG finds no fonts on this system.
     """
+    module, convert = _WAYS[kind]
     try:
-        cairosvg: Any = import_module("cairosvg")
-    except (ImportError, OSError):  # OSError: the package is there, the Cairo library is not
+        library: Any = import_module(module)
+    except ImportError:
         if dot is None or graphviz_dot.program() is None:
             raise RuntimeError(
-                f"a {kind} file needs CairoSVG (pip install 'nbautograd[png]', and the system's Cairo library) or "
-                "Graphviz (the program dot); .svg and .html need neither"
+                f"a {kind} file needs {module} (pip install 'nbautograd[{kind[1:]}]') or Graphviz (the program dot); "
+                ".svg and .html need neither"
             ) from None
         return graphviz_dot.run(dot(), kind[1:])
-    prepared, side = _prepared(svg)
-    convert = cairosvg.svg2png if kind == ".png" else cairosvg.svg2pdf
-    scale = min(SCALE, LARGEST / side) if kind == ".png" else 1.0
-    return bytes(convert(bytestring=prepared, scale=scale))
+    return convert(library, svg)
 
 
-def _prepared(svg: str) -> tuple[bytes, float]:
-    """The drawing as CairoSVG can draw it, and its longer side."""
-    ElementTree.register_namespace("", _SVG)
-    root = ElementTree.fromstring(svg)
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if child.get("visibility") == "hidden":
-                parent.remove(child)
-        family = parent.get("font-family", "")
-        if family:
-            # A family that the system's font matching knows; it finds the glyphs of other scripts by itself.
-            parent.set("font-family", "monospace" if "mono" in family.rpartition(",")[2] else "sans-serif")
-    side = max(float(root.get(name, "1").removesuffix("pt")) for name in ("width", "height"))
-    return ElementTree.tostring(root), max(side, 1.0)
+def _png(resvg: Any, svg: str) -> bytes:
+    for family in set(re.findall(r'font-family="([^"]*)"', svg)):
+        if not _has_letters(resvg, family):
+            raise RuntimeError(
+                "a .png file needs fonts, and this system has none: apt install fonts-dejavu-core, "
+                "or what your system calls it; .svg, .html and .pdf need none"
+            )
+    return bytes(resvg.svg_to_bytes(svg_string=svg, zoom=min(SCALE, LARGEST / max(_size(svg)))))
+
+
+@cache
+def _has_letters(resvg: Any, family: str) -> bool:
+    """Whether the system's fonts show a letter; where there is none, resvg leaves text out."""
+    empty, letter = (resvg.svg_to_bytes(svg_string=_LETTER.format(family, text)) for text in ("", "M"))
+    return bool(empty != letter)
+
+
+def _pdf(typst: Any, svg: str) -> bytes:
+    width, height = _size(svg)
+    page = _PAGE.format(width=width, height=height).encode()
+    return bytes(typst.compile(page, format="pdf", sys_inputs={"svg": svg}))
+
+
+def _size(svg: str) -> tuple[float, float]:
+    """Width and height, as the drawing's root has them."""
+    root = svg[: svg.index(">")]
+    found = (re.search(rf' {name}="([\d.]+)', root) for name in ("width", "height"))
+    width, height = (max(float(side[1]), 1.0) if side else 1.0 for side in found)
+    return width, height
+
+
+_WAYS: dict[str, tuple[str, Callable[[Any, str], bytes]]] = {".png": ("resvg_py", _png), ".pdf": ("typst", _pdf)}
+KINDS = tuple(_WAYS)

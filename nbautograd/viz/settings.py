@@ -61,8 +61,8 @@ class NBAutograd(Configurable):
 
     @traitlets.validate("image")
     def _can_draw(self, proposal: Any) -> Any:
-        if proposal.value == "png" and find_spec("cairosvg") is None:
-            raise traitlets.TraitError("image: png needs CairoSVG: pip install 'nbautograd[png]'")
+        if proposal.value == "png" and find_spec("resvg_py") is None:
+            raise traitlets.TraitError("image: png needs resvg_py: pip install 'nbautograd[png]'")
         return proposal.value
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:

@@ -54,7 +54,7 @@ def test_without_anywidget_there_is_a_picture_and_a_line() -> None:
     ("hidden", "code", "message"),
     [
         (["graphviz"], "viz.graph(y).dot", "pip install graphviz"),
-        (["ml_dtypes"], "torch.zeros(1, dtype=torch.bfloat16)", "ml_dtypes"),
+        (["ml_dtypes"], "torch.zeros(1, dtype=torch.bfloat16)", "pip install ml_dtypes"),
         (["cupy"], "torch.zeros(1, device='cuda')", "pip install"),
     ],
     ids=["graphviz", "ml_dtypes", "cupy"],
@@ -65,7 +65,18 @@ def test_what_is_not_installed_is_named(hidden: list[str], code: str, message: s
 
 
 def test_everything_else_without_any_extra() -> None:
-    hidden = ["anywidget", "ipywidgets", "graphviz", "ml_dtypes", "safetensors", "cupy", "torch", "cairosvg", "tqdm"]
+    hidden = [
+        "anywidget",
+        "ipywidgets",
+        "graphviz",
+        "ml_dtypes",
+        "safetensors",
+        "cupy",
+        "torch",
+        "resvg_py",
+        "typst",
+        "tqdm",
+    ]
     shown = run(
         HIDE.format(names=hidden) + DRAW + "y.backward()\npicture = viz.graph(y)\n"
         "import tempfile, os\n"

@@ -1,0 +1,164 @@
+"""JupyterLab as ``nbautograd lab`` starts it: where its own messages end, a line that says what to do."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import socket
+import sys
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+__all__ = ["serve"]
+
+
+def serve(arguments: Sequence[str]) -> int:
+    """Run JupyterLab with these arguments until it is stopped; returns its exit status.
+
+    :raises ImportError: JupyterLab is not installed.
+    """
+    try:
+        with _folders():  # JupyterLab looks for its folders when it is imported
+            from jupyterlab.labapp import LabApp
+
+            LabApp.serverapp_class = _server()
+            LabApp.launch_instance(list(arguments))
+    except OSError as error:
+        say(f"JupyterLab stopped: {error}")
+        return 1
+    return 0
+
+
+def say(line: str) -> None:
+    """A line of our own, where JupyterLab writes its messages."""
+    print(f"nbautograd lab: {line}", file=sys.stderr, flush=True)
+
+
+def _server() -> Any:
+    """The class of the server, made when JupyterLab is known to be there."""
+    from jupyter_server.serverapp import ServerApp
+
+    class CourseServer(ServerApp):
+        """Jupyter's server, which as root serves this machine, and says what to do about a port or a browser."""
+
+        def init_httpserver(self) -> None:
+            asked = self.port
+            try:
+                super().init_httpserver()
+            except SystemExit:
+                say(
+                    f"port {asked} is in use"
+                    + (f", and {self.port_retries} others that were tried near it" if self.port_retries else "")
+                    + "; name another, or 0 for any that is free: nbautograd lab -- --port=0"
+                )
+                raise
+            except OSError as error:
+                if not isinstance(error, socket.gaierror) and error.errno != errno.EADDRNOTAVAIL:
+                    raise
+                say(f"{self.ip} is no address of this machine: give another, or none for localhost ({error})")
+                self.exit(1)
+            if asked not in (0, self.port):
+                say(f"port {asked} is in use, so this is on port {self.port}; --port-retries=0 makes it stop instead")
+
+        def start_app(self) -> None:
+            if is_root() and not self.allow_root:
+                if self.sock or is_loopback(self.ip):
+                    say(f"running as root, cells too; only this machine reaches it ({self.sock or self.ip})")
+                    self.allow_root = True
+                else:
+                    say(
+                        f"as root this listens on {self.ip or 'every address'}, where other machines may reach it, "
+                        "only when told so: add --allow-root after the --, or leave the address out"
+                    )
+                    self.exit(1)
+            super().start_app()
+
+        def launch_browser(self) -> None:
+            address = self.display_url.split()[-1]
+            try:
+                browser = webbrowser.get(self.browser or None) if self.browser or shows_windows() else None
+            except webbrowser.Error:
+                browser = None
+            if browser is None:
+                say(f"no browser was found here; open this address in one: {address}")
+                return
+
+            def open_it() -> None:
+                if not browser.open(address, new=self.webbrowser_open_new):
+                    say(f"the browser did not start; open this address in one: {address}")
+
+            threading.Thread(target=open_it, daemon=True).start()
+
+    return CourseServer
+
+
+def is_root() -> bool:
+    """Whether this process may do everything; of Windows nothing is known."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address or, of a name, all of its addresses.
+
+    >>> [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "0.0.0.0", "*", "")]
+    [True, True, True, False, False, False]
+    """
+    if host in ("", "*"):
+        return False
+    try:
+        found = socket.getaddrinfo(host, None)
+    except OSError:
+        return False
+    return all(ipaddress.ip_address(address[0]).is_loopback for *_, address in found)
+
+
+def shows_windows() -> bool:
+    """Whether a browser with windows can be started; those without cannot show JupyterLab."""
+    named = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
+    return sys.platform in ("win32", "darwin") or any(map(os.environ.get, named))
+
+
+@contextmanager
+def _folders() -> Iterator[None]:
+    """Jupyter's own files in a folder for this run, where the home folder does not take them.
+
+    :raises OSError: temporary files cannot be written either.
+    """
+    from jupyter_core.paths import jupyter_config_dir, jupyter_data_dir, jupyter_runtime_dir
+
+    if os.environ.get("HOME") == "":
+        del os.environ["HOME"]  # then the user's entry in the system's list tells, and not the root folder
+    places = {
+        "JUPYTER_CONFIG_DIR": jupyter_config_dir(),  # it may be read-only: somebody's settings
+        "JUPYTER_DATA_DIR": jupyter_data_dir(),
+        "JUPYTER_RUNTIME_DIR": jupyter_runtime_dir(),
+        "IPYTHONDIR": os.environ.get("IPYTHONDIR") or "~/.ipython",
+    }
+    refused = [name for name, path in places.items() if not takes_files(path, read_only=name == "JUPYTER_CONFIG_DIR")]
+    if not refused:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="nbautograd-lab-", ignore_cleanup_errors=True) as folder:
+        say(f"{places[refused[0]]} cannot be written to: Jupyter's own files are in {folder} until it stops")
+        os.environ.update({name: str(Path(folder, name.lower())) for name in refused})
+        yield
+
+
+def takes_files(folder: str, read_only: bool = False) -> bool:
+    """Whether files can be made in a folder, which is made where it is missing."""
+    path = Path(os.path.expanduser(folder))
+    try:
+        if read_only and path.is_dir():
+            return True
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path) as file:
+            file.write(bytes(4096))
+    except OSError:
+        return False
+    return True
