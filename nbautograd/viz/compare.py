@@ -1,0 +1,451 @@
+"""Two outputs of a notebook's cell, compared by what they say.
+
+An output is read into a list of *statements*: its lines of text, its elements with their attributes, and so for the
+drawings inside it, down to the nodes that an edge joins. Two outputs say the same if their statements are the same:
+
+- Words, names, types, classes and the order of everything: exactly. How many blanks stand before a number or
+  between two words does not count, as it changes with a sign; blanks that begin a line do, as they shape a tree.
+- Numbers: to the digits shown. Where a number was cut, it may differ by one in its last place, or by what
+  ``torch.testing.assert_close`` grants float32, which is more where seventeen digits are shown. A number counts as cut
+  if it shows four significant digits, or four decimals in a line whose largest number is worth a hundred of their last
+  place. All others are exact: ``2.``, ``0.5``, ``0.0001``, ``1e-3``, ``In [12]``.
+- What is below a millionth, and of the largest number in its line, and shows four digits, is rounding: it is zero.
+- Colours: to two steps of 255 in each channel, which is less than between any two that mean something.
+- Coordinates in a drawing of a graph are its layout and say nothing: what joins what is read off them. In other
+  drawings they are the data, to one pixel; their frame, which is as wide as its text, is not.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from html.parser import HTMLParser
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+__all__ = ["Statement", "differences", "same_text", "statements"]
+
+CLOSE = 1.3e-6  # of a number: what torch.testing.assert_close grants float32
+ROUNDING = 1e-6  # of the largest number of a line, and of 1
+PIXEL = 1.0
+SHADE = 2  # of 255
+TOUCHING = 3.0  # pixels between the end of a line and the box that it belongs to
+SHOWN = 6  # differences in a message
+ALIGNED = 3000  # statements among which those that were added or removed are looked for
+
+Clean = Callable[[str], str]
+
+
+class Statement(NamedTuple):
+    """One thing that an output says."""
+
+    place: str
+    """Where, in words, for a reader of the message."""
+    name: str
+    """Of the attribute or key; of an element ``<>``; nothing for a line of text."""
+    kind: str
+    """``text``, ``colour``, ``points`` or ``float``: how it is compared."""
+    value: str
+
+    def same(self, other: Statement) -> bool:
+        """Whether the other says the same, wherever it stands."""
+        if (self.name, self.kind) != (other.name, other.kind):
+            return False
+        return self.value == other.value or SAME[self.kind](self.value, other.value)
+
+    def __str__(self) -> str:
+        value = repr((self.value if len(self.value) <= 200 else self.value[:199] + "…").replace("\u00a0", " "))
+        return f"{self.name} {value}" if self.name not in ("", "<>") else value
+
+
+def differences(mime: str, stored: Any, now: Any, clean: Clean = str) -> list[str]:
+    r"""In what two outputs of one MIME type differ, a line for each; none if they say the same.
+
+    :param stored: text, or what JSON holds.
+    :param now: the same, of another run.
+    :param clean: takes out of a text what is not to be compared, such as addresses.
+
+    >>> differences("text/plain", "tensor([0.3333, 2.0000])", "tensor([0.3334, 2.0000])")
+    []
+    >>> differences("text/plain", "y\ntensor([2., 3.])", "y\ntensor([2., 4.])")
+    ["line 2: stored 'tensor([2., 3.])', now 'tensor([2., 4.])'"]
+    >>> differences("text/html", "<tr><th>w</th><td>5.</td></tr>", "<tr><th>w</th><td>6.</td></tr>")
+    ["row 'w' > td: stored '5.', now '6.'"]
+    """
+    if stored == now:
+        return []
+    one, two = list(statements(mime, stored, clean)), list(statements(mime, now, clean))
+    if len(one) == len(two) and all(a.same(b) for a, b in zip(one, two, strict=True)):
+        return []
+    found = list(_apart(one, two))
+    return found[:SHOWN] + [f"and {len(found) - SHOWN} more"] * (len(found) > SHOWN)
+
+
+def statements(mime: str, output: Any, clean: Clean = str) -> Iterator[Statement]:
+    """What an output says."""
+    if not isinstance(output, str):
+        yield from _json(output, "", clean)
+    elif mime == "text/html":
+        yield from _html(output, "", clean)
+    elif mime == "image/svg+xml":
+        yield from _svg(output, "", clean)
+    else:
+        for number, line in enumerate(clean(output).split("\n"), 1):
+            yield Statement(f"line {number}", "", "text", line)
+
+
+def _apart(one: Sequence[Statement], two: Sequence[Statement]) -> Iterator[str]:
+    """The differences, in words: what was changed, taken out, or put in."""
+    start, ends = 0, (len(one), len(two))
+    while start < min(ends) and one[start].same(two[start]):
+        start += 1
+    end = 0
+    while end < min(ends) - start and one[-1 - end].same(two[-1 - end]):
+        end += 1
+    one, two = one[start : ends[0] - end], two[start : ends[1] - end]
+    opcodes: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(one), 0, len(two))]
+    if len(one) != len(two) and max(len(one), len(two)) <= ALIGNED:
+        opcodes = SequenceMatcher(None, [_key(s) for s in one], [_key(s) for s in two], autojunk=False).get_opcodes()
+    for _, i, j, k, m in opcodes:
+        for n in range(max(j - i, m - k)):
+            a, b = one[i + n] if i + n < j else None, two[k + n] if k + n < m else None
+            if a is None or b is None or not a.same(b):
+                place = a.place if a is not None else b.place if b is not None else ""
+                yield f"{place + ': ' if place else ''}stored {a or 'nothing'}, now {b or 'nothing'}"
+
+
+def _key(statement: Statement) -> tuple[str, str, str]:
+    """What two statements share that may be one, changed."""
+    exact = statement.kind == "text"
+    return statement.name, statement.kind, NUMBER.sub("0", statement.value) if exact else ""
+
+
+# -- text and numbers --------------------------------------------------------------------------------------------------
+
+# Blanks before it belong to a number, and so does a sign that stands behind no name, number or bracket.
+NUMBER = re.compile(r"[ \t\u00a0]*((?:(?<![\w.)\]])[+-])?(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?)(?=j?(?!\w))", re.I)
+BLANKS = re.compile(r"(?<=\S)[ \t\u00a0]+")
+
+
+class _Number:
+    """A number as it is written."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.value = text, float(text)
+        mantissa, _, exponent = text.lower().lstrip("+-").partition("e")
+        whole, point, fraction = mantissa.partition(".")
+        self.integer = not point and not exponent
+        self.decimals = len(fraction)
+        self.cuttable = bool(fraction or exponent)
+        self.digits = len((whole + fraction).lstrip("0"))
+        self.place = 10.0 ** (int(exponent or 0) - len(fraction))
+
+    def cut(self, largest: float) -> bool:
+        """Whether there may be further digits, which are not shown."""
+        if self.digits >= 4:
+            return self.cuttable
+        return self.decimals >= 4 and largest >= 99.5 * self.place
+
+    def same(self, other: _Number, largest: float) -> bool:
+        """Whether both are one number, seen with another processor's last digit.
+
+        :param largest: of the numbers with a point in the same line.
+        """
+        places = [number.place for number in (self, other) if number.cut(largest)]
+        if not places:
+            return self.text.lstrip("+") == other.text.lstrip("+")
+        size = max(abs(self.value), abs(other.value))
+        shown = all(number.digits >= 4 or number.value == 0 for number in (self, other))
+        if shown and size <= ROUNDING * min(1.0, largest):
+            return True
+        return abs(self.value - other.value) <= 1.000001 * max(*places, CLOSE * size)
+
+
+def same_text(one: str, two: str) -> bool:
+    """Whether two lines say the same.
+
+    >>> same_text("mean -1.343e-08 · max 2.81", "mean 3.387e-07 · max 2.809")
+    True
+    >>> same_text(".grad 2.", ".grad 3."), same_text("lr 0.0001", "lr 0.0002"), same_text("tensor(4)", "tensor(4.)")
+    (False, False, False)
+    """
+    if one == two:
+        return True
+    words, others = NUMBER.split(one), NUMBER.split(two)
+    if len(words) != len(others):
+        return False
+    if any(BLANKS.sub(" ", a) != BLANKS.sub(" ", b) for a, b in zip(words[::2], others[::2], strict=True)):
+        return False
+    pairs = [(_Number(a), _Number(b)) for a, b in zip(words[1::2], others[1::2], strict=True)]
+    largest = max((abs(n.value) for pair in pairs for n in pair if not n.integer), default=0.0)
+    return all(a.text == b.text or a.same(b, largest) for a, b in pairs)
+
+
+def _same_float(one: str, two: str) -> bool:
+    a, b = float(one), float(two)
+    return abs(a - b) <= max(CLOSE * max(abs(a), abs(b)), ROUNDING)
+
+
+def _same_colour(one: str, two: str) -> bool:
+    return all(abs(a - b) <= SHADE for a, b in zip(bytes.fromhex(one[1:]), bytes.fromhex(two[1:]), strict=True))
+
+
+def _same_points(one: str, two: str) -> bool:
+    a, b = POINT.split(one), POINT.split(two)
+    if len(a) != len(b) or any(x.strip(" ,\n") != y.strip(" ,\n") for x, y in zip(a[::2], b[::2], strict=True)):
+        return False
+    return all(abs(float(x) - float(y)) <= PIXEL for x, y in zip(a[1::2], b[1::2], strict=True))
+
+
+POINT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)")
+COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+SAME: Mapping[str, Callable[[str, str], bool]] = {
+    "text": same_text, "float": _same_float, "colour": _same_colour, "points": _same_points,
+}  # fmt: skip
+
+
+def _lines(text: str, place: str, name: str = "") -> Iterator[Statement]:
+    for line in text.split("\n"):
+        if line.strip():
+            yield Statement(place, name, "text", line)
+
+
+# -- JSON --------------------------------------------------------------------------------------------------------------
+
+
+def _json(value: Any, place: str, clean: Clean, name: str = "") -> Iterator[Statement]:
+    if isinstance(value, Mapping):
+        yield Statement(place, name, "text", f"{{{', '.join(map(str, value))}}}")
+        for key, part in value.items():
+            yield from _json(part, f"{place} > {key}" if place else str(key), clean, str(key))
+    elif isinstance(value, list):
+        yield Statement(place, name, "text", f"{len(value)} items")
+        for number, part in enumerate(value):
+            yield from _json(part, f"{place}[{number}]", clean, name)
+    elif isinstance(value, str) and value.startswith("<svg"):
+        yield from _svg(value, place, clean)
+    elif isinstance(value, str):
+        yield from _lines(clean(value), place, name)
+    else:
+        yield Statement(place, name, "float" if isinstance(value, float) else "text", str(value))
+
+
+# -- HTML --------------------------------------------------------------------------------------------------------------
+
+DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w.=+-]+)*?)(;base64)?,(.*)", re.S)
+ENCODED = re.compile(r"(base64,[A-Za-z0-9+/=\s]+)")
+VOID = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"))
+
+
+def _html(text: str, place: str, clean: Clean) -> Iterator[Statement]:
+    pieces = ENCODED.split(text)  # a pattern may stand in an image by chance, before it is decoded
+    pieces[::2] = map(clean, pieces[::2])
+    reader = _Reader("".join(pieces), place, clean)
+    yield from reader.found
+
+
+class _Reader(HTMLParser):
+    """Reads HTML; drawings in it are read as drawings, pages in frames as pages."""
+
+    def __init__(self, text: str, place: str, clean: Clean) -> None:
+        super().__init__()
+        self.text, self.outer, self.clean = text, place, clean
+        self.found: list[Statement] = []
+        self.open: list[list[str]] = []  # the elements around: [tag, what it is called in a message]
+        self.run = ""  # of text, as far as it was read
+        self.drawn: int | None = None  # where a drawing begins that is being passed over
+        self.json = False
+        self.starts = [0]
+        for line in text.split("\n"):
+            self.starts.append(self.starts[-1] + len(line) + 1)
+        self.feed(text)
+        self.close()
+        self.flush()
+
+    @property
+    def place(self) -> str:
+        """Where the reader is."""
+        return " > ".join(part for part in (self.outer, *(called for _, called in self.open)) if part)
+
+    @property
+    def at(self) -> int:
+        line, column = self.getpos()
+        return self.starts[line - 1] + column
+
+    def say(self, name: str, value: str) -> None:
+        self.found.append(Statement(self.place, name, "text", value))
+
+    def flush(self) -> None:
+        """The text that was read comes to its end."""
+        run, self.run = self.run, ""
+        if not run.strip():
+            return
+        if self.json:
+            try:
+                self.found += _json(json.loads(run), self.place, self.clean)
+                return
+            except ValueError:
+                pass
+        self.found += _lines(run, self.place)
+        if self.open and self.open[-1][0] == "th" and len(self.open) > 1 and self.open[-2][0] == "tr":
+            self.open[-2][1] = f"row {run!r}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self.drawn is not None:
+            return
+        self.flush()
+        if tag == "svg":
+            self.drawn = self.at
+            return
+        known = {name: value or "" for name, value in attrs}
+        self.open.append([tag, tag])
+        self.say("<>", f"<{tag}>")
+        self.json = tag == "script" and known.get("type", "").endswith("json")
+        for name, value in sorted(known.items()):
+            source = DATA.fullmatch(value) if name in ("src", "href") else None
+            if source is not None:
+                self.found += _data(source, f"{self.place} {known.get('alt', '').partition(chr(10))[0]!r}", self.clean)
+            elif name == "srcdoc":
+                self.found += _html(value, self.place, self.clean)
+            else:
+                self.found += _lines(value, self.place, name)
+        if tag in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.drawn is not None:
+            if tag == "svg":
+                end = self.text.index(">", self.at) + 1
+                self.found += _svg(self.text[self.drawn : end], self.place, str)
+                self.drawn = None
+            return
+        self.flush()
+        self.json = False
+        self.say("<>", f"</{tag}>")
+        if any(tag == opened for opened, _ in self.open):
+            while self.open.pop()[0] != tag:
+                pass
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self.drawn is None:
+            self.handle_starttag(tag, attrs)
+            if tag not in VOID:
+                self.handle_endtag(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self.drawn is None:
+            self.run += data
+
+
+def _data(source: re.Match[str], place: str, clean: Clean) -> Iterator[Statement]:
+    """What a ``data:`` address holds; of pixels only that they are there, as nbval compares none."""
+    mime, _, encoded, body = source.groups()
+    mime = mime or "text/plain"
+    yield Statement(place, "<>", "text", mime)
+    if not mime.startswith(("text/", "image/svg")):
+        return
+    try:
+        text = base64.b64decode(body, validate=True).decode("utf-8") if encoded else unquote(body)
+    except (binascii.Error, UnicodeDecodeError):
+        yield Statement(place, "base64", "text", body)
+        return
+    for statement in statements(mime, text, clean):
+        yield statement._replace(place=f"{place} > {statement.place}")
+
+
+# -- drawings ----------------------------------------------------------------------------------------------------------
+
+LAYOUT = frozenset((
+    "x", "y", "x1", "y1", "x2", "y2", "dx", "dy", "cx", "cy", "r", "rx", "ry", "refX", "refY", "width", "height",
+    "viewBox", "d", "points", "transform",
+))  # fmt: skip
+REFERS = frozenset({"aria-labelledby", "aria-describedby", "href", "{http://www.w3.org/1999/xlink}href"})
+
+
+def _svg(text: str, place: str, clean: Clean) -> Iterator[Statement]:
+    text = clean(text)
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError:
+        yield from _lines(text, place)
+        return
+    elements = list(root.iter())
+    names = {key: f"id {number}" for number, key in enumerate(e.get("id") for e in elements) if key is not None}
+    graph = any("data-node" in e.attrib or e.get("class") == "node" for e in elements)
+    frame = next((e for e in root if _tag(e) == "rect"), None)
+    yield from _element(root, place, _Drawing(names, graph, (root, frame), _boxes(root) if graph else {}))
+
+
+class _Drawing(NamedTuple):
+    names: Mapping[str, str]
+    graph: bool
+    framing: tuple[Any, ...]
+    boxes: Mapping[str, tuple[float, float, float, float]]
+
+    def attribute(self, place: str, element: Any, name: str, value: str) -> Iterator[Statement]:
+        """What an attribute says."""
+        name = name.rpartition("}")[2]
+        if name in LAYOUT:
+            if not self.graph and all(element is not other for other in self.framing):
+                yield Statement(place, name, "points", value)
+        elif COLOUR.fullmatch(value):
+            yield Statement(place, name, "colour", value)
+        elif name in REFERS or name == "id" or "url(#" in value:
+            named = re.sub(r"[\w.:-]+", lambda m: self.names.get(m[0], m[0]), value)
+            yield Statement(place, name, "text", named)
+        else:
+            yield from _lines(value, place, name)
+
+
+def _element(element: Any, place: str, drawing: _Drawing) -> Iterator[Statement]:
+    tag = _tag(element)
+    title = next((child.text or "" for child in element if _tag(child) == "title"), "")
+    called = f"{tag} {title.partition(chr(10))[0]!r}" if title and element.get("data-node") else tag
+    here = f"{place} > {called}" if place else called
+    yield Statement(here, "<>", "text", f"<{tag}>")
+    for name, value in sorted(element.attrib.items()):
+        yield from drawing.attribute(here, element, name, value)
+    if drawing.boxes and ("data-edge" in element.attrib or "data-flow" in element.attrib):
+        ends = [float(number) for number in POINT.findall(element.get("d", ""))]
+        joined = [_nearest(drawing.boxes, ends[i], ends[i + 1]) for i in (0, -2)] if len(ends) > 3 else []
+        yield Statement(here, "joins", "text", " and ".join(joined))
+    yield from _lines(element.text or "", here)
+    for child in element:
+        yield from _element(child, here, drawing)
+        yield from _lines(child.tail or "", here)
+    yield Statement(here, "<>", "text", f"</{tag}>")
+
+
+def _tag(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _boxes(root: Any) -> dict[str, tuple[float, float, float, float]]:
+    """Left, top, right and bottom of each node."""
+    found = {}
+    for node in root.iter():
+        shapes = [e for e in node if e.get("class") == "nb-shape"]
+        if "data-node" not in node.attrib:
+            continue
+        sides = [[float(e.get(name, 0)) for name in ("x", "y", "width", "height")] for e in shapes]
+        if sides:
+            found[node.get("data-node")] = (
+                min(x for x, _, _, _ in sides), min(y for _, y, _, _ in sides),
+                max(x + w for x, _, w, _ in sides), max(y + h for _, y, _, h in sides),
+            )  # fmt: skip
+    return found
+
+
+def _nearest(boxes: Mapping[str, tuple[float, float, float, float]], x: float, y: float) -> str:
+    """The node at whose box a line ends; ``no box`` for a line that joins another line, or a bare number."""
+
+    def away(box: tuple[float, float, float, float]) -> float:
+        return max(box[0] - x, x - box[2], box[1] - y, y - box[3], 0.0)
+
+    key = min(boxes, key=lambda node: away(boxes[node]))
+    return key if away(boxes[key]) <= TOUCHING else "no box"
