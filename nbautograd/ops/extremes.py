@@ -8,6 +8,7 @@ import numpy as np
 
 from nbautograd import dtypes
 from nbautograd.declare import composite, op
+from nbautograd.errors import kind_of
 from nbautograd.ops.comparison import maximum, minimum
 from nbautograd.ops.kernels import added, axes, reduced_shape, total  # noqa: F401 - formulas name some
 from nbautograd.returns import return_type
@@ -183,7 +184,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     tensor(3.)
     """
     if dim is not None and not isinstance(dim, int):
-        raise TypeError(f"aminmax(): argument 'dim' must be int, not {type(dim).__name__}")
+        raise TypeError(f"aminmax(): argument 'dim' must be int, not {kind_of(dim)}")
     return return_type("aminmax")(both_extremes(input, dim, keepdim))
 
 

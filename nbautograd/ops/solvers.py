@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.declare import KEPT, alias, composite, op
-from nbautograd.errors import LinAlgError, ShapeError
+from nbautograd.errors import LinAlgError, ShapeError, kind_of
 from nbautograd.ops.comparison import where
 from nbautograd.ops.complex import conj, real
 from nbautograd.ops.kernels import sum_to
@@ -64,7 +64,7 @@ def _is_vector(a: Tensor, b: Tensor) -> bool:
 def _system(name: str, a: Tensor, b: Tensor, left: bool) -> Tensor:
     checked(name, a, square=True)
     if not isinstance(b, Tensor):
-        raise TypeError(f"{name}(): argument 'B' (position 2) must be Tensor, not {type(b).__name__}")
+        raise TypeError(f"{name}(): argument 'B' (position 2) must be Tensor, not {kind_of(b)}")
     check_same(name, a, b)
     if not _is_vector(a, b):
         _fits(name, a, b, left)
