@@ -29,7 +29,7 @@ exception can be caught by the type that PyTorch raises in its place: `ShapeErro
 """
 
 
-def raised(example: str) -> BaseException | None:
+def raised(example: str, setup: str = "") -> BaseException | None:
     """What a piece of code raises, run as a cell where it has magics."""
     import nbautograd
     from nbautograd import viz
@@ -43,6 +43,7 @@ def raised(example: str) -> BaseException | None:
             shell.user_ns.update(names)
             result = shell.run_cell(example)
             return result.error_before_exec or result.error_in_exec
+        exec(compile(setup, "<setup>", "exec"), names)
         try:
             exec(compile(example, "<example>", "exec"), names)
         except Exception as error:
@@ -64,7 +65,7 @@ def ipython() -> Any:
 def message(error: dict[str, Any]) -> str:
     """``Type: message`` of an example; where something has to be missing, run in an interpreter of its own."""
     if "hide" not in error:
-        found = raised(error["example"])
+        found = raised(error["example"], error.get("setup", ""))
         assert found is not None, f"{error['title']}: the example raises nothing"
         return f"{type(found).__name__}: {found}"
     code = f"import sys\nfor name in {error['hide']!r}:\n    sys.modules[name] = None\n"

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nbautograd import dtypes
+from nbautograd.errors import kind_of
 from nbautograd.tensor import Tensor
 
 __all__ = ["explain", "explained"]
@@ -79,7 +80,7 @@ def explain(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
             if expected is not None:
                 place = "" if several or parameter.kind is parameter.KEYWORD_ONLY else f" (position {position})"
                 raise TypeError(
-                    f"{function.__name__}(): argument '{name}'{place} must be {expected}, not {type(value).__name__}"
+                    f"{function.__name__}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}"
                 ) from None
 
 

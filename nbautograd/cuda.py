@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from nbautograd import backend
 from nbautograd.device import device as Device  # noqa: N812 - ``device`` is the context manager here
-from nbautograd.errors import OutOfMemoryError
+from nbautograd.errors import OutOfMemoryError, kind_of
 from nbautograd.generator import default_generator
 
 __all__ = [
@@ -77,9 +77,7 @@ def _index(place: Any, none_is: int | None = None) -> int:
     try:
         return operator.index(place)
     except TypeError:
-        raise TypeError(
-            f"expected a CUDA device: an int, a str or a torch.device, not {type(place).__name__}"
-        ) from None
+        raise TypeError(f"expected a CUDA device: an int, a str or a torch.device, not {kind_of(place)}") from None
 
 
 def _checked(place: Any) -> int:

@@ -35,6 +35,7 @@ import numpy as np
 
 from nbautograd import backend, detour, dtypes, inplace, pieces, protocol, tracing
 from nbautograd.arguments import explain, explained
+from nbautograd.errors import is_pytorchs, kind_of
 from nbautograd.grad_mode import is_grad_enabled
 from nbautograd.inlining import CONSTANTS
 from nbautograd.inplace_writer import writing_method
@@ -441,17 +442,22 @@ def refuse(op: Declaration, values: tuple[Any, ...]) -> NoReturn:
                 expected = "tuple of Tensors" if name in op.lists else "Tensor"
                 raise TypeError(
                     f"{op.name}(): argument '{name}' (position {op.tensors.index(name) + 1}) must be {expected}, "
-                    f"not {type(item).__name__}"
+                    f"not {kind_of(item)}"
                 ) from None
     if not any(isinstance(value, Tensor) for value in values) and op.kind == POINTWISE:
         raise TypeError(
-            f"{op.name}(): argument '{op.tensors[0]}' (position 1) must be Tensor, not {type(values[0]).__name__}"
+            f"{op.name}(): argument '{op.tensors[0]}' (position 1) must be Tensor, not {kind_of(values[0])}"
         ) from None
     raise
 
 
 def decline(op: Declaration, values: tuple[Any, ...]) -> Any:
-    """For operators: let Python try the other operand's method, and say so itself if there is none."""
+    """For operators: let Python try the other operand's method, and say so itself if there is none.
+
+    A tensor of PyTorch has none for ours, and is called Tensor, too; comparisons would be False without an error.
+    """
+    if any(is_pytorchs(value) for value in values):
+        refuse(op, values)
     if all(isinstance(value, (Tensor, int, float, complex, np.ndarray)) for value in values):
         raise
     return NotImplemented

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.errors import DtypeError
+from nbautograd.errors import DtypeError, kind_of
 
 __all__ = ["dtype", "finfo", "get_default_dtype", "iinfo", "promote_types", "set_default_dtype"]
 
@@ -178,8 +178,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     for name, given, position in (("type1", type1, 1), ("type2", type2, 2)):
         if not isinstance(given, dtype):
             raise TypeError(
-                f"promote_types(): argument '{name}' (position {position}) must be torch.dtype, "
-                f"not {type(given).__name__}"
+                f"promote_types(): argument '{name}' (position {position}) must be torch.dtype, not {kind_of(given)}"
             )
     if type1 is type2:
         return type1
@@ -204,7 +203,7 @@ def of_number(value: Any) -> dtype:
         return _default
     if isinstance(value, (complex, np.complexfloating)):
         return _default.to_complex()
-    raise TypeError(f"expected a number, but got {type(value).__name__}")
+    raise TypeError(f"expected a number, but got {kind_of(value)}")
 
 
 def result_dtype(operands: list[tuple[dtype, int]]) -> dtype:

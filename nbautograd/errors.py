@@ -41,6 +41,27 @@ SCALAR_TYPES = {
 """What PyTorch's messages call the dtypes."""
 
 
+def kind_of(value: Any) -> str:
+    """What a message calls a value of the wrong type: its class, and whose that is if it is PyTorch's.
+
+    >>> kind_of([1])
+    'list'
+    """
+    kind = type(value).__name__
+    if not is_pytorchs(value):
+        return kind
+    if hasattr(value, "__dlpack__"):
+        return f"PyTorch's {kind} (nbautograd.from_dlpack(x.detach()) makes it one of nbautograd's)"
+    return f"PyTorch's {kind} (take it from nbautograd, too)"
+
+
+def is_pytorchs(value: Any) -> bool:
+    """Whether a value is of one of PyTorch's classes: told by their names, for PyTorch may not be there at all."""
+    if isinstance(value, tuple):  # results say that they are torch.return_types
+        return False
+    return any(cls.__module__.partition(".")[0] == "torch" for cls in type(value).__mro__)
+
+
 class NbautogradError(Exception):
     """Base of everything raised by nbautograd on purpose."""
 

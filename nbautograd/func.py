@@ -11,7 +11,7 @@ from typing import Any
 
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad as _grad
-from nbautograd.errors import AutogradError
+from nbautograd.errors import AutogradError, kind_of
 from nbautograd.grad_mode import enable_grad
 from nbautograd.tensor import Tensor
 
@@ -31,7 +31,7 @@ def _chosen(args: tuple[Any, ...], argnums: Places) -> tuple[list[int], tuple[An
             raise AutogradError(f"argnums={argnums} is out of range: there are {len(args)} positional arguments")
         x = args[place]
         if not isinstance(x, Tensor):
-            raise ValueError(f"argument {place} must be a Tensor to be differentiated by, not {type(x).__name__}")
+            raise ValueError(f"argument {place} must be a Tensor to be differentiated by, not {kind_of(x)}")
         outer = outer or x.requires_grad
         fresh[place] = x.view(x.shape) if x.requires_grad else _with_grad(x)
     outer = outer or any(isinstance(a, Tensor) and a.requires_grad for a in args)
@@ -91,7 +91,7 @@ def grad_and_value(func: Function, argnums: Places = 0, has_aux: bool = False) -
                 raise AutogradError("grad_and_value(f)(*args): output of function f should be a tuple (output, aux)")
             value, aux = answer if has_aux else (answer, None)
             if not isinstance(value, Tensor):
-                raise AutogradError(f"Expected f(*args) to return a Tensor, got {type(value).__name__}")
+                raise AutogradError(f"Expected f(*args) to return a Tensor, got {kind_of(value)}")
             if value.dim():
                 raise AutogradError(
                     "Expected f(*args) to return a scalar Tensor, got tensor with "

@@ -19,6 +19,7 @@ import numpy as np
 
 from nbautograd import backend, geometry, rejection
 from nbautograd.device import as_device, device as Device  # noqa: N812 - ``device`` is a parameter here
+from nbautograd.errors import kind_of
 from nbautograd.tensor import Tensor, wrap
 
 __all__ = ["Generator", "default_generator"]
@@ -86,7 +87,7 @@ class Generator:
         :raises RuntimeError: it is no integer.
         """
         if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}: a seed must be an int")
+            raise RuntimeError(f"manual_seed expected a long, but got {kind_of(seed)}: a seed must be an int")
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
             raise ValueError(f"Overflow when unpacking long long: a seed must be in [-2**63, 2**64), got {seed}")
@@ -123,7 +124,7 @@ class Generator:
         :raises RuntimeError: another size, or bytes that are no state.
         """
         if not isinstance(new_state, Tensor):
-            raise TypeError(f"set_state() expected a torch.ByteTensor, but got {type(new_state).__name__}")
+            raise TypeError(f"set_state() expected a torch.ByteTensor, but got {kind_of(new_state)}")
         raw = backend.fetch(new_state._a)
         if raw.dtype != np.uint8:
             raise TypeError(f"RNG state must be a torch.ByteTensor, got elements of dtype {raw.dtype}")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd import backend, layouts, storage
+from nbautograd.errors import kind_of
 
 __all__ = [
     "Geometry",
@@ -209,7 +210,7 @@ def strides_for(a: Any, wanted: layouts.memory_format | None, name: str) -> tupl
     if wanted is None or wanted is layouts.preserve_format:
         return dense(a.shape, strides_of(a))
     if not isinstance(wanted, layouts.memory_format):
-        raise TypeError(f"{name}(): argument 'memory_format' must be torch.memory_format, not {type(wanted).__name__}")
+        raise TypeError(f"{name}(): argument 'memory_format' must be torch.memory_format, not {kind_of(wanted)}")
     if wanted is layouts.contiguous_format:
         return contiguous(a.shape)
     ndim = {layouts.channels_last: 4, layouts.channels_last_3d: 5}[wanted]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd import backend, detour, dtypes, geometry, storage, tracing
-from nbautograd.errors import DtypeError, InplaceError, ShapeError
+from nbautograd.errors import DtypeError, InplaceError, ShapeError, kind_of
 from nbautograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd.node import LEAF, Node
 from nbautograd.tensor import Tensor, new, wrap
@@ -209,7 +209,7 @@ def check_overlap(t: Tensor, what: str) -> None:
 def update(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
     """``t.name(...)`` for an in-place method: compute, then write into ``t``; an error changes nothing."""
     if not isinstance(t, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(t).__name__}")
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
     check_writable(t, name)
     # With tangents, formulas are recorded that need the former value.
     return store(t, function(t if detour.moved is None else t.clone(), *args, **kwargs))
@@ -366,7 +366,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         written = [resize_into(o, r, name) for o, r in zip(out, result, strict=True)]
         return type(result)(written)
     if not isinstance(out, Tensor):
-        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
     if is_grad_enabled() and (out._fn is not None or result._fn is not None):
         raise InplaceError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "

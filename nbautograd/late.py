@@ -10,7 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
+
+from nbautograd import namespaces
 
 __all__ = ["FAMILIES", "METHODS", "NAMES", "NAMESPACES", "attach", "attributes", "load"]
 
@@ -84,20 +87,31 @@ NAMES.update({name: name for name in NAMESPACES})
 
 
 def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package: ``names`` says of each name in which module below it it is."""
+    """``__getattr__`` and ``__dir__`` of a package: ``names`` says of each name in which module below it it is.
+
+    PyTorch's modules are found, too; no others are listed.
+    """
     scope = vars(sys.modules[package])
+    below = package.partition(".")[2] and f"{package.partition('.')[2]}."
 
     def get(name: str) -> Any:
         if name == "__all__":  # ``from package import *`` is for everything
             return [each for each in list_all() if not each.startswith("_")]
-        if name not in names:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = import_module(f"{package}.{names[name]}")
-        scope[name] = found = module if names[name] == name else getattr(module, name)
-        return found
+        if name in names:
+            module = import_module(f"{package}.{names[name]}")
+            scope[name] = found = module if names[name] == name else getattr(module, name)
+            return found
+        if below + name in namespaces.MODULES:
+            return namespaces.module(below + name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     def list_all() -> list[str]:
-        return sorted({*scope, *names})
+        return sorted(name for name in {*scope, *names} if is_listed(name, scope.get(name)))
+
+    def is_listed(name: str, value: Any) -> bool:
+        if isinstance(value, ModuleType):
+            return namespaces.is_public(below + name)
+        return name not in ("TYPE_CHECKING", "annotations")
 
     return get, list_all
 

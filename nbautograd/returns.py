@@ -2,10 +2,49 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
-__all__ = ["return_type"]
+__all__ = ["FIELDS", "return_type"]
+
+FIELDS = {
+    "aminmax": "min max",
+    "cummax": "values indices",
+    "cummin": "values indices",
+    "frexp": "mantissa exponent",
+    "geqrf": "a tau",
+    "histogram": "hist bin_edges",
+    "histogramdd": "hist bin_edges",
+    "kthvalue": "values indices",
+    "linalg_cholesky_ex": "L info",
+    "linalg_eig": "eigenvalues eigenvectors",
+    "linalg_eigh": "eigenvalues eigenvectors",
+    "linalg_inv_ex": "inverse info",
+    "linalg_ldl_factor": "LD pivots",
+    "linalg_ldl_factor_ex": "LD pivots info",
+    "linalg_lstsq": "solution residuals rank singular_values",
+    "linalg_lu": "P L U",
+    "linalg_lu_factor": "LU pivots",
+    "linalg_lu_factor_ex": "LU pivots info",
+    "linalg_qr": "Q R",
+    "linalg_slogdet": "sign logabsdet",
+    "linalg_solve_ex": "result info",
+    "linalg_svd": "U S Vh",
+    "lu_unpack": "P L U",
+    "max": "values indices",
+    "median": "values indices",
+    "min": "values indices",
+    "mode": "values indices",
+    "nanmedian": "values indices",
+    "qr": "Q R",
+    "slogdet": "sign logabsdet",
+    "sort": "values indices",
+    "svd": "U S V",
+    "topk": "values indices",
+    "triangular_solve": "solution cloned_coefficient",
+}
+"""The functions, and the names of their results."""
 
 
 class _Results(tuple):  # type: ignore[type-arg]
@@ -22,17 +61,15 @@ class _Results(tuple):  # type: ignore[type-arg]
         return f"torch.return_types.{type(self).__name__}(\n{parts})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self).__name__, self._fields, tuple(self))
+        return _rebuild, (type(self).__name__, tuple(self))
 
 
-_made: dict[tuple[str, tuple[str, ...]], type[_Results]] = {}
-
-
-def return_type(name: str, *fields: str) -> type[_Results]:
-    """The class of the results of ``name``: made from a sequence, with an attribute for each of ``fields``.
+@functools.cache
+def return_type(name: str) -> type[_Results]:
+    """The class of the results of ``name``: made from a sequence, with an attribute for each field.
 
     >>> from nbautograd.returns import return_type
-    >>> pair = return_type("max", "values", "indices")((3, 1))
+    >>> pair = return_type("max")((3, 1))
     >>> pair.indices
     1
     >>> print(pair)
@@ -40,13 +77,17 @@ def return_type(name: str, *fields: str) -> type[_Results]:
     values=3,
     indices=1)
     """
-    found = _made.get((name, fields))
-    if found is None:
-        members: dict[str, Any] = {"__slots__": (), "_fields": fields, "__module__": "torch.return_types"}
-        members.update({field: property(operator.itemgetter(i)) for i, field in enumerate(fields)})
-        found = _made[name, fields] = type(name, (_Results,), members)
-    return found
+    fields = tuple(FIELDS[name].split())
+    members: dict[str, Any] = {"__slots__": (), "_fields": fields, "__module__": "torch.return_types"}
+    members.update({field: property(operator.itemgetter(i)) for i, field in enumerate(fields)})
+    return type(name, (_Results,), members)
 
 
-def _rebuild(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> _Results:
-    return return_type(name, *fields)(values)
+def __getattr__(name: str) -> type[_Results]:
+    if name not in FIELDS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return return_type(name)
+
+
+def _rebuild(name: str, values: tuple[Any, ...]) -> _Results:
+    return return_type(name)(values)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
+from nbautograd.errors import kind_of
+
 __all__ = ["Size"]
 
 
@@ -55,7 +57,7 @@ def as_int(value: Any, what: str) -> int:
             return int(value.__index__())
         except (AttributeError, TypeError):
             pass
-    raise TypeError(f"{what} must be int, not {type(value).__name__}")
+    raise TypeError(f"{what} must be int, not {kind_of(value)}")
 
 
 def sizes(arguments: Iterable[Any], what: str = "size") -> tuple[int, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec, spec_from_loader
+from importlib.util import spec_from_loader
 from types import ModuleType
+
+from nbautograd import namespaces
 
 __all__ = ["standing_in"]
 
@@ -16,31 +17,48 @@ PACKAGE = __name__.partition(".")[0]
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Finds the package's own modules under another name: as they are, or Python would make a second copy of them."""
+    """Finds the package's public modules under another name: as they are, since Python would make a second copy."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def _ours(self, name: str) -> str:
-        return PACKAGE + name[len(self.name) :]
-
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """What the import system asks; None for what is not ours or not there."""
-        if not fullname.startswith(f"{self.name}.") or find_spec(self._ours(fullname)) is None:
+        """What the import system asks; None for what is not ours or not there.
+
+        :raises ModuleNotFoundError: it is internal. Python would go on and find its file.
+        """
+        package, _, below = fullname.partition(".")
+        if package != self.name or not below:
             return None
-        return spec_from_loader(fullname, self)
+        there = namespaces.exists(below)
+        if there and not namespaces.is_public(below):
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+        return spec_from_loader(fullname, self) if there or below in namespaces.MODULES else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module that there is."""
-        module = import_module(self._ours(spec.name))
+        module = namespaces.module(spec.name.partition(".")[2])
         spec.loader_state = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is left to be done but to give it back its own description."""
-        module.__spec__ = module.__spec__.loader_state  # type: ignore[union-attr]
+        """Give it back its own description, and make known what is below it."""
+        spec = module.__spec__
+        module.__spec__ = spec.loader_state  # type: ignore[union-attr]
+        self.make_known(spec.name.partition(".")[2], module)  # type: ignore[union-attr]
+
+    def make_known(self, path: str, module: ModuleType) -> None:
+        """Enter those modules below one that imports would not find, or find and put in the wrong place.
+
+        Python makes what it has imported an attribute of the package around. Where that has a function of the same
+        name, as ``torch.autograd`` has ``gradcheck``, the function is to stay, as it does in PyTorch.
+        """
+        for child in namespaces.children(path):
+            if namespaces.is_hidden(child) or not namespaces.exists(child):
+                found = sys.modules[f"{self.name}.{child}"] = namespaces.module(child)
+                self.make_known(child, found)
 
 
 class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement
@@ -69,6 +87,7 @@ class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement
             self._aside = self._remove(self.name)
             sys.meta_path.insert(0, self._finder)
             sys.modules[self.name] = sys.modules[PACKAGE]
+            self._finder.make_known("", sys.modules[PACKAGE])
 
     def stop(self) -> None:
         """Until here."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from nbautograd import backend, dtypes, geometry, memory, storage
 from nbautograd.device import as_device, device
-from nbautograd.errors import AutogradError
+from nbautograd.errors import AutogradError, kind_of
 from nbautograd.grad_mode import is_inference_mode_enabled
 from nbautograd.layouts import layout, strided
 from nbautograd.node import LEAF, Hooks, LeafHooks, Port, RemovableHandle
@@ -90,6 +90,14 @@ class Tensor(_Fields):
         else:
             shape = data[0] if len(data) == 1 and isinstance(data[0], tuple) else data or (0,)
             self._a, self._fn = place.empty(shape, kind), None
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What PyTorch calls where one of its functions is given a tensor of ours."""
+        raise TypeError(
+            f"{getattr(function, '__name__', function)}() is PyTorch's and was given a tensor of nbautograd: take the "
+            "function from nbautograd, too, or write torch.from_dlpack(x.detach()) for the tensor"
+        )
 
     # -- what it is --------------------------------------------------------------------------------------------------
 
@@ -207,7 +215,7 @@ class Tensor(_Fields):
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+            raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
         self._a = value.shared_array()
 
     def detach(self) -> Tensor:
@@ -239,7 +247,7 @@ class Tensor(_Fields):
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
-            raise AutogradError(f"requires_grad must be a bool, not {type(value).__name__}")
+            raise AutogradError(f"requires_grad must be a bool, not {kind_of(value)}")
         if self._fn is None:
             if value:
                 if storage.is_inference(self._a) and not is_inference_mode_enabled():
@@ -272,7 +280,7 @@ class Tensor(_Fields):
         tensor([1., 1.], requires_grad=True)
         """
         if not isinstance(requires_grad, bool):
-            raise TypeError(f"requires_grad_(): argument must be bool, not {type(requires_grad).__name__}")
+            raise TypeError(f"requires_grad_(): argument must be bool, not {kind_of(requires_grad)}")
         self.requires_grad = requires_grad
         return self
 
@@ -314,9 +322,7 @@ class Tensor(_Fields):
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             if not isinstance(value, Tensor):
-                raise TypeError(
-                    f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
-                )
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind_of(value)}")
             if value is self:
                 raise AutogradError("can't assign Variable as its own grad")
             a, b = self._a, value._a

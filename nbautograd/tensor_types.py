@@ -6,6 +6,7 @@ from typing import Any
 
 from nbautograd import dtypes
 from nbautograd.defaults import known_types
+from nbautograd.errors import kind_of
 from nbautograd.ops.creation import empty, tensor
 from nbautograd.tensor import Tensor, wrap
 
@@ -28,7 +29,7 @@ class _TensorType(type):
             return wrap(data[0].shared_array())
         if len(data) == 1 and not isinstance(data[0], int):
             if not hasattr(data[0], "__len__"):
-                raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__})")
+                raise TypeError(f"new(): data must be a sequence (got {kind_of(data[0])})")
             return tensor(data[0], dtype=cls.dtype)
         return empty(*data, dtype=cls.dtype) if data else empty(0, dtype=cls.dtype)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nbautograd import backend
+from nbautograd.errors import kind_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -104,7 +105,7 @@ def set_num_interop_threads(num: int) -> None:
 
 def _positive(name: str, num: Any) -> int:
     if num.__class__ is not int:
-        raise RuntimeError(f"{name} expects an int, but got {type(num).__name__}")
+        raise RuntimeError(f"{name} expects an int, but got {kind_of(num)}")
     if num < 1:
         raise RuntimeError(f"{name} expects a positive integer")
     return int(num)

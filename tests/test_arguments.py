@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import operator
 import types
 import warnings
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import nbautograd as nb
 from nbautograd import source
 from nbautograd.arguments import explained
+from nbautograd.errors import kind_of
 
 MISFITS = [
     (lambda: nb.kron(nb.ones(2), "a"), r"kron\(\): argument 'other' \(position 2\) must be Tensor, not str"),
@@ -40,6 +42,90 @@ def test_the_argument_is_named(call: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message) as caught:
         call()
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+class Theirs:
+    """What a tensor of PyTorch looks like to whoever must not import it."""
+
+    __module__ = "torch"
+    __dlpack__ = detach = None
+
+
+Theirs.__name__ = "Tensor"
+
+MIXED = {
+    "add": lambda x, t: nb.add(x, t),
+    "x + t": lambda x, t: x + t,
+    "t + x": lambda x, t: t + x,
+    "t - x": lambda x, t: t - x,
+    "x * t": lambda x, t: x * t,
+    "x @ t": lambda x, t: x @ t,
+    "t @ x": lambda x, t: t @ x,
+    "x ** t": lambda x, t: x**t,
+    "x == t": lambda x, t: x == t,
+    "x < t": lambda x, t: x < t,
+    "x += t": lambda x, t: operator.iadd(x, t),
+    "exp": lambda x, t: nb.exp(t),
+    "sum": lambda x, t: nb.sum(t, 0),
+    "cat": lambda x, t: nb.cat([x, t]),
+    "x[0] = t": lambda x, t: operator.setitem(x, 0, t),
+    "Linear": lambda x, t: nb.nn.Linear(2, 2)(t),
+    "Conv2d": lambda x, t: nb.nn.Conv2d(1, 1, 1)(t),
+    "LSTM": lambda x, t: nb.nn.LSTM(2, 2)(t),
+    "MSELoss": lambda x, t: nb.nn.MSELoss()(x, t),
+    "SGD": lambda x, t: nb.optim.SGD([t]),
+    "svd": lambda x, t: nb.linalg.svd(t),
+    "fft": lambda x, t: nb.fft.fft(t),
+    "copy_": lambda x, t: x.copy_(t),
+    "to": lambda x, t: x.to(t),
+    "backward": lambda x, t: x.clone().requires_grad_().sum().backward(t),
+    "out=": lambda x, t: nb.exp(x, out=t),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize("real", [False, True], ids=["by its name", "PyTorch's own"])
+def test_a_tensor_of_pytorch_is_called_one(name: str, real: bool) -> None:
+    theirs: Any = Theirs()
+    if real:
+        theirs = pytest.importorskip("torch", reason="install torch to see it with PyTorch's own tensors").ones(2, 2)
+    with pytest.raises(TypeError, match=r"PyTorch's Tensor \(nbautograd.from_dlpack\(x.detach\(\)\)"):
+        MIXED[name](nb.ones(2, 2), theirs)
+
+
+def test_what_else_is_pytorchs() -> None:
+    kind = type("dtype", (), {"__module__": "torch"})()
+    with pytest.raises(TypeError, match=r"must be torch.dtype, not PyTorch's dtype \(take it from nbautograd, too\)"):
+        nb.ones(2, dtype=kind)
+    layer = type("Net", (type("Module", (), {"__module__": "torch.nn"}),), {"__module__": "__main__"})()
+    with pytest.raises(TypeError, match=r"PyTorch's Net \(take it from nbautograd, too\) is not a Module"):
+        nb.nn.Sequential(layer)
+    assert kind_of(nb.ones(2, 2).max(0)) == "max" and kind_of(nb.ones(1)) == "Tensor" and kind_of(nb.float32) == "dtype"
+
+
+def test_pytorchs_functions_say_that_they_were_given_ours() -> None:
+    torch = pytest.importorskip("torch", reason="install torch to see what its functions say")
+    ours, theirs = nb.ones(2, 2), torch.ones(2, 2)
+    calls = [
+        lambda: torch.relu(ours),
+        lambda: torch.add(theirs, ours),
+        lambda: theirs.add(ours),
+        lambda: torch.nn.Linear(2, 2)(ours),
+        lambda: torch.nn.functional.mse_loss(theirs, ours),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"\w+\(\) is PyTorch's and was given a tensor of nbautograd"):
+            call()
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation")  # PyTorch's own, which NumPy complains about
+def test_conversions_take_the_other_library_s_tensor() -> None:
+    torch = pytest.importorskip("torch", reason="install torch to convert its tensors")
+    theirs = torch.arange(3.0)
+    for made in (nb.tensor(theirs), nb.as_tensor(theirs), nb.asarray(theirs), nb.from_dlpack(theirs.detach())):
+        assert isinstance(made, nb.Tensor) and made.tolist() == [0, 1, 2]
+    for back in (torch.tensor(made), torch.as_tensor(made), torch.asarray(made), torch.from_dlpack(made.detach())):
+        assert isinstance(back, torch.Tensor) and back.tolist() == [0, 1, 2]
 
 
 def test_errors_of_the_caller_s_own_code_are_left_alone() -> None:

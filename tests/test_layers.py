@@ -20,8 +20,8 @@ from nbautograd.declare import COMPOSITES, OPS
 
 PACKAGE = Path(nbautograd.__file__).parent
 LOWEST = (
-    "errors late protocol size device dtypes defaults layouts grad_mode printing returns storage storages geometry "
-    "memory rejection backend standin files source masks adding blocks threads"
+    "errors late namespaces protocol size device dtypes defaults layouts grad_mode printing returns storage storages "
+    "geometry memory rejection backend standin files source masks adding blocks threads"
 )
 NAMESPACES = (
     "nn optim linalg fft special signal tensor_types cuda random serialization torch_files utils func cli __main__"

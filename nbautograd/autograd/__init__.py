@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING
 
 from nbautograd import grad_mode, late
-from nbautograd.autograd import anomaly_mode, forward_ad, gradcheck as _gradcheck
+from nbautograd.autograd import anomaly_mode, forward_ad
 from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from nbautograd.autograd.backward import backward, grad
+from nbautograd.autograd.gradcheck import gradcheck, gradgradcheck
 from nbautograd.autograd.inference import inference_mode
 from nbautograd.grad_mode import enable_grad, no_grad, set_grad_enabled, set_multithreading_enabled
 from nbautograd.tensor import Tensor as Variable
@@ -13,9 +14,6 @@ from nbautograd.tensor import Tensor as Variable
 if TYPE_CHECKING:
     from nbautograd.autograd import function, functional, graph
     from nbautograd.autograd.function import Function
-
-gradcheck = _gradcheck.gradcheck
-gradgradcheck = _gradcheck.gradgradcheck
 
 __all__ = [
     "Function",

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd import backend
 from nbautograd.autograd import engine
-from nbautograd.errors import AutogradError, ShapeError
+from nbautograd.errors import AutogradError, ShapeError, is_pytorchs, kind_of
 from nbautograd.node import LEAF, AccumulateGrad, Node, Port
 from nbautograd.tensor import Tensor, wrap
 
@@ -175,7 +175,7 @@ def _key(target: Any, index: int) -> tuple[Any, int]:
         return target.key()
     if not isinstance(target, Tensor):
         raise AutogradError(
-            f"all inputs have to be Tensors or GradientEdges, but got {type(target).__name__} at index {index}"
+            f"all inputs have to be Tensors or GradientEdges, but got {kind_of(target)} at index {index}"
         )
     if target._fn is None:
         raise AutogradError(
@@ -190,7 +190,8 @@ def _key(target: Any, index: int) -> tuple[Any, int]:
 
 def _roots(tensors: list[Any], gradients: Gradients, argument: str, caller: str) -> list[tuple[Any, Any]]:
     """The (edge, gradient) pairs that a pass begins with."""
-    given: list[Any] = [gradients] if gradients is None or isinstance(gradients, Tensor) else list(gradients)
+    one = gradients is None or isinstance(gradients, Tensor) or is_pytorchs(gradients)
+    given: list[Any] = [gradients] if one else list(gradients)  # type: ignore[arg-type]
     if gradients is None:
         given = [None] * len(tensors)
     if len(given) != len(tensors):
@@ -204,7 +205,7 @@ def _root(tensor: Any, g: Any, index: int, argument: str, caller: str) -> tuple[
     if isinstance(tensor, GradientEdge):
         return tensor.edge(), _gradient_at_edge(g, index)
     if not isinstance(tensor, Tensor):
-        raise TypeError(f"{caller} expects Tensors, but element {index} is {type(tensor).__name__}")
+        raise TypeError(f"{caller} expects Tensors, but element {index} is {kind_of(tensor)}")
     fn = tensor._fn
     if fn is None:
         raise AutogradError(
@@ -221,7 +222,7 @@ def _gradient_at_edge(g: Any, index: int) -> Any:
             f"is not known: pass a gradient for element {index}"
         )
     if not isinstance(g, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+        raise TypeError(f"gradients can be either Tensors or None, but got {kind_of(g)}")
     return g if g._fn is not None else g._a
 
 
@@ -243,7 +244,7 @@ def _gradient(tensor: Tensor, g: Any, index: int, argument: str) -> Any:
             raise AutogradError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype!r}")
         return backend.ones_like(a)
     if not isinstance(g, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+        raise TypeError(f"gradients can be either Tensors or None, but got {kind_of(g)}")
     if g._a.shape != a.shape:
         raise ShapeError(
             f"Mismatch in shape: {argument}[{index}] has a shape of {g.shape} and output[{index}] has a shape of "

@@ -12,7 +12,7 @@ import numpy as np
 from nbautograd import backend, detour, dtypes, storage, tracing
 from nbautograd.autograd import forward_ad, saving
 from nbautograd.deferred import settle
-from nbautograd.errors import AutogradError
+from nbautograd.errors import AutogradError, kind_of
 from nbautograd.grad_mode import is_grad_enabled, no_grad
 from nbautograd.inplace import Custom, check_writable, link, rebase
 from nbautograd.node import FREED, LEAF, MANY, Node, Port, Slots
@@ -242,7 +242,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 )
             if not isinstance(value, Tensor):
                 raise AutogradError(
-                    f"expected Variable or None (got {type(value).__name__}): function {name} returned it at position "
+                    f"expected Variable or None (got {kind_of(value)}): function {name} returned it at position "
                     f"{position + 1}"
                 )
             if self.all_edges[slot] is not None:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from nbautograd import detour, storage, tensor
+from nbautograd import detour, storage
 from nbautograd.errors import AutogradError
 from nbautograd.grad_mode import grad_enabled, inference, is_inference_mode_enabled, run_generator
 from nbautograd.node import Node, Port
-from nbautograd.tensor import Tensor
+from nbautograd.tensor import Tensor, on_wrap
 
 __all__ = ["inference_mode", "is_inference_mode_enabled"]
 
@@ -78,7 +78,7 @@ made in inference mode; clone() it, or make it under torch.no_grad() instead of 
 def _watch() -> None:
     global _watching
     if not _watching:
-        tensor.on_wrap(_created)
+        on_wrap(_created)
         detour.enter(_around, around=True)  # whole or, after an interrupt, not at all
         _watching = True
 
@@ -89,7 +89,7 @@ def _relax() -> None:
     if _watching and not inference.get() and not storage.inferred:
         _watching = False
         detour.leave(_around)
-        tensor.on_wrap(None)
+        on_wrap(None)
 
 
 def _created(t: Tensor) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from nbautograd import dtypes
+from nbautograd.errors import kind_of
 from nbautograd.node import LEAF
 from nbautograd.ops.creation import empty
 from nbautograd.tensor import Tensor, wrap
@@ -46,7 +47,7 @@ class Parameter(Tensor, metaclass=_Flagged):
         if data is None:
             data = empty(0)
         if not isinstance(data, Tensor):
-            raise AttributeError(f"Parameter(): 'data' must be a Tensor or None, and {type(data).__name__} is not")
+            raise AttributeError(f"Parameter(): 'data' must be a Tensor or None, and {kind_of(data)} is not")
         if requires_grad and data._a.dtype.kind not in dtypes.INEXACT:
             raise RuntimeError(
                 f"Only Tensors of floating point and complex dtype can require gradients, and data is {data.dtype!r}: "
@@ -96,7 +97,7 @@ class Buffer(Tensor, metaclass=_Flagged):
         if data is None:
             data = empty(0)
         if not isinstance(data, Tensor):
-            raise AttributeError(f"Buffer(): 'data' must be a Tensor or None, and {type(data).__name__} is not")
+            raise AttributeError(f"Buffer(): 'data' must be a Tensor or None, and {kind_of(data)} is not")
         made = data.detach()
         if data.requires_grad:
             made.requires_grad_()

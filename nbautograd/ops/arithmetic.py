@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd import backend, dtypes
 from nbautograd.declare import POINTWISE, alias, composite, op
-from nbautograd.errors import DtypeError, UnsupportedDtypeError
+from nbautograd.errors import DtypeError, UnsupportedDtypeError, is_pytorchs, kind_of
 from nbautograd.ops.kernels import not_implemented, ratio  # noqa: F401 - formulas name it
 from nbautograd.ops.predicates import Number, check_tensors, result_dtype
 from nbautograd.promotion import number
@@ -469,7 +469,7 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
     if exponent.__class__ is not float and exponent.__class__ is not int or input._a.dtype.kind not in dtypes.INEXACT:
         if not isinstance(exponent, Number):
             raise TypeError(
-                f"pow(): argument 'exponent' (position 2) must be Tensor or Number, not {type(exponent).__name__}"
+                f"pow(): argument 'exponent' (position 2) must be Tensor or Number, not {kind_of(exponent)}"
             )
         input = as_category(input, exponent)
         if input._a.dtype.kind in "iub" and exponent < 0:
@@ -479,7 +479,8 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
 
 def _to_the_power(self: Tensor, exponent: Any) -> Any:
     """``self ** exponent``, which leaves what is neither tensor nor number to the other operand."""
-    return pow(self, exponent) if isinstance(exponent, (Tensor, Number)) else NotImplemented
+    known = isinstance(exponent, (Tensor, Number)) or is_pytorchs(exponent)  # the latter for the message
+    return pow(self, exponent) if known else NotImplemented
 
 
 Tensor.__pow__ = _to_the_power

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbautograd.declare import VIEW, composite, op
-from nbautograd.errors import ShapeError
+from nbautograd.errors import ShapeError, kind_of
 from nbautograd.geometry import restride, strides_of
 from nbautograd.ops.shape import reshape, unsqueeze
 from nbautograd.size import Size
@@ -157,7 +157,7 @@ def several(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
     given = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     for i, t in enumerate(given):
         if not isinstance(t, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(t)}")
     return given
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd import backend, dtypes
 from nbautograd.declare import POINTWISE, alias, composite, op
-from nbautograd.errors import SCALAR_TYPES, DtypeError
+from nbautograd.errors import SCALAR_TYPES, DtypeError, kind_of
 from nbautograd.masks import choice
 from nbautograd.ops.arithmetic import as_category
 from nbautograd.ops.kernels import not_implemented  # noqa: F401 - formulas name it
@@ -613,8 +613,7 @@ def isin(
     tensors = [value for value in both if isinstance(value, Tensor)]
     if not tensors:
         raise TypeError(
-            f"isin(): elements or test_elements must be a Tensor, not {type(elements).__name__} and "
-            f"{type(test_elements).__name__}"
+            f"isin(): elements or test_elements must be a Tensor, not {kind_of(elements)} and {kind_of(test_elements)}"
         )
     for t in tensors:
         if t.dtype.rank not in (1, 2):

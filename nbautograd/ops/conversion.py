@@ -7,6 +7,7 @@ from typing import Any
 from nbautograd import backend, dtypes
 from nbautograd.declare import KEPT, composite, op
 from nbautograd.device import as_device, device
+from nbautograd.errors import kind_of
 from nbautograd.layouts import preserve_format
 from nbautograd.ops.shape import contiguous
 from nbautograd.tensor import Tensor, wrap
@@ -71,7 +72,7 @@ def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bo
                 continue
             raise TypeError(
                 f"to() received an invalid combination of arguments: {name} must be "
-                f"{'a device, a dtype or a Tensor' if name == 'device' else name}, not {type(value).__name__}"
+                f"{'a device, a dtype or a Tensor' if name == 'device' else name}, not {kind_of(value)}"
             )
     other = found.get("other")
     kind, place = (found.get("dtype"), found.get("device")) if other is None else (other.dtype, other.device)

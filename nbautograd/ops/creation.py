@@ -11,7 +11,7 @@ import numpy as np
 from nbautograd import backend, dtypes, geometry
 from nbautograd.declare import op
 from nbautograd.device import as_device, device
-from nbautograd.errors import AutogradError, ShapeError
+from nbautograd.errors import AutogradError, ShapeError, kind_of
 from nbautograd.inplace import resize_into
 from nbautograd.layouts import contiguous_format, memory_format, preserve_format, strided
 from nbautograd.node import LEAF
@@ -48,7 +48,7 @@ Device = device | str | int | None
 def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> None:
     """Make sure that the options are ones that are supported: what PyTorch has and we have not is never ignored."""
     if dtype is not None and not isinstance(dtype, dtypes.dtype):
-        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
     if layout is not None and layout is not strided:
         raise NotImplementedError(f"{name}(): only layout=torch.strided is supported, got {layout!r}")
     if pin_memory:
@@ -105,9 +105,9 @@ def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
         data = _plain(data)
     elif isinstance(data, (str, bytes)) or not isinstance(data, (int, float, complex)):
         if not hasattr(data, "__array__") and not hasattr(data, "__len__"):
-            raise TypeError(f"new(): invalid data type '{type(data).__name__}'; {_TAKEN}")
+            raise TypeError(f"new(): invalid data type '{kind_of(data)}'; {_TAKEN}")
         if isinstance(data, (str, bytes)):
-            raise TypeError(f"new(): invalid data type '{type(data).__name__}'; {_TAKEN}")
+            raise TypeError(f"new(): invalid data type '{kind_of(data)}'; {_TAKEN}")
     if dtype is not None:
         return backend.run_quietly(np.array, data, dtype.numpy)
     found = np.array(data)
@@ -146,7 +146,7 @@ def _check_nested(data: Any) -> None:
         dim += 1
     for item in level:
         if not isinstance(item, (int, float, complex, np.generic, Tensor)) and not hasattr(item, "__array__"):
-            raise TypeError(f"new(): invalid data type '{type(item).__name__}'; {_TAKEN}")
+            raise TypeError(f"new(): invalid data type '{kind_of(item)}'; {_TAKEN}")
 
 
 def _is_sequence(item: Any) -> bool:
@@ -233,7 +233,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     tensor([1., 2.], dtype=torch.float64)
     """
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+        raise TypeError(f"expected np.ndarray (got {kind_of(ndarray)})")
     dtypes.of(ndarray.dtype)
     if not ndarray.dtype.isnative:
         raise ValueError(f"given numpy array has byte order different from the native byte order: {ndarray.dtype}")
@@ -361,7 +361,7 @@ def full(
     check_options("full", dtype, layout, pin_memory)
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     if not isinstance(size, (tuple, list)):
-        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
     shape = new_shape((size,), "full")
     if out is not None:
         return _fill_out("full", out, shape, lambda xp, s, d: xp.full(s, value, d), dtype)
@@ -384,7 +384,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
         **fill_value: Any,
     ) -> Tensor:
         if not isinstance(input, Tensor):
-            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
         for key in fill_value:
             if name != "full_like" or key != "fill_value":
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
@@ -555,7 +555,7 @@ def scalar_tensor(
     tensor(2.)
     """
     if not isinstance(s, (int, float, complex)):
-        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {type(s).__name__}")
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {kind_of(s)}")
     kind = dtype or dtypes.get_default_dtype()
     return full(
         (),

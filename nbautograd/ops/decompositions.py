@@ -134,7 +134,7 @@ def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = F
     factor, info = cholesky_parts(A, upper)
     if check_errors:
         check_info("linalg.cholesky_ex", info, NOT_POSITIVE)
-    return return_type("linalg_cholesky_ex", "L", "info")((factor, info))
+    return return_type("linalg_cholesky_ex")((factor, info))
 
 
 @op(node="CholeskyBackward0", symbol="chol", half=KEPT, out=True, input="cholesky_back(g, result, upper)")
@@ -225,7 +225,7 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
         )
-    return return_type("linalg_qr", "Q", "R")(qr_parts(A, mode))
+    return return_type("linalg_qr")(qr_parts(A, mode))
 
 
 @composite(out=True)
@@ -240,7 +240,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
             [0., 1.]])
     """
     checked("qr", input)
-    return return_type("qr", "Q", "R")(qr_parts(input, "reduced" if some else "complete"))
+    return return_type("qr")(qr_parts(input, "reduced" if some else "complete"))
 
 
 # -- singular values -------------------------------------------------------------------------------------------------
@@ -353,7 +353,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
     """
     checked("linalg.svd", A)
     _check_driver(driver)
-    return return_type("linalg_svd", "U", "S", "Vh")(svd_parts(A, full_matrices))
+    return return_type("linalg_svd")(svd_parts(A, full_matrices))
 
 
 @composite(method=False, out=True)
@@ -387,7 +387,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     tensor([2., 1.])
     """
     checked("linalg.svd", input)
-    result = return_type("svd", "U", "S", "V")
+    result = return_type("svd")
     if compute_uv:
         u, s, vh = svd_parts(input, not some)
         return result((u, s, mH(vh)))
@@ -441,7 +441,7 @@ def linalg_eigh(A: Tensor, UPLO: str = "L") -> Any:
     tensor([1., 2.])
     """
     checked("linalg.eigh", A, square=True)
-    return return_type("linalg_eigh", "eigenvalues", "eigenvectors")(eigh_parts(A, _triangle(UPLO)))
+    return return_type("linalg_eigh")(eigh_parts(A, _triangle(UPLO)))
 
 
 @op(method=False)
@@ -514,7 +514,7 @@ def linalg_eig(A: Tensor) -> Any:
     tensor([-1.,  1.])
     """
     checked("linalg.eig", A, square=True)
-    return return_type("linalg_eig", "eigenvalues", "eigenvectors")(eig_parts(A))
+    return return_type("linalg_eig")(eig_parts(A))
 
 
 @op(method=False)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbautograd.declare import composite
-from nbautograd.errors import ShapeError
+from nbautograd.errors import ShapeError, kind_of
 from nbautograd.ops.products import bmm, check_same_dtype, mm
 from nbautograd.size import dimension
 from nbautograd.tensor import Tensor
@@ -159,7 +159,7 @@ def _parse(equation: str, operands: Sequence[Any]) -> tuple[list[str], str]:
     """The letters of each operand and of the result, the ellipsis replaced by letters of its own."""
     for i, x in enumerate(operands):
         if not isinstance(x, Tensor):
-            raise TypeError(f"einsum(): operand {i} must be Tensor, not {type(x).__name__}")
+            raise TypeError(f"einsum(): operand {i} must be Tensor, not {kind_of(x)}")
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")

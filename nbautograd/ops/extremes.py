@@ -8,6 +8,7 @@ import numpy as np
 
 from nbautograd import dtypes
 from nbautograd.declare import composite, op
+from nbautograd.errors import kind_of
 from nbautograd.ops.comparison import maximum, minimum
 from nbautograd.ops.kernels import added, axes, reduced_shape, total  # noqa: F401 - formulas name some
 from nbautograd.returns import return_type
@@ -114,7 +115,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor 
     other = dim if isinstance(dim, Tensor) else other
     if other is not None:
         return maximum(input, other)
-    return max_all(input) if dim is None else return_type("max", "values", "indices")(max_over(input, dim, keepdim))
+    return max_all(input) if dim is None else return_type("max")(max_over(input, dim, keepdim))
 
 
 @composite(out=True)
@@ -128,7 +129,7 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor 
     other = dim if isinstance(dim, Tensor) else other
     if other is not None:
         return minimum(input, other)
-    return min_all(input) if dim is None else return_type("min", "values", "indices")(min_over(input, dim, keepdim))
+    return min_all(input) if dim is None else return_type("min")(min_over(input, dim, keepdim))
 
 
 SHARED = "spread(g, input.shape, dim, keepdim) * ties(input, spread(result, input.shape, dim, keepdim), dim)"
@@ -183,8 +184,8 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     tensor(3.)
     """
     if dim is not None and not isinstance(dim, int):
-        raise TypeError(f"aminmax(): argument 'dim' must be int, not {type(dim).__name__}")
-    return return_type("aminmax", "min", "max")(both_extremes(input, dim, keepdim))
+        raise TypeError(f"aminmax(): argument 'dim' must be int, not {kind_of(dim)}")
+    return return_type("aminmax")(both_extremes(input, dim, keepdim))
 
 
 def _where_extreme(name: str, a: Any, dim: int | None, keepdim: bool) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from nbautograd import backend, dtypes, generator
 from nbautograd.declare import KEPT, op
+from nbautograd.errors import kind_of
 from nbautograd.generator import Generator, memory_order
 from nbautograd.inplace import check_writable, store
 from nbautograd.size import as_int
@@ -28,7 +29,7 @@ def source(chosen: Generator | None) -> Generator:
     if chosen is None:
         return generator.default_generator
     if not isinstance(chosen, Generator):
-        raise TypeError(f"argument 'generator' must be torch.Generator, not {type(chosen).__name__}")
+        raise TypeError(f"argument 'generator' must be torch.Generator, not {kind_of(chosen)}")
     return chosen
 
 

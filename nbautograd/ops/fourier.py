@@ -15,7 +15,7 @@ import numpy as np
 from nbautograd import backend, dtypes
 from nbautograd.declare import composite, op
 from nbautograd.device import as_device
-from nbautograd.errors import DtypeError
+from nbautograd.errors import DtypeError, kind_of
 from nbautograd.inplace import into
 from nbautograd.ops.arrangement import roll
 from nbautograd.ops.complex import conj
@@ -93,7 +93,7 @@ def _mode(name: str, norm: Any) -> str:
     :raises RuntimeError: it is unknown.
     """
     if norm is not None and not isinstance(norm, str):
-        raise TypeError(f"{name}(): argument 'norm' must be str, not {type(norm).__name__}")
+        raise TypeError(f"{name}(): argument 'norm' must be str, not {kind_of(norm)}")
     if norm not in (None, *FLIPPED):
         raise RuntimeError(f'{name}(): Invalid normalization mode: "{norm}"; expected one of {", ".join(FLIPPED)}')
     return norm or "backward"
@@ -105,7 +105,7 @@ def _signal(name: str, input: Any, real: bool = False) -> Tensor:
     :raises RuntimeError: it is complex where it must be real, or of half precision.
     """
     if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
     kind = input.dtype
     if kind.is_complex and real:
         raise DtypeError(f"{name} expects a real input tensor (a floating-point dtype), but got {kind!r}")
@@ -531,7 +531,7 @@ def fft_rfftfreq(
 
 def _shifted(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
     if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
     given = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
     dims = tuple(dimension(d, input.ndim) for d in given)
     if not dims:

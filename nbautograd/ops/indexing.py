@@ -11,7 +11,7 @@ import numpy as np
 
 from nbautograd import backend, detour, dtypes
 from nbautograd.declare import KEPT, VIEW, composite, op
-from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError
+from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, kind_of
 from nbautograd.grad_mode import is_grad_enabled
 from nbautograd.inplace import check_writable, store
 from nbautograd.ops.broadcasting import joint_shape
@@ -108,7 +108,7 @@ def _index_array(item: Any, like: Tensor) -> Any:
     kind = TypeError if isinstance(item, str) else IndexError
     raise kind(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-        f"(got {type(item).__name__})"
+        f"(got {kind_of(item)})"
     )
 
 
@@ -274,9 +274,7 @@ def _assigned(x: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
     if not isinstance(value, (int, float, complex, np.generic)):
-        raise TypeError(
-            f"can't assign a {type(value).__name__} to a tensor of dtype {x.dtype!r}: give a number or Tensor"
-        )
+        raise TypeError(f"can't assign a {kind_of(value)} to a tensor of dtype {x.dtype!r}: give a number or Tensor")
     return number_as(value, x.dtype, x.device)
 
 
@@ -385,12 +383,12 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     tensor([3., 0., 0.])
     """
     if isinstance(indices, Tensor) or not isinstance(indices, (tuple, list)):
-        raise TypeError(f"index_put(): argument 'indices' must be tuple of Tensors, not {type(indices).__name__}")
+        raise TypeError(f"index_put(): argument 'indices' must be tuple of Tensors, not {kind_of(indices)}")
     for i, item in enumerate(indices):
         if not isinstance(item, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(item).__name__}")
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(item)}")
     if not isinstance(values, Tensor):
-        raise TypeError(f"index_put(): argument 'values' (position 3) must be Tensor, not {type(values).__name__}")
+        raise TypeError(f"index_put(): argument 'values' (position 3) must be Tensor, not {kind_of(values)}")
     if values.dtype is not input.dtype:
         raise DtypeError(_dtypes_differ(input, values))
     key = tuple(_index_array(item, input) for item in indices)

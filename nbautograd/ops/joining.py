@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd import dtypes
 from nbautograd.declare import KEPT, op
-from nbautograd.errors import DeviceError, ShapeError
+from nbautograd.errors import DeviceError, ShapeError, kind_of
 from nbautograd.inplace import into
 from nbautograd.ops.broadcasting import atleast_1d, atleast_2d, atleast_3d, expand, several
 from nbautograd.ops.parts import unbind
@@ -90,16 +90,14 @@ concat = concatenate = cat
 def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
     """The tensors, once they are known to be some, in the dtype that all fit into."""
     if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
-        raise TypeError(
-            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
-        )
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {kind_of(tensors)}")
     if not tensors:
         if name == "cat":
             raise ValueError("torch.cat(): expected a non-empty list of Tensors")
         raise RuntimeError(f"{name} expects a non-empty TensorList")
     for i, item in enumerate(tensors):
         if not isinstance(item, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(item).__name__}")
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(item)}")
         if name == "cat" and item._a.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     places = list(dict.fromkeys(item.device for item in tensors))
@@ -156,9 +154,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor
 def _tensors(tensors: Sequence[Tensor], name: str) -> Sequence[Tensor]:
     """A sequence of tensors that is not empty."""
     if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
-        raise TypeError(
-            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
-        )
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {kind_of(tensors)}")
     if not tensors:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
     return tensors

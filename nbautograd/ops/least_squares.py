@@ -222,5 +222,5 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
     if driver == "gels":
         rank = wrap(place.zeros((0,), np.int64))
     values = s.detach() if driver in ("gelsd", "gelss") else wrap(place.zeros((0,), s._a.dtype))
-    made = return_type("linalg_lstsq", "solution", "residuals", "rank", "singular_values")
+    made = return_type("linalg_lstsq")
     return made((solution, residuals, rank, values))

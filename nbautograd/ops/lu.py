@@ -130,7 +130,7 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
     _check("linalg.lu", A)
     _check_pivot("linalg.lu_factor", pivot)
     p, low, up = lu_triple(A)
-    return return_type("linalg_lu", "P", "L", "U")((p.detach(), low, up))
+    return return_type("linalg_lu")((p.detach(), low, up))
 
 
 @twofold
@@ -168,7 +168,7 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     _check_pivot("linalg.lu_factor", pivot)
     packed, pivots, info = lu_packed(A)
     _refuse_zero(info)
-    return return_type("linalg_lu_factor", "LU", "pivots")((packed, pivots))
+    return return_type("linalg_lu_factor")((packed, pivots))
 
 
 def _refuse_zero(info: Tensor) -> None:
@@ -192,7 +192,7 @@ def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = F
     packed, pivots, info = lu_packed(A)
     if check_errors:
         _refuse_zero(info)
-    return return_type("linalg_lu_factor_ex", "LU", "pivots", "info")((packed, pivots, info))
+    return return_type("linalg_lu_factor_ex")((packed, pivots, info))
 
 
 @composite()
@@ -261,7 +261,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     empty = LU_data.detach().new_empty(0)
     p = parts[0] if unpack_pivots else empty
     low, up = (parts[1], parts[2]) if unpack_data else (empty, empty)
-    return return_type("lu_unpack", "P", "L", "U")((p.detach(), low, up))
+    return return_type("lu_unpack")((p.detach(), low, up))
 
 
 # -- solving ---------------------------------------------------------------------------------------------------------
@@ -391,7 +391,7 @@ def linalg_ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
     checked("torch.linalg.ldl_factor", A, square=True)
     packed, pivots, info = ldl_parts(A, hermitian)
     check_info("torch.linalg.ldl_factor", info, "The diagonal block {} of D is zero: the input matrix is singular.")
-    return return_type("linalg_ldl_factor", "LD", "pivots")((packed, pivots))
+    return return_type("linalg_ldl_factor")((packed, pivots))
 
 
 @composite(method=False, out=True)
@@ -406,7 +406,7 @@ def linalg_ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bo
     packed, pivots, info = ldl_parts(A, hermitian)
     if check_errors:
         check_info("torch.linalg.ldl_factor_ex", info, "The diagonal block {} of D is zero: the input is singular.")
-    return return_type("linalg_ldl_factor_ex", "LD", "pivots", "info")((packed, pivots, info))
+    return return_type("linalg_ldl_factor_ex")((packed, pivots, info))
 
 
 @op(

@@ -16,7 +16,7 @@ import numpy as np
 
 from nbautograd import backend, dtypes
 from nbautograd.declare import op
-from nbautograd.errors import DtypeError, LinAlgError, ShapeError
+from nbautograd.errors import DtypeError, LinAlgError, ShapeError, kind_of
 from nbautograd.ops.complex import conj
 from nbautograd.ops.kernels import sum_to
 from nbautograd.ops.shape import transpose
@@ -73,7 +73,7 @@ def check_float(name: str, x: Any, low: bool = False) -> None:
     if isinstance(x, Tensor):
         x = x._a
     elif not hasattr(x, "dtype"):
-        raise TypeError(f"{name}(): argument 'A' (position 1) must be Tensor, not {type(x).__name__}")
+        raise TypeError(f"{name}(): argument 'A' (position 1) must be Tensor, not {kind_of(x)}")
     if x.dtype.kind not in dtypes.INEXACT:
         raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {word(x)}")
     if not low and x.dtype.itemsize == 2:

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd import dtypes
 from nbautograd.declare import alias, composite, op
-from nbautograd.errors import ShapeError
+from nbautograd.errors import ShapeError, kind_of
 from nbautograd.ops.joining import cat_same
 from nbautograd.ops.matrices import checked, eye_of, identity_of, mH, solve_array
 from nbautograd.ops.products import matmul
@@ -157,7 +157,7 @@ def linalg_multi_dot(tensors: Any) -> Tensor:
     last = len(items) - 1
     for i, x in enumerate(items):
         if not isinstance(x, Tensor):
-            raise TypeError(f"multi_dot(): argument 'tensors' must be tuple of Tensors, not {type(x).__name__} at {i}")
+            raise TypeError(f"multi_dot(): argument 'tensors' must be tuple of Tensors, not {kind_of(x)} at {i}")
         if i in (0, last) and x._a.ndim not in (1, 2):
             place = "the first" if i == 0 else "the last"
             raise ShapeError(f"multi_dot(): {place} tensor must be 1D or 2D but got {x._a.ndim}D")

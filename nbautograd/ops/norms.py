@@ -8,7 +8,7 @@ from typing import Any
 
 from nbautograd import dtypes
 from nbautograd.declare import composite
-from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.ops.comparison import where
 from nbautograd.ops.decompositions import linalg_svdvals
 from nbautograd.ops.distances import vector_norm
@@ -63,7 +63,7 @@ def linalg_vector_norm(
     """
     name = "linalg.vector_norm"
     if isinstance(ord, (str, bool)):
-        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
+        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {kind_of(ord)}")
     x = _in_dtype(name, x, dtype)
     dim, p = _dims(dim), float(ord)
     if (p < 0 or math.isinf(p)) and not x.numel():

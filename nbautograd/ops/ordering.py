@@ -74,7 +74,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     >>> torch.sort(torch.tensor([3., 1., 2.])).indices
     tensor([1, 2, 0])
     """
-    return return_type("sort", "values", "indices")(sort_over(input, dim, descending))
+    return return_type("sort")(sort_over(input, dim, descending))
 
 
 @op()
@@ -131,7 +131,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     >>> torch.topk(torch.tensor([3., 1., 2.]), 2).values
     tensor([3., 2.])
     """
-    return return_type("topk", "values", "indices")(topk_over(input, k, dim, largest))
+    return return_type("topk")(topk_over(input, k, dim, largest))
 
 
 # -- one by rank -----------------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     >>> torch.kthvalue(torch.tensor([3., 1., 2.]), 2).values
     tensor(2.)
     """
-    return return_type("kthvalue", "values", "indices")(kth_over(input, k, dim, keepdim))
+    return return_type("kthvalue")(kth_over(input, k, dim, keepdim))
 
 
 def _median_all(a: Any, skip_nan: bool) -> Any:
@@ -238,7 +238,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """
     if dim is None:
         return median_all(input)
-    return return_type("median", "values", "indices")(median_over(input, dim, keepdim))
+    return return_type("median")(median_over(input, dim, keepdim))
 
 
 @composite(out=True)
@@ -251,7 +251,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
     """
     if dim is None:
         return nanmedian_all(input)
-    return return_type("nanmedian", "values", "indices")(nanmedian_over(input, dim, keepdim))
+    return return_type("nanmedian")(nanmedian_over(input, dim, keepdim))
 
 
 @op(node="ModeBackward0", symbol="mode", many=True, method=False, input=CHOSEN)
@@ -279,7 +279,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     >>> torch.mode(torch.tensor([1., 2., 2., 3.])).values
     tensor(2.)
     """
-    return return_type("mode", "values", "indices")(mode_over(input, dim, keepdim))
+    return return_type("mode")(mode_over(input, dim, keepdim))
 
 
 # -- quantiles -------------------------------------------------------------------------------------------------------

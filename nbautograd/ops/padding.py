@@ -8,6 +8,7 @@ import numpy as np
 
 from nbautograd import backend
 from nbautograd.declare import op
+from nbautograd.errors import kind_of
 from nbautograd.ops.predicates import check_tensors
 from nbautograd.tensor import Tensor
 
@@ -117,12 +118,10 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     """
     check_tensors("pad", input=input)
     if not isinstance(pad, (tuple, list)):
-        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
+        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {kind_of(pad)}")
     for item in pad:
         if isinstance(item, (bool, float)) or not hasattr(item, "__index__"):
-            raise TypeError(
-                f"pad(): argument 'pad' must be tuple of ints, but found element of type {type(item).__name__}"
-            )
+            raise TypeError(f"pad(): argument 'pad' must be tuple of ints, but found element of type {kind_of(item)}")
     numbers = [int(item) for item in pad]
     if len(numbers) % 2:
         raise RuntimeError(f"pad(): Padding length must be divisible by 2, got {numbers}")

@@ -6,6 +6,7 @@ from typing import Any
 
 from nbautograd import dtypes, storage
 from nbautograd.declare import composite
+from nbautograd.errors import kind_of
 from nbautograd.tensor import Tensor
 
 __all__ = [
@@ -34,7 +35,7 @@ def check_tensors(function: str, **arguments: Any) -> None:
     for position, (name, value) in enumerate(arguments.items(), 1):
         if not isinstance(value, Tensor):
             raise TypeError(
-                f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(value).__name__}"
+                f"{function}(): argument '{name}' (position {position}) must be Tensor, not {kind_of(value)}"
             )
 
 
@@ -187,6 +188,6 @@ def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
     for position, (name, value) in enumerate((("from_", from_), ("to", to)), 1):
         if not isinstance(value, dtypes.dtype):
             raise TypeError(
-                f"can_cast(): argument '{name}' (position {position}) must be torch.dtype, not {type(value).__name__}"
+                f"can_cast(): argument '{name}' (position {position}) must be torch.dtype, not {kind_of(value)}"
             )
     return from_.rank <= to.rank

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd import dtypes
 from nbautograd.declare import POINTWISE, alias, composite, op
-from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.errors import DtypeError, ShapeError, is_pytorchs
 from nbautograd.inplace import into
 from nbautograd.ops.joining import cat
 from nbautograd.ops.parts import diagonal
@@ -231,6 +231,8 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 def _at(self: Tensor, other: Any) -> Any:
     """``self @ other``, which leaves what is no tensor to the other operand."""
     if not isinstance(other, Tensor):
+        if is_pytorchs(other):
+            check_tensors("matmul", input=self, other=other)
         return NotImplemented
     return mm(self, other) if self._a.ndim == 2 == other._a.ndim else _matmul(self, other)
 

@@ -15,7 +15,7 @@ import numpy as np
 from nbautograd import backend, dtypes, generator, geometry
 from nbautograd.declare import KEPT, composite, op
 from nbautograd.device import as_device, device
-from nbautograd.errors import AutogradError
+from nbautograd.errors import AutogradError, kind_of
 from nbautograd.generator import Generator, largest_integer, memory_order
 from nbautograd.grad_mode import is_grad_enabled
 from nbautograd.inplace import store
@@ -85,7 +85,7 @@ def _new(
 def _resized(out: Tensor, shape: tuple[int, ...], name: str) -> Iterator[None]:
     """``out=`` in the shape of the result, without a warning as in PyTorch; as before if filling it fails."""
     if not isinstance(out, Tensor):
-        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
     if is_grad_enabled() and out._fn is not None:
         raise AutogradError(f"{name}(): functions with out=... arguments don't support automatic differentiation")
     former = out._a
@@ -183,7 +183,7 @@ def randint(
     if size is None and given:
         size = given.pop()
     if not isinstance(size, (tuple, list)):
-        raise TypeError(f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+        raise TypeError(f"randint(): argument 'size' must be tuple of ints, not {kind_of(size)}")
     first, end = _bounds("randint", given, low, high)
     shape = new_shape((tuple(size),), "randint")
     kind = dtypes.int64 if dtype is None and out is None else dtype
@@ -248,7 +248,7 @@ def _like(
 ) -> Tensor:
     """A tensor like ``input``, in its memory layout too."""
     if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
     check_options(name, dtype, layout)
     xp = backend.module(input.device if place is None else as_device(place))
     kind = input._a.dtype if dtype is None else dtype.numpy

@@ -199,4 +199,4 @@ def geqrf(input: Tensor) -> Any:
     tensor([1.6000])
     """
     checked("torch.geqrf", input, label="input")
-    return return_type("geqrf", "a", "tau")(geqrf_parts(input))
+    return return_type("geqrf")(geqrf_parts(input))

@@ -162,7 +162,7 @@ def frexp(input: Tensor) -> Any:
     """
     if not input.is_floating_point():
         raise DtypeError(f"torch.frexp() only supports floating-point dtypes, but got {input.dtype!r}")
-    return return_type("frexp", "mantissa", "exponent")(_frexp(input))
+    return return_type("frexp")(_frexp(input))
 
 
 @op(

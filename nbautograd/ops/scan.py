@@ -207,7 +207,7 @@ def cummax(input: Tensor, dim: int) -> Any:
     >>> torch.cummax(torch.tensor([1., 3., 2.]), dim=0).values
     tensor([1., 3., 3.])
     """
-    return return_type("cummax", "values", "indices")(cummax_over(input, dim))
+    return return_type("cummax")(cummax_over(input, dim))
 
 
 @composite(out=True)
@@ -218,7 +218,7 @@ def cummin(input: Tensor, dim: int) -> Any:
     >>> torch.cummin(torch.tensor([2., 3., 1.]), dim=0).values
     tensor([2., 2., 1.])
     """
-    return return_type("cummin", "values", "indices")(cummin_over(input, dim))
+    return return_type("cummin")(cummin_over(input, dim))
 
 
 @op(

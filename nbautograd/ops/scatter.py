@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd import backend, dtypes, geometry
 from nbautograd.declare import KEPT, composite, op
-from nbautograd.errors import SCALAR_TYPES
+from nbautograd.errors import SCALAR_TYPES, kind_of
 from nbautograd.geometry import Geometry, restride
 from nbautograd.ops.broadcasting import expand
 from nbautograd.ops.indexing import number_as, own
@@ -141,7 +141,7 @@ def scatter(
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}")
     if not isinstance(index, Tensor):
-        raise TypeError(f"scatter(): argument 'index' (position 3) must be Tensor, not {type(index).__name__}")
+        raise TypeError(f"scatter(): argument 'index' (position 3) must be Tensor, not {kind_of(index)}")
     if given is None:
         raise TypeError("scatter(): one of the arguments 'src' and 'value' must be given")
     if reduce is None:
@@ -356,7 +356,7 @@ def scatter_reduce(
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if not isinstance(src, Tensor) or not isinstance(index, Tensor):
-        raise TypeError(f"scatter_reduce(): arguments 'index' and 'src' must be Tensor, not {type(src).__name__}")
+        raise TypeError(f"scatter_reduce(): arguments 'index' and 'src' must be Tensor, not {kind_of(src)}")
     if src.dtype is not input.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if input.is_complex() and reduce in ("amax", "amin"):

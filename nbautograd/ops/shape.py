@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd import dtypes, geometry, layouts
 from nbautograd.declare import KEPT, VIEW, alias, composite, op
-from nbautograd.errors import SCALAR_TYPES, ShapeError
+from nbautograd.errors import SCALAR_TYPES, ShapeError, kind_of
 from nbautograd.geometry import restride, strides_of
 from nbautograd.layouts import channels_last, channels_last_3d, contiguous_format, preserve_format
 from nbautograd.size import as_int, dimension, sizes
@@ -140,7 +140,7 @@ def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
         dtype = shape[0]
     if dtype is not None:
         if not isinstance(dtype, dtypes.dtype):
-            raise TypeError(f"view(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+            raise TypeError(f"view(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
         return view_dtype(self, dtype.numpy)
     return view(self, *shape) if size is None else view(self, *size)
 

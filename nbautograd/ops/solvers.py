@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.declare import KEPT, alias, composite, op
-from nbautograd.errors import LinAlgError, ShapeError
+from nbautograd.errors import LinAlgError, ShapeError, kind_of
 from nbautograd.ops.comparison import where
 from nbautograd.ops.complex import conj, real
 from nbautograd.ops.kernels import sum_to
@@ -64,7 +64,7 @@ def _is_vector(a: Tensor, b: Tensor) -> bool:
 def _system(name: str, a: Tensor, b: Tensor, left: bool) -> Tensor:
     checked(name, a, square=True)
     if not isinstance(b, Tensor):
-        raise TypeError(f"{name}(): argument 'B' (position 2) must be Tensor, not {type(b).__name__}")
+        raise TypeError(f"{name}(): argument 'B' (position 2) must be Tensor, not {kind_of(b)}")
     check_same(name, a, b)
     if not _is_vector(a, b):
         _fits(name, a, b, left)
@@ -122,7 +122,7 @@ def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bo
     >>> torch.linalg.solve_ex(torch.zeros(2, 2), torch.ones(2)).info
     tensor(1, dtype=torch.int32)
     """
-    made = return_type("linalg_solve_ex", "result", "info")
+    made = return_type("linalg_solve_ex")
     try:
         return made((_system("linalg.solve_ex", A, B, left), wrap(no_info(A._a))))
     except LinAlgError:
@@ -176,7 +176,7 @@ def triangular_solve(
     _fits(name, A, input, True)
     solution = triangle_solve(A.transpose(-2, -1) if transpose else A, input, upper != transpose, True, unitriangular)
     copy = A.expand(*solution.shape[:-2], *A.shape[-2:]).clone()
-    return return_type("triangular_solve", "solution", "cloned_coefficient")((solution, copy))
+    return return_type("triangular_solve")((solution, copy))
 
 
 @twofold
@@ -302,7 +302,7 @@ def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     tensor(1, dtype=torch.int32)
     """
     checked("linalg.inv_ex", A, square=True)
-    made = return_type("linalg_inv_ex", "inverse", "info")
+    made = return_type("linalg_inv_ex")
     try:
         return made((inv_same(A), wrap(no_info(A._a))))
     except LinAlgError:
@@ -440,7 +440,7 @@ def linalg_slogdet(A: Tensor) -> Any:
     tensor(2.1972)
     """
     checked("linalg.slogdet", A, square=True)
-    return return_type("linalg_slogdet", "sign", "logabsdet")(slogdet_parts(A))
+    return return_type("linalg_slogdet")(slogdet_parts(A))
 
 
 @composite(out=True)
@@ -452,7 +452,7 @@ def slogdet(input: Tensor) -> Any:
     tensor(1.)
     """
     checked("linalg.slogdet", input, square=True)
-    return return_type("slogdet", "sign", "logabsdet")(slogdet_parts(input))
+    return return_type("slogdet")(slogdet_parts(input))
 
 
 @composite()

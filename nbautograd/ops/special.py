@@ -12,6 +12,7 @@ import numpy as np
 
 from nbautograd import backend
 from nbautograd.declare import POINTWISE, REFUSED, composite, op
+from nbautograd.errors import kind_of
 from nbautograd.ops.kernels import not_implemented  # noqa: F401 - formulas name it
 from nbautograd.ops.predicates import Number
 from nbautograd.tensor import Tensor
@@ -95,7 +96,7 @@ def digamma(input: Tensor) -> Tensor:
 def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
     """The derivative of the given order: :func:`polygamma` with its arguments exchanged."""
     if isinstance(order, bool) or not isinstance(order, int):
-        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {type(order).__name__}")
+        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {kind_of(order)}")
     if order < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n, but n is {order}")
     if order == 0:
@@ -120,7 +121,7 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([1.6449, 4.9348])
     """
     if not isinstance(input, Tensor):
-        raise TypeError(f"polygamma(): argument 'input' (position 2) must be Tensor, not {type(input).__name__}")
+        raise TypeError(f"polygamma(): argument 'input' (position 2) must be Tensor, not {kind_of(input)}")
     return derivative_of_digamma(input, n, out=out)
 
 
@@ -151,7 +152,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     tensor([0.4516, 1.5502])
     """
     if isinstance(p, bool) or not isinstance(p, int):
-        raise TypeError(f"mvlgamma(): argument 'p' (position 2) must be int, not {type(p).__name__}")
+        raise TypeError(f"mvlgamma(): argument 'p' (position 2) must be int, not {kind_of(p)}")
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, but it is {p}")
     return added(value("gammaln", input - j / 2) for j in range(p)) + p * (p - 1) / 4 * math.log(math.pi)
@@ -391,7 +392,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     if eps is None:
         return np.log(input / (1 - input))
     if isinstance(eps, bool) or not isinstance(eps, (int, float)):
-        raise TypeError(f"logit(): argument 'eps' (position 2) must be float, not {type(eps).__name__}")
+        raise TypeError(f"logit(): argument 'eps' (position 2) must be float, not {kind_of(eps)}")
     inside = np.where(input < eps, eps, np.where(input > 1 - eps, 1 - eps, input))
     return np.log(inside / (1 - inside))
 

@@ -141,7 +141,7 @@ def histogram(
     hist, edges = _histogram(
         "histogram", input.reshape(-1, 1), [bins], range, None if weight is None else weight.reshape(-1), density
     )
-    return return_type("histogram", "hist", "bin_edges")((hist, edges[0]))
+    return return_type("histogram")((hist, edges[0]))
 
 
 @composite(method=False)
@@ -182,7 +182,7 @@ def histogramdd(
         )
     flat = None if weight is None else weight.reshape(-1)
     hist, edges = _histogram("histogramdd", input.reshape(-1, d), along, range, flat, density)
-    return return_type("histogramdd", "hist", "bin_edges")((hist, tuple(edges)))
+    return return_type("histogramdd")((hist, tuple(edges)))
 
 
 def _histogram(

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from nbautograd.declare import composite, op
-from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.ops.arithmetic import abs
 from nbautograd.ops.broadcasting import expand
 from nbautograd.ops.complex import view_as_real
@@ -102,7 +102,7 @@ def _window(name: str, window: Any, size: int, n: int, like: Tensor) -> Tensor:
         )
         window = ones(size, dtype=like.dtype.to_real(), device=like.device)
     elif not isinstance(window, Tensor):
-        raise TypeError(f"{name}(): argument 'window' must be Tensor, not {type(window).__name__}")
+        raise TypeError(f"{name}(): argument 'window' must be Tensor, not {kind_of(window)}")
     if window.shape != (size,):
         _refuse(
             name,
@@ -151,7 +151,7 @@ def stft(
     torch.Size([2, 5, 17])
     """
     if not isinstance(input, Tensor):
-        raise TypeError(f"stft(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        raise TypeError(f"stft(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
     n, hop, size = _lengths("stft", n_fft, hop_length, win_length)
     if input.dtype.rank < 2:
         raise DtypeError(f"stft(): expected a tensor of floating point or complex values, but got {input.dtype!r}")
@@ -216,7 +216,7 @@ def istft(
     True
     """
     if not isinstance(input, Tensor):
-        raise TypeError(f"istft(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        raise TypeError(f"istft(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
     n, hop, size = _lengths("istft", n_fft, hop_length, win_length)
     if not input.dtype.is_complex:
         raise DtypeError(

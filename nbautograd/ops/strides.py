@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd import backend, dtypes, geometry, storage
 from nbautograd.declare import KEPT, OPS, alias, composite, op
-from nbautograd.errors import AutogradError
+from nbautograd.errors import AutogradError, kind_of
 from nbautograd.geometry import Geometry, restride
 from nbautograd.grad_mode import is_grad_enabled
 from nbautograd.inplace import View, check_history
@@ -255,7 +255,7 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         a = source.array(self._a.dtype)
         size = (a.shape[0],) if size is None else size
     else:
-        raise TypeError(f"set_(): argument 'source' must be Tensor or storage, not {type(source).__name__}")
+        raise TypeError(f"set_(): argument 'source' must be Tensor or storage, not {kind_of(source)}")
     if size is not None:
         shape = tuple(size)
         strides = tuple(stride) if stride is not None else geometry.contiguous(shape)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd import backend, dtypes, inplace, storage
+from nbautograd.errors import kind_of
 from nbautograd.grad_mode import enable_grad, no_grad
 from nbautograd.optim.optimizer import Group, Optimizer, Params
 from nbautograd.promotion import F32, F64
@@ -70,7 +71,7 @@ def check_ranges(options: dict[str, Any]) -> None:
     for name, (title, high) in RANGES.items():
         value = number(options.get(name, 0.0))
         if not isinstance(value, (int, float, np.number)):
-            raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+            raise TypeError(f"{name} must be a number, not {kind_of(value)}")
         if not 0.0 <= value <= high:
             raise ValueError(f"Invalid {title}: {value}; expected a number from 0 to {high}")
     for index, beta in enumerate(map(number, options.get("betas", ()))):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
+from nbautograd.errors import kind_of
 from nbautograd.node import RemovableHandle
 from nbautograd.tensor import Tensor
 
@@ -164,7 +165,7 @@ class Optimizer:
         tensors = [p[1] for p in found] if named else found
         for p in tensors:
             if not isinstance(p, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {kind_of(p)}")
             if not (p.is_leaf or p.retains_grad):
                 raise ValueError(
                     "can't optimize a non-leaf Tensor: optimize the tensors that it was computed from, or detach() it"

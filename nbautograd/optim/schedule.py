@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from nbautograd.errors import kind_of
 from nbautograd.optim.optimizer import Group, Optimizer
 from nbautograd.tensor import Tensor
 
@@ -47,7 +48,7 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
 def check_optimizer(optimizer: Any) -> None:
     """Refuse what is no optimizer."""
     if not isinstance(optimizer, Optimizer):
-        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        raise TypeError(f"{kind_of(optimizer)} is not an Optimizer")
 
 
 class LRScheduler:

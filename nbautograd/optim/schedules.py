@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from nbautograd.errors import kind_of
 from nbautograd.optim.optimizer import Optimizer
 from nbautograd.optim.schedule import LRScheduler, Rate, State, check_optimizer, current
 
@@ -196,7 +197,7 @@ class _OfFunctions(LRScheduler):
             raise ValueError(f"Expected {count} lr_lambdas, but got {len(functions)}")
         for function in functions:
             if not callable(function):
-                raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
+                raise TypeError(f"lr_lambda should be a function, but got {kind_of(function)}")
         self.lr_lambdas: list[Callable[[int], float]] = functions
         super().__init__(optimizer, last_epoch)
 

@@ -19,6 +19,7 @@ from nbautograd.tensor import Tensor
 from nbautograd.viz import tables
 from nbautograd.viz.display import Locator, TensorFormatter, TensorImage
 from nbautograd.viz.language import say
+from nbautograd.viz.mixing import Mixing
 from nbautograd.viz.settings import NAMES, choices, settings
 
 __all__ = ["AutogradMagics", "load", "unload"]
@@ -274,10 +275,13 @@ class _Loaded:
         self.former_places = Places.locate
         self.locator = Places.locate = Locator(shell)
         self.before: list[tuple[Any, Any]] = []  # the modes at the beginning of a cell
+        mixing = Mixing(shell)
         self.events = [
             ("pre_run_cell", self.locator.before_cell),
             ("pre_run_cell", self.watch),
             ("post_run_cell", self.unwatch),
+            ("pre_run_cell", mixing.before_cell),
+            ("post_run_cell", mixing.after_cell),
         ]
         for name, callback in self.events:
             shell.events.register(name, callback)

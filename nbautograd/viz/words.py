@@ -307,6 +307,21 @@ _PYTHON: dict[str, tuple[str, str]] = {
     "grad_norm": ("‖grad‖", "‖grad‖"),
     "steps_axis": ("step", "步"),
     "recording": ("backward passes", "反向传播"),
+    # two libraries by mistake
+    "mixed_import": (
+        "torch is nbautograd here, and PyTorch's are: {names}. "
+        "Write {fix}, or nbautograd.standing_in().start() before the import",
+        "这里的 torch 是 nbautograd，而以下名称来自 PyTorch：{names}。"
+        "请写 {fix}，或在导入前运行 nbautograd.standing_in().start()",
+    ),
+    "mixed_ours": (
+        "torch is PyTorch here, and nbautograd's are: {names}. Write {fix}, or import nbautograd as torch",
+        "这里的 torch 是 PyTorch，而以下名称来自 nbautograd：{names}。请写 {fix}，或 import nbautograd as torch",
+    ),
+    "mixed_line": (
+        "line {n} mixes two libraries: {ours} of nbautograd and {theirs} of PyTorch; take both from one of them",
+        "第 {n} 行混用了两个库：{ours} 属于 nbautograd，{theirs} 属于 PyTorch；请都取自其中一个",
+    ),
     # settings
     "set_theme": ("colours: as the notebook's, or always light or dark", "颜色：随笔记本，或总是浅色、深色"),
     "set_direction": ("from left to right, from top to bottom, or what reads better", "从左到右、从上到下或自动"),

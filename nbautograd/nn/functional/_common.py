@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbautograd import inplace
+from nbautograd.errors import kind_of
 from nbautograd.tensor import Tensor
 
 __all__ = ["in_place_or_not", "legacy_reduction", "reduced", "tuple_of"]
@@ -20,7 +21,7 @@ def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[i
     items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     for item in items:
         if isinstance(item, (bool, float)) or not hasattr(item, "__index__"):
-            raise TypeError(f"argument '{what}' must be tuple of ints, but found element of type {type(item).__name__}")
+            raise TypeError(f"argument '{what}' must be tuple of ints, but found element of type {kind_of(item)}")
     found = tuple(int(item) for item in items)
     if len(found) == 1:
         found = found * n

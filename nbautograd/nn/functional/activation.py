@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd import backend, dtypes, generator
 from nbautograd.declare import POINTWISE, composite, op
-from nbautograd.errors import UnsupportedDtypeError
+from nbautograd.errors import UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional._common import in_place_or_not
 from nbautograd.ops.comparison import along, along_threshold, relu as _relu  # noqa: F401 - formulas name the second
 from nbautograd.ops.elementary import exp, sigmoid, tanh
@@ -756,7 +756,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     tensor([0., 2.])
     """
     if not isinstance(lambd, (int, float)):
-        raise TypeError(f"hardshrink(): argument 'lambd' (position 2) must be Number, not {type(lambd).__name__}")
+        raise TypeError(f"hardshrink(): argument 'lambd' (position 2) must be Number, not {kind_of(lambd)}")
     return np.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), input)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from nbautograd import backend
 from nbautograd.arguments import explained
 from nbautograd.declare import op
-from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
 from nbautograd.nn.functional.activation import logsigmoid
 from nbautograd.nn.functional.loss import aggregate, each, floating_only  # noqa: F401 - formulas name each
@@ -188,7 +188,7 @@ def _check_weight(name: str, input: Tensor, weight: Tensor | None) -> None:
     if weight is None:
         return
     if not isinstance(weight, Tensor):
-        raise TypeError(f"{name}(): argument 'weight' (position 3) must be Tensor, not {type(weight).__name__}")
+        raise TypeError(f"{name}(): argument 'weight' (position 3) must be Tensor, not {kind_of(weight)}")
     classes = input._a.shape[1 if input._a.ndim > 1 else 0]
     if weight._a.shape != (classes,):
         raise RuntimeError(

@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd import dtypes
 from nbautograd.declare import op
-from nbautograd.errors import ShapeError, UnsupportedDtypeError
+from nbautograd.errors import ShapeError, UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
 from nbautograd.nn.functional.activation import logsigmoid
 from nbautograd.nn.functional.linear import pairwise_distance
@@ -109,7 +109,7 @@ def _weighted_difference(losses: Tensor, weight: Tensor | None, reduction: str, 
         return reduced(losses, reduction)
     check_reduction(reduction)
     if not isinstance(weight, Tensor):
-        raise TypeError(f"argument 'weight' must be Tensor, not {type(weight).__name__}")
+        raise TypeError(f"argument 'weight' must be Tensor, not {kind_of(weight)}")
     if weight._a.shape != losses._a.shape:
         raise ValueError(
             f"Weights and input must have the same size, got {list(weight._a.shape)} and {list(losses._a.shape)}"

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, dataclass_transform
 
+from nbautograd.errors import kind_of
 from nbautograd.nn.modules.module import Module
 from nbautograd.tensor import Tensor
 
@@ -149,5 +150,5 @@ def tuples(n: int) -> Callable[[Any], Any]:
 def check_tensor(owner: Module, input: Any) -> Tensor:
     """The input of a layer, if it is a tensor."""
     if not isinstance(input, Tensor):
-        raise TypeError(f"{type(owner).__name__}: the input must be a Tensor, got {type(input).__name__}")
+        raise TypeError(f"{type(owner).__name__}: the input must be a Tensor, got {kind_of(input)}")
     return input

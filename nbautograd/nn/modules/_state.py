@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from nbautograd.errors import kind_of
 from nbautograd.grad_mode import no_grad
 from nbautograd.nn.parameter import Parameter
 from nbautograd.node import RemovableHandle
@@ -223,7 +224,7 @@ class State:
         if not isinstance(given, Tensor):
             return (
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
-                f"checkpoint but received {type(given)}"
+                f"checkpoint but received {kind_of(given)}"
             )
         if own.ndim == 0 and given.shape == (1,):  # as PyTorch before 0.4 saved numbers
             given = given[0]

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
+from nbautograd.errors import kind_of
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
 from nbautograd.tensor import Tensor
@@ -82,7 +83,7 @@ class _Numbered(Module):
         """
         if not isinstance(modules, Iterable):
             raise TypeError(
-                f"{type(self).__name__}.extend should be called with an iterable, but got {type(modules).__name__}"
+                f"{type(self).__name__}.extend should be called with an iterable, but got {kind_of(modules)}"
             )
         added = list(modules)
         for module in added:
@@ -100,7 +101,7 @@ class _Numbered(Module):
 
 def _check(module: Any) -> None:
     if module is not None and not isinstance(module, Module):
-        raise TypeError(f"{type(module).__name__} is not a Module subclass")
+        raise TypeError(f"{kind_of(module)} is not a Module subclass")
 
 
 class Sequential(_Numbered):
@@ -136,7 +137,7 @@ class Sequential(_Numbered):
         :raises IndexError: there is no such place.
         """
         if not isinstance(module, Module):
-            raise AssertionError(f"module should be of type: {Module}, got {type(module).__name__}")
+            raise AssertionError(f"module should be of type: {Module}, got {kind_of(module)}")
         if not -len(self) <= index <= len(self):
             raise IndexError(f"Index out of range: {index} of {len(self)}")
         modules = list(self)
@@ -284,9 +285,7 @@ class ModuleDict(Module):
 
 def _pairs(kind: str, given: Any) -> Iterable[tuple[str, Any]]:
     if not isinstance(given, Iterable):
-        raise TypeError(
-            f"{kind}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}"
-        )
+        raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but got {kind_of(given)}")
     if isinstance(given, (Mapping, ModuleDict, ParameterDict)):
         return list(given.items())
     found = []
@@ -357,7 +356,7 @@ class ParameterList(Module):
         :raises TypeError: ``values`` is no iterable, or a single tensor.
         """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {kind_of(values)}")
         for value in list(values):
             self.append(value)
         return self

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nbautograd.errors import kind_of
 from nbautograd.nn import functional as F  # noqa: N812
 from nbautograd.nn.functional._common import legacy_reduction
 from nbautograd.nn.modules._options import Layer
@@ -242,7 +243,7 @@ class MultiMarginLoss(_Loss, function=F.multi_margin_loss, inputs=PAIR, unused=L
         if options["p"] not in (1, 2):
             raise ValueError(f"only p == 1 and p == 2 supported, got {options['p']}")
         if not isinstance(options["weight"], (Tensor, type(None))):
-            raise TypeError(f"MultiMarginLoss: weight must be Tensor, not {type(options['weight']).__name__}")
+            raise TypeError(f"MultiMarginLoss: weight must be Tensor, not {kind_of(options['weight'])}")
         if options["weight"] is not None and options["weight"].ndim != 1:
             raise ValueError(f"MultiMarginLoss: expected weight to be 1-D, but got {options['weight'].ndim}-D")
         return super()._checked(options)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from nbautograd import dtypes
 from nbautograd.device import as_device, device
+from nbautograd.errors import kind_of
 from nbautograd.grad_mode import no_grad
 from nbautograd.nn.modules._calls import KINDS, Calls, _Registry
 from nbautograd.nn.modules._state import State
@@ -130,7 +131,7 @@ class Module(Calls, State):
 
     @staticmethod
     def _unassignable(value: Any, what: str, name: str, expected: str) -> str:
-        kind = value.type() if isinstance(value, Tensor) else type(value).__name__
+        kind = value.type() if isinstance(value, Tensor) else kind_of(value)
         return f"cannot assign '{kind}' as {what} '{name}' ({expected} expected)"
 
     def __delattr__(self, name: str) -> None:
@@ -170,7 +171,7 @@ class Module(Calls, State):
         self._check_name(name, "buffer", self.__dict__.get("_buffers", {}))
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor or None required)"
+                f"cannot assign '{kind_of(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
         self._buffers[name] = tensor
         if persistent:
@@ -205,7 +206,7 @@ class Module(Calls, State):
         :raises KeyError: the name is taken, empty or has a dot in it.
         """
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+            raise TypeError(f"{kind_of(module)} is not a Module subclass")
         self._check_name(name, "module", self.__dict__.get("_modules", {}))
         self._modules[name] = module
 
@@ -237,7 +238,7 @@ class Module(Calls, State):
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
-            raise ValueError(f"module is not an nn.Module, found {type(module).__name__}")
+            raise ValueError(f"module is not an nn.Module, found {kind_of(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if strict and not hasattr(parent, name):
@@ -436,7 +437,7 @@ class Module(Calls, State):
             elif isinstance(value, (str, device)) or type(value) is int:
                 place = value
             elif value is not None and not isinstance(value, bool):
-                raise TypeError(f"to(): expected a device, a dtype or a Tensor, got {type(value).__name__}")
+                raise TypeError(f"to(): expected a device, a dtype or a Tensor, got {kind_of(value)}")
         if kind is not None and not (kind.is_floating_point or kind.is_complex):
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind!r}"

@@ -14,6 +14,7 @@ from nbautograd.nn.modules.module import Module
 from nbautograd.nn.utils.rnn import PackedSequence
 from nbautograd.ops.creation import zeros
 from nbautograd.ops.joining import cat, stack
+from nbautograd.ops.predicates import check_tensors
 from nbautograd.tensor import Tensor
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
@@ -212,6 +213,7 @@ class RNNBase(Module):
         """
         packed = input if isinstance(input, PackedSequence) else None
         data = input.data if packed is not None else input
+        check_tensors(type(self).__name__, input=data)
         batched = packed is not None or data.ndim == 3
         if packed is None and data.ndim not in (2, 3):
             raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {data.ndim}D instead")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from nbautograd.errors import kind_of
 from nbautograd.grad_mode import no_grad
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.modules.linear import new_parameter
@@ -33,7 +34,7 @@ class _Table(Module):
             self.reset_parameters()
         else:
             if not isinstance(given, Tensor):
-                raise TypeError(f"{type(self).__name__}: _weight must be Tensor, not {type(given).__name__}")
+                raise TypeError(f"{type(self).__name__}: _weight must be Tensor, not {kind_of(given)}")
             if list(given.shape) != [self.num_embeddings, self.embedding_dim]:
                 raise AssertionError(
                     f"Shape of weight {list(given.shape)} does not match num_embeddings and embedding_dim "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nbautograd.errors import kind_of
 from nbautograd.ops.joining import cat
 from nbautograd.tensor import Tensor
 
@@ -32,7 +33,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     :raises RuntimeError: it has too few elements.
     """
     if not isinstance(vec, Tensor):
-        raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
+        raise TypeError(f"expected torch.Tensor, but got: {kind_of(vec)}")
     listed = list(parameters)
     needed = sum(p.numel() for p in listed)
     if vec.numel() < needed:

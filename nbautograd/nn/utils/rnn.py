@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd import dtypes
+from nbautograd.errors import kind_of
 from nbautograd.ops.creation import as_tensor, full, tensor
 from nbautograd.ops.joining import stack
 from nbautograd.tensor import Tensor
@@ -190,7 +191,7 @@ def pad_sequence(
             [1., 0.]])
     """
     if not isinstance(sequences, Iterable):
-        raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got {type(sequences).__name__}")
+        raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got {kind_of(sequences)}")
     given = list(sequences.unbind(0) if isinstance(sequences, Tensor) else sequences)
     if not given:
         raise RuntimeError("pad_sequence: received an empty list of sequences")

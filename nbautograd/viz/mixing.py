@@ -1,0 +1,166 @@
+"""Two libraries by mistake: a cell that takes some names from nbautograd and others from PyTorch is told so, in a line.
+
+After ``import nbautograd as torch``, ``from torch import nn`` gives the real PyTorch's, or fails where that is not
+installed. PyTorch is never imported from here: what is there is told by its name.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from nbautograd.errors import is_pytorchs
+from nbautograd.viz.language import say
+
+__all__ = ["Mixing"]
+
+OURS, THEIRS = __name__.partition(".")[0], "torch"
+SHORT = {"F": "functional"}
+"""Names that everybody gives to modules, beside the modules' own."""
+
+
+class Mixing:
+    """Watches the cells of one shell."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.named: set[str] = set()  # in what has been said before the running cell
+        self.told: set[tuple[str, int]] = set()  # names that have been spoken of, with what they stood for
+
+    def before_cell(self, info: Any) -> None:
+        """Look at the imports of a cell that is about to run (IPython's event ``pre_run_cell``)."""
+        code = getattr(info, "raw_cell", None)
+        if not code or info.silent or THEIRS not in code or "import" not in code or _stands_in():
+            return
+        try:
+            tree = ast.parse(self.shell.transform_cell(code))
+        except (SyntaxError, ValueError):
+            return
+        imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+        ours = _is_ours(self.shell.user_ns.get(THEIRS))
+        if not ours and not any(ast.unparse(node) == f"import {OURS} as {THEIRS}" for node in imports):
+            return
+        wrong = [part for node in imports for part in _theirs(node)]
+        if wrong:
+            names = ", ".join(dict.fromkeys(name for name, _ in wrong))
+            print(say("mixed_import", names=names, fix="; ".join(dict.fromkeys(fix for _, fix in wrong))))
+            self.named = {name for name, _ in wrong}
+
+    def after_cell(self, result: Any) -> None:
+        """Look at what a cell has left behind (IPython's event ``post_run_cell``)."""
+        named, self.named = self.named, set()
+        if sys.modules.get(THEIRS) is None or _stands_in() or named:
+            self.told |= {(name, id(value)) for name, value in self.mixed() if name in named}
+            return
+        error = getattr(result, "error_in_exec", None)
+        found = [(name, value) for name, value in self.mixed() if (name, id(value)) not in self.told]
+        if found:
+            self.told |= {(name, id(value)) for name, value in found}
+            ours = _is_ours(self.shell.user_ns[THEIRS])
+            fix = "; ".join(_import_of(name, value, OURS if ours else THEIRS) for name, value in found)
+            print(say("mixed_import" if ours else "mixed_ours", names=", ".join(name for name, _ in found), fix=fix))
+        elif isinstance(error, Exception) and "PyTorch" not in str(error):
+            self.explain(error)
+
+    def mixed(self) -> list[tuple[str, Any]]:
+        """The variables that say ``torch`` and are of another library than the variable ``torch``."""
+        meant = self.shell.user_ns.get(THEIRS)
+        if not isinstance(meant, ModuleType):
+            return []
+        other = THEIRS if _is_ours(meant) else OURS
+        variables = [(name, value) for name, value in list(self.shell.user_ns.items()) if _as_usual(name, value)]
+        return [(name, value) for name, value in variables if name != THEIRS and _is_of(value, other)]
+
+    def explain(self, error: Exception) -> None:
+        """Say which names of a line that has failed are of which library, if they are of both."""
+        trace, cell = error.__traceback__, None
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            if code.co_filename in getattr(self.shell.compile, "_filename_map", {}):
+                cell = trace
+            trace = trace.tb_next
+        if cell is None:
+            return
+        line = linecache.getline(cell.tb_frame.f_code.co_filename, cell.tb_lineno)
+        scope = {**cell.tb_frame.f_globals, **cell.tb_frame.f_locals}
+        words = [word for word in dict.fromkeys(re.findall(r"[^\W\d]\w*", line)) if word in scope]
+        ours, theirs = ([word for word in words if _is_of(scope[word], package)] for package in (OURS, THEIRS))
+        if ours and theirs:
+            print(say("mixed_line", n=cell.tb_lineno, ours=", ".join(ours), theirs=", ".join(theirs)))
+
+
+def _stands_in() -> bool:
+    """Whether ``import torch`` gives nbautograd."""
+    return _is_ours(sys.modules.get(THEIRS))
+
+
+def _is_ours(module: Any) -> bool:
+    return module is sys.modules[OURS]
+
+
+def _is_of(value: Any, package: str) -> bool:
+    """Whether a module, class, function or object is of a library; or of a class that somebody derived from one's."""
+    if isinstance(value, ModuleType):
+        home = value.__name__
+    elif isinstance(value, type) or (callable(value) and not hasattr(type(value), "__torch_function__")):
+        home = getattr(value, "__module__", None) or ""
+    else:
+        home = ""
+    if home.partition(".")[0] == package:
+        return True
+    if isinstance(value, (ModuleType, type)):
+        return False
+    if package == THEIRS:
+        return is_pytorchs(value)
+    return any(cls.__module__.partition(".")[0] == package for cls in type(value).__mro__)
+
+
+def _as_usual(name: str, value: Any) -> bool:
+    """Whether the name is the one that all programs give it, so that whoever reads it thinks of ``torch``."""
+    if not isinstance(value, (ModuleType, type)):
+        return False
+    own = value.__name__.rpartition(".")[2]
+    if SHORT.get(name, name) != own:
+        return False
+    where = value.__name__ if isinstance(value, ModuleType) else value.__module__
+    return where.partition(".")[0] == THEIRS or _has_theirs(value)
+
+
+def _has_theirs(value: Any) -> bool:
+    """Whether PyTorch has a module of the name of one of ours; so nothing of ours alone, such as ``viz``."""
+    return isinstance(value, ModuleType) and THEIRS + value.__name__[len(OURS) :] in sys.modules
+
+
+def _import_of(name: str, value: Any, package: str) -> str:
+    """The import statement that gets the same from another library."""
+    if not isinstance(value, ModuleType):
+        path = value.__module__.split(".")
+        public = [part for part in path[1:] if part in ("nn", "optim", "utils", "data", "autograd", "func")]
+        return f"from {'.'.join([package, *public])} import {name}"
+    above, _, own = value.__name__.rpartition(".")
+    renamed = "" if name == own else f" as {name}"
+    return f"from {package}{above.partition('.')[1]}{above.partition('.')[2]} import {own}{renamed}"
+
+
+def _theirs(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+    """The names that an import takes from PyTorch as if they were of ``torch``, each with what to write instead."""
+    for alias in node.names:
+        if isinstance(node, ast.ImportFrom):
+            path = node.module or ""
+            if path.partition(".")[0] != THEIRS or node.level:
+                continue
+            bound, own = alias.asname or alias.name, alias.name
+            fix = f"from {OURS}{path[len(THEIRS) :]} import {alias.name}"
+        else:
+            path = alias.name
+            if path.partition(".")[0] != THEIRS:
+                continue
+            bound, own = alias.asname or THEIRS, path.rpartition(".")[2] if alias.asname else THEIRS
+            fix = f"import {OURS}{path[len(THEIRS) :]}" + (f" as {THEIRS}" if path == THEIRS else "")
+        if SHORT.get(bound, bound) == own:
+            yield bound, fix + (f" as {alias.asname}" if alias.asname and path != THEIRS else "")
