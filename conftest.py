@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter, defaultdict
 from fnmatch import fnmatch
@@ -23,8 +24,9 @@ late.load()  # tests walk through all that is declared
 SWEEPS = (
     "notebooks/0[13-9]*.ipynb", "notebooks/1*.ipynb", "notebooks/gallery.ipynb", "notebooks/zh/*.ipynb",
     "tests/faults/test_interrupts.py", "tests/faults/test_kernel.py", "tests/faults/test_memory.py",
-    "tests/fuzz/*.py", "tests/ops/opinfo.py", "tests/ops/test_mutations.py", "tests/ops/test_opinfo.py",
-    "tests/soak/*.py", "tests/test_lab.py", "tests/test_packaging.py", "tests/training/*.py",
+    "tests/faults/test_security.py", "tests/fuzz/*.py", "tests/ops/opinfo.py", "tests/ops/test_mutations.py",
+    "tests/ops/test_opinfo.py", "tests/soak/*.py", "tests/test_lab.py", "tests/test_packaging.py",
+    "tests/test_serving.py", "tests/training/*.py",
 )  # fmt: skip
 """Files of tests that go through all there is, or take long for another reason: the quick tier leaves them out."""
 SWEEPING_MARKS = ("browser", "packaging")
@@ -63,6 +65,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return file if file.endswith(".ipynb") else nodeid
 
     return ByNotebook(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Leave the tests themselves, tens of thousands of objects, out of what the many tests of lifetimes collect."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

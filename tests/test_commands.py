@@ -180,6 +180,7 @@ def test_a_copy_that_fails_leaves_nothing(
 # -- doctor ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep
 def test_doctor_reports(run: Any) -> None:
     done = run("doctor", "--json")
     assert (done.returncode, done.stderr) == (0, "")

@@ -98,6 +98,7 @@ html_theme, html_theme_options, html_static_path, html_css_files = "basic", {{}}
 """
 
 
+@pytest.mark.sweep
 def test_without_pytorch_its_notebook_is_shown_as_it_was_stored(tmp_path: Path) -> None:
     needs.package("myst_nb")
     pages = {"course/13_pytorch_models": "PyTorch was not installed", "course/zh/13_pytorch_models": "没有安装 PyTorch"}

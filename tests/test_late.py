@@ -60,6 +60,7 @@ def test_a_late_module_can_come_first(module: str) -> None:
     assert fresh(f"import sys, nbautograd.{module}; print('nbautograd.{module}' in sys.modules)") == "True"
 
 
+@pytest.mark.sweep
 def test_what_is_there_at_once_needs_nothing_late() -> None:
     code = """
 import builtins, sys

@@ -35,6 +35,7 @@ def run(code: str) -> str:
 
 
 @pytest.mark.parametrize("free", ["del y", "y.detach_()", "del y, x"])
+@pytest.mark.sweep
 def test_a_million_operations(free: str) -> None:
     code = f"""
 import sys, gc
@@ -53,6 +54,7 @@ print("freed", gc.collect() < 1000)
     assert run(code) == "freed True\n"
 
 
+@pytest.mark.sweep
 def test_a_million_operations_that_save() -> None:
     """Products save tensors; the graph is freed with what they saved, without a backward pass."""
     code = """
@@ -404,6 +406,7 @@ print(peaks[1] < peaks[0] + 150_000, peaks)
     assert run(code).startswith("True")
 
 
+@pytest.mark.sweep
 def test_a_million_in_a_fan() -> None:
     code = """
 import nbautograd as nb

@@ -12,6 +12,7 @@ import pytest
 
 import nbautograd
 from nbautograd import namespaces
+from tests import needs
 from tests.test_layers import PACKAGE, SOURCES, TREES, imported, statements
 
 PATHS = [name.partition(".")[2] for name in SOURCES if name.partition(".")[2] and not name.endswith("__main__")]
@@ -160,7 +161,7 @@ def held(path: str) -> set[str]:
 
 
 def test_the_table_says_what_pytorch_has() -> None:
-    pytest.importorskip("torch", reason="install torch to compare modules with PyTorch's")
+    needs.package("torch")
     for path, names in namespaces.MODULES.items():
         if path in ABSENT:
             continue
@@ -176,7 +177,7 @@ def test_the_table_says_what_pytorch_has() -> None:
 
 def test_no_module_of_pytorchs_is_forgotten() -> None:
     """Of those that ``import torch`` loads."""
-    pytest.importorskip("torch", reason="install torch to compare modules with PyTorch's")
+    needs.package("torch")
     paths = [
         name.partition(".")[2] for name, module in list(sys.modules.items()) if name.startswith("torch.") and module
     ]

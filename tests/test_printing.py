@@ -161,6 +161,7 @@ def few_values(draw):
     return name, shape, [some[i] for i in picked.tolist()]
 
 
+@pytest.mark.sweep
 @given(
     few_values(),
     OPTIONS,

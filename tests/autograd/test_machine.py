@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -287,4 +288,4 @@ Programs.TestCase.settings = settings(
     max_examples=60, stateful_step_count=25, deadline=None, derandomize=True, database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
-TestPrograms = Programs.TestCase
+TestPrograms = pytest.mark.sweep(Programs.TestCase)

@@ -9,6 +9,7 @@ import random
 import re
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -373,15 +374,22 @@ def test_batches_larger_than_a_pipe() -> None:
     assert [len(batch) for batch in loader] == [180_000] * 5
 
 
-def test_out_of_order() -> None:
+@pytest.mark.parametrize("in_order", [True, False])
+def test_out_of_order(tmp_path: Path, in_order: bool) -> None:
+    """One worker is held up by its first sample until the other has sent two of its own."""
+    flag = tmp_path / "third"
+
     def slow(T: Any, i: int) -> Any:
-        time.sleep(0.5 if i == 0 else 0)
+        deadline = time.monotonic() + 60
+        while i == 0 and not flag.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if i == 5:  # after 1 and 3
+            flag.touch()
         return i
 
-    options = {"batch_size": None, "num_workers": 2, "prefetch_factor": 4}
-    assert list(data.DataLoader(numbered(nb, slow), **options)) == list(range(10))
-    loose = list(data.DataLoader(numbered(nb, slow), in_order=False, **options))
-    assert sorted(loose) == list(range(10)) and loose[0] != 0
+    options = {"batch_size": None, "num_workers": 2, "prefetch_factor": 4, "in_order": in_order}
+    found = list(data.DataLoader(numbered(nb, slow), **options))
+    assert sorted(found) == list(range(10)) and (found[0] == 0) is in_order
 
 
 BAD: list[dict[str, Any]] = [

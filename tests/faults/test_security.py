@@ -96,7 +96,9 @@ def test_programs_are_started_with_lists_of_arguments_and_deadlines() -> None:
 
 def test_nothing_speaks_to_the_network() -> None:
     for module in ("socket", "urllib.request", "http.client", "requests", "httpx", "aiohttp", "ftplib", "webbrowser"):
-        assert imports(module) == set(), module
+        # The command that serves the course asks whether an address is this machine's, and opens the reader's browser.
+        allowed = {"cli/server.py"} if module in ("socket", "webbrowser") else set()
+        assert imports(module) == allowed, module
 
 
 ADDRESS = re.compile(r"(?:https?:)?//[a-z][\w.-]+\.[a-z]{2,}[^\s\"'`)]*")
@@ -104,14 +106,14 @@ ADDRESS = re.compile(r"(?:https?:)?//[a-z][\w.-]+\.[a-z]{2,}[^\s\"'`)]*")
 
 def test_no_address_but_those_of_languages() -> None:
     """Names of SVG's and MathML's languages look like addresses; there are no others in what is sent to a browser."""
-    allowed = {"http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML", "http://www.w3.org/1999/xhtml"}
+    allowed = {f"http://www.w3.org/{name}" for name in ("2000/svg", "1998/Math/MathML", "1999/xhtml", "1999/xlink")}
     for name, text in {**SCRIPTS, **STYLES}.items():
         assert set(re.findall(r"https?://[^\s\"'`)]+", text)) <= allowed, name
     for file, tree in TREES.items():
         if file.startswith("viz/"):
             texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
             found = {
-                url for text in texts for url in re.findall(r"(?:https?:)?//[a-z][\w.-]+\.[a-z]{2,}[^\s\"'`)]*", text)
+                url for text in texts for url in re.findall(r"(?:https?:)?//[a-z][\w.-]+\.[a-z]{2,}[^\s\"'`)}]*", text)
             }
             assert found <= allowed, file
 

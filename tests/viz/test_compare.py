@@ -143,6 +143,7 @@ def edited(html: str, change: Callable[[ElementTree.Element], bool]) -> list[str
     return None
 
 
+@pytest.mark.sweep
 def test_a_wrong_number_is_seen_wherever_it_stands() -> None:
     """Each number of each text, one at a time: its first digit, and its sign."""
     count = 0
@@ -392,6 +393,7 @@ print(x.grad / 7)
 
 
 @pytest.mark.skipif(not find_spec("nbval"), reason="needs nbval: pip install nbval")
+@pytest.mark.sweep
 def test_a_teachers_notebook(tmp_path: Path) -> None:
     """A picture that moved and a number's last digit pass; a wrong gradient fails, in words."""
     import nbclient

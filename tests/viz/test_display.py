@@ -291,6 +291,7 @@ def outputs() -> list[list[Any]]:
     ]
 
 
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::RuntimeWarning")
 def test_a_notebook_shows_the_same_on_every_run() -> None:
     """So that nbval can test a notebook with players, tables, cards and a live monitor."""

@@ -263,6 +263,7 @@ def dags(draw: st.DrawFn) -> Tensor:
     return Tensor([1.0], made[-1])
 
 
+@pytest.mark.sweep
 @given(dags(), st.integers(3, 30))
 @settings(max_examples=100, deadline=None)
 def test_any_graph_folds_without_a_cycle(root: Tensor, budget: int) -> None:

@@ -143,6 +143,7 @@ def test_odd_values(array: Any) -> None:
     drawn(Tensor(array, Add("AddBackward0", ((AccumulateGrad(leaf), 0), (None, 0)))), {"leaf": leaf})
 
 
+@pytest.mark.sweep
 def test_a_million_nodes_answer_at_once() -> None:
     leaf = AccumulateGrad(Tensor([1.0]))
     last: Any = leaf

@@ -40,6 +40,7 @@ def boxes_overlap(places: Layout) -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.sweep
 @given(graphs(), st.sampled_from(["LR", "TB"]))
 @settings(max_examples=150, deadline=None)
 def test_properties(given_graph: tuple[GraphModel, dict[str, tuple[float, float]]], direction: str) -> None:

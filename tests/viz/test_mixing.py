@@ -7,7 +7,9 @@ from types import ModuleType
 
 import pytest
 
-pytest.importorskip("IPython", reason="the extension needs IPython")
+from tests import needs
+
+needs.package("IPython")
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.testing.globalipapp import start_ipython
 

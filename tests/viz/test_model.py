@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 import nbautograd as nb
 from nbautograd import tracing
 from nbautograd.viz.model import build
@@ -72,6 +74,7 @@ def test_a_long_chain_is_read_without_recursion() -> None:
     assert len(build(Tensor([1.0], node), {}, budget=20_000).nodes) == 10_002
 
 
+@pytest.mark.sweep
 def test_of_a_huge_graph_the_part_nearest_to_the_root_is_read() -> None:
     x = nb.tensor(1.0, requires_grad=True)
     y = x
