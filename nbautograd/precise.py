@@ -53,6 +53,10 @@ class Precise:
 
     def __call__(self, *operands: Any, out: Any = None) -> Any:
         """The ufunc of the operands, into ``out`` if that is given."""
+        if out is None and len(operands) == 1 and (a := operands[0]).__class__ is np.ndarray:  # the usual case, at once
+            wide = self.wider.get(a.dtype)
+            if wide is not None and (self.of_complex is None or a.dtype.kind != "c"):
+                return self.ufunc(a, dtype=wide).astype(a.dtype)
         if len(operands) > self.nin:
             *operands, out = operands  # type: ignore[assignment]
         wide = dtype = None

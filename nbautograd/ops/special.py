@@ -102,9 +102,11 @@ def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
         return value("digamma", input)
     if order > 1:
         return (-1) ** (order + 1) * math.gamma(order + 1) * value("zeta", np.full_like(input, order + 1), input)
+    dtype, input = input.dtype, precise.widened(input)
     right = input >= 0.5
     zeta = value("zeta", np.full_like(input, 2), np.where(right, input, 1 - input))
-    return np.where(right, zeta, (math.pi / precise.sin(math.pi * input)) ** 2 - zeta)  # reflected: DLMF 5.15.6
+    found = np.where(right, zeta, (math.pi / precise.sin(math.pi * input)) ** 2 - zeta)  # reflected: DLMF 5.15.6
+    return found.astype(dtype)
 
 
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
