@@ -26,8 +26,11 @@ import numpy as np
 FUNCTIONS: dict[str, Precise] = {}
 """All of them by name, which is NumPy's: what generated code may call as ``precise.name``."""
 
-_WIDER = {np.dtype(np.float32): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(np.complex128)}
-_EXTENDED = _WIDER | (
+_WIDER: dict[Any, np.dtype[Any]] = {
+    np.dtype(np.float32): np.dtype(np.float64),
+    np.dtype(np.complex64): np.dtype(np.complex128),
+}
+_EXTENDED: dict[Any, np.dtype[Any]] = _WIDER | (
     # On other processors long double is either float64 itself or computed by software, a thousand times slower.
     {np.dtype(np.float64): np.dtype(np.longdouble)} if np.finfo(np.longdouble).nmant == 63 else {}
 )
@@ -44,7 +47,7 @@ class Precise:
     def __init__(
         self,
         ufunc: np.ufunc,
-        wider: dict[np.dtype[Any], np.dtype[Any]],
+        wider: dict[Any, np.dtype[Any]],
         of_complex: Callable[[Any], Any] | None = None,
     ) -> None:
         self.__name__, self.nin, self.nout, self.types = ufunc.__name__, ufunc.nin, ufunc.nout, ufunc.types
@@ -54,12 +57,13 @@ class Precise:
     def __call__(self, *operands: Any, out: Any = None) -> Any:
         """The ufunc of the operands, into ``out`` if that is given."""
         if out is None and len(operands) == 1 and (a := operands[0]).__class__ is np.ndarray:  # the usual case, at once
-            wide = self.wider.get(a.dtype)
-            if wide is not None and (self.of_complex is None or a.dtype.kind != "c"):
-                return self.ufunc(a, dtype=wide).astype(a.dtype)
+            to = self.wider.get(a.dtype)
+            if to is not None and (self.of_complex is None or a.dtype.kind != "c"):
+                return self.ufunc(a, dtype=to).astype(a.dtype)
         if len(operands) > self.nin:
             *operands, out = operands  # type: ignore[assignment]
-        wide = dtype = None
+        wide: Any = None
+        dtype: Any = None
         for operand in operands:
             if operand.__class__ is not np.ndarray and not isinstance(operand, _NUMBERS):
                 break

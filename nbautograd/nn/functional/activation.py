@@ -472,7 +472,7 @@ def gelu_tanh_slope(x: Any) -> Any:
 )
 def _gelu(input: Tensor) -> Tensor:
     """``input`` times the normal distribution function of it."""
-    return input * (backend.scipy(input, "special").erf(input * SQRT_HALF) + 1) * 0.5
+    return input * ((backend.scipy(input, "special").erf(input * SQRT_HALF) + 1) * 0.5)
 
 
 @op(
