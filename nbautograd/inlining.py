@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nbautograd import precise
 from nbautograd.registry import OPS
 from nbautograd.source import expression_of
 
 if TYPE_CHECKING:
     from nbautograd.declare import Declaration
 
-__all__ = ["CONSTANTS", "constant", "constants_as_arrays", "inlined", "operators_as_ufuncs"]
+__all__ = ["CONSTANTS", "constant", "constants_as_arrays", "elementwise", "inlined", "operators_as_ufuncs"]
 
 
 def inlined(tree: ast.expr, scope: dict[str, Any]) -> ast.expr:
@@ -268,15 +269,28 @@ class _Numbers(_OverArrays):
         return node
 
 
+def elementwise(tree: ast.expr) -> Any:
+    """The function of arrays, element by element, that an expression names: a ufunc or a precise one; else None.
+
+    >>> elementwise(ast.parse("np.sqrt", mode="eval").body)
+    <ufunc 'sqrt'>
+    """
+    match tree:
+        case ast.Attribute(ast.Name("np"), name):
+            function = getattr(np, name, None)
+            return function if isinstance(function, np.ufunc) else None
+        case ast.Attribute(ast.Name("precise"), name):
+            return precise.FUNCTIONS.get(name)
+    return None
+
+
 def _kept_dtype(call: ast.Call) -> bool:
     """Whether a ufunc computes floating numbers from floating numbers."""
-    ufunc = getattr(np, ast.unparse(call.func).removeprefix("np."))
-    return ufunc.nout == 1 and "f" * ufunc.nin + "->f" in ufunc.types
+    function = elementwise(call.func)
+    return function.nout == 1 and "f" * function.nin + "->f" in function.types
 
 
 def _is_ufunc(tree: ast.expr) -> bool:
-    """Whether an expression names one of NumPy's elementwise functions that computes in its operands' dtype."""
-    match tree:
-        case ast.Attribute(ast.Name("np"), name):
-            return isinstance(getattr(np, name, None), np.ufunc) and name not in ("power", "float_power", "ldexp")
-    return False
+    """Whether an expression names an elementwise function that computes in its operands' dtype."""
+    function = elementwise(tree)
+    return function is not None and function.__name__ not in ("power", "float_power", "ldexp")

@@ -16,7 +16,7 @@ import numpy as np
 
 from nbautograd import backend, inplace, storage
 from nbautograd.grad_mode import is_grad_enabled
-from nbautograd.inlining import UFUNCS
+from nbautograd.inlining import UFUNCS, elementwise
 from nbautograd.promotion import F32, F64, broadcast_shapes, number
 from nbautograd.source import compiled, expression_of
 from nbautograd.tensor import Tensor
@@ -140,15 +140,15 @@ def _computing(tree: ast.expr) -> list[str] | None:
         ufunc, given = f"np.{UFUNCS[type(tree.op)]}", [tree.left, tree.right]
     elif isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
         ufunc, given = "np.negative", [tree.operand]
-    elif isinstance(tree, ast.Call) and not tree.keywords and ast.unparse(tree.func).startswith("np."):
+    elif isinstance(tree, ast.Call) and not tree.keywords and elementwise(tree.func) is not None:
         ufunc, given = ast.unparse(tree.func), tree.args
+        made = elementwise(tree.func)
+        if made.nin != len(given) or made.nout != 1:
+            return None
     else:
         return None
-    made = getattr(np, ufunc[3:], None)
-    if not isinstance(made, np.ufunc) or made.nin != len(given) or made.nout != 1:
-        return None
     operands = ", ".join([*map(ast.unparse, given), "out=a0" if ufunc in _KEYWORD else "a0"])
-    if all(map(_is_quiet, given)):
+    if ufunc.startswith("np.") and all(map(_is_quiet, given)):
         return [f"try: quietly({ufunc}, {operands})", f"except RuntimeError: run_quietly({ufunc}, {operands})"]
     return ["q = set_quiet(SILENT)", f"try: {ufunc}({operands})", "finally: unset_quiet(q)"]
 

@@ -7,10 +7,8 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from nbautograd import masks
-from nbautograd.inlining import UFUNCS, inlined
+from nbautograd.inlining import UFUNCS, elementwise, inlined
 from nbautograd.registry import OPS, POINTWISE
 from nbautograd.source import compiled
 
@@ -34,6 +32,7 @@ class Work(NamedTuple):
 
         :param scope: what other names mean, as in the function that the expression was written in.
 
+        >>> import numpy as np
         >>> Work.of("1 / (1 + np.exp(-x))", ["x"], {"np": np}).rooms
         1
         """
@@ -56,19 +55,18 @@ class Work(NamedTuple):
 def _is_elementwise(tree: ast.expr, scope: dict[str, Any]) -> bool:
     """Whether an expression, a floating one, is nothing but elementwise steps."""
     # Options such as the dimension of a cross product mean that elements are looked at together.
-    elementwise = {
+    bodies = {
         id(op.body)
         for op in OPS.values()
         if op.kind == POINTWISE and not op.keywords and len(op.positional) == len(op.tensors)
     } | {id(masks.kept), id(masks.dropped)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            name = ast.unparse(node.func)
-            ufunc = name.startswith("np.") and isinstance(getattr(np, name[3:], None), np.ufunc)
-            if node.keywords or not (ufunc or id(scope.get(name)) in elementwise):
+            known = elementwise(node.func) is not None or id(scope.get(ast.unparse(node.func))) in bodies
+            if node.keywords or not known:
                 return False
         elif isinstance(node, ast.Attribute):
-            if not (isinstance(node.value, ast.Name) and node.value.id == "np"):
+            if not (isinstance(node.value, ast.Name) and node.value.id in ("np", "precise")):
                 return False
         elif not isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Name, ast.Constant, *_SYNTAX)):
             return False
@@ -124,11 +122,9 @@ class _Writer:
                 return f"np.{UFUNCS[type(operator)]}", [left, right]
             case ast.UnaryOp(ast.USub(), operand):
                 return "np.negative", [operand]
-            case ast.Call(ast.Attribute(ast.Name("np"), name), parts, []):
-                function = getattr(np, name, None)
-                signature = "f" * len(parts) + "->f"
-                if isinstance(function, np.ufunc) and signature in function.types and function.nout == 1:
-                    return f"np.{name}", parts
+            case ast.Call(called, parts, []) if (function := elementwise(called)) is not None:
+                if "f" * len(parts) + "->f" in function.types and function.nout == 1:
+                    return ast.unparse(called), parts
         raise _No
 
 

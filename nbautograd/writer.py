@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbautograd.inlining import UFUNCS, constant, constants_as_arrays
+from nbautograd.inlining import UFUNCS, constant, constants_as_arrays, elementwise
 from nbautograd.registry import NUMPY_NAMES, POINTWISE, VIEW, WIDENED
 from nbautograd.source import expression_of
 from nbautograd.steps import written_out
@@ -399,10 +399,8 @@ def _one_call(tree: ast.expr) -> str | None:
     if isinstance(tree, ast.BinOp) and type(tree.op) in _OPERATORS:
         called = f"np.{UFUNCS[type(tree.op)]} if a0.__class__ is ndarray else {_OPERATORS[type(tree.op)]}"
         given = [tree.left, tree.right]
-    elif isinstance(tree, ast.Call) and not tree.keywords and ast.unparse(tree.func).startswith("np."):
+    elif isinstance(tree, ast.Call) and not tree.keywords and isinstance(elementwise(tree.func), np.ufunc):
         called, given = ast.unparse(tree.func), tree.args
-        if not isinstance(getattr(np, called[3:], None), np.ufunc):
-            return None
     else:
         return None
     simple = all(isinstance(part, (ast.Name, ast.Constant)) for part in given)

@@ -21,7 +21,7 @@ from nbautograd.declare import COMPOSITES, OPS
 PACKAGE = Path(nbautograd.__file__).parent
 LOWEST = (
     "errors late namespaces protocol size device dtypes defaults layouts grad_mode printing returns storage storages "
-    "geometry memory rejection backend standin files source masks adding blocks threads"
+    "geometry memory rejection backend standin files source masks adding blocks threads precise"
 )
 NAMESPACES = (
     "nn optim linalg fft special signal tensor_types cuda random serialization torch_files utils func cli __main__"

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend, dtypes
+from nbautograd import backend, dtypes, precise
 from nbautograd.declare import POINTWISE, alias, composite, op
 from nbautograd.errors import DtypeError, UnsupportedDtypeError, is_pytorchs, kind_of
-from nbautograd.ops.kernels import not_implemented, ratio  # noqa: F401 - formulas name it
+from nbautograd.ops.kernels import complex_array, not_implemented, ratio  # noqa: F401 - formulas name the others
 from nbautograd.ops.predicates import Number, check_tensors, result_dtype
 from nbautograd.promotion import number
 from nbautograd.tensor import Tensor
@@ -332,7 +332,7 @@ def abs(input: Tensor) -> Tensor:
     >>> torch.abs(torch.tensor([-1., 2.]))
     tensor([1., 2.])
     """
-    return np.abs(input)
+    return precise.absolute(input)
 
 
 @op(
@@ -349,8 +349,10 @@ def sgn(input: Tensor) -> Tensor:
     tensor([-1.,  0.,  1.])
     """
     if input.dtype.kind == "c":
-        size = np.abs(input)
-        return input / (size + (size == 0))
+        wide = precise.widened(input)
+        size = precise.absolute(wide)
+        size = size + (size == 0)
+        return complex_array(wide.real / size, wide.imag / size).astype(input.dtype)
     return _sign(input)
 
 
@@ -402,7 +404,13 @@ def _rdiv(input: Tensor, other: Tensor | Number) -> Tensor:
 )
 def pow_number(input: Tensor, exponent: Number) -> Tensor:
     """``input ** exponent`` for a number ``exponent``."""
-    return input**exponent
+    if input.dtype.kind not in "fc" or exponent in BY_OPERATOR:
+        return input**exponent
+    return precise.power(input, input.dtype.type(exponent))
+
+
+BY_OPERATOR = (-1, 0, 0.5, 1, 2)
+"""Exponents whose powers NumPy's operator computes by a root or a product, exactly rounded."""
 
 
 @op(
@@ -418,7 +426,7 @@ def pow_number(input: Tensor, exponent: Number) -> Tensor:
 )
 def pow_tensor(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """``input ** exponent`` for a tensor ``exponent``."""
-    return input**exponent if input.dtype.kind in "fc" else _integer_power(input, exponent)
+    return precise.power(input, exponent) if input.dtype.kind in "fc" else _integer_power(input, exponent)
 
 
 def _integer_power(base: Any, exponent: Any) -> Any:
@@ -448,7 +456,9 @@ def is_nonnegative(input: Tensor) -> Tensor:
 )
 def pow_base(exponent: Tensor, base: Number) -> Tensor:
     """``base ** exponent`` for a number ``base``."""
-    return base**exponent if exponent.dtype.kind in "fc" else _integer_power(exponent * 0 + base, exponent)
+    if exponent.dtype.kind in "fc":
+        return precise.power(exponent.dtype.type(base), exponent)
+    return _integer_power(exponent * 0 + base, exponent)
 
 
 @composite(inplace_method=True)

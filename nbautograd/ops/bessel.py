@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend
+from nbautograd import backend, precise
 from nbautograd.declare import POINTWISE, REFUSED, op
 from nbautograd.ops.kernels import ratio  # noqa: F401 - formulas name it
 from nbautograd.ops.special import value
@@ -213,7 +213,8 @@ def special_spherical_bessel_j0(x: Tensor) -> Tensor:
     >>> torch.special.spherical_bessel_j0(torch.tensor([0., 1.]))
     tensor([1.0000, 0.8415])
     """
-    return np.where(x == 0, 1, np.where(np.isinf(x), 0, np.sin(x) / x))
+    wide = precise.widened(x)
+    return np.where(x == 0, 1, np.where(np.isinf(x), 0, precise.sin(wide) / wide)).astype(x.dtype)
 
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)

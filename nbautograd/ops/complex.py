@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import dtypes
+from nbautograd import dtypes, precise
 from nbautograd.declare import POINTWISE, VIEW, composite, op
 from nbautograd.errors import SCALAR_TYPES, DtypeError
-from nbautograd.ops.kernels import ratio  # noqa: F401 - formulas name it
+from nbautograd.ops.kernels import complex_array, ratio  # noqa: F401 - formulas name the last
 from nbautograd.ops.parts import select
 from nbautograd.ops.predicates import Number, check_tensors
 from nbautograd.tensor import Tensor
@@ -223,7 +223,7 @@ def angle(input: Tensor) -> Tensor:
     tensor([1.5708, 3.1416])
     """
     if input.dtype.kind == "c":
-        return np.arctan2(input.imag, input.real)
+        return precise.arctan2(input.imag, input.real)
     return np.where(input != input, input, (input < 0).astype(input.dtype) * np.pi)
 
 
@@ -257,7 +257,7 @@ def _check_parts(name: str, **parts: Tensor) -> None:
 )
 def _complex(re: Tensor, im: Tensor) -> Tensor:
     """Complex numbers of their parts."""
-    return _complex_array(re, im)
+    return complex_array(re, im)
 
 
 @composite(method=False, out=True)
@@ -287,16 +287,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 )
 def _polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Complex numbers of their polar coordinates."""
-    return _complex_array(abs * np.cos(angle), abs * np.sin(angle))
-
-
-def _complex_array(real: Any, imag: Any) -> Any:
-    """A complex array of its parts, infinite ones too (where ``real + 1j * imag`` gives nan)."""
-    shape = np.broadcast_shapes(real.shape, imag.shape)
-    found = np.empty_like(real, dtype=dtypes.of(real.dtype).to_complex().numpy, shape=shape)
-    found.real[...] = real
-    found.imag[...] = imag
-    return found
+    return complex_array(abs * precise.cos(angle), abs * precise.sin(angle))
 
 
 @composite(method=False, out=True)

@@ -6,6 +6,7 @@ from math import pi as PI  # noqa: N812 - formulas name it as a constant
 
 import numpy as np
 
+from nbautograd import precise
 from nbautograd.declare import POINTWISE, alias, composite, op
 from nbautograd.errors import UnsupportedDtypeError
 from nbautograd.ops.kernels import ratio  # noqa: F401 - formulas name it
@@ -67,7 +68,7 @@ def exp(input: Tensor) -> Tensor:
     >>> torch.exp(torch.tensor([0., 1.]))
     tensor([1.0000, 2.7183])
     """
-    return np.exp(input)
+    return precise.exp(input)
 
 
 @op(node="Exp2Backward0", symbol="2ˣ", kind=POINTWISE, floating=True, input="g * conj(result) * LOG_2")
@@ -78,7 +79,7 @@ def exp2(input: Tensor) -> Tensor:
     >>> torch.exp2(torch.tensor([3.]))
     tensor([8.])
     """
-    return np.exp2(input)
+    return precise.exp2(input)
 
 
 @op(node="Expm1Backward0", symbol="expm1", kind=POINTWISE, floating=True, input="g * conj(result + 1)")
@@ -89,7 +90,7 @@ def expm1(input: Tensor) -> Tensor:
     >>> torch.expm1(torch.tensor([0.]))
     tensor([0.])
     """
-    return np.expm1(input)
+    return precise.expm1(input)
 
 
 @op(node="LogBackward0", symbol="ln", kind=POINTWISE, floating=True, input="g / conj(input)")
@@ -100,7 +101,7 @@ def log(input: Tensor) -> Tensor:
     >>> torch.log(torch.tensor([1., 0.]))
     tensor([0., -inf])
     """
-    return np.log(input)
+    return precise.log(input)
 
 
 @op(node="Log2Backward0", symbol="log₂", kind=POINTWISE, floating=True, input="g / (conj(input) * LOG_2)")
@@ -111,7 +112,7 @@ def log2(input: Tensor) -> Tensor:
     >>> torch.log2(torch.tensor([8.]))
     tensor([3.])
     """
-    return np.log2(input)
+    return precise.log2(input)
 
 
 @op(node="Log10Backward0", symbol="log₁₀", kind=POINTWISE, floating=True, input="g / (conj(input) * LOG_10)")
@@ -122,7 +123,7 @@ def log10(input: Tensor) -> Tensor:
     >>> torch.log10(torch.tensor([100.]))
     tensor([2.])
     """
-    return np.log10(input)
+    return precise.log10(input)
 
 
 @op(node="Log1PBackward0", symbol="ln1p", kind=POINTWISE, floating=True, input="g / conj(input + 1)")
@@ -133,7 +134,7 @@ def log1p(input: Tensor) -> Tensor:
     >>> torch.log1p(torch.tensor([0.]))
     tensor([0.])
     """
-    return np.log1p(input)
+    return precise.log1p(input)
 
 
 @op(
@@ -155,12 +156,14 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     tensor([1000.6932])
     """
     if input.dtype.kind == "f":
-        return np.logaddexp(input, other)
+        return precise.logaddexp(input, other)
     swap = input.real < other.real
     large, small = np.where(swap, other, input), np.where(swap, input, other)
-    found = large + np.log1p(np.exp(small - large))
+    found = large + precise.log1p(precise.exp(small - large))
     endless = np.isinf(large.real) & (large.real == small.real)  # a difference of infinities is nan
-    return np.where(endless, np.where(large.real < 0, small, np.log(np.exp(input) + np.exp(other))), found)
+    return np.where(
+        endless, np.where(large.real < 0, small, precise.log(precise.exp(input) + precise.exp(other))), found
+    )
 
 
 @op(
@@ -181,7 +184,7 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.logaddexp2(torch.tensor([1000.]), torch.tensor([1000.]))
     tensor([1001.])
     """
-    return np.logaddexp2(input, other)
+    return precise.logaddexp2(input, other)
 
 
 @composite(inplace_method=True, out=True)
@@ -212,7 +215,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
 )
 def _ldexp(input: Tensor, other: Tensor) -> Tensor:
     """``input * 2 ** other``, in one dtype."""
-    return input * np.exp2(other)
+    return input * precise.exp2(other)
 
 
 @op(
@@ -245,7 +248,7 @@ def sigmoid(input: Tensor) -> Tensor:
     >>> torch.sigmoid(torch.tensor([0.]))
     tensor([0.5000])
     """
-    return 1 / (1 + np.exp(-input))
+    return 1 / (1 + precise.exp(-input))
 
 
 # -- roots -----------------------------------------------------------------------------------------------------------
@@ -290,7 +293,7 @@ def hypot(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.hypot(torch.tensor([3.]), torch.tensor([4.]))
     tensor([5.])
     """
-    return np.hypot(input, other)
+    return precise.hypot(input, other)
 
 
 # -- trigonometric functions -----------------------------------------------------------------------------------------
@@ -304,7 +307,7 @@ def sin(input: Tensor) -> Tensor:
     >>> torch.sin(torch.tensor([0.]))
     tensor([0.])
     """
-    return np.sin(input)
+    return precise.sin(input)
 
 
 @op(node="CosBackward0", symbol="cos", kind=POINTWISE, floating=True, input="-g * conj(sin(input))")
@@ -315,7 +318,7 @@ def cos(input: Tensor) -> Tensor:
     >>> torch.cos(torch.tensor([0.]))
     tensor([1.])
     """
-    return np.cos(input)
+    return precise.cos(input)
 
 
 @op(node="TanBackward0", symbol="tan", kind=POINTWISE, floating=True, input="g * conj(1 + result * result)")
@@ -326,7 +329,7 @@ def tan(input: Tensor) -> Tensor:
     >>> torch.tan(torch.tensor([0.]))
     tensor([0.])
     """
-    return np.tan(input)
+    return precise.tan(input)
 
 
 @op(node="AsinBackward0", symbol="asin", kind=POINTWISE, floating=True, input="g * conj(rsqrt(1 - input * input))")
@@ -337,7 +340,7 @@ def asin(input: Tensor) -> Tensor:
     >>> torch.asin(torch.tensor([1.]))
     tensor([1.5708])
     """
-    return np.arcsin(input)
+    return precise.arcsin(input)
 
 
 @op(node="AcosBackward0", symbol="acos", kind=POINTWISE, floating=True, input="-g * conj(rsqrt(1 - input * input))")
@@ -348,7 +351,7 @@ def acos(input: Tensor) -> Tensor:
     >>> torch.acos(torch.tensor([1.]))
     tensor([0.])
     """
-    return np.arccos(input)
+    return precise.arccos(input)
 
 
 @op(node="AtanBackward0", symbol="atan", kind=POINTWISE, floating=True, input="g / conj(input * input + 1)")
@@ -359,7 +362,7 @@ def atan(input: Tensor) -> Tensor:
     >>> torch.atan(torch.tensor([1.]))
     tensor([0.7854])
     """
-    return np.arctan(input)
+    return precise.arctan(input)
 
 
 @op(
@@ -378,7 +381,7 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.atan2(torch.tensor([1.]), torch.tensor([-1.]))
     tensor([2.3562])
     """
-    return np.arctan2(input, other)
+    return precise.arctan2(input, other)
 
 
 @op(
@@ -431,7 +434,7 @@ def sinh(input: Tensor) -> Tensor:
     >>> torch.sinh(torch.tensor([0.]))
     tensor([0.])
     """
-    return np.sinh(input)
+    return precise.sinh(input)
 
 
 @op(node="CoshBackward0", symbol="cosh", kind=POINTWISE, floating=True, input="g * conj(sinh(input))")
@@ -442,7 +445,7 @@ def cosh(input: Tensor) -> Tensor:
     >>> torch.cosh(torch.tensor([0.]))
     tensor([1.])
     """
-    return np.cosh(input)
+    return precise.cosh(input)
 
 
 @op(
@@ -475,7 +478,7 @@ def tanh(input: Tensor) -> Tensor:
     >>> torch.tanh(torch.tensor([0., 1.]))
     tensor([0.0000, 0.7616])
     """
-    return np.tanh(input)
+    return precise.tanh(input)
 
 
 @op(node="AsinhBackward0", symbol="asinh", kind=POINTWISE, floating=True, input="g * conj(rsqrt(input * input + 1))")
@@ -486,7 +489,7 @@ def asinh(input: Tensor) -> Tensor:
     >>> torch.asinh(torch.tensor([0.]))
     tensor([0.])
     """
-    return np.arcsinh(input)
+    return precise.arcsinh(input)
 
 
 @op(
@@ -503,7 +506,7 @@ def acosh(input: Tensor) -> Tensor:
     >>> torch.acosh(torch.tensor([1.]))
     tensor([0.])
     """
-    return np.arccosh(input)
+    return precise.arccosh(input)
 
 
 @op(kind=POINTWISE, method=False, inplace_method=False)
@@ -521,7 +524,7 @@ def atanh(input: Tensor) -> Tensor:
     >>> torch.atanh(torch.tensor([0.]))
     tensor([0.])
     """
-    return np.arctanh(input)
+    return precise.arctanh(input)
 
 
 arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh = acos, acosh, asin, asinh, atan, atan2, atanh

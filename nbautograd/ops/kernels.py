@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from nbautograd import dtypes
 from nbautograd.adding import ONES, added_axes, average, total, widened
 from nbautograd.declare import KEPT, PLAIN, POINTWISE, op
 from nbautograd.size import dimensions
@@ -20,6 +21,7 @@ __all__ = [
     "average",
     "axes",
     "cast",
+    "complex_array",
     "count",
     "highest",
     "not_implemented",
@@ -75,6 +77,15 @@ def highest(a: Any, axes: Any = None, keepdims: bool = False) -> Any:
     if a.__class__ is not np.ndarray:
         return a.max(axes, None, keepdims)
     return np.maximum.reduce(a, axes, None, None, keepdims)
+
+
+def complex_array(real: Any, imag: Any) -> Any:
+    """A complex array of its parts, infinite ones too (where ``real + 1j * imag`` gives nan)."""
+    shape = np.broadcast_shapes(real.shape, imag.shape)
+    found = np.empty_like(real, dtype=dtypes.of(real.dtype).to_complex().numpy, shape=shape)
+    found.real[...] = real
+    found.imag[...] = imag
+    return found
 
 
 # -- what formulas say -------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import dtypes
+from nbautograd import dtypes, precise
 from nbautograd.declare import composite, op
 from nbautograd.errors import DtypeError
 from nbautograd.inplace import into
@@ -504,11 +504,11 @@ def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """``log(sum(exp(input)))`` over ``dim``, about the largest element, so that nothing overflows."""
     over = axes(dim, input.ndim)
     if not input.size:
-        return np.log(total(input, over, keepdim))  # of nothing: -inf
+        return precise.log(total(input, over, keepdim))  # of nothing: -inf
     a = widened(input)
     top = a.real.max(over, None, True)
     top = np.where(np.isfinite(top), top, np.zeros_like(top))
-    found = (np.log(total(np.exp(a - top), over, True)) + top).astype(input.dtype)
+    found = (precise.log(total(precise.exp(a - top), over, True)) + top).astype(input.dtype)
     if keepdim or not input.ndim:
         return found
     gone = dimensions(dim, input.ndim)

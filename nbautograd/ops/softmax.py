@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from nbautograd import dtypes
+from nbautograd import dtypes, precise
 from nbautograd.declare import composite, op
 from nbautograd.errors import UnsupportedDtypeError
 from nbautograd.ops.elementary import exp  # noqa: F401 - a formula names it
@@ -47,8 +45,8 @@ def softmax_over(input: Tensor, dim: int) -> Tensor:
     d = dimension(dim, input.ndim)
     powers = _shifted("softmax", input, d)
     if not input.ndim:
-        return np.exp(powers)
-    np.exp(powers, powers)
+        return precise.exp(powers)
+    precise.exp(powers, powers)
     powers /= total(powers, (d,), True)
     return powers
 
@@ -59,7 +57,7 @@ def log_softmax_over(input: Tensor, dim: int) -> Tensor:
     d = dimension(dim, input.ndim)
     shifted = _shifted("log_softmax", input, d)
     if input.ndim:
-        shifted -= np.log(total(np.exp(shifted), (d,), True))
+        shifted -= precise.log(total(precise.exp(shifted), (d,), True))
     return shifted
 
 

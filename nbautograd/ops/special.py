@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend
+from nbautograd import backend, precise
 from nbautograd.declare import POINTWISE, REFUSED, composite, op
 from nbautograd.errors import kind_of
 from nbautograd.ops.kernels import not_implemented  # noqa: F401 - formulas name it
@@ -40,9 +40,9 @@ TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 
 def value(name: str, *arrays: Any) -> Any:
-    """SciPy's function ``name`` of real arrays, in their dtype."""
+    """SciPy's function ``name`` of real arrays, in their dtype; of float32, computed in float64."""
     a = arrays[0]
-    found = getattr(backend.scipy(a, "special"), name)(*arrays)
+    found = getattr(backend.scipy(a, "special"), name)(*map(precise.widened, arrays))
     return found if found.dtype == a.dtype else found.astype(a.dtype)
 
 
@@ -103,9 +103,11 @@ def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
         return value("digamma", input)
     if order > 1:
         return (-1) ** (order + 1) * math.gamma(order + 1) * value("zeta", np.full_like(input, order + 1), input)
+    dtype, input = input.dtype, precise.widened(input)
     right = input >= 0.5
     zeta = value("zeta", np.full_like(input, 2), np.where(right, input, 1 - input))
-    return np.where(right, zeta, (math.pi / np.sin(math.pi * input)) ** 2 - zeta)  # reflected: DLMF 5.15.6
+    found = np.where(right, zeta, (math.pi / precise.sin(math.pi * input)) ** 2 - zeta)  # reflected: DLMF 5.15.6
+    return found.astype(dtype)
 
 
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -390,11 +392,11 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     tensor([0.0000, 2.1972, 4.5951])
     """
     if eps is None:
-        return np.log(input / (1 - input))
+        return precise.log(input / (1 - input))
     if isinstance(eps, bool) or not isinstance(eps, (int, float)):
         raise TypeError(f"logit(): argument 'eps' (position 2) must be float, not {kind_of(eps)}")
     inside = np.where(input < eps, eps, np.where(input > 1 - eps, 1 - eps, input))
-    return np.log(inside / (1 - inside))
+    return precise.log(inside / (1 - inside))
 
 
 NAN = math.nan
@@ -457,4 +459,4 @@ def special_xlog1py(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 1.]))
     tensor([0.0000, 1.3863])
     """
-    return value("xlog1py", input, other)
+    return np.where((input == 0) & (other == other), 0 * input, input * precise.log1p(other))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend, dtypes
+from nbautograd import backend, dtypes, precise
 from nbautograd.device import as_device
 from nbautograd.errors import DtypeError
 from nbautograd.ops.creation import Device, check_options, finish
@@ -43,7 +43,7 @@ def span(n: int, periodic: bool) -> int:
 
 def cosine_sum(k: Any, length: int, coefficients: Sequence[float]) -> Any:
     """Cosines of rising frequency and alternating sign, weighted."""
-    terms = [(-1) ** i * a * np.cos(2 * math.pi * i / length * k) for i, a in enumerate(coefficients)]
+    terms = [(-1) ** i * a * precise.cos(2 * math.pi * i / length * k) for i, a in enumerate(coefficients)]
     total = terms[0]
     for term in terms[1:]:
         total = total + term

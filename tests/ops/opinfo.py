@@ -118,6 +118,13 @@ LESS_EXACT = {
     "special.log_ndtr": 1e-3,
 }
 """Entries whose values are less exact in PyTorch than ours (checked against SciPy at higher precision)."""
+TWICE_LESS_EXACT = {"pca_lowrank": 1e-6, "svd_lowrank": 1e-6}
+"""Entries whose second derivatives are less exact in complex128, where those of real numbers agree to 1e-14.
+
+The phase of complex singular vectors is arbitrary and cancels only in exact numbers: 1e-16 becomes 3e-13 in the first
+derivative, and in the second 5e-9 with PyTorch's AVX-512 kernels, 8e-8 with its plainest (ATEN_CPU_CAPABILITY=default).
+Ours moves by less than 1e-14 between OpenBLAS's kernels.
+"""
 
 
 class DisagreementError(AssertionError):
@@ -327,7 +334,13 @@ def agree(entry: Entry, dtype: torch.dtype, limit: int = 8, second: bool = True)
             if differentiable:
                 results = (translated(process)(ours), process(theirs))
                 compare_derivatives(
-                    results, sample, leaves, second and info.supports_gradgrad, f"sample {number} {about}", least
+                    results,
+                    sample,
+                    leaves,
+                    second and info.supports_gradgrad,
+                    f"sample {number} {about}",
+                    least,
+                    max(least, TWICE_LESS_EXACT.get(info.name, 0.0)),
                 )
         except DisagreementError:
             raise
@@ -341,7 +354,13 @@ GAUGED = ("linalg.svd", "svd", "linalg.eig", "linalg.eigh", "pca_lowrank", "svd_
 
 
 def compare_derivatives(
-    results: Any, sample: Any, leaves: dict[int, Any], second: bool, about: str, least: float = 0.0
+    results: Any,
+    sample: Any,
+    leaves: dict[int, Any],
+    second: bool,
+    about: str,
+    least: float = 0.0,
+    twice_least: float = 0.0,
 ) -> None:
     theirs_in = [t for t in tensors((sample.input, sample.args, sample.kwargs), torch.Tensor) if t.requires_grad]
     theirs_in = list({id(t): t for t in theirs_in}.values())
@@ -406,7 +425,7 @@ def compare_derivatives(
         if not (zero(a) and zero(b)):
             if a is None or b is None:
                 raise DisagreementError(f"{about}: second derivative {i} is {a}, PyTorch's {b}")
-            compare(a, b, f"{about}: second derivative {i}", least)
+            compare(a, b, f"{about}: second derivative {i}", twice_least)
 
 
 def describe(sample: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend, dtypes, generator
+from nbautograd import backend, dtypes, generator, precise
 from nbautograd.declare import POINTWISE, composite, op
 from nbautograd.errors import UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional._common import in_place_or_not
@@ -362,7 +362,7 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 )
 def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
     """``scale * input`` where positive, otherwise ``alpha * scale * (exp(input_scale * input) - 1)``."""
-    return np.where(input > 0, input * scale, np.expm1(np.minimum(input, 0) * input_scale) * (alpha * scale))
+    return np.where(input > 0, input * scale, precise.expm1(np.minimum(input, 0) * input_scale) * (alpha * scale))
 
 
 @op(
@@ -377,7 +377,7 @@ def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tenso
 )
 def _celu(input: Tensor, alpha: float) -> Tensor:
     """``input`` where positive, otherwise ``alpha * (exp(input / alpha) - 1)``."""
-    return np.where(input > 0, input, np.expm1(np.minimum(input, 0) / alpha) * alpha)
+    return np.where(input > 0, input, precise.expm1(np.minimum(input, 0) / alpha) * alpha)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -472,7 +472,7 @@ def gelu_tanh_slope(x: Any) -> Any:
 )
 def _gelu(input: Tensor) -> Tensor:
     """``input`` times the normal distribution function of it."""
-    return input * (backend.scipy(input, "special").erf(input * SQRT_HALF) + 1) * 0.5
+    return input * ((backend.scipy(input, "special").erf(input * SQRT_HALF) + 1) * 0.5)
 
 
 @op(
@@ -487,7 +487,7 @@ def _gelu(input: Tensor) -> Tensor:
 )
 def _gelu_tanh(input: Tensor) -> Tensor:
     """The approximation of gelu by tanh."""
-    return input * (np.tanh(gelu_inner(input)) + 1) * 0.5
+    return input * (precise.tanh(gelu_inner(input)) + 1) * 0.5
 
 
 @composite(method=False, out=True)
@@ -526,7 +526,7 @@ def silu_slope(x: Any) -> Any:
 )
 def _silu(input: Tensor) -> Tensor:
     """``input`` times its logistic function."""
-    return input * sigmoid.__wrapped__(input)
+    return input / (1 + precise.exp(-input))
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -558,7 +558,7 @@ def mish_slope(x: Any) -> Any:
 )
 def _mish(input: Tensor) -> Tensor:
     """``input * tanh(softplus(input))``."""
-    return input * np.tanh(_softplus.__wrapped__(input, 1.0, 20.0))
+    return input * precise.tanh(_softplus.__wrapped__(input, 1.0, 20.0))
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -584,7 +584,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 def _softplus(input: Tensor, beta: float, threshold: float) -> Tensor:
     """``log(1 + exp(beta * input)) / beta``, and ``input`` itself where that is large."""
     scaled = input * beta
-    return np.where(scaled > threshold, input, np.log1p(np.exp(scaled)) / beta)
+    return np.where(scaled > threshold, input, precise.log1p(precise.exp(scaled)) / beta)
 
 
 @composite(method=False, out=True)
@@ -614,7 +614,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     >>> torch.nn.functional.logsigmoid(torch.tensor([-100., 0.]))
     tensor([-100.0000,   -0.6931])
     """
-    return np.minimum(input, 0) - np.log1p(np.exp(-np.abs(input)))
+    return np.minimum(input, 0) - precise.log1p(precise.exp(-np.abs(input)))
 
 
 def softsign(input: Tensor) -> Tensor:

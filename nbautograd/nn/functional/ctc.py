@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd import backend
+from nbautograd import backend, precise
 from nbautograd.declare import op
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
 from nbautograd.nn.functional._common import check_reduction
@@ -132,8 +132,8 @@ def ctc_back(g: Any, log_probs: Any, costs: Any, labels: Labels, zero_infinity: 
     true_costs = _costs(alpha, labels)
     finite = np.isfinite(true_costs)
     logs = alpha + beta - scores + np.where(finite, true_costs, 0)[:, None]
-    shares = np.where(np.isfinite(logs), np.exp(logs), 0)
-    found = np.exp(log_probs)
+    shares = np.where(np.isfinite(logs), precise.exp(logs), 0)
+    found = precise.exp(log_probs)
     n, t = len(labels.ends), len(log_probs)
     module = backend.module(backend.device_of(log_probs))
     key = (

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import dtypes
+from nbautograd import dtypes, precise
 from nbautograd.declare import op
 from nbautograd.errors import ShapeError, UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
@@ -307,7 +307,7 @@ def clamped(input: Tensor) -> Tensor:
 )
 def _bce(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     """The cross entropies, reduced."""
-    right, wrong = np.maximum(np.log(input), LEAST_LOG), np.maximum(np.log1p(-input), LEAST_LOG)
+    right, wrong = np.maximum(precise.log(input), LEAST_LOG), np.maximum(precise.log1p(-input), LEAST_LOG)
     return aggregate(weighted((target - 1) * wrong - target * right, weight), reduction)
 
 
@@ -374,7 +374,7 @@ def _bce_logits(
     input: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: str
 ) -> Tensor:
     """The cross entropies of logits, reduced."""
-    right = np.log1p(np.exp(-np.abs(input))) - np.minimum(input, 0)  # minus the logarithm of the probability
+    right = precise.log1p(precise.exp(-np.abs(input))) - np.minimum(input, 0)  # minus the logarithm of the probability
     if pos_weight is not None:
         right = right * ((pos_weight - 1) * target + 1)
     return aggregate(weighted((1 - target) * input + right, weight), reduction)
@@ -425,7 +425,7 @@ def binary_cross_entropy_with_logits(
 )
 def _soft_margin(input: Tensor, target: Tensor, reduction: str) -> Tensor:
     """The logistic losses, reduced."""
-    return aggregate(np.log1p(np.exp(-target * input)), reduction)
+    return aggregate(precise.log1p(precise.exp(-target * input)), reduction)
 
 
 def soft_margin_loss(

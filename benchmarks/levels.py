@@ -1,0 +1,27 @@
+"""The processors that NumPy can pretend to be on this machine: it chooses its kernels by the processor's features."""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["levels"]
+
+
+def levels() -> dict[str, dict[str, str]]:
+    """What to set in the environment of a process, by what NumPy's kernels may then use.
+
+    The first is this process's own level. Names of features are those of the NumPy that is installed.
+    """
+    try:
+        from numpy._core import _multiarray_umath as numpy_core
+    except ImportError:  # another NumPy
+        return {"all": {}}
+    off = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").replace(",", " ").split()
+    usable = [name for name in numpy_core.__cpu_dispatch__ if numpy_core.__cpu_features__.get(name)]
+    wide = [name for name in usable if name.startswith(("AVX512", "X86_V4"))]
+    found = {"all": off}
+    if wide:
+        found["no AVX-512"] = [*off, *wide]
+    if len(usable) > len(wide):
+        found["baseline"] = [*off, *usable]
+    return {name: {"NPY_DISABLE_CPU_FEATURES": " ".join(names)} if names else {} for name, names in found.items()}
