@@ -23,7 +23,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy._core import _multiarray_umath as _core
+from numpy._core import _multiarray_umath as _core  # type: ignore[attr-defined]
 
 FUNCTIONS: dict[str, Precise] = {}
 """All of them by name, which is NumPy's: what generated code may call as ``precise.name``."""
@@ -64,8 +64,9 @@ class Precise:
 
     def __call__(self, *operands: Any, out: Any = None) -> Any:
         """The ufunc of the operands, into ``out`` if that is given."""
-        if out is None and len(operands) == 1 and (a := operands[0]).__class__ is np.ndarray:  # the usual case, at once
-            if self.of_complex is None or a.dtype.kind != "c":
+        if out is None and len(operands) == 1:  # the usual case, at once
+            a = operands[0]
+            if a.__class__ is np.ndarray and (self.of_complex is None or a.dtype.kind != "c"):
                 to = self.wider.get(a.dtype)
                 return self.ufunc(a) if to is None else self.ufunc(a, dtype=to).astype(a.dtype)
         if len(operands) > self.nin:
