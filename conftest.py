@@ -15,10 +15,10 @@ import pytest
 # the same on every processor that has AVX2. The variable is read when PyTorch is first imported.
 os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
 
-from nbautograd import late
+from nbautograd import _lazy
 from tests import needs
 
-late.load()  # tests walk through all that is declared
+_lazy.load()  # tests walk through all that is declared
 
 
 SWEEPS = (

@@ -22,9 +22,9 @@ from typing import Any
 
 import nbautograd
 from nbautograd import viz
-from nbautograd.viz.layout import layout
-from nbautograd.viz.model import build
-from nbautograd.viz.svg import draw, measure
+from nbautograd.viz.draw.layout import layout
+from nbautograd.viz.draw.svg import draw, measure
+from nbautograd.viz.read.builder import build
 
 SIZES = (10, 100, 1000, 10_000)
 

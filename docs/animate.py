@@ -17,7 +17,8 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 import nbautograd as torch
-from nbautograd import tracing, viz
+from nbautograd import viz
+from nbautograd.core import tracing
 
 HERE = Path(__file__).parent
 CELL = """\

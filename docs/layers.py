@@ -17,18 +17,19 @@ from tests.test_layers import LAYERS, SEEN_BY_VIZ  # noqa: E402
 PAGE = ROOT / "docs" / "layers.svg"
 ABOUT = {
     "nbautograd": "the public names",
-    "nbautograd.nn": "packages, on tensors only",
+    "nbautograd.nn": "PyTorch's namespaces, on tensors only",
     "nbautograd.autograd": "backward, grad, Function, hooks",
-    "nbautograd.ops": "operations, each declared once",
-    "nbautograd.ops.kernels": "what bodies share",
-    "nbautograd.declare": "@op",
-    "nbautograd.vjp": "formulas and in-place methods, compiled",
-    "nbautograd.writer": "operations, compiled",
-    "nbautograd.inlining": "what declarations are compiled with",
-    "nbautograd.tracing": "lines and values, writing in place, random numbers",
-    "nbautograd.tensor": "Tensor",
-    "nbautograd.node": "the recorded graph",
-    "nbautograd.errors": "what knows no tensor",
+    "nbautograd.ops": "the operations, one declaration each, by family",
+    "nbautograd.ops._internal": "what bodies share",
+    "nbautograd.rng": "random streams, bit for bit",
+    "nbautograd.compiler": "@op: from a declaration to the functions that run",
+    "nbautograd.fusion": "large elementwise expressions, tiled and fused",
+    "nbautograd.compiler.source": "declarations and the source of their bodies",
+    "nbautograd.core": "tensors, views and in-place writes, modes",
+    "nbautograd.core.node": "the recorded graph",
+    "nbautograd.arrays": "arrays: where they live and how they lie in memory",
+    "nbautograd.protocol": "what observers see",
+    "nbautograd.errors": "what everybody may know",
 }
 WIDE, LEFT, RIGHT = 860, 20, 610
 MONO = "ui-monospace, 'DejaVu Sans Mono', monospace"

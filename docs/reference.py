@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import nbautograd
-from nbautograd.declare import OPS, Declaration
-from nbautograd.viz.formulas import latex, marks
+from nbautograd.compiler.op import OPS, Declaration
+from nbautograd.viz.read.formulas import latex, marks
 
 HERE = Path(__file__).parent
 PAGE = HERE / "reference.md"

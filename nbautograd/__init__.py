@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbautograd import autograd, backend, late, tracing
-from nbautograd.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
-from nbautograd.autograd.inference import inference_mode, is_inference_mode_enabled
-from nbautograd.defaults import *
-from nbautograd.device import device
-from nbautograd.dtypes import (
+from nbautograd import _lazy, autograd
+from nbautograd.arrays import backend
+from nbautograd.arrays.device import device
+from nbautograd.arrays.dtypes import (
     bfloat16,
     bool_ as bool,
     complex64,
@@ -34,41 +32,52 @@ from nbautograd.dtypes import (
     set_default_dtype,
     uint8,
 )
+from nbautograd.arrays.memory_format import *
+from nbautograd.arrays.size import Size
+from nbautograd.arrays.thread_pool import (
+    get_num_interop_threads,
+    get_num_threads,
+    set_num_interop_threads,
+    set_num_threads,
+)
+from nbautograd.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from nbautograd.autograd.inference import inference_mode, is_inference_mode_enabled
+from nbautograd.core import tracing
+from nbautograd.core.defaults import *
+from nbautograd.core.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import OutOfMemoryError
-from nbautograd.generator import Generator, default_generator
-from nbautograd.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from nbautograd.layouts import *
-from nbautograd.ops.arithmetic import *
-from nbautograd.ops.arrangement import *
-from nbautograd.ops.broadcasting import *
-from nbautograd.ops.comparison import *
-from nbautograd.ops.complex import *
-from nbautograd.ops.conversion import *
-from nbautograd.ops.creation import *
-from nbautograd.ops.elementary import *
-from nbautograd.ops.extremes import *
-from nbautograd.ops.indexing import *
-from nbautograd.ops.joining import *
-from nbautograd.ops.logic import *
-from nbautograd.ops.parts import *
-from nbautograd.ops.predicates import *
-from nbautograd.ops.products import *
-from nbautograd.ops.random import *
-from nbautograd.ops.ranges import *
-from nbautograd.ops.reduction import *
-from nbautograd.ops.rounding import *
-from nbautograd.ops.scan import *
-from nbautograd.ops.selecting import *
-from nbautograd.ops.shape import *
-from nbautograd.ops.softmax import *
-from nbautograd.ops.strides import *
-from nbautograd.size import Size
-from nbautograd.tensor import Tensor
-from nbautograd.tensor_types import *
-from nbautograd.threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
+from nbautograd.ops.creation.conversion import *
+from nbautograd.ops.creation.creation import *
+from nbautograd.ops.creation.legacy_tensor_types import *
+from nbautograd.ops.creation.random import *
+from nbautograd.ops.creation.ranges import *
+from nbautograd.ops.elementwise.arithmetic import *
+from nbautograd.ops.elementwise.comparison import *
+from nbautograd.ops.elementwise.complex import *
+from nbautograd.ops.elementwise.exp_log_trig import *
+from nbautograd.ops.elementwise.logic import *
+from nbautograd.ops.elementwise.rounding import *
+from nbautograd.ops.indexing.gather import *
+from nbautograd.ops.indexing.indexing import *
+from nbautograd.ops.linalg.matmul import *
+from nbautograd.ops.queries import *
+from nbautograd.ops.reduction.minmax import *
+from nbautograd.ops.reduction.reduction import *
+from nbautograd.ops.reduction.scan import *
+from nbautograd.ops.reduction.softmax import *
+from nbautograd.ops.shape.as_strided import *
+from nbautograd.ops.shape.broadcasting import *
+from nbautograd.ops.shape.joining import *
+from nbautograd.ops.shape.rearrange import *
+from nbautograd.ops.shape.shape import *
+from nbautograd.ops.shape.slicing import *
+from nbautograd.rng.generator import Generator, default_generator
 
-if TYPE_CHECKING:  # what late.py says
+if TYPE_CHECKING:  # what _lazy.py says
     from nbautograd import cuda, fft, func, linalg, nn, optim, random, serialization, signal, special, utils
+    from nbautograd._import_hook import standing_in
+    from nbautograd.core.printing import set_printoptions
     from nbautograd.nn.functional import (
         adaptive_avg_pool1d,
         adaptive_max_pool1d,
@@ -105,28 +114,26 @@ if TYPE_CHECKING:  # what late.py says
         threshold,
         threshold_,
     )
-    from nbautograd.ops.bessel import *
-    from nbautograd.ops.decompositions import *
-    from nbautograd.ops.distances import *
-    from nbautograd.ops.einsum import *
-    from nbautograd.ops.interchange import *
-    from nbautograd.ops.least_squares import *
-    from nbautograd.ops.lowrank import *
-    from nbautograd.ops.lu import *
-    from nbautograd.ops.matrix_functions import *
-    from nbautograd.ops.ordering import *
-    from nbautograd.ops.padding import constant_pad_nd
-    from nbautograd.ops.reflections import *
-    from nbautograd.ops.scatter import *
-    from nbautograd.ops.solvers import *
-    from nbautograd.ops.special import *
-    from nbautograd.ops.statistics import *
-    from nbautograd.ops.stft import *
-    from nbautograd.ops.triangular import *
-    from nbautograd.ops.windows import *
-    from nbautograd.printing import set_printoptions
+    from nbautograd.ops.creation.interop import *
+    from nbautograd.ops.elementwise.bessel import *
+    from nbautograd.ops.elementwise.special import *
+    from nbautograd.ops.indexing.scatter import *
+    from nbautograd.ops.linalg.decompositions import *
+    from nbautograd.ops.linalg.einsum import *
+    from nbautograd.ops.linalg.householder import *
+    from nbautograd.ops.linalg.least_squares import *
+    from nbautograd.ops.linalg.lowrank import *
+    from nbautograd.ops.linalg.lu import *
+    from nbautograd.ops.linalg.matrix_functions import *
+    from nbautograd.ops.linalg.solvers import *
+    from nbautograd.ops.reduction.distances import *
+    from nbautograd.ops.reduction.sorting import *
+    from nbautograd.ops.reduction.statistics import *
+    from nbautograd.ops.shape.padding import constant_pad_nd
+    from nbautograd.ops.shape.triangular import *
+    from nbautograd.ops.signal.stft import *
+    from nbautograd.ops.signal.windows import *
     from nbautograd.serialization import load, save
-    from nbautograd.standin import standing_in
 
 __version__ = "0.1.0"
 
@@ -137,17 +144,17 @@ cfloat, cdouble = complex64, complex128
 
 def load_ipython_extension(ipython: object) -> None:
     """``%load_ext nbautograd``: pictures of graphs and of backward passes in this notebook."""
-    from nbautograd.viz import magics
+    from nbautograd.viz.notebook import magics
 
     magics.load(ipython)
 
 
 def unload_ipython_extension(ipython: object) -> None:
     """``%unload_ext nbautograd``: everything as it was before."""
-    from nbautograd.viz import magics
+    from nbautograd.viz.notebook import magics
 
     magics.unload(ipython)
 
 
-late.attach(Tensor)
-__getattr__, __dir__ = late.attributes(__name__, late.NAMES)
+_lazy.attach(Tensor)
+__getattr__, __dir__ = _lazy.attributes(__name__, _lazy.NAMES)

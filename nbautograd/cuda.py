@@ -10,10 +10,10 @@ import operator
 import threading
 from typing import Any, NamedTuple
 
-from nbautograd import backend
-from nbautograd.device import device as Device  # noqa: N812 - ``device`` is the context manager here
+from nbautograd.arrays import backend
+from nbautograd.arrays.device import device as Device  # noqa: N812 - ``device`` is the context manager here
 from nbautograd.errors import OutOfMemoryError, kind_of
-from nbautograd.generator import default_generator
+from nbautograd.rng.generator import default_generator
 
 __all__ = [
     "Event",

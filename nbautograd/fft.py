@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbautograd.ops.fourier import (
+from nbautograd.ops.signal.fourier import (
     fft_fft as fft,
     fft_fft2 as fft2,
     fft_fftfreq as fftfreq,

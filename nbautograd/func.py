@@ -11,9 +11,9 @@ from typing import Any
 
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad as _grad
+from nbautograd.core.grad_mode import enable_grad
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
-from nbautograd.grad_mode import enable_grad
-from nbautograd.tensor import Tensor
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
 

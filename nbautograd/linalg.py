@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nbautograd.errors import LinAlgError
-from nbautograd.ops.decompositions import (
+from nbautograd.ops.linalg.decompositions import (
     linalg_cholesky as cholesky,
     linalg_cholesky_ex as cholesky_ex,
     linalg_eig as eig,
@@ -14,8 +14,13 @@ from nbautograd.ops.decompositions import (
     linalg_svd as svd,
     linalg_svdvals as svdvals,
 )
-from nbautograd.ops.least_squares import linalg_lstsq as lstsq, linalg_matrix_rank as matrix_rank, linalg_pinv as pinv
-from nbautograd.ops.lu import (
+from nbautograd.ops.linalg.householder import linalg_householder_product as householder_product
+from nbautograd.ops.linalg.least_squares import (
+    linalg_lstsq as lstsq,
+    linalg_matrix_rank as matrix_rank,
+    linalg_pinv as pinv,
+)
+from nbautograd.ops.linalg.lu import (
     linalg_ldl_factor as ldl_factor,
     linalg_ldl_factor_ex as ldl_factor_ex,
     linalg_ldl_solve as ldl_solve,
@@ -24,26 +29,19 @@ from nbautograd.ops.lu import (
     linalg_lu_factor_ex as lu_factor_ex,
     linalg_lu_solve as lu_solve,
 )
-from nbautograd.ops.matrix_functions import (
-    linalg_matrix_exp as matrix_exp,
-    linalg_matrix_power as matrix_power,
-    linalg_multi_dot as multi_dot,
-)
-from nbautograd.ops.norms import (
-    linalg_cond as cond,
-    linalg_matrix_norm as matrix_norm,
-    linalg_norm as norm,
-    linalg_vector_norm as vector_norm,
-)
-from nbautograd.ops.products import (
+from nbautograd.ops.linalg.matmul import (
     linalg_cross as cross,
     linalg_diagonal as diagonal,
     linalg_vander as vander,
     linalg_vecdot as vecdot,
     matmul,
 )
-from nbautograd.ops.reflections import linalg_householder_product as householder_product
-from nbautograd.ops.solvers import (
+from nbautograd.ops.linalg.matrix_functions import (
+    linalg_matrix_exp as matrix_exp,
+    linalg_matrix_power as matrix_power,
+    linalg_multi_dot as multi_dot,
+)
+from nbautograd.ops.linalg.solvers import (
     linalg_det as det,
     linalg_inv as inv,
     linalg_inv_ex as inv_ex,
@@ -53,6 +51,12 @@ from nbautograd.ops.solvers import (
     linalg_solve_triangular as solve_triangular,
     linalg_tensorinv as tensorinv,
     linalg_tensorsolve as tensorsolve,
+)
+from nbautograd.ops.reduction.norms import (
+    linalg_cond as cond,
+    linalg_matrix_norm as matrix_norm,
+    linalg_norm as norm,
+    linalg_vector_norm as vector_norm,
 )
 
 __all__ = [

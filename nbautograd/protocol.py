@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
-from nbautograd import late
+from nbautograd import _lazy
 
 if TYPE_CHECKING:
     import weakref
@@ -107,7 +107,7 @@ declared: dict[str, Callable[[], type]] = {}
 def declaration(name: str) -> Callable[[], type] | None:
     """The entry of ``declared``; what is loaded only when it is asked for has one, too."""
     if name not in declared:
-        late.load()
+        _lazy.load()
     return declared.get(name)
 
 

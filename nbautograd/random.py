@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from nbautograd.generator import default_generator
-from nbautograd.ops.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from nbautograd.ops.creation.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from nbautograd.rng.generator import default_generator
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 

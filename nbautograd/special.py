@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbautograd.ops.bessel import (
+from nbautograd.ops.elementwise.bessel import (
     i0,
     special_airy_ai as airy_ai,
     special_bessel_j0 as bessel_j0,
@@ -20,8 +20,8 @@ from nbautograd.ops.bessel import (
     special_scaled_modified_bessel_k1 as scaled_modified_bessel_k1,
     special_spherical_bessel_j0 as spherical_bessel_j0,
 )
-from nbautograd.ops.elementary import exp2, expm1, log1p, sigmoid as expit, sinc
-from nbautograd.ops.polynomials import (
+from nbautograd.ops.elementwise.exp_log_trig import exp2, expm1, log1p, sigmoid as expit, sinc
+from nbautograd.ops.elementwise.polynomials import (
     special_chebyshev_polynomial_t as chebyshev_polynomial_t,
     special_chebyshev_polynomial_u as chebyshev_polynomial_u,
     special_chebyshev_polynomial_v as chebyshev_polynomial_v,
@@ -35,10 +35,8 @@ from nbautograd.ops.polynomials import (
     special_shifted_chebyshev_polynomial_v as shifted_chebyshev_polynomial_v,
     special_shifted_chebyshev_polynomial_w as shifted_chebyshev_polynomial_w,
 )
-from nbautograd.ops.reduction import logsumexp
-from nbautograd.ops.rounding import round
-from nbautograd.ops.softmax import log_softmax, softmax
-from nbautograd.ops.special import (
+from nbautograd.ops.elementwise.rounding import round
+from nbautograd.ops.elementwise.special import (
     digamma,
     digamma as psi,
     erf,
@@ -59,6 +57,8 @@ from nbautograd.ops.special import (
     special_zeta as zeta,
     xlogy,
 )
+from nbautograd.ops.reduction.reduction import logsumexp
+from nbautograd.ops.reduction.softmax import log_softmax, softmax
 
 __all__ = [
     "airy_ai",

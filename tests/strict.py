@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd import backend, precise
-from nbautograd.device import TYPES, device
+from nbautograd.arrays import backend, precise
+from nbautograd.arrays.device import TYPES, device
 
 __all__ = ["StrictArray", "StrictBackend", "installed"]
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
-from nbautograd import source
-from nbautograd.arguments import explained
+from nbautograd.compiler import source
+from nbautograd.compiler.argument_errors import explained
 from nbautograd.errors import kind_of
 from tests import needs
 

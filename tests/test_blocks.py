@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import nbautograd as T
-from nbautograd import blocks, pieces
+from nbautograd.arrays import caching_allocator
+from nbautograd.fusion import tiling
 from nbautograd.utils.allocator import keep_large_arrays
 
-N = blocks.SMALLEST // 4 + 5  # float32
+N = caching_allocator.SMALLEST // 4 + 5  # float32
 DTYPE = np.dtype(np.float32)
 
 
@@ -68,18 +69,18 @@ def test_a_result_is_an_array_like_any_other():
 
 def test_all_blocks_together_stay_within_the_bound():
     keep_large_arrays(10)
-    held = [blocks.empty((N,), DTYPE) for _ in range(5)]
-    assert sum(block.nbytes for block in blocks.pool.blocks) <= 10 << 20
+    held = [caching_allocator.empty((N,), DTYPE) for _ in range(5)]
+    assert sum(block.nbytes for block in caching_allocator.pool.blocks) <= 10 << 20
     assert sum(a.base is None for a in held) == 3
     held.clear()
-    large = blocks.empty((2 * N,), DTYPE)  # for which the free ones make room
+    large = caching_allocator.empty((2 * N,), DTYPE)  # for which the free ones make room
     assert large.base is not None
-    assert [block.nbytes for block in blocks.pool.blocks] == [large.nbytes]
+    assert [block.nbytes for block in caching_allocator.pool.blocks] == [large.nbytes]
     assert keep_large_arrays(0) == 10
-    assert blocks.pool.blocks  # it is in use
+    assert caching_allocator.pool.blocks  # it is in use
     del large
     keep_large_arrays(0)
-    assert not blocks.pool.blocks
+    assert not caching_allocator.pool.blocks
     assert T.ones(N).exp().numpy().base is None
     for wrong in (-1, 0.5, "1"):
         with pytest.raises(ValueError):
@@ -89,17 +90,17 @@ def test_all_blocks_together_stay_within_the_bound():
 def test_a_gradient_in_a_block_becomes_grad_without_a_copy(monkeypatch):
     x = T.ones(N, requires_grad=True)
     y = x.exp()
-    empty, made = blocks.empty, []
+    empty, made = caching_allocator.empty, []
 
     def noted(shape, dtype):
         array = empty(shape, dtype)
         made.append(address(array))
         return array
 
-    monkeypatch.setattr(blocks, "empty", noted)
+    monkeypatch.setattr(caching_allocator, "empty", noted)
     y.backward(T.ones(N))
     assert [address(x.grad.numpy())] == made
 
 
 def test_small_arrays_have_memory_of_their_own():
-    assert T.ones(pieces.LARGE).exp().numpy().base is None
+    assert T.ones(tiling.LARGE).exp().numpy().base is None

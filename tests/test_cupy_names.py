@@ -25,21 +25,21 @@ from tests import needs
 ROOT = Path(__file__).parents[1]
 TABLE_FILE = Path(__file__).with_name("cupy_names.json")
 CORE = (
-    "adding",
-    "declare",
-    "promotion",
-    "vjp",
-    "writer",
-    "inplace",
-    "inplace_writer",
-    "node",
-    "tensor",
-    "storage",
-    "geometry",
+    "arrays/summation",
+    "compiler/op",
+    "compiler/promotion",
+    "compiler/backward",
+    "compiler/forward",
+    "core/inplace",
+    "compiler/inplace",
+    "core/node",
+    "core/tensor",
+    "arrays/version_counter",
+    "arrays/strides",
 )
 SOURCES = sorted(
     [
-        *(ROOT / "nbautograd/ops").glob("*.py"),
+        *(ROOT / "nbautograd/ops").rglob("*.py"),
         *(ROOT / "nbautograd/nn").rglob("*.py"),
         *(ROOT / "nbautograd/optim").glob("*.py"),
         *(ROOT / "nbautograd/autograd").glob("*.py"),
@@ -61,14 +61,14 @@ HOST = words("""
 
 LAPACK = "asked for only after hasattr(lin, ...), which is False of cupyx, or of an array that was fetched"
 ON_HOST = {
-    "adding.py: numpy.add.reduce": "behind a test for NumPy's class",
-    "ops/bessel.py: special.airy": "CuPy has none: computed on the host, as the docstring says",
-    "ops/decompositions.py: linalg.get_lapack_funcs": LAPACK,
-    "ops/kernels.py: numpy.maximum.reduce": "behind a test for NumPy's class",
-    "ops/lu.py: linalg.get_lapack_funcs": LAPACK,
-    "ops/matrices.py: linalg.get_blas_funcs": LAPACK,
-    "ops/matrices.py: linalg.get_lapack_funcs": LAPACK,
-    "ops/pool.py: method.max": "of the bounds of cells, which are made on the host",
+    "arrays/summation.py: numpy.add.reduce": "behind a test for NumPy's class",
+    "ops/elementwise/bessel.py: special.airy": "CuPy has none: computed on the host, as the docstring says",
+    "ops/linalg/decompositions.py: linalg.get_lapack_funcs": LAPACK,
+    "ops/_internal.py: numpy.maximum.reduce": "behind a test for NumPy's class",
+    "ops/linalg/lu.py: linalg.get_lapack_funcs": LAPACK,
+    "ops/linalg/_common.py: linalg.get_blas_funcs": LAPACK,
+    "ops/linalg/_common.py: linalg.get_lapack_funcs": LAPACK,
+    "ops/signal/pool.py: method.max": "of the bounds of cells, which are made on the host",
 }
 """``file: name`` of what takes arrays, but host ones only, and why."""
 

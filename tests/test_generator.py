@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.generator import Generator
+from nbautograd.rng.generator import Generator
 from tests import needs
 from tests.streams import assert_same_numbers, drawn_by_mkl
 
@@ -231,7 +231,7 @@ def test_states_are_pytorchs_bytes(words, normals):
 def test_the_rounding_of_a_fused_multiplication_and_addition():
     from fractions import Fraction
 
-    from nbautograd.generator import _fma
+    from nbautograd.rng.generator import _fma
 
     rng = np.random.default_rng(0)
     a, b, c = rng.random(2000), np.float64(11.000000000000002), np.float64(-3.3)

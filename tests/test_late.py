@@ -8,8 +8,8 @@ import sys
 import pytest
 
 import nbautograd
-from nbautograd import late
-from nbautograd.tensor import Tensor
+from nbautograd import _lazy
+from nbautograd.core.tensor import Tensor
 
 
 def fresh(code: str) -> str:
@@ -19,23 +19,23 @@ def fresh(code: str) -> str:
 
 
 def test_every_name_is_listed_as_it_is() -> None:
-    for module, names in late.FAMILIES.items():
+    for module, names in _lazy.FAMILIES.items():
         source = sys.modules[f"nbautograd.{module}"]
         for name in names.split():
             assert getattr(nbautograd, name) is getattr(source, name)
-        if module.startswith("ops.") and module != "ops.padding":
+        if module.startswith("ops.") and module != "ops.shape.padding":
             assert {*names.split()} | {"pdist"} >= {*source.__all__}, module
 
 
 def test_every_method_that_a_late_module_attaches_is_listed() -> None:
     code = """
-from nbautograd import late
-from nbautograd.tensor import Tensor
+from nbautograd import _lazy
+from nbautograd.core.tensor import Tensor
 names = set(vars(Tensor))
-stand_ins = {name for name, value in vars(Tensor).items() if isinstance(value, late._Method)}
-late.load()
-print(sorted(set(vars(Tensor)) - names), [n for n in stand_ins if isinstance(vars(Tensor)[n], late._Method)], end=" ")
-print(sorted({n for names in late.METHODS.values() for n in names.split()} ^ stand_ins))
+stand_ins = {name for name, value in vars(Tensor).items() if isinstance(value, _lazy._Method)}
+_lazy.load()
+print(sorted(set(vars(Tensor)) - names), [n for n in stand_ins if isinstance(vars(Tensor)[n], _lazy._Method)], end=" ")
+print(sorted({n for names in _lazy.METHODS.values() for n in names.split()} ^ stand_ins))
 """
     assert fresh(code) == "[] [] []"
 
@@ -55,7 +55,7 @@ print(torch.ones(4).sort().values.tolist()[0])
     assert fresh(code) == "2.0 1.0"
 
 
-@pytest.mark.parametrize("module", [*late.FAMILIES, *late.NAMESPACES])
+@pytest.mark.parametrize("module", [*_lazy.FAMILIES, *_lazy.NAMESPACES])
 def test_a_late_module_can_come_first(module: str) -> None:
     assert fresh(f"import sys, nbautograd.{module}; print('nbautograd.{module}' in sys.modules)") == "True"
 
@@ -65,7 +65,7 @@ def test_what_is_there_at_once_needs_nothing_late() -> None:
     code = """
 import builtins, sys
 import nbautograd
-from nbautograd.registry import OPS
+from nbautograd.compiler.registry import OPS
 from tests.test_layers import GENERATED, compiled_method, global_names
 before = {name for name in sys.modules if name.startswith("nbautograd")}
 for op in [op for op in OPS.values() if op.formulas]:
@@ -82,7 +82,8 @@ def test_every_way_of_asking() -> None:
     code = """
 import inspect, pickle, sys
 import nbautograd as torch
-late = ("nbautograd.ops.scatter", "nbautograd.ops.solvers", "nbautograd.ops.statistics", "nbautograd.ops.einsum")
+late = ("nbautograd.ops.indexing.scatter", "nbautograd.ops.linalg.solvers")
+late += ("nbautograd.ops.reduction.statistics", "nbautograd.ops.linalg.einsum")
 late += ("nbautograd.nn", "nbautograd.linalg", "nbautograd.utils.allocator", "nbautograd.autograd.functional")
 assert not set(late) & set(sys.modules)
 assert {"det", "bincount", "linalg", "nn", "optim"} <= set(dir(torch)) and "scatter_add_" in dir(torch.Tensor)
@@ -109,10 +110,12 @@ except AttributeError as error:
 
 
 def test_a_module_that_cannot_be_loaded_says_why_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in = late._Method(Tensor, "nowhere", "nbautograd.ops.nowhere")
+    stand_in = _lazy._Method(Tensor, "nowhere", "nbautograd.ops.nowhere")
     for _ in range(2):
         with pytest.raises(ModuleNotFoundError, match="nowhere"):
             stand_in.__get__(None, Tensor)
-    monkeypatch.setattr(Tensor, "nowhere", late._Method(Tensor, "nowhere", "nbautograd.ops.bessel"), raising=False)
+    monkeypatch.setattr(
+        Tensor, "nowhere", _lazy._Method(Tensor, "nowhere", "nbautograd.ops.elementwise.bessel"), raising=False
+    )
     with pytest.raises(AttributeError, match="nowhere"):
         Tensor.nowhere  # noqa: B018

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd import storage
+from nbautograd.arrays import version_counter
 
 ROOT = Path(nb.__file__).parent.parent
 
@@ -224,14 +224,14 @@ def test_training_leaks_nothing() -> None:
     train(1000, w, b)
     assert len(gc.get_objects()) - before < 50
     gc.collect()
-    histories = len(storage._histories)
+    histories = len(version_counter._histories)
     train(1000, w, b)
-    assert len(storage._histories) == histories
+    assert len(version_counter._histories) == histories
 
 
 @pytest.mark.usefixtures("no_gc")
 def test_histories_of_dead_memory_go() -> None:
-    before = len(storage._histories)
+    before = len(version_counter._histories)
     for _ in range(1000):
         x = nb.zeros(3)
         x.add_(1)
@@ -243,7 +243,7 @@ def test_histories_of_dead_memory_go() -> None:
         y.data.add_(1)
         (x.data + y).add_(1)
     del x, y
-    assert len(storage._histories) == before
+    assert len(version_counter._histories) == before
 
 
 def test_a_history_stays_short() -> None:
@@ -251,7 +251,7 @@ def test_a_history_stays_short() -> None:
     for _ in range(10_000):
         x.add_(1)
     assert x._version == 10_000
-    assert len(storage._history(x._a).times) < 1000
+    assert len(version_counter._history(x._a).times) < 1000
 
 
 # -- when things go wrong, and threads -------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from importlib import import_module
 import pytest
 
 import nbautograd
-from nbautograd import namespaces
+from nbautograd import _namespaces
 from tests import needs
 from tests.test_layers import PACKAGE, SOURCES, TREES, imported, statements
 
@@ -74,7 +74,7 @@ def _attribute(name: str) -> object:
 
 
 def test_importing_a_module_leaves_a_function_of_its_name() -> None:
-    assert {"nbautograd.tensor", "nbautograd.autograd.gradcheck", "nbautograd.nn.functional.linear"} <= hidden()
+    assert {"nbautograd.autograd.gradcheck", "nbautograd.nn.functional.linear"} <= hidden()
     found, moved = walked("nbautograd")
     assert len(found) > 200 and moved == []
 
@@ -82,7 +82,7 @@ def test_importing_a_module_leaves_a_function_of_its_name() -> None:
 def test_importing_it_by_pytorchs_name_does_so_too_and_finds_nothing_internal() -> None:
     found, moved = walked("torch")
     assert {"autograd.gradcheck", "nn.functional", "optim.adam"} <= {*found} and moved == []
-    assert [path for path in found if not namespaces.is_public(path)] == []
+    assert [path for path in found if not _namespaces.is_public(path)] == []
 
 
 def test_nothing_is_imported_that_depends_on_what_was_imported_before() -> None:
@@ -116,7 +116,7 @@ def test_dir_lists_no_internal_module() -> None:
     for package in (nbautograd, nbautograd.autograd, nbautograd.utils):
         below = package.__name__.partition(".")[2]
         modules = [name for name in dir(package) if isinstance(getattr(package, name), types.ModuleType)]
-        assert [name for name in modules if not namespaces.is_public(f"{below}.{name}".strip("."))] == []
+        assert [name for name in modules if not _namespaces.is_public(f"{below}.{name}".strip("."))] == []
     assert {"nn", "optim", "errors", "protocol", "tensor", "device"} <= {*dir(nbautograd)}
     scope: dict[str, object] = {}
     exec("from nbautograd import *", scope)
@@ -125,7 +125,7 @@ def test_dir_lists_no_internal_module() -> None:
 
 def test_every_name_of_the_table_is_found() -> None:
     with nbautograd.standing_in():
-        for path, names in namespaces.MODULES.items():
+        for path, names in _namespaces.MODULES.items():
             if path in ABSENT:
                 continue
             module = import_module(f"torch.{path}")
@@ -150,7 +150,7 @@ def held(path: str) -> set[str]:
     while above:
         above = above.rpartition(".")[0]
         theirs = sys.modules[f"torch.{above}".rstrip(".")]
-        ours = namespaces.module(above) if not above or above in namespaces.MODULES else None
+        ours = _namespaces.module(above) if not above or above in _namespaces.MODULES else None
         for name, value in vars(module).items():
             if name.startswith("_") or name == "Tensor" or not hasattr(ours, name):
                 continue
@@ -162,16 +162,16 @@ def held(path: str) -> set[str]:
 
 def test_the_table_says_what_pytorch_has() -> None:
     needs.package("torch")
-    for path, names in namespaces.MODULES.items():
+    for path, names in _namespaces.MODULES.items():
         if path in ABSENT:
             continue
-        theirs, ours = import_module(f"torch.{path}"), namespaces.module(path)
+        theirs, ours = import_module(f"torch.{path}"), _namespaces.module(path)
         assert [name for name in names.split() if not hasattr(theirs, name)] == [], path
         assert [name for name in held(path) if not hasattr(ours, name)] == [], path
         above, _, leaf = path.rpartition(".")
         there = getattr(import_module(f"torch.{above}".rstrip(".")), leaf, None)
         if there is not None and path != "autograd.variable":  # a deprecated function, which nbautograd has not
-            here = getattr(namespaces.module(above), leaf)
+            here = getattr(_namespaces.module(above), leaf)
             assert isinstance(here, types.ModuleType) == isinstance(there, types.ModuleType), path
 
 
@@ -182,4 +182,4 @@ def test_no_module_of_pytorchs_is_forgotten() -> None:
         name.partition(".")[2] for name, module in list(sys.modules.items()) if name.startswith("torch.") and module
     ]
     public = [path for path in paths if not path.startswith("_") and "._" not in path]
-    assert {path: held(path) for path in public if path not in namespaces.MODULES and held(path)} == {}
+    assert {path: held(path) for path in public if path not in _namespaces.MODULES and held(path)} == {}

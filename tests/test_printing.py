@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import nbautograd as nb
-from nbautograd import dtypes, printing
+from nbautograd.arrays import dtypes
+from nbautograd.core import printing
 from tests import needs
 
 torch = needs.package("torch")

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.declare import POINTWISE
+from nbautograd.compiler.op import POINTWISE
+from nbautograd.compiler.registry import OPS
 from nbautograd.errors import DeviceError
-from nbautograd.registry import OPS
 from tests.ops.cases import CASES, Case
 from tests.strict import FETCHED, SYNCS, StrictArray, installed
 

@@ -2,14 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from nbautograd import grad_mode, late
+from nbautograd import _lazy
 from nbautograd.autograd import anomaly_mode, forward_ad
 from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from nbautograd.autograd.backward import backward, grad
 from nbautograd.autograd.gradcheck import gradcheck, gradgradcheck
 from nbautograd.autograd.inference import inference_mode
-from nbautograd.grad_mode import enable_grad, no_grad, set_grad_enabled, set_multithreading_enabled
-from nbautograd.tensor import Tensor as Variable
+from nbautograd.core import grad_mode
+from nbautograd.core.grad_mode import enable_grad, no_grad, set_grad_enabled, set_multithreading_enabled
+from nbautograd.core.tensor import Tensor as Variable
 
 if TYPE_CHECKING:
     from nbautograd.autograd import function, functional, graph
@@ -43,4 +44,4 @@ LATE = {
     "functional": "functional",
     "graph": "graph",
 }
-__getattr__, __dir__ = late.attributes(__name__, LATE)
+__getattr__, __dir__ = _lazy.attributes(__name__, LATE)

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from nbautograd import detour
+from nbautograd.core import dispatch_mode
+from nbautograd.core.node import Node
+from nbautograd.core.tensor import array_of
 from nbautograd.errors import AutogradError
-from nbautograd.node import Node
-from nbautograd.tensor import array_of
 
 __all__ = ["check", "detect_anomaly", "mode", "set_detect_anomaly", "watching"]
 
@@ -101,7 +101,7 @@ def _story(node: Node) -> str:
 
 def _switch(on: bool, check_nan: bool) -> None:
     if on != mode.on:
-        (detour.enter if on else detour.leave)(note_results)
+        (dispatch_mode.enter if on else dispatch_mode.leave)(note_results)
     mode.on, mode.check_nan, mode.wanted = on, on and check_nan, check_nan
 
 

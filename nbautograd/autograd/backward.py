@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd import backend
+from nbautograd.arrays import backend
 from nbautograd.autograd import engine
+from nbautograd.core.node import LEAF, AccumulateGrad, Node, Port
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, ShapeError, is_pytorchs, kind_of
-from nbautograd.node import LEAF, AccumulateGrad, Node, Port
-from nbautograd.tensor import Tensor, wrap
 
 __all__ = ["GradientEdge", "backward", "grad"]
 

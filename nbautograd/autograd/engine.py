@@ -6,7 +6,7 @@ pass. What has gathered at the leaves is then added to their ``.grad``: the accu
 
 There are two loops. ``_run`` is the fast one, without a test per node for anything that is rare. ``_run_observed`` does
 the same with everything: observers, ``inputs=``, gradients taken at non-leaves, hooks of leaves, anomaly detection.
-``execute`` picks one at its start. What they do at a leaf is in ``leaves.py``, with hooks in ``hooks.py``.
+``execute`` picks one at its start. What they do at a leaf is in ``autograd/accumulate.py``, with hooks in ``hooks.py``.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from typing import Any
 
 from numpy import ndarray
 
-from nbautograd import backend, protocol
-from nbautograd.autograd import anomaly_mode as anomaly, forward_ad, leaves
+from nbautograd import protocol
+from nbautograd.arrays import backend
+from nbautograd.arrays.version_counter import clock
+from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly, forward_ad
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, retain, tensor_hooks
-from nbautograd.deferred import known, merged, settle, waiting
-from nbautograd.grad_mode import grad_enabled
-from nbautograd.node import MANY, LeafHooks, Node, Port, Slots, accumulator, alive, public_edge
-from nbautograd.pieces import LARGE
-from nbautograd.storage import clock
-from nbautograd.tensor import Tensor, array_of
+from nbautograd.core.grad_mode import grad_enabled
+from nbautograd.core.node import MANY, LeafHooks, Node, Port, Slots, accumulator, alive, public_edge
+from nbautograd.core.tensor import Tensor, array_of
+from nbautograd.fusion.lazy_gradient import known, merged, settle, waiting
+from nbautograd.fusion.tiling import LARGE
 
 __all__ = ["Pass", "accumulate", "apply", "capture", "current_pass", "execute"]
 
@@ -86,7 +87,7 @@ def _execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[
     _begin(create, roots, into)
     roots, create = _given(roots, create)
     if into is None and _plain():
-        leaves.finish(_run(roots, keep, create), create)
+        accumulation.finish(_run(roots, keep, create), create)
     else:
         _run_observed(roots, keep, create, into, accumulate=True)
 
@@ -148,7 +149,7 @@ def accumulate(leaf: Tensor, g: Tensor | None) -> None:
 
 def _accumulate(leaf: Tensor, g: Any) -> None:
     _begin(False)
-    leaves.visit(leaf, pre_hooks(accumulator(leaf), g), False)
+    accumulation.visit(leaf, pre_hooks(accumulator(leaf), g), False)
 
 
 def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any] | None = None) -> dict[Any, Any]:
@@ -402,8 +403,8 @@ def _run_observed(
             before = None if leaf._grad is None or not observers else array_of(leaf._grad).copy()
             hooks = leaf._hooks
             if hooks is not None and (hooks.accumulated or hooks.post):
-                with leaves.lock:
-                    leaves.visit(leaf, g, create)
+                with accumulation.lock:
+                    accumulation.visit(leaf, g, create)
                     after = leaf._grad  # None if a hook took it away
             else:
                 arrived[leaf] = g
@@ -442,7 +443,7 @@ def _run_observed(
                     counts[to] -= 1
                     if not counts[to] and to not in queued:
                         enqueue(to)
-        leaves.finish(arrived, create)
+        accumulation.finish(arrived, create)
     except BaseException as caught:
         error = caught
         raise

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd import detour, dtypes, inplace
+from nbautograd.arrays import dtypes
+from nbautograd.core import dispatch_mode, inplace
+from nbautograd.core.grad_mode import enable_grad, is_grad_enabled
+from nbautograd.core.node import LEAF, Node, Port, Slots
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, ShapeError
-from nbautograd.grad_mode import enable_grad, is_grad_enabled
-from nbautograd.node import LEAF, Node, Port, Slots
-from nbautograd.tensor import Tensor, wrap
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -74,8 +75,8 @@ def enter_dual_level() -> int:
         )
     level.number = 0
     inplace.followers.append(_follow)
-    detour.restore, detour.moved = _restore, _moved
-    detour.enter(_around, around=True)
+    dispatch_mode.restore, dispatch_mode.moved = _restore, _moved
+    dispatch_mode.enter(_around, around=True)
     return level.number
 
 
@@ -89,8 +90,8 @@ def exit_dual_level(*, level: int | None = None) -> None:
         raise AutogradError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
-    detour.leave(_around)
-    detour.restore = detour.moved = None
+    dispatch_mode.leave(_around)
+    dispatch_mode.restore = dispatch_mode.moved = None
     inplace.followers.remove(_follow)
     for ref in state.duals:
         dual = ref()

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend, detour, dtypes, storage, tracing
-from nbautograd.autograd import forward_ad, saving
-from nbautograd.deferred import settle
+from nbautograd.arrays import backend, dtypes, version_counter
+from nbautograd.autograd import forward_ad, saved_tensors as saving
+from nbautograd.core import dispatch_mode, tracing
+from nbautograd.core.grad_mode import is_grad_enabled, no_grad
+from nbautograd.core.inplace import Custom, check_writable, link, rebase
+from nbautograd.core.node import FREED, LEAF, MANY, Node, Port, Slots
+from nbautograd.core.tensor import Tensor, new, wrap
 from nbautograd.errors import AutogradError, kind_of
-from nbautograd.grad_mode import is_grad_enabled, no_grad
-from nbautograd.inplace import Custom, check_writable, link, rebase
-from nbautograd.node import FREED, LEAF, MANY, Node, Port, Slots
-from nbautograd.tensor import Tensor, new, wrap
+from nbautograd.fusion.lazy_gradient import settle
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
 
@@ -122,7 +123,7 @@ class BackwardCFunction(Node, FunctionCtx):
         value = saved.value
         if isinstance(value, saving.Packed):
             value = value.array()
-        elif storage.changed_since(getattr(value, "_a", value), saved.time):
+        elif version_counter.changed_since(getattr(value, "_a", value), saved.time):
             self.raise_changed(f"saved tensor {position}", getattr(value, "_a", value))
         if isinstance(value, Tensor):
             return value
@@ -131,7 +132,7 @@ class BackwardCFunction(Node, FunctionCtx):
             fn = self if self._count == 1 else Port(self, fn)
         elif isinstance(fn, Tensor):  # a leaf whose unpacked values are others than its own
             leaf, fn = fn, new(_Same)
-            fn.f0, fn.seq = leaf, storage.tick()
+            fn.f0, fn.seq = leaf, version_counter.tick()
             fn.f1 = fn.fit = fn.rare = None
         return wrap(value, fn)
 
@@ -165,7 +166,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 value = saving.pack(tensor._a, hooks)
                 if output is None:
                     output = (tensor if tensor._fn is LEAF else tensor._fn) if is_grad_enabled() else None
-            kept.append(_Saved(value, output, storage.tick()))
+            kept.append(_Saved(value, output, version_counter.tick()))
         self._kept, self._to_save = kept, ()
 
     def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
@@ -179,10 +180,10 @@ class BackwardCFunction(Node, FunctionCtx):
     def vjp_graph(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, recorded."""
         given = g.take(self._count) if isinstance(g, Slots) else [g]
-        before = [None if d is None else storage.version_of(d._a) for d in given]
+        before = [None if d is None else version_counter.version_of(d._a) for d in given]
         answer = self._call_backward(given, keep)
         for d, version in zip(given, before, strict=True):
-            if d is not None and storage.version_of(d._a) != version:
+            if d is not None and version_counter.version_of(d._a) != version:
                 raise AutogradError(
                     f"{self.name()}: backward() has modified its incoming gradient by an inplace operation, which "
                     "other nodes may have got too; with create_graph=True it must compute a new tensor instead"
@@ -397,7 +398,7 @@ def _check_dirty(node: BackwardCFunction, outputs: list[Any]) -> None:
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
                 f"are modified inplace must all be outputs of the Function ({node.name()})."
             )
-        storage.record_write(tensor.shared_array())  # however it was done
+        version_counter.record_write(tensor.shared_array())  # however it was done
 
 
 def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], before: dict[int, Any]) -> None:
@@ -412,7 +413,7 @@ def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], 
     node.fit = tuple((a._a.shape, a._a.dtype) for a in tensors)
     node.inputs = tuple(f"input {i}" for i, a in enumerate(args) if isinstance(a, Tensor))
     node.arity = len(tensors)
-    node.seq = storage.tick()
+    node.seq = version_counter.tick()
     node._count = len(outputs)
     node.keep(outputs)
     node._outputs = tuple(
@@ -435,8 +436,8 @@ def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], 
             link(shared, source, way, way, ())
         else:
             out._fn = fn
-    if detour.is_on():
-        detour.made(node)
+    if dispatch_mode.is_on():
+        dispatch_mode.made(node)
     if tracing.is_on():
         shown = next((o for o in outputs if isinstance(o, Tensor)), None)
         if shown is not None:
@@ -508,7 +509,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             if isinstance(value, Tensor):
                 node = new(_Twice)
                 node.f0 = node.f1 = node.fit = node.rare = None
-                node.seq = storage.tick()
+                node.seq = version_counter.tick()
                 node.message = (
                     "trying to differentiate twice a function that was marked with @once_differentiable: "
                     f"{backward.__qualname__}"

@@ -7,9 +7,9 @@ from typing import Any
 
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad
+from nbautograd.core.grad_mode import enable_grad
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
-from nbautograd.grad_mode import enable_grad
-from nbautograd.tensor import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend
+from nbautograd.arrays import backend
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad
+from nbautograd.core.grad_mode import enable_grad, no_grad
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import NbautogradError
-from nbautograd.grad_mode import enable_grad, no_grad
-from nbautograd.tensor import Tensor, wrap
 
 __all__ = [
     "GradcheckError",

@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from nbautograd import backend, inplace, storage
+from nbautograd.arrays import backend, version_counter
 from nbautograd.autograd import engine
 from nbautograd.autograd.backward import GradientEdge
-from nbautograd.autograd.saving import disable_saved_tensors_hooks, saved_tensors_hooks
+from nbautograd.autograd.saved_tensors import disable_saved_tensors_hooks, saved_tensors_hooks
+from nbautograd.core import inplace
+from nbautograd.core.node import LEAF, Node, Port, RemovableHandle, accumulator
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError
-from nbautograd.node import LEAF, Node, Port, RemovableHandle, accumulator
-from nbautograd.tensor import Tensor, wrap
 
 __all__ = [
     "GradientEdge",
@@ -63,7 +64,7 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     1
     """
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        storage.record_write(t.shared_array())
+        version_counter.record_write(t.shared_array())
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
@@ -145,7 +146,7 @@ class _Handles(RemovableHandle):
     __slots__ = ("handles",)
 
     def __init__(self, handles: list[RemovableHandle]) -> None:
-        self.handles, self.id = handles, storage.tick()
+        self.handles, self.id = handles, version_counter.tick()
 
     def remove(self) -> None:
         """Take all hooks away."""
@@ -196,7 +197,7 @@ class _AllowMutationOnSavedContext:
 
     def before_write(self, target: Any) -> None:
         for snapshot in list(self.saved):
-            if storage.same_memory(snapshot.array, target):
+            if version_counter.same_memory(snapshot.array, target):
                 snapshot.array = snapshot.array.copy()
                 self.saved.discard(snapshot)
                 self.cloned.add(snapshot)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.node import MANY, Node, Slots, public_edge
-from nbautograd.tensor import Tensor, wrap
+from nbautograd.core.node import MANY, Node, Slots, public_edge
+from nbautograd.core.tensor import Tensor, wrap
 
 __all__ = ["as_tensor", "name_of", "post_hooks", "pre_hooks", "retain", "tensor_hooks"]
 

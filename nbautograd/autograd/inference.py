@@ -8,11 +8,12 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from nbautograd import detour, storage
+from nbautograd.arrays import version_counter
+from nbautograd.core import dispatch_mode
+from nbautograd.core.grad_mode import grad_enabled, inference, is_inference_mode_enabled, run_generator
+from nbautograd.core.node import Node, Port
+from nbautograd.core.tensor import Tensor, on_wrap
 from nbautograd.errors import AutogradError
-from nbautograd.grad_mode import grad_enabled, inference, is_inference_mode_enabled, run_generator
-from nbautograd.node import Node, Port
-from nbautograd.tensor import Tensor, on_wrap
 
 __all__ = ["inference_mode", "is_inference_mode_enabled"]
 
@@ -79,23 +80,23 @@ def _watch() -> None:
     global _watching
     if not _watching:
         on_wrap(_created)
-        detour.enter(_around, around=True)  # whole or, after an interrupt, not at all
+        dispatch_mode.enter(_around, around=True)  # whole or, after an interrupt, not at all
         _watching = True
 
 
 def _relax() -> None:
     """Stop watching once no inference tensor is left."""
     global _watching
-    if _watching and not inference.get() and not storage.inferred:
+    if _watching and not inference.get() and not version_counter.inferred:
         _watching = False
-        detour.leave(_around)
+        dispatch_mode.leave(_around)
         on_wrap(None)
 
 
 def _created(t: Tensor) -> None:
     """A tensor of a new array, made by whatever is no operation."""
     if inference.get() and getattr(t._a, "base", None) is None:
-        storage.mark_inference(t.shared_array())
+        version_counter.mark_inference(t.shared_array())
 
 
 def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -114,7 +115,7 @@ def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     if op.kind != "view":
         for t in result if isinstance(result, (tuple, list)) else (result,):
             if isinstance(t, Tensor) and t._view is None:
-                storage.mark_inference(t.shared_array())
+                version_counter.mark_inference(t.shared_array())
     return result
 
 
@@ -127,7 +128,7 @@ def _check_saved(result: Any) -> None:
     for slot in node.saved:
         value = getattr(node, slot)
         for array in value if isinstance(value, (list, tuple)) else (value,):
-            if hasattr(array, "dtype") and storage.is_inference(array):
+            if hasattr(array, "dtype") and version_counter.is_inference(array):
                 raise AutogradError(
                     f"Inference tensors cannot be saved for backward: {node.name()} needs one that was made in "
                     "inference mode; clone() it, or make it under torch.no_grad() instead of torch.inference_mode()."

@@ -123,7 +123,7 @@ def dot() -> Finding:
 
 RASTER = """
 from importlib.metadata import version
-from nbautograd.viz.raster import raster
+from nbautograd.viz.draw.raster import raster
 svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text y="9" font-family="sans-serif">M</text></svg>'
 raster(svg, {kind!r})
 print(version({package!r}))

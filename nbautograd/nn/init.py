@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd.arguments import explained
-from nbautograd.generator import Generator
-from nbautograd.grad_mode import no_grad
-from nbautograd.ops.comparison import where
-from nbautograd.ops.creation import empty_like
-from nbautograd.ops.decompositions import linalg_qr
-from nbautograd.ops.random import randperm
-from nbautograd.tensor import Tensor
+from nbautograd.compiler.argument_errors import explained
+from nbautograd.core.grad_mode import no_grad
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops.creation.creation import empty_like
+from nbautograd.ops.creation.random import randperm
+from nbautograd.ops.elementwise.comparison import where
+from nbautograd.ops.linalg.decompositions import linalg_qr
+from nbautograd.rng.generator import Generator
 
 __all__ = [
     "calculate_gain",

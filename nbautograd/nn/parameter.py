@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from nbautograd import dtypes
+from nbautograd.arrays import dtypes
+from nbautograd.core.node import LEAF
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
-from nbautograd.node import LEAF
-from nbautograd.ops.creation import empty
-from nbautograd.tensor import Tensor, wrap
+from nbautograd.ops.creation.creation import empty
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
 

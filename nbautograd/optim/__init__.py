@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from nbautograd.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
-from nbautograd.optim.descent import ASGD, SGD, Adadelta, Adagrad, RMSprop, Rprop
 from nbautograd.optim.lbfgs import LBFGS
 from nbautograd.optim.matrices import Adafactor, Muon
 from nbautograd.optim.optimizer import Optimizer
+from nbautograd.optim.sgd_family import ASGD, SGD, Adadelta, Adagrad, RMSprop, Rprop
 
 if TYPE_CHECKING:
     from nbautograd.optim import lr_scheduler, optimizer, swa_utils

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from nbautograd.core.tensor import Tensor
 from nbautograd.optim.elementwise import (
     Array,
     Elementwise,
@@ -20,7 +21,6 @@ from nbautograd.optim.elementwise import (
     toward,
 )
 from nbautograd.optim.optimizer import Group, Params
-from nbautograd.tensor import Tensor
 
 __all__ = ["Adam", "AdamW", "Adamax", "NAdam", "RAdam"]
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend, dtypes, inplace, storage
+from nbautograd.arrays import backend, dtypes, version_counter
+from nbautograd.compiler.promotion import F32, F64
+from nbautograd.core import inplace
+from nbautograd.core.grad_mode import enable_grad, no_grad
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
-from nbautograd.grad_mode import enable_grad, no_grad
 from nbautograd.optim.optimizer import Group, Optimizer, Params
-from nbautograd.promotion import F32, F64
-from nbautograd.tensor import Tensor, wrap
 
 __all__ = [
     "Array",
@@ -105,7 +106,7 @@ def write(tensors: list[Tensor], action: Callable[[], None]) -> None:
             prepare(t.shared_array())
     action()
     for t in tensors:
-        storage.record_write(t.shared_array())
+        version_counter.record_write(t.shared_array())
 
 
 class Elementwise(Optimizer):
@@ -206,7 +207,7 @@ class Elementwise(Optimizer):
         if p._a.size:
             self._blocks(rule if change is None else change(rule), arrays, grad._a)
         for a in arrays:
-            storage.record_write(a)
+            version_counter.record_write(a)
 
     def _blocks(self, rule: Rule, written: list[Any], grad: Any) -> None:
         """Apply the rule to a parameter and its state, which it overwrites, block by block."""

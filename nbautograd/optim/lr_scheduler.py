@@ -7,8 +7,8 @@ goes on by the recursive one, as in PyTorch.
 
 from __future__ import annotations
 
-from nbautograd.optim.composed import ChainedScheduler, ReduceLROnPlateau, SequentialLR
-from nbautograd.optim.cycles import CyclicLR, OneCycleLR
+from nbautograd.optim.composite_schedules import ChainedScheduler, ReduceLROnPlateau, SequentialLR
+from nbautograd.optim.cyclic_schedules import CyclicLR, OneCycleLR
 from nbautograd.optim.schedule import LRScheduler
 from nbautograd.optim.schedules import (
     ConstantLR,

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend, dtypes
-from nbautograd.grad_mode import no_grad
+from nbautograd.arrays import backend, dtypes
+from nbautograd.core.grad_mode import no_grad
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.optim.elementwise import Elementwise, count_step, number, run_closure, write
 from nbautograd.optim.optimizer import Group, Optimizer, Params
-from nbautograd.tensor import Tensor, wrap
 
 __all__ = ["Adafactor", "Muon"]
 

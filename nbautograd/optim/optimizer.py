@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
+from nbautograd.core.node import RemovableHandle
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
-from nbautograd.node import RemovableHandle
-from nbautograd.tensor import Tensor
 
 __all__ = [
     "Optimizer",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.optim.optimizer import Group, Optimizer
-from nbautograd.tensor import Tensor
 
 __all__ = ["LRScheduler", "Rate", "State", "assign", "check_optimizer", "current", "own", "per_group", "warn_epoch"]
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from typing import Any
 
-from nbautograd.grad_mode import no_grad
+from nbautograd.core.grad_mode import no_grad
+from nbautograd.core.tensor import Tensor
 from nbautograd.nn.modules.module import Module
-from nbautograd.ops.creation import tensor
+from nbautograd.ops.creation.creation import tensor
 from nbautograd.optim.optimizer import Optimizer
 from nbautograd.optim.schedule import LRScheduler, Rate, per_group
 from nbautograd.optim.schedules import half_wave
-from nbautograd.tensor import Tensor
 
 __all__ = [
     "SWALR",

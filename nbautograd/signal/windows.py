@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import dtypes
-from nbautograd.layouts import strided
-from nbautograd.ops.creation import Device
-from nbautograd.ops.windows import (
+from nbautograd.arrays import dtypes
+from nbautograd.arrays.memory_format import strided
+from nbautograd.arrays.size import as_int
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops.creation.creation import Device
+from nbautograd.ops.signal.windows import (
     BLACKMAN,
     HAMMING,
     HANN,
@@ -23,8 +25,6 @@ from nbautograd.ops.windows import (
     span,
     triangle,
 )
-from nbautograd.size import as_int
-from nbautograd.tensor import Tensor
 
 __all__ = [
     "bartlett",

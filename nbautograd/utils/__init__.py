@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbautograd import late
+from nbautograd import _lazy
 
 if TYPE_CHECKING:
     from nbautograd.utils import allocator, checkpoint, data, dlpack
 
 __all__ = ["allocator", "checkpoint", "data", "dlpack"]
 
-__getattr__, _ = late.attributes(__name__, {name: name for name in [*__all__, "tensorboard"]})
+__getattr__, _ = _lazy.attributes(__name__, {name: name for name in [*__all__, "tensorboard"]})
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import platform
 
-from nbautograd import blocks
+from nbautograd.arrays import caching_allocator
 
 __all__ = ["keep_freed_memory", "keep_large_arrays"]
 
@@ -33,8 +33,8 @@ def keep_large_arrays(megabytes: int = 256) -> int:
     """
     if not isinstance(megabytes, int) or megabytes < 0:
         raise ValueError(f"keep_large_arrays(): megabytes must be an int of at least 0, not {megabytes!r}")
-    before = blocks.pool.limit >> 20
-    blocks.keep(megabytes << 20)
+    before = caching_allocator.pool.limit >> 20
+    caching_allocator.keep(megabytes << 20)
     return before
 
 

@@ -13,11 +13,11 @@ from typing import Any
 from nbautograd.autograd import engine
 from nbautograd.autograd.backward import backward
 from nbautograd.autograd.function import Function
-from nbautograd.autograd.saving import saved_tensors_hooks
+from nbautograd.autograd.saved_tensors import saved_tensors_hooks
+from nbautograd.core.grad_mode import enable_grad, is_grad_enabled, no_grad
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
-from nbautograd.generator import default_generator
-from nbautograd.grad_mode import enable_grad, is_grad_enabled, no_grad
-from nbautograd.tensor import Tensor
+from nbautograd.rng.generator import default_generator
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
 
@@ -243,7 +243,7 @@ class _Frame:
         with self.first_context:
             if not is_grad_enabled():
                 return self.function(*args)
-            from nbautograd.ops.creation import empty
+            from nbautograd.ops.creation.creation import empty
 
             self.saver = _SaveInputs.apply(empty(0, requires_grad=True), *tensors).grad_fn
             with saved_tensors_hooks(self.pack, self.unpack):

@@ -16,11 +16,11 @@ Graphs of PyTorch's own tensors are drawn as well. Importing this imports neithe
 
 from __future__ import annotations
 
-from nbautograd.viz.api import Animation, Picture, Recording, animate, graph, record
-from nbautograd.viz.display import autograd
-from nbautograd.viz.monitor import Monitor, monitor
+from nbautograd.viz.notebook.api import Animation, Picture, Recording, animate, graph, record
+from nbautograd.viz.notebook.display import autograd
+from nbautograd.viz.notebook.monitor import Monitor, monitor
+from nbautograd.viz.notebook.tables import grads, zero_grads
 from nbautograd.viz.settings import settings
-from nbautograd.viz.tables import grads, zero_grads
 
 __all__ = [
     "Animation",

@@ -9,11 +9,11 @@ from __future__ import annotations
 from string import Formatter
 from typing import Any
 
-from nbautograd.viz import words
+from nbautograd.viz import translations
 
 __all__ = ["LANGUAGES", "NAMES", "current", "language_of", "player_texts", "say", "tag", "use"]
 
-LANGUAGES = {"en": words.ENGLISH, "zh": words.CHINESE}
+LANGUAGES = {"en": translations.ENGLISH, "zh": translations.CHINESE}
 NAMES = {"en": "English", "zh": "中文"}
 """What each language calls itself."""
 _OTHER_NAMES = {
@@ -86,7 +86,7 @@ def tag() -> str:
 
 def player_texts() -> dict[str, str]:
     """The texts that the player itself puts together, for its data."""
-    return {key: LANGUAGES[_current][key] for key in words.PLAYER} | {"lang": tag()}
+    return {key: LANGUAGES[_current][key] for key in translations.PLAYER} | {"lang": tag()}
 
 
 def places(text: str) -> set[str]:

@@ -14,7 +14,7 @@ import traitlets
 from traitlets.config import Configurable
 
 from nbautograd.viz import language
-from nbautograd.viz.words import ENGLISH
+from nbautograd.viz.translations import ENGLISH
 
 __all__ = ["NBAutograd", "settings"]
 

@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 
 import nbautograd as T
-from nbautograd import deferred, pieces
+from nbautograd.fusion import lazy_gradient, tiling
 
-SHAPE = (pieces.LARGE // 300 + 1, 300)
+SHAPE = (tiling.LARGE // 300 + 1, 300)
 
 
 @pytest.fixture
 def made(monkeypatch):
     """The gradients that were left to wait."""
     known = []
-    init = deferred.Deferred.__init__
+    init = lazy_gradient.Deferred.__init__
 
     def noted(self, work, values, like):
         init(self, work, values, like)
         known.append(work)
 
-    monkeypatch.setattr(deferred.Deferred, "__init__", noted)
+    monkeypatch.setattr(lazy_gradient.Deferred, "__init__", noted)
     return known
 
 
@@ -57,15 +57,15 @@ def gradients(run):
 
 def test_a_chain_is_computed_in_one_go(made, monkeypatch):
     runs = []
-    compute = pieces.compute
-    monkeypatch.setattr(pieces, "compute", lambda work, *rest: runs.append(work) or compute(work, *rest))
+    compute = tiling.compute
+    monkeypatch.setattr(tiling, "compute", lambda work, *rest: runs.append(work) or compute(work, *rest))
     x = leaves()[0]
     y = (x.exp().tanh() * x).sigmoid().sum()
     runs.clear()
     y.backward()
     assert len(made) == 6
     assert len(runs) == 1
-    assert not any(type(thing) is deferred.Deferred for thing in gc.get_objects())
+    assert not any(type(thing) is lazy_gradient.Deferred for thing in gc.get_objects())
 
 
 def test_gradients(made):
@@ -172,7 +172,7 @@ def test_long_chains_do_not_wait_for_ever(made):
         y = y * 0.5 + y.tanh() * 0.5
     y.sum().backward()
     np.testing.assert_allclose(x.grad[:5].numpy(), reference.grad.numpy(), rtol=1e-4, atol=1e-7)
-    assert max(work.cost for work in made) <= deferred.DEAR
+    assert max(work.cost for work in made) <= lazy_gradient.DEAR
 
 
 def test_a_failed_pass_leaves_nothing_behind(monkeypatch):
@@ -183,12 +183,12 @@ def test_a_failed_pass_leaves_nothing_behind(monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr(pieces, "spread", fail)
+    monkeypatch.setattr(tiling, "spread", fail)
     with pytest.raises(MemoryError):
         y.sum().backward()
     monkeypatch.undo()
     assert x.grad is None
-    assert deferred.waiting.get() is None
+    assert lazy_gradient.waiting.get() is None
     del y
     gc.collect()
     assert result() is None

@@ -165,15 +165,16 @@ def test_functions_with_jvp(T, F):
 
 
 def test_a_level_leaves_nothing_behind():
-    from nbautograd import declare, detour
+    from nbautograd.compiler import op
+    from nbautograd.core import dispatch_mode
 
-    code = declare.OPS["mul"].function.__code__
+    code = op.OPS["mul"].function.__code__
     with ours.dual_level():
         x = ours.make_dual(nb.ones(2), nb.ones(2))
         y = x * x
-        assert declare.OPS["mul"].function.__code__ is not code
-    assert declare.OPS["mul"].function.__code__ is code and not detour.is_on()
+        assert op.OPS["mul"].function.__code__ is not code
+    assert op.OPS["mul"].function.__code__ is code and not dispatch_mode.is_on()
     assert "_tangent" not in x.__dict__ and "_tangent" not in y.__dict__ and not ours.level.arrays
     with pytest.raises(KeyError), ours.dual_level():
         raise KeyError
-    assert not detour.is_on()
+    assert not dispatch_mode.is_on()

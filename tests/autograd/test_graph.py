@@ -8,7 +8,8 @@ import weakref
 import pytest
 
 import nbautograd as nb
-from nbautograd import declare, detour
+from nbautograd.compiler import op
+from nbautograd.core import dispatch_mode
 from tests import needs
 
 torch = needs.optional("torch")
@@ -349,7 +350,7 @@ def test_hooks_that_go_wrong(T):
     ):
         pass
     if T is nb:
-        assert not detour.is_on()
+        assert not dispatch_mode.is_on()
 
 
 @both
@@ -387,12 +388,12 @@ def test_mutation_on_saved_tensors(T):
 def test_modes_leave_the_operations_as_they_were():
     x = nb.ones(2, requires_grad=True)
     _ = x * x
-    code = declare.OPS["mul"].function.__code__
+    code = op.OPS["mul"].function.__code__
     with nb.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
         y = x * x
-        assert declare.OPS["mul"].function.__code__ is not code
-        assert type(y.grad_fn).__name__ == "MulBackward0" and isinstance(y.grad_fn, declare.OPS["mul"].node("real"))
-    assert declare.OPS["mul"].function.__code__ is code
+        assert op.OPS["mul"].function.__code__ is not code
+        assert type(y.grad_fn).__name__ == "MulBackward0" and isinstance(y.grad_fn, op.OPS["mul"].node("real"))
+    assert op.OPS["mul"].function.__code__ is code
 
 
 def test_hooks_that_hold_their_tensor_are_collected():

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import nbautograd as nb
-from nbautograd import detour, tracing
+from nbautograd.core import dispatch_mode, tracing
 from nbautograd.utils import checkpoint as nb_checkpoint
 from tests import needs
 
@@ -34,7 +34,7 @@ def test_anomaly_names_the_node_and_the_forward_line(T):
     (story,) = (text for text in texts if "Error detected in SqrtBackward0" in text)
     assert "Traceback of forward call that caused the error" in story and "# the line that made it" in story
     if T is nb:
-        assert not detour.is_on()
+        assert not dispatch_mode.is_on()
 
 
 @both
@@ -80,7 +80,7 @@ def test_setting_anomaly_detection(T):
     T.autograd.set_detect_anomaly(False)
     assert not T.is_anomaly_enabled()
     if T is nb:
-        assert not detour.is_on()
+        assert not dispatch_mode.is_on()
 
 
 # -- inference mode --------------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def test_inference_mode(T):
     with T.inference_mode():
         pass
     if T is nb:
-        assert not detour.is_on()
+        assert not dispatch_mode.is_on()
 
 
 @both

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend
+from nbautograd.arrays import backend
 from tests import strict
 
 __all__ = ["CUDARuntimeError", "fake_cupy", "present"]

@@ -125,7 +125,7 @@ def test_tensors() -> None:
 
 
 def test_a_forked_child_is_told(cupy: Any) -> None:
-    from nbautograd import backend
+    from nbautograd.arrays import backend
 
     nb.cuda.init()
     backend.cuda._after_fork()

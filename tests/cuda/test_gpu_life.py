@@ -137,7 +137,7 @@ def test_streams() -> None:
 @contextmanager
 def waiting() -> Iterator[list[str]]:
     """Notes each time the host waits for the device on the library's behalf."""
-    from nbautograd import backend
+    from nbautograd.arrays import backend
 
     found: list[str] = []
     fetch = type(backend.cuda).fetch
@@ -184,7 +184,8 @@ def test_nothing_waits_for_the_device() -> None:
 
 
 def test_pictures_copy_summaries_only() -> None:
-    from nbautograd import backend, viz
+    from nbautograd import viz
+    from nbautograd.arrays import backend
 
     sizes: list[int] = []
     fetch = type(backend.cuda).fetch

@@ -13,7 +13,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.viz import graphviz_dot
+from nbautograd.viz.draw import graphviz_dot
 
 GOOD = '#!/bin/sh\ncat > /dev/null\necho \'<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt"/>\'\n'
 

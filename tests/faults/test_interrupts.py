@@ -16,7 +16,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import protocol, viz
-from nbautograd.autograd import engine, leaves as at_leaves
+from nbautograd.autograd import accumulate as at_leaves, engine
 
 from .injected import count_moments, failing, interrupt
 

@@ -19,10 +19,10 @@ CODE = """
 import warnings
 from contextvars import copy_context
 import nbautograd as nb
-from nbautograd import declare, detour, tracing
+from nbautograd.compiler import op; from nbautograd.core import dispatch_mode, tracing
 from nbautograd.autograd import inference
-from nbautograd.declare import OPS
-from nbautograd.tensor import on_wrap
+from nbautograd.compiler.op import OPS
+from nbautograd.core.tensor import on_wrap
 from tests.faults.injected import count_moments, interrupt
 
 warnings.simplefilter("ignore")
@@ -33,11 +33,11 @@ def run():
         (x * 2).detach()
 
 def states():
-    codes = {{op.function.__code__ for op in OPS.values()}} - {{declare._first_call.__code__}}
-    return {{(code is declare._diverted.__code__, "traced" in code.co_filename) for code in codes}}
+    codes = {{op.function.__code__ for op in OPS.values()}} - {{op._first_call.__code__}}
+    return {{(code is op._diverted.__code__, "traced" in code.co_filename) for code in codes}}
 
 def tidy():
-    detour._after.clear(), detour._around.clear(), detour._tell()
+    dispatch_mode._after.clear(), dispatch_mode._around.clear(), dispatch_mode._tell()
     inference._watching = False
     on_wrap(None)
     tracing.switch(False)
@@ -49,7 +49,7 @@ usual, seen = states(), 0
 for moment in sorted({{*range(0, total, max(1, total // 60)), *range(min(12, total)), *range(total - 12, total)}}):
     copy_context().run(interrupt, run, moment)
     diverted = {{state[0] for state in states()}}
-    assert diverted == {{detour.is_on()}}, (moment, diverted, detour.is_on())
+    assert diverted == {{dispatch_mode.is_on()}}, (moment, diverted, dispatch_mode.is_on())
     copy_context().run(run)
     assert (x * 3).tolist() == [3, 3]
     tidy()

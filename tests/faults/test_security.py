@@ -14,8 +14,8 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.declare import OPS
-from nbautograd.viz import export
+from nbautograd.compiler.op import OPS
+from nbautograd.viz.notebook import export
 
 PACKAGE = Path(nb.__file__).parent
 SOURCES = {str(path.relative_to(PACKAGE)): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
@@ -54,9 +54,10 @@ def imports(module: str) -> set[str]:
 
 
 def test_only_declarations_and_typed_cells_are_executed() -> None:
-    """``source.py`` compiles what declarations give it, ``magics.py`` what the user typed behind a magic."""
-    assert files("eval", "exec", "compile") <= {"source.py", "viz/magics.py"}
-    assert files("shell.ev", "self.shell.ev", "shell.run_cell", "self.shell.run_cell") <= {"viz/magics.py"}
+    """``compiler/source.py`` compiles what declarations give it,
+    ``viz/notebook/magics.py`` what the user typed behind a magic."""
+    assert files("eval", "exec", "compile") <= {"compiler/source.py", "viz/notebook/magics.py"}
+    assert files("shell.ev", "self.shell.ev", "shell.run_cell", "self.shell.run_cell") <= {"viz/notebook/magics.py"}
     assert files("__import__", "builtins.eval", "builtins.exec", "os.system", "os.popen") == set()
 
 
@@ -71,10 +72,10 @@ def test_what_the_writer_compiles_comes_from_declarations() -> None:
 
 def test_pickle_is_read_by_nobody() -> None:
     """PyTorch's files are read by a machine of our own, which knows some twenty opcodes and builds tensors only."""
-    assert imports("pickle") | imports("pickletools") <= {"torch_files.py"}
+    assert imports("pickle") | imports("pickletools") <= {"serialization/torch_pickle.py"}
     assert files("pickle.load", "pickle.loads", "pickle.Unpickler", "np.load", "numpy.load") == set()
     assert imports("marshal") | imports("shelve") | imports("dill") | imports("cloudpickle") == set()
-    assert not re.search(r"\b(find_class|import_module|__import__)\(", SOURCES["torch_files.py"])
+    assert not re.search(r"\b(find_class|import_module|__import__)\(", SOURCES["serialization/torch_pickle.py"])
 
 
 def test_arrays_are_read_and_written_without_pickle() -> None:
@@ -85,13 +86,13 @@ def test_arrays_are_read_and_written_without_pickle() -> None:
 
 def test_programs_are_started_with_lists_of_arguments_and_deadlines() -> None:
     started = [*calls("subprocess.Popen"), *calls("subprocess.run"), *calls("subprocess.check_output")]
-    assert "viz/graphviz_dot.py" in {file for file, _ in started}
+    assert "viz/draw/graphviz_dot.py" in {file for file, _ in started}
     for file, call in started:
         given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
         assert given.get("shell", "False") == "False", file
         assert not isinstance(call.args[0], (ast.Constant, ast.JoinedStr)), file
         assert "timeout" in given or ast.unparse(call.func) == "subprocess.Popen", file
-    assert "timeout=DOT_SECONDS" in SOURCES["viz/graphviz_dot.py"]
+    assert "timeout=DOT_SECONDS" in SOURCES["viz/draw/graphviz_dot.py"]
 
 
 def test_nothing_speaks_to_the_network() -> None:

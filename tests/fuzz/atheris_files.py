@@ -13,9 +13,10 @@ import sys
 
 import atheris
 
-with atheris.instrument_imports(include=["nbautograd.serialization", "nbautograd.torch_files"]):
+with atheris.instrument_imports(include=["nbautograd.serialization", "nbautograd.serialization.torch_pickle"]):
     import nbautograd as nb
-    from nbautograd import serialization, torch_files
+    from nbautograd import serialization
+    from nbautograd.serialization import torch_pickle
 
 MEMORY = b"\0\0\x80?\0\0\0@"
 
@@ -31,7 +32,7 @@ def one_input(data: bytes) -> None:
             if "map_location='cpu'" not in str(error):  # a tensor on a device that is not here
                 raise
     with contextlib.suppress(serialization.FileFormatError):
-        torch_files.read(data, lambda key: bytearray(MEMORY), lambda t, place: t, False)
+        torch_pickle.read(data, lambda key: bytearray(MEMORY), lambda t, place: t, False)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.testing.globalipapp import start_ipython
 
 import nbautograd as nb
-from nbautograd.viz import magics, settings
+from nbautograd.viz import settings
+from nbautograd.viz.notebook import magics
 from nbautograd.viz.settings import NAMES
 
 from .guard import DOCUMENTED, fuzzed

@@ -23,9 +23,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 import nbautograd as nb
-from nbautograd import tracing, viz
+from nbautograd import viz
+from nbautograd.core import tracing
 from nbautograd.protocol import Places
-from nbautograd.viz import formulas
+from nbautograd.viz.read import formulas
 from tests import needs
 
 from ..viz.fake import HOSTILE

@@ -13,7 +13,7 @@ import pytest
 
 import nbautograd
 from nbautograd.serialization import FileFormatError
-from nbautograd.torch_files import UnsafeFileError
+from nbautograd.serialization.torch_pickle import UnsafeFileError
 from tests import needs
 
 torch = needs.package("torch")

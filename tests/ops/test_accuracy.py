@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.ops.kernels import total
+from nbautograd.ops._internal import total
 from tests import needs
 
 SHAPES = {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.ops import conv
+from nbautograd.ops.signal import conv
 from tests import needs
 
 torch = needs.package("torch")

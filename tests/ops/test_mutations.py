@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.declare import OPS, Declaration
+from nbautograd.compiler.op import OPS, Declaration
 from tests.ops.cases import CASES, Case
 
 MUTATIONS = {

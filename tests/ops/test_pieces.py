@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import nbautograd as T
-from nbautograd import pieces
-from nbautograd.registry import OPS, POINTWISE
-from nbautograd.steps import Work
+from nbautograd.compiler.registry import OPS, POINTWISE
+from nbautograd.fusion import tiling
+from nbautograd.fusion.kernel import Work
 
-SIZE = pieces.LARGE + 7 * pieces.PIECE // 2 + 3
+SIZE = tiling.LARGE + 7 * tiling.PIECE // 2 + 3
 UNARY = sorted(
     name
     for name, op in OPS.items()
@@ -28,7 +28,7 @@ def result_and_gradient(name, values):
 @pytest.mark.parametrize("name", UNARY)
 def test_pieces_give_what_the_whole_gives(name):
     values = np.random.default_rng(0).uniform(-3, 3, SIZE).astype(np.float32)
-    small = [result_and_gradient(name, part) for part in np.array_split(values, SIZE // (pieces.LARGE // 2) + 1)]
+    small = [result_and_gradient(name, part) for part in np.array_split(values, SIZE // (tiling.LARGE // 2) + 1)]
     for whole, *parts in zip(result_and_gradient(name, values), *small, strict=True):
         np.testing.assert_array_equal(whole, np.concatenate(parts))
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_cut_is_computed_whole(shapes):
     x, y = (np.random.default_rng(0).uniform(1, 2, shape).astype(np.float32) for shape in shapes)
     if shapes[0][0] == 700:
         y = y.T  # in another order of memory
-    found = pieces.compute(work("x * y + x", "x", "y"), (x, y))
+    found = tiling.compute(work("x * y + x", "x", "y"), (x, y))
     np.testing.assert_array_equal(found, x * y + x)
     assert found.strides == (x * y + x).strides
 
@@ -84,7 +84,7 @@ def test_what_is_elementwise():
 @pytest.mark.parametrize("expression", ["g * x", "-g * (x / x / x)"])
 def test_the_sum_of_what_was_broadcast_is_taken_piece_by_piece(to, expression):
     g, x = np.random.default_rng(0).uniform(1, 2, (2, 700, 300))
-    found = pieces.compute(work(expression, "g", "x"), (g, x), None, (to,))
+    found = tiling.compute(work(expression, "g", "x"), (g, x), None, (to,))
     expected = T.tensor(eval(expression)).sum_to_size(to).numpy()
     np.testing.assert_allclose(found, expected, rtol=1e-13)
     assert found.shape == to

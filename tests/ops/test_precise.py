@@ -12,7 +12,7 @@ import pytest
 
 import nbautograd as nb
 from benchmarks.levels import levels
-from nbautograd import precise
+from nbautograd.arrays import precise
 from tests.ops.precision import EXACT, INSIDE, points
 
 ROOT = Path(__file__).parents[2]

@@ -14,13 +14,13 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import nbautograd as nb
-from nbautograd.declare import COMPOSITES, OPS, POINTWISE
-from nbautograd.tensor import wrap
+from nbautograd.compiler.op import COMPOSITES, OPS, POINTWISE
+from nbautograd.core.tensor import wrap
 from tests import needs
 
 torch = needs.package("torch")
 
-DTYPES = [kind.name for kind in nb.dtypes.ALL]
+DTYPES = [kind.name for kind in nb.arrays.dtypes.ALL]
 NAMESPACES = {"special_": "special", "linalg_": "linalg"}
 
 

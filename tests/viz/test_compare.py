@@ -21,7 +21,7 @@ from hypothesis import assume, given, strategies as st
 import nbautograd as T
 from nbautograd import viz
 from nbautograd.viz.compare import differences, same_text, statements
-from nbautograd.viz.theme import DARK, LIGHT
+from nbautograd.viz.draw.theme import DARK, LIGHT
 
 ROOT = Path(__file__).parents[2]
 IMAGE = re.compile(r"(data:image/svg\+xml;base64,)([A-Za-z0-9+/=]+)")

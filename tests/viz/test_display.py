@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd import tracing, viz
-from nbautograd.viz import export, theme
-from nbautograd.viz.card import card_svg, heat_cells
-from nbautograd.viz.display import TensorFormatter
-from nbautograd.viz.monitor import Monitor
+from nbautograd import viz
+from nbautograd.core import tracing
+from nbautograd.viz.draw import theme
+from nbautograd.viz.draw.tensor_card import card_svg, heat_cells
+from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook.display import TensorFormatter
+from nbautograd.viz.notebook.monitor import Monitor
 from tests import needs
 
 
@@ -247,7 +249,7 @@ def test_ten_thousand_operations_are_shown_by_a_player() -> None:
 
 
 def test_too_much_for_jupyter_is_a_still_picture_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nbautograd.viz.shown.LARGEST", 1000)
+    monkeypatch.setattr("nbautograd.viz.notebook.figure.LARGEST", 1000)
     bundle = loop(2)._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}
     assert bundle["text/html"].startswith("<p>Too large to play here")

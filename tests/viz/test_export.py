@@ -18,7 +18,8 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.viz import graphviz_dot, output, raster
+from nbautograd.viz.draw import graphviz_dot, raster
+from nbautograd.viz.notebook import output
 from tests import needs
 
 
@@ -178,6 +179,6 @@ def test_images_beside_the_html_where_they_are_asked_for(picture: Any) -> None:
 
 
 def test_what_draws_files_is_imported_only_when_used() -> None:
-    code = "import sys, nbautograd.viz.raster; print({'resvg_py', 'typst'} & set(sys.modules))"
+    code = "import sys, nbautograd.viz.draw.raster; print({'resvg_py', 'typst'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

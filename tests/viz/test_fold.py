@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import nbautograd as nb
-from nbautograd import tracing, viz
-from nbautograd.viz import fold
-from nbautograd.viz.layout import layout
-from nbautograd.viz.model import GraphModel, build
-from nbautograd.viz.svg import draw, measure
-from nbautograd.viz.text import graph_text
+from nbautograd import viz
+from nbautograd.core import tracing
+from nbautograd.viz.draw.layout import layout
+from nbautograd.viz.draw.svg import draw, measure
+from nbautograd.viz.notebook.ledger_text import graph_text
+from nbautograd.viz.read import fold
+from nbautograd.viz.read.builder import GraphModel, build
 
 from .fake import AccumulateGrad, Add, Node, Tensor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbautograd.viz.formulas import latex, marks, plain, symbol_of
+from nbautograd.viz.read.formulas import latex, marks, plain, symbol_of
 
 G = {"g": [["d", "y", "a"]], "other": [["i", "b"]], "two": [["n", "2"]]}
 

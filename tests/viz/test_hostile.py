@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd import tracing, viz
+from nbautograd import viz
+from nbautograd.core import tracing
+from nbautograd.viz.draw.layout import layout
+from nbautograd.viz.draw.svg import draw, measure
 from nbautograd.viz.escape import columns, fit, ordered, width
-from nbautograd.viz.layout import layout
-from nbautograd.viz.model import build
-from nbautograd.viz.svg import draw, measure
-from nbautograd.viz.text import graph_table, graph_text, table
+from nbautograd.viz.notebook.ledger_text import graph_table, graph_text, table
+from nbautograd.viz.read.builder import build
 
 from .fake import HOSTILE, AccumulateGrad, Add, Node, Tensor
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import nbautograd as nb
-from nbautograd import tracing, viz
-from nbautograd.viz import language, words
+from nbautograd import viz
+from nbautograd.core import tracing
+from nbautograd.viz import language, translations
 
 VIZ = Path(language.__file__).parent
 
@@ -24,17 +25,17 @@ def chinese() -> Iterator[None]:
 
 
 def test_both_languages_have_the_same_keys() -> None:
-    assert set(words.ENGLISH) == set(words.CHINESE)
-    assert all(words.ENGLISH.values()) and all(words.CHINESE.values())
+    assert set(translations.ENGLISH) == set(translations.CHINESE)
+    assert all(translations.ENGLISH.values()) and all(translations.CHINESE.values())
 
 
-@pytest.mark.parametrize("key", sorted(words.ENGLISH))
+@pytest.mark.parametrize("key", sorted(translations.ENGLISH))
 def test_both_languages_have_the_same_places(key: str) -> None:
-    assert language.places(words.ENGLISH[key]) == language.places(words.CHINESE[key])
+    assert language.places(translations.ENGLISH[key]) == language.places(translations.CHINESE[key])
 
 
 def test_what_is_chinese_is_chinese() -> None:
-    same = {key for key in words.ENGLISH if words.ENGLISH[key] == words.CHINESE[key]}
+    same = {key for key in translations.ENGLISH if translations.ENGLISH[key] == translations.CHINESE[key]}
     assert same == {"card_grad", "card_no_tracking", "grad_norm"}  # PyTorch's own words
 
 
@@ -43,14 +44,14 @@ def test_every_key_that_the_code_says_exists() -> None:
     said = set(re.findall(r'say\(\s*"(\w+)"', python))
     player = "\n".join(path.read_text("utf-8") for path in (VIZ / "static").glob("*.js"))
     told = set(re.findall(r'\bt\("(\w+)"', player)) | set(re.findall(r"texts\.(\w+)", player))
-    assert said <= set(words.ENGLISH)
-    assert told - {"lang"} <= set(words.PLAYER)
+    assert said <= set(translations.ENGLISH)
+    assert told - {"lang"} <= set(translations.PLAYER)
 
 
 def test_the_player_gets_its_language(chinese: None) -> None:
     texts = language.player_texts()
     assert texts["play_key"] == "播放（空格）" and texts["lang"] == "zh-Hans"
-    assert set(texts) == {*words.PLAYER, "lang"}
+    assert set(texts) == {*translations.PLAYER, "lang"}
 
 
 def test_captions_follow_the_language(chinese: None) -> None:
@@ -67,8 +68,8 @@ def test_captions_follow_the_language(chinese: None) -> None:
 
 def test_one_of_something_is_said_as_one() -> None:
     assert (language.say("op_count", n=1), language.say("op_count", n=2)) == ("1 operation", "2 operations")
-    ones = {key.removesuffix("_1") for key in words.ENGLISH if key.endswith("_1")}
-    assert ones and ones <= set(words.ENGLISH)
+    ones = {key.removesuffix("_1") for key in translations.ENGLISH if key.endswith("_1")}
+    assert ones and ones <= set(translations.ENGLISH)
 
 
 def chinese_only(text: str, names: set[str]) -> set[str]:

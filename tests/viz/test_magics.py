@@ -14,8 +14,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.testing.globalipapp import start_ipython
 
 import nbautograd as nb
-from nbautograd import protocol, tracing
-from nbautograd.tensor import Tensor
+from nbautograd import protocol
+from nbautograd.core import tracing
+from nbautograd.core.tensor import Tensor
 from nbautograd.viz import Picture, settings
 
 CELL = """
@@ -145,7 +146,7 @@ def test_display_of_tensors(shell):
 
 
 def test_a_picture_that_fails_does_not_cost_the_tensor(shell, monkeypatch):
-    from nbautograd.viz import api
+    from nbautograd.viz.notebook import api
 
     def fail(*args, **kwargs):
         raise ValueError("<b>no</b>")
@@ -232,7 +233,7 @@ def answers(shell, line):
 
 @pytest.fixture
 def displayed(shell, monkeypatch):
-    from nbautograd.viz import magics
+    from nbautograd.viz.notebook import magics
 
     found = []
     monkeypatch.setattr(magics, "display", lambda thing, **options: found.append(thing))
@@ -262,7 +263,7 @@ def test_a_cell_has_its_own_settings(shell, displayed):
 
 
 def test_a_cells_settings_hold_for_what_it_shows(shell, monkeypatch):
-    from nbautograd.viz import magics
+    from nbautograd.viz.notebook import magics
 
     shown = []
 
@@ -307,7 +308,7 @@ def test_a_failed_pass_is_shown(shell, displayed, monkeypatch):
 def test_a_reload_of_the_module_does_not_register_twice(shell):
     import importlib
 
-    from nbautograd.viz import magics
+    from nbautograd.viz.notebook import magics
 
     before = len(shell.events.callbacks["pre_run_cell"])
     importlib.reload(magics)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import nbautograd as nb
-from nbautograd import tracing
-from nbautograd.viz.model import build
-from nbautograd.viz.text import graph_text
+from nbautograd.core import tracing
+from nbautograd.viz.notebook.ledger_text import graph_text
+from nbautograd.viz.read.builder import build
 from tests import needs
 
 from .fake import AccumulateGrad, Node, Seed, Tensor

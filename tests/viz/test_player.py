@@ -16,11 +16,13 @@ from playwright import sync_api as playwright
 from playwright.sync_api import expect
 
 import nbautograd as nb
-from nbautograd import tracing, viz
-from nbautograd.viz import export, fold
-from nbautograd.viz.api import Picture, Recording
-from nbautograd.viz.model import build
-from nbautograd.viz.recorder import Recorder
+from nbautograd import viz
+from nbautograd.core import tracing
+from nbautograd.viz.capture.recorder import Recorder
+from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook.api import Picture, Recording
+from nbautograd.viz.read import fold
+from nbautograd.viz.read.builder import build
 
 from .fake import HOSTILE, Seed
 

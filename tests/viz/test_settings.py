@@ -9,8 +9,9 @@ import pytest
 import traitlets
 
 import nbautograd as nb
-from nbautograd import tracing, viz
-from nbautograd.viz import theme
+from nbautograd import viz
+from nbautograd.core import tracing
+from nbautograd.viz.draw import theme
 from nbautograd.viz.settings import NAMES, choices
 
 

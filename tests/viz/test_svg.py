@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from nbautograd import viz
-from nbautograd.viz import export, graphviz_dot, theme
-from nbautograd.viz.api import Recording
+from nbautograd.viz.capture.recorder import Recorder
+from nbautograd.viz.draw import graphviz_dot, theme
+from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.escape import clean, escape, width
-from nbautograd.viz.model import build
-from nbautograd.viz.recorder import Recorder
-from nbautograd.viz.svg import draw
+from nbautograd.viz.notebook import export
+from nbautograd.viz.notebook.api import Recording
+from nbautograd.viz.read.builder import build
 from tests import needs
 
 from .fake import HOSTILE, AccumulateGrad, Add, Seed, Tensor

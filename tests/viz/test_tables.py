@@ -9,7 +9,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import protocol, viz
-from nbautograd.viz import tables
+from nbautograd.viz.notebook import tables
 from tests import needs
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.viz.model import build
-from nbautograd.viz.text import graph_text
+from nbautograd.viz.notebook.ledger_text import graph_text
+from nbautograd.viz.read.builder import build
 from tests import needs
 
 torch = needs.package("torch")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from nbautograd.viz import values
+from nbautograd.viz.read import values
 from tests import needs
 
 

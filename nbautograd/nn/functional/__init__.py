@@ -155,7 +155,7 @@ from nbautograd.nn.functional.sampling import (
     upsample_bilinear,
     upsample_nearest,
 )
-from nbautograd.ops.padding import (
+from nbautograd.ops.shape.padding import (
     pad,
 )
 

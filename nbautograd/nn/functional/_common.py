@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd import inplace
+from nbautograd.core import inplace
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
-from nbautograd.tensor import Tensor
 
 __all__ = ["in_place_or_not", "legacy_reduction", "reduced", "tuple_of"]
 

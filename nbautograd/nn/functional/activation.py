@@ -8,19 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend, dtypes, generator, precise
-from nbautograd.declare import POINTWISE, composite, op
+from nbautograd.arrays import backend, dtypes, precise
+from nbautograd.arrays.size import dimension
+from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.op import POINTWISE, composite, op
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional._common import in_place_or_not
-from nbautograd.ops.comparison import along, along_threshold, relu as _relu  # noqa: F401 - formulas name the second
-from nbautograd.ops.elementary import exp, sigmoid, tanh
-from nbautograd.ops.joining import cat_same
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.ops.softmax import log_softmax_over, refuse_integers, softmax_over
-from nbautograd.ops.special import erf
-from nbautograd.ops.twofold import twofold
-from nbautograd.size import dimension
-from nbautograd.tensor import Tensor, wrap
+from nbautograd.ops.elementwise.comparison import along, along_threshold, relu as _relu  # noqa: F401 - formulas name the second
+from nbautograd.ops.elementwise.exp_log_trig import exp, sigmoid, tanh
+from nbautograd.ops.elementwise.special import erf
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.reduction.softmax import log_softmax_over, refuse_integers, softmax_over
+from nbautograd.ops.shape.joining import cat_same
+from nbautograd.rng import generator
 
 __all__ = [
     "celu",

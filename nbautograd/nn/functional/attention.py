@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 
-from nbautograd import backend
+from nbautograd.arrays import backend
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError, ShapeError
 from nbautograd.nn.functional.activation import softmax
 from nbautograd.nn.functional.dropout import dropout
 from nbautograd.nn.functional.linear import linear
-from nbautograd.ops.joining import cat
-from nbautograd.ops.padding import pad
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.tensor import Tensor, wrap
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.shape.joining import cat
+from nbautograd.ops.shape.padding import pad
 
 __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 

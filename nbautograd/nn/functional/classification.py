@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend
-from nbautograd.arguments import explained
-from nbautograd.declare import op
+from nbautograd.arrays import backend
+from nbautograd.compiler.argument_errors import explained
+from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.op import op
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
 from nbautograd.nn.functional.activation import logsigmoid
 from nbautograd.nn.functional.loss import aggregate, each, floating_only  # noqa: F401 - formulas name each
-from nbautograd.ops.comparison import where
-from nbautograd.ops.kernels import highest, total, zeros_of
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.ops.reduction import sum_over
-from nbautograd.ops.shape import unsqueeze
-from nbautograd.ops.softmax import log_softmax_over
-from nbautograd.ops.twofold import twofold
-from nbautograd.tensor import Tensor
+from nbautograd.ops._internal import highest, total, zeros_of
+from nbautograd.ops.elementwise.comparison import where
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.reduction.reduction import sum_over
+from nbautograd.ops.reduction.softmax import log_softmax_over
+from nbautograd.ops.shape.shape import unsqueeze
 
 __all__ = [
     "cross_entropy",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError
 from nbautograd.nn.functional._common import tuple_of
-from nbautograd.ops import conv
-from nbautograd.ops.padding import pad
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.tensor import Tensor
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.shape.padding import pad
+from nbautograd.ops.signal import conv
 
 __all__ = [
     "conv1d",

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd import backend, precise
-from nbautograd.declare import op
+from nbautograd.arrays import backend, precise
+from nbautograd.compiler.op import op
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
 from nbautograd.nn.functional._common import check_reduction
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.tensor import Tensor, wrap
+from nbautograd.ops.queries import check_tensors
 
 __all__ = ["ctc_loss"]
 
@@ -175,13 +175,13 @@ def _back_recorded(g: Tensor, log_probs: Tensor, labels: Labels, zero_infinity: 
 
 
 def _moved(alpha: Tensor, by: int) -> Tensor:
-    from nbautograd.ops.padding import pad
+    from nbautograd.ops.shape.padding import pad
 
     return pad(alpha, (by, -by), value=NEVER)
 
 
 def _log_add(parts: list[Tensor]) -> Tensor:
-    from nbautograd.ops.joining import stack
+    from nbautograd.ops.shape.joining import stack
 
     return stack(parts).logsumexp(0)
 

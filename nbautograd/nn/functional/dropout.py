@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend, generator
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.tensor import Tensor, wrap
+from nbautograd.arrays import backend
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.ops.queries import check_tensors
+from nbautograd.rng import generator
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend
-from nbautograd.declare import op
-from nbautograd.grad_mode import no_grad
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.tensor import Tensor, wrap
+from nbautograd.arrays import backend
+from nbautograd.compiler.op import op
+from nbautograd.core.grad_mode import no_grad
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.ops.queries import check_tensors
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 

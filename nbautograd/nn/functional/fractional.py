@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend, dtypes
+from nbautograd.arrays import backend, dtypes
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
 from nbautograd.nn.functional._common import tuple_of
-from nbautograd.ops import pool
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.ops.random import rand
-from nbautograd.tensor import Tensor
+from nbautograd.ops.creation.random import rand
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.signal import pool
 
 __all__ = [
     "fractional_max_pool2d",

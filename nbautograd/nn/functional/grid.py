@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import backend
-from nbautograd.declare import op
+from nbautograd.arrays import backend
+from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.op import op
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError, ShapeError, UnsupportedDtypeError
-from nbautograd.ops.joining import stack_same
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.ops.twofold import twofold
-from nbautograd.tensor import Tensor, wrap
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.shape.joining import stack_same
 
 __all__ = ["affine_grid", "grid_sample"]
 

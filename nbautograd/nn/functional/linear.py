@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arguments import explain
-from nbautograd.declare import composite
-from nbautograd.ops.distances import pdist, vector_norm
-from nbautograd.ops.einsum import einsum
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.ops.products import addmm
-from nbautograd.registry import OPS
-from nbautograd.tensor import Tensor
+from nbautograd.compiler.argument_errors import explain
+from nbautograd.compiler.op import composite
+from nbautograd.compiler.registry import OPS
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops.linalg.einsum import einsum
+from nbautograd.ops.linalg.matmul import addmm
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.reduction.distances import pdist, vector_norm
 
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "pairwise_distance", "pdist"]
 

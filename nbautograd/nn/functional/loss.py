@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import dtypes, precise
-from nbautograd.declare import op
+from nbautograd.arrays import dtypes, precise
+from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.op import op
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError, UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
 from nbautograd.nn.functional.activation import logsigmoid
 from nbautograd.nn.functional.linear import pairwise_distance
-from nbautograd.ops.arithmetic import abs, sgn
-from nbautograd.ops.comparison import where
-from nbautograd.ops.elementary import log, log1p, sigmoid
-from nbautograd.ops.kernels import total, zeros_of
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.ops.special import xlogy
-from nbautograd.ops.twofold import twofold
-from nbautograd.tensor import Tensor
+from nbautograd.ops._internal import total, zeros_of
+from nbautograd.ops.elementwise.arithmetic import abs, sgn
+from nbautograd.ops.elementwise.comparison import where
+from nbautograd.ops.elementwise.exp_log_trig import log, log1p, sigmoid
+from nbautograd.ops.elementwise.special import xlogy
+from nbautograd.ops.queries import check_tensors
 
 __all__ = [
     "binary_cross_entropy",

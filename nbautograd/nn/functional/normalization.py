@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import dtypes
-from nbautograd.declare import op
+from nbautograd.arrays import dtypes
+from nbautograd.arrays.size import as_int
+from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.op import op
+from nbautograd.core.grad_mode import no_grad
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
-from nbautograd.grad_mode import no_grad
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
-from nbautograd.ops.elementary import rsqrt
-from nbautograd.ops.kernels import average, sum_to, zeros_of
-from nbautograd.ops.padding import pad
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.ops.reduction import mean_over
-from nbautograd.ops.twofold import twofold
-from nbautograd.size import as_int
-from nbautograd.tensor import Tensor, wrap
+from nbautograd.ops._internal import average, sum_to, zeros_of
+from nbautograd.ops.elementwise.exp_log_trig import rsqrt
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.reduction.reduction import mean_over
+from nbautograd.ops.shape.padding import pad
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.declare import composite
+from nbautograd.compiler.op import composite
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
 from nbautograd.nn.functional._common import tuple_of
-from nbautograd.ops import pool
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.tensor import Tensor
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.signal import pool
 
 __all__ = [
     "adaptive_avg_pool1d",

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.declare import op
+from nbautograd.compiler.op import op
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
 from nbautograd.nn.functional.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.ops.resample import Array, Table, declare
-from nbautograd.tensor import Tensor
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.signal.interpolate import Array, Table, declare
 
 __all__ = [
     "channel_shuffle",

@@ -7,10 +7,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nbautograd import protocol, tracing
+from nbautograd import protocol
 from nbautograd.autograd.function import Function
-from nbautograd.node import RemovableHandle
-from nbautograd.tensor import Tensor
+from nbautograd.core import tracing
+from nbautograd.core.node import RemovableHandle
+from nbautograd.core.tensor import Tensor
 
 if TYPE_CHECKING:
     from nbautograd.nn.modules.module import Module

@@ -7,11 +7,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from nbautograd.core.grad_mode import no_grad
+from nbautograd.core.node import RemovableHandle
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
-from nbautograd.grad_mode import no_grad
 from nbautograd.nn.parameter import Parameter
-from nbautograd.node import RemovableHandle
-from nbautograd.tensor import Tensor
 
 __all__ = ["State"]
 

@@ -7,10 +7,10 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
-from nbautograd.tensor import Tensor
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 

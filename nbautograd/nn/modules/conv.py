@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nbautograd.core.tensor import Tensor
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.modules._options import tuples
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
-from nbautograd.tensor import Tensor
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 

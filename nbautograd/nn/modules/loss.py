@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.nn import functional as F  # noqa: N812
 from nbautograd.nn.functional._common import legacy_reduction
 from nbautograd.nn.modules._options import Layer
 from nbautograd.nn.modules.shaping import PairwiseDistance
-from nbautograd.tensor import Tensor
 
 __all__ = [
     "BCELoss",

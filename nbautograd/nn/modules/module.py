@@ -7,14 +7,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-from nbautograd import dtypes
-from nbautograd.device import as_device, device
+from nbautograd.arrays import dtypes
+from nbautograd.arrays.device import as_device, device
+from nbautograd.core.grad_mode import no_grad
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
-from nbautograd.grad_mode import no_grad
 from nbautograd.nn.modules._calls import KINDS, Calls, _Registry
 from nbautograd.nn.modules._state import State
 from nbautograd.nn.parameter import Buffer, Parameter
-from nbautograd.tensor import Tensor
 
 __all__ = ["Module"]
 
@@ -495,7 +495,7 @@ class Module(Calls, State):
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Give all parameters and buffers new memory on a device, with no particular values."""
-        from nbautograd.ops.creation import empty_like
+        from nbautograd.ops.creation.creation import empty_like
 
         return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 

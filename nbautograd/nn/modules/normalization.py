@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.dtypes import int64
+from nbautograd.arrays.dtypes import int64
+from nbautograd.core.tensor import Tensor
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.modules._options import Layer
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
-from nbautograd.ops.creation import empty, ones, tensor, zeros
-from nbautograd.tensor import Tensor
+from nbautograd.ops.creation.creation import empty, ones, tensor, zeros
 
 __all__ = [
     *("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbautograd.core.tensor import Tensor
 from nbautograd.nn import functional as F  # noqa: N812
 from nbautograd.nn.modules.module import Module
-from nbautograd.tensor import Tensor
 
 __all__ = [
     f"{kind}Pad{n}d" for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero") for n in (1, 2, 3)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbautograd.core.tensor import Tensor
 from nbautograd.nn import functional as F  # noqa: N812
 from nbautograd.nn.modules._options import Layer, tuples
-from nbautograd.tensor import Tensor
 
 __all__ = [
     *(f"{kind}Pool{n}d" for kind in ("AdaptiveAvg", "AdaptiveMax", "Avg", "LP", "Max") for n in (1, 2, 3)),

@@ -8,14 +8,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from nbautograd.core.tensor import Tensor
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.utils.rnn import PackedSequence
-from nbautograd.ops.creation import zeros
-from nbautograd.ops.joining import cat, stack
-from nbautograd.ops.predicates import check_tensors
-from nbautograd.tensor import Tensor
+from nbautograd.ops.creation.creation import zeros
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.shape.joining import cat, stack
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 

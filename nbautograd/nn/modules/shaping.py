@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbautograd.core.tensor import Tensor
 from nbautograd.nn import functional as F  # noqa: N812
 from nbautograd.nn.modules._options import Layer
 from nbautograd.nn.modules.module import Module
-from nbautograd.tensor import Tensor
 
 __all__ = [
     "ChannelShuffle",

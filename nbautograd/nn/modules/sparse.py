@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from nbautograd.core.grad_mode import no_grad
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
-from nbautograd.grad_mode import no_grad
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
-from nbautograd.tensor import Tensor
 
 __all__ = ["Embedding", "EmbeddingBag"]
 

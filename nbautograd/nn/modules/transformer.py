@@ -6,8 +6,9 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from nbautograd.dtypes import bool_
-from nbautograd.grad_mode import is_grad_enabled
+from nbautograd.arrays.dtypes import bool_
+from nbautograd.core.grad_mode import is_grad_enabled
+from nbautograd.core.tensor import Tensor
 from nbautograd.nn import functional as F, init  # noqa: N812
 from nbautograd.nn.modules.activation import GELU, ReLU
 from nbautograd.nn.modules.container import ModuleList
@@ -15,8 +16,7 @@ from nbautograd.nn.modules.dropout import Dropout
 from nbautograd.nn.modules.linear import Linear, NonDynamicallyQuantizableLinear, new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.modules.normalization import LayerNorm
-from nbautograd.ops.creation import full
-from nbautograd.tensor import Tensor
+from nbautograd.ops.creation.creation import full
 
 __all__ = [
     "MultiheadAttention",

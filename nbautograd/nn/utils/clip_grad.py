@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nbautograd.grad_mode import no_grad
-from nbautograd.ops.creation import tensor
-from nbautograd.ops.joining import stack
-from nbautograd.ops.norms import linalg_vector_norm
-from nbautograd.tensor import Tensor
+from nbautograd.core.grad_mode import no_grad
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops.creation.creation import tensor
+from nbautograd.ops.reduction.norms import linalg_vector_norm
+from nbautograd.ops.shape.joining import stack
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
-from nbautograd.ops.joining import cat
-from nbautograd.tensor import Tensor
+from nbautograd.ops.shape.joining import cat
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

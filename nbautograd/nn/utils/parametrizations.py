@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from nbautograd.core.tensor import Tensor
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.utils.parametrize import register_parametrization
-from nbautograd.ops.norms import linalg_vector_norm
-from nbautograd.tensor import Tensor
+from nbautograd.ops.reduction.norms import linalg_vector_norm
 
 __all__ = ["weight_norm"]
 

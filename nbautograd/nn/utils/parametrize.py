@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.grad_mode import no_grad
+from nbautograd.core.grad_mode import no_grad
+from nbautograd.core.tensor import Tensor
 from nbautograd.nn.modules.container import ModuleDict, ModuleList
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
-from nbautograd.tensor import Tensor
 
 __all__ = ["ParametrizationList", "is_parametrized", "register_parametrization", "remove_parametrizations"]
 

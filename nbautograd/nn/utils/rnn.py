@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbautograd import dtypes
+from nbautograd.arrays import dtypes
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
-from nbautograd.ops.creation import as_tensor, full, tensor
-from nbautograd.ops.joining import stack
-from nbautograd.tensor import Tensor
+from nbautograd.ops.creation.creation import as_tensor, full, tensor
+from nbautograd.ops.shape.joining import stack
 
 __all__ = [
     "PackedSequence",

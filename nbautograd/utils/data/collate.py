@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd import dtypes
-from nbautograd.ops.creation import as_tensor, tensor
-from nbautograd.ops.joining import stack
-from nbautograd.tensor import Tensor
+from nbautograd.arrays import dtypes
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops.creation.creation import as_tensor, tensor
+from nbautograd.ops.shape.joining import stack
 
 __all__ = ["default_collate", "default_convert"]
 

@@ -13,7 +13,7 @@ from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, NoReturn
 
-from nbautograd.generator import Generator
+from nbautograd.rng.generator import Generator
 from nbautograd.utils.data.collate import default_collate, default_convert
 from nbautograd.utils.data.dataset import IterableDataset
 from nbautograd.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed

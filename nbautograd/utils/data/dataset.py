@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
-from nbautograd.generator import Generator
-from nbautograd.ops.random import randperm
-from nbautograd.tensor import Tensor
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops.creation.random import randperm
+from nbautograd.rng.generator import Generator
 
 __all__ = [
     "ChainDataset",

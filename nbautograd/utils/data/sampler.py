@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from nbautograd import dtypes
-from nbautograd.generator import Generator
-from nbautograd.ops.creation import as_tensor, empty
-from nbautograd.ops.random import multinomial, randint, randperm
-from nbautograd.tensor import Tensor
+from nbautograd.arrays import dtypes
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops.creation.creation import as_tensor, empty
+from nbautograd.ops.creation.random import multinomial, randint, randperm
+from nbautograd.rng.generator import Generator
 
 __all__ = [
     "BatchSampler",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from nbautograd.ops.random import manual_seed
+from nbautograd.ops.creation.random import manual_seed
 
 __all__ = ["End", "Failure", "Job", "WorkerInfo", "fetcher", "get_worker_info", "work"]
 

@@ -1,0 +1,109 @@
+"""``import torch`` gives nbautograd: for tutorials whose cells import PyTorch by name, and parts of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from types import ModuleType
+
+from nbautograd import _namespaces
+
+__all__ = ["standing_in"]
+
+PACKAGE = __name__.partition(".")[0]
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds the package's public modules under another name: as they are, since Python would make a second copy."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """What the import system asks; None for what is not ours or not there.
+
+        :raises ModuleNotFoundError: it is internal. Python would go on and find its file.
+        """
+        package, _, below = fullname.partition(".")
+        if package != self.name or not below:
+            return None
+        there = _namespaces.exists(below)
+        if there and not _namespaces.is_public(below):
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+        return spec_from_loader(fullname, self) if there or below in _namespaces.MODULES else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module that there is."""
+        module = _namespaces.module(spec.name.partition(".")[2])
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give it back its own description, and make known what is below it."""
+        spec = module.__spec__
+        module.__spec__ = spec.loader_state  # type: ignore[union-attr]
+        self.make_known(spec.name.partition(".")[2], module)  # type: ignore[union-attr]
+
+    def make_known(self, path: str, module: ModuleType) -> None:
+        """Enter those modules below one that imports would not find, or find and put in the wrong place.
+
+        Python makes what it has imported an attribute of the package around. Where that has a function of the same
+        name, as ``torch.autograd`` has ``gradcheck``, the function is to stay, as it does in PyTorch.
+        """
+        for child in _namespaces.children(path):
+            if _namespaces.is_hidden(child) or not _namespaces.exists(child):
+                found = sys.modules[f"{self.name}.{child}"] = _namespaces.module(child)
+                self.make_known(child, found)
+
+
+class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement
+    """Let ``import torch``, and of what is below it, give nbautograd: inside a ``with`` block, or after ``start()``.
+
+    PyTorch itself, where it has been imported, is set aside and put back at the end (``stop()``); names that were bound
+    before keep what they were bound to. What nbautograd lacks is not found, even where PyTorch is installed.
+
+    >>> import nbautograd
+    >>> with nbautograd.standing_in():
+    ...     import torch
+    ...     from torch.autograd.function import Function
+    ...     import torch.nn.functional as F
+    >>> torch is nbautograd, Function is nbautograd.autograd.Function
+    (True, True)
+    """
+
+    def __init__(self, name: str = "torch") -> None:
+        self.name = name
+        self._finder = _Finder(name)
+        self._aside: dict[str, ModuleType] | None = None
+
+    def start(self) -> None:
+        """From here on. A second call does nothing."""
+        if self._aside is None:
+            self._aside = self._remove(self.name)
+            sys.meta_path.insert(0, self._finder)
+            sys.modules[self.name] = sys.modules[PACKAGE]
+            self._finder.make_known("", sys.modules[PACKAGE])
+
+    def stop(self) -> None:
+        """Until here."""
+        if self._aside is not None:
+            sys.meta_path.remove(self._finder)
+            self._remove(self.name)
+            sys.modules.update(self._aside)
+            self._aside = None
+
+    def __enter__(self) -> None:
+        self.start()
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+
+    @staticmethod
+    def _remove(name: str) -> dict[str, ModuleType]:
+        """Take the modules of a package out of ``sys.modules``; returns them."""
+        return {key: sys.modules.pop(key) for key in list(sys.modules) if f"{key}.".startswith(f"{name}.")}

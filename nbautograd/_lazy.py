@@ -1,0 +1,153 @@
+"""What is loaded when it is first asked for, so that ``import nbautograd`` takes no longer than it must.
+
+Operations that most programs never use, and whole namespaces, are listed here by name. Such a name is found by the
+package's ``__getattr__``, and a method by a descriptor in its place, which loads the module and hands over to what that
+has declared. No formula outside of a late module may name an operation of one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from nbautograd import _namespaces
+
+__all__ = ["FAMILIES", "METHODS", "NAMES", "NAMESPACES", "attach", "attributes", "load"]
+
+NAMESPACES = ("cuda", "fft", "func", "linalg", "nn", "optim", "random", "serialization", "signal", "special", "utils")
+"""Modules that are attributes of the package."""
+
+FAMILIES = {
+    "nn.functional": """
+        adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d
+        conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity group_norm hardshrink
+        layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_
+        rms_norm rrelu rrelu_ selu selu_ threshold threshold_""",
+    "ops.elementwise.bessel": "i0",
+    "ops.linalg.decompositions": "cholesky qr svd",
+    "ops.reduction.distances": "cdist dist norm renorm",
+    "ops.linalg.einsum": "einsum inner tensordot",
+    "ops.creation.interop": "asarray from_dlpack frombuffer",
+    "ops.linalg.least_squares": "pinverse",
+    "ops.linalg.lowrank": "lobpcg pca_lowrank svd_lowrank",
+    "ops.linalg.lu": "lu lu_solve lu_unpack",
+    "ops.linalg.matrix_functions": "chain_matmul matrix_exp matrix_power",
+    "ops.reduction.sorting": """
+        argsort argwhere bucketize kthvalue median mode msort nanmedian nanquantile nonzero_static quantile searchsorted
+        sort topk unique unique_consecutive""",
+    "ops.shape.padding": "constant_pad_nd",
+    "ops.linalg.householder": "geqrf orgqr ormqr",
+    "ops.indexing.scatter": """
+        as_strided_scatter diagonal_scatter index_add index_copy index_fill index_reduce scatter scatter_add
+        scatter_reduce select_scatter slice_scatter""",
+    "ops.linalg.solvers": "cholesky_inverse cholesky_solve det inverse logdet slogdet triangular_solve",
+    "ops.elementwise.special": "digamma erf erfc erfinv igamma igammac lgamma logit mvlgamma polygamma xlogy",
+    "ops.reduction.statistics": "bincount corrcoef cov histc histogram histogramdd",
+    "ops.signal.stft": "istft stft",
+    "ops.shape.triangular": "diag diag_embed diagflat trace tril tril_indices triu triu_indices vander",
+    "ops.signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
+    "core.printing": "set_printoptions",
+    "serialization": "load save",
+    "_import_hook": "standing_in",
+}
+"""By module, the names that the package takes from it."""
+
+METHODS = {
+    "nn.functional": "hardshrink prelu",
+    "ops.elementwise.bessel": "i0 i0_",
+    "ops.linalg.decompositions": "cholesky qr svd",
+    "ops.reduction.distances": "dist norm renorm renorm_",
+    "ops.linalg.einsum": "inner",
+    "ops.linalg.least_squares": "pinverse",
+    "ops.linalg.lu": "lu lu_solve",
+    "ops.linalg.matrix_functions": "matrix_exp matrix_power",
+    "ops.reduction.sorting": """
+        argsort argwhere kthvalue median mode msort nanmedian nanquantile nonzero_static quantile sort topk unique
+        unique_consecutive""",
+    "ops.linalg.householder": "geqrf orgqr ormqr",
+    "ops.indexing.scatter": """
+        as_strided_scatter diagonal_scatter index_add index_add_ index_copy index_copy_ index_fill index_fill_
+        index_reduce index_reduce_ scatter scatter_ scatter_add scatter_add_ scatter_reduce scatter_reduce_
+        select_scatter slice_scatter""",
+    "ops.linalg.solvers": "cholesky_inverse cholesky_solve det inverse logdet slogdet triangular_solve",
+    "ops.elementwise.special": """
+        digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ igamma igamma_ igammac igammac_ lgamma lgamma_ logit logit_
+        mvlgamma mvlgamma_ polygamma polygamma_ xlogy xlogy_""",
+    "ops.reduction.statistics": "bincount corrcoef cov histc histogram",
+    "ops.signal.stft": "istft stft",
+    "ops.shape.triangular": "diag diag_embed diagflat fill_diagonal_ trace tril tril_ triu triu_",
+}
+"""By module, the methods that its declarations attach to Tensor."""
+
+NAMES = {name: module for module, names in FAMILIES.items() for name in names.split()}
+NAMES.update({name: name for name in NAMESPACES})
+
+
+def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package: ``names`` says of each name in which module below it it is.
+
+    PyTorch's modules are found, too; no others are listed.
+    """
+    scope = vars(sys.modules[package])
+    below = package.partition(".")[2] and f"{package.partition('.')[2]}."
+
+    def get(name: str) -> Any:
+        if name == "__all__":  # ``from package import *`` is for everything
+            return [each for each in list_all() if not each.startswith("_")]
+        if name in names:
+            module = import_module(f"{package}.{names[name]}")
+            scope[name] = found = module if names[name] == name else getattr(module, name)
+            return found
+        if below + name in _namespaces.MODULES:
+            return _namespaces.module(below + name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    def list_all() -> list[str]:
+        return sorted(name for name in {*scope, *names} if is_listed(name, scope.get(name)))
+
+    def is_listed(name: str, value: Any) -> bool:
+        if isinstance(value, ModuleType):
+            return _namespaces.is_public(below + name)
+        return name not in ("TYPE_CHECKING", "annotations")
+
+    return get, list_all
+
+
+class _Method:
+    """Stands for a method of a class until the module is loaded that attaches it."""
+
+    def __init__(self, owner: type, name: str, module: str) -> None:
+        self.owner, self.name, self.module = owner, name, module
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        module = import_module(self.module)
+        found = vars(self.owner)[self.name]
+        if found is self:  # put back by whoever had patched the class; or asked for by the module itself, on its way
+            found = getattr(module, self.name, None)
+            if found is None:
+                raise AttributeError(f"{self.owner.__name__!r} object has no attribute {self.name!r}")
+            setattr(self.owner, self.name, found)
+        return found.__get__(instance, owner)
+
+
+def attach(owner: type) -> None:
+    """Put a stand-in for every late method into the class, if it has not got the method already."""
+    package = __name__.rpartition(".")[0]
+    for module, names in METHODS.items():
+        for name in set(names.split()) - set(vars(owner)):
+            setattr(owner, name, _Method(owner, name, f"{package}.{module}"))
+
+
+def load() -> None:
+    """Load everything that is late, for whoever wants to see all there is.
+
+    >>> from nbautograd.compiler.registry import OPS
+    >>> load()
+    >>> OPS["convolution"].symbol
+    '∗'
+    """
+    for module in dict.fromkeys([*FAMILIES, *METHODS, *NAMESPACES]):  # always in the same order
+        import_module(f"{__name__.rpartition('.')[0]}.{module}")

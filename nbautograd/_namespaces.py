@@ -1,0 +1,206 @@
+"""PyTorch's modules that nbautograd has, by their public names: what is served as ``torch...``, and what ``dir`` lists.
+
+Where the code of a name lies says nothing about where PyTorch has it. This table says that, in one place: all other
+modules of the package are internal.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+__all__ = ["MODULES", "OWN", "children", "exists", "is_hidden", "is_public", "module"]
+
+PACKAGE = __name__.partition(".")[0]
+
+_SEEDS = "initial_seed manual_seed manual_seed_all seed seed_all"
+_WINDOWS = "bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser nuttall"
+
+MODULES: dict[str, str] = {
+    "_tensor": "Tensor",
+    "_tensor_str": "set_printoptions",
+    "autograd": "",
+    "autograd.anomaly_mode": "",
+    "autograd.forward_ad": "",
+    "autograd.function": "",
+    "autograd.functional": "",
+    "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled set_multithreading_enabled",
+    "autograd.gradcheck": "",
+    "autograd.graph": "",
+    "autograd.variable": "Variable",
+    "cuda": "",
+    "cuda.memory": """
+        empty_cache max_memory_allocated max_memory_reserved mem_get_info memory_allocated memory_reserved
+        reset_peak_memory_stats""",
+    "cuda.random": _SEEDS,
+    "cuda.streams": "Event Stream",
+    "fft": "",
+    "func": "",
+    "functional": """
+        atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul
+        einsum istft lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique unique_consecutive
+        unravel_index""",
+    "linalg": "",
+    "nn": "",
+    "nn.functional": "",
+    "nn.init": "",
+    "nn.modules": "",
+    "nn.modules.activation": "MultiheadAttention",
+    "nn.modules.batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
+    "nn.modules.channelshuffle": "ChannelShuffle",
+    "nn.modules.container": "",
+    "nn.modules.conv": "",
+    "nn.modules.distance": "CosineSimilarity PairwiseDistance",
+    "nn.modules.dropout": "",
+    "nn.modules.flatten": "Flatten Unflatten",
+    "nn.modules.fold": "Fold Unfold",
+    "nn.modules.instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
+    "nn.modules.linear": "",
+    "nn.modules.loss": "",
+    "nn.modules.module": "",
+    "nn.modules.normalization": "",
+    "nn.modules.padding": "",
+    "nn.modules.pixelshuffle": "PixelShuffle PixelUnshuffle",
+    "nn.modules.pooling": "",
+    "nn.modules.rnn": "",
+    "nn.modules.sparse": "",
+    "nn.modules.transformer": "",
+    "nn.modules.upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+    "nn.parameter": "",
+    "nn.utils": "",
+    "nn.utils.clip_grad": "",
+    "nn.utils.convert_parameters": "",
+    "nn.utils.parametrizations": "",
+    "nn.utils.parametrize": "",
+    "nn.utils.rnn": "",
+    "optim": "",
+    "optim._adafactor": "Adafactor",
+    "optim._muon": "Muon",
+    "optim.adadelta": "Adadelta",
+    "optim.adagrad": "Adagrad",
+    "optim.adam": "",
+    "optim.adamax": "Adamax",
+    "optim.adamw": "AdamW",
+    "optim.asgd": "ASGD",
+    "optim.lbfgs": "",
+    "optim.lr_scheduler": "",
+    "optim.nadam": "NAdam",
+    "optim.optimizer": "",
+    "optim.radam": "RAdam",
+    "optim.rmsprop": "RMSprop",
+    "optim.rprop": "Rprop",
+    "optim.sgd": "SGD",
+    "optim.swa_utils": "",
+    "random": "",
+    "return_types": "",
+    "serialization": "",
+    "signal": "",
+    "signal.windows": "",
+    "signal.windows.windows": _WINDOWS,
+    "special": "",
+    "storage": "TypedStorage UntypedStorage",
+    "utils": "",
+    "utils.checkpoint": "",
+    "utils.data": "",
+    "utils.data._utils": "",
+    "utils.data._utils.collate": "default_collate default_convert",
+    "utils.data._utils.worker": "get_worker_info",
+    "utils.data.dataloader": "get_worker_info",
+    "utils.data.dataset": "",
+    "utils.data.sampler": "",
+    "utils.dlpack": "",
+    "utils.tensorboard": "",
+}
+"""PyTorch's modules, and the names in them that are found elsewhere here: in a package around the module."""
+
+OWN = ("compiler.op", "errors", "protocol", "core.tracing", "utils.allocator", "viz")
+"""Modules of nbautograd's own that are documented."""
+
+LIES_IN = {"return_types": "core.return_types"}
+"""Modules of PyTorch that are called otherwise here."""
+
+
+class _Names(ModuleType):
+    """A module of PyTorch's that is none here: its names are found in a package around it when they are asked for."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{PACKAGE}.{path}", f"The names that PyTorch has in ``torch.{path}``.")
+        self.__all__ = MODULES[path].split()
+        self.__path__: list[str] = []  # there may be modules below
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in vars(self)["__all__"]:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return _look_up(self.__name__[len(PACKAGE) + 1 :], name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*vars(self), *self.__all__})
+
+
+def _look_up(path: str, name: str) -> Any:
+    """What a module of PyTorch has under a name: that of the nearest package around the module."""
+    while path:
+        path = path.rpartition(".")[0]
+        found = getattr(module(path), name, None)
+        if found is not None:
+            return found
+    raise AttributeError(f"module {PACKAGE!r} has no attribute {name!r}")
+
+
+def exists(path: str) -> bool:
+    """Whether there is a file for a module of PyTorch."""
+    from importlib.util import find_spec
+
+    ours = _ours(path)
+    try:
+        return ours in sys.modules or find_spec(ours) is not None
+    except ModuleNotFoundError:  # below a module that is no package
+        return False
+
+
+def is_hidden(path: str) -> bool:
+    """Whether the package around a module has something else of its name: a function, or a module from elsewhere."""
+    above, _, leaf = path.rpartition(".")
+    there = vars(module(above)).get(leaf)
+    return there is not None and there is not sys.modules.get(_ours(path))
+
+
+def _ours(path: str) -> str:
+    return f"{PACKAGE}.{LIES_IN.get(path, path)}"
+
+
+def is_public(path: str) -> bool:
+    """Whether the package has a public module of this name, which is given without the package's own."""
+    return path in MODULES or path in OWN
+
+
+def children(path: str) -> Iterator[str]:
+    """The modules of the table directly below one; "" is the package itself."""
+    return (each for each in MODULES if each.rpartition(".")[0] == path)
+
+
+def module(path: str) -> ModuleType:
+    """The module that stands for one of PyTorch's: ours of that name, with every name of the table, or one of names.
+
+    It is an attribute of the package around it, if that has none of the name: a function keeps its place.
+
+    >>> module("nn.functional").__name__, module("storage").UntypedStorage.__name__
+    ('nbautograd.nn.functional', 'UntypedStorage')
+    >>> module("nn.modules.flatten").__all__
+    ['Flatten', 'Unflatten']
+    """
+    if not path:
+        return sys.modules[PACKAGE]
+    above, _, leaf = path.rpartition(".")
+    package = module(above)
+    found = vars(package).get(leaf)
+    if not isinstance(found, ModuleType):
+        found = import_module(_ours(path)) if exists(path) else _Names(path)
+        vars(package).setdefault(leaf, found)
+    for name in MODULES.get(path, "").split():
+        if not hasattr(found, name):
+            setattr(found, name, _look_up(path, name))
+    return found

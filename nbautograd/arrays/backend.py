@@ -1,0 +1,405 @@
+"""Where arrays live: NumPy on the CPU, CuPy on CUDA. The only module that names CuPy.
+
+Everything above reaches arrays through their own protocols (operators, methods, ``np.exp(array)`` and the like, which
+NumPy hands to the array's own library), so a formula written once runs on both. What is left for this module is
+where a new array is made, how one is brought back to the host, and how to keep NumPy from printing warnings.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import Context
+from typing import Any, Protocol
+
+import numpy as np
+
+from nbautograd.arrays.device import TYPES, ask_current, device
+from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryError
+
+__all__ = ["Backend", "quiet", "quietly", "register", "run_quietly", "set_quiet", "unset_quiet"]
+
+
+class Backend(Protocol):
+    """What a library of arrays must offer to hold tensors on one kind of device."""
+
+    type: str
+
+    def module(self, place: device) -> Any:
+        """The namespace that makes arrays (``empty``, ``asarray``, ...) on ``place``."""
+
+    def fetch(self, array: Any) -> np.ndarray[Any, Any]:
+        """The array's values as a NumPy array on the host."""
+
+    def place(self, array: Any) -> device:
+        """Where the array lives."""
+
+    def address(self, array: Any) -> int:
+        """Where in memory its first element is."""
+
+    def strided(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> Any:
+        """The memory of an array from ``shift`` bytes after its first element on, at these strides in bytes."""
+
+    def scipy(self, name: str) -> Any:
+        """SciPy's module ``name`` (``special``, ``linalg``, ...) for this library's arrays."""
+
+
+CPU = device("cpu")
+
+
+class Shown:
+    """Memory in another geometry, on its way to being a NumPy array."""
+
+    def __init__(self, base: np.ndarray[Any, Any], interface: dict[str, Any]) -> None:
+        self.base = base
+        self.__array_interface__ = {key: value for key, value in interface.items() if key != "descr"}
+
+
+class _NumpyBackend:
+    type = "cpu"
+
+    def module(self, place: device) -> Any:
+        return np
+
+    def fetch(self, array: Any) -> np.ndarray[Any, Any]:
+        return np.asarray(array)
+
+    def place(self, array: Any) -> device:
+        return CPU
+
+    def address(self, array: Any) -> int:
+        return int(array.__array_interface__["data"][0])
+
+    def strided(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> Any:
+        address = self.address(array) + shift
+        interface = {**array.__array_interface__, "data": (address, False), "shape": shape, "strides": strides}
+        return np.asarray(Shown(array, interface)).view(array.dtype)
+
+    def scipy(self, name: str) -> Any:
+        return importlib.import_module(f"scipy.{name}")
+
+
+INSTALL = "pip install 'nbautograd[cuda12]' (or 'nbautograd[cuda13]' for a driver of CUDA 13)"
+FORKED = (
+    "Cannot re-initialize CUDA in forked subprocess. CUDA's state does not survive fork(): start processes by "
+    "multiprocessing's 'spawn' method, or use CUDA in the parent only"
+)
+
+
+class _CupyBackend:
+    """CuPy is imported when CUDA is first asked for, never before.
+
+    CuPy computes on its current device. Making an array on a device makes that the current one, so a program that uses
+    one GPU, whichever it is, needs no more; one that uses several sets the device itself.
+    """
+
+    type = "cuda"
+
+    def __init__(self) -> None:
+        self._cupy: Any = None
+        self._count = 0
+        self._forked = False
+        self._numbers: dict[Any, Any] = {}
+        self._places: dict[int, device] = {}
+        self.peak: dict[int, int] = {}
+        """The most bytes that were in use at once, by device."""
+
+    def load(self) -> Any:
+        """CuPy, imported.
+
+        :raises CudaUnavailableError: it cannot be imported.
+        """
+        if self._cupy is None:
+            try:
+                import cupy  # type: ignore[import-not-found, unused-ignore]
+
+                array_class = cupy.ndarray
+            except Exception as error:  # a broken install raises OSError, RuntimeError, AttributeError and others
+                raise CudaUnavailableError(
+                    f"CUDA needs CuPy, which cannot be imported here ({error.__class__.__name__}: {error}). "
+                    f"Install it with: {INSTALL}"
+                ) from error
+            _BY_CLASS[array_class] = self
+            self._cupy = cupy
+        return self._cupy
+
+    def start(self) -> Any:
+        """CuPy, with at least one device to compute on.
+
+        :raises CudaUnavailableError: something is missing; the message says what.
+        """
+        if self._forked:
+            raise CudaUnavailableError(FORKED)
+        if not self._count:
+            cupy = self.load()
+            try:
+                count = cupy.cuda.runtime.getDeviceCount()
+            except Exception as error:  # CUDARuntimeError: no driver, an old driver, no device
+                raise CudaUnavailableError(
+                    f"CuPy is installed, but CUDA cannot be used here: {error}. It takes an NVIDIA GPU and a driver "
+                    f"that is not older than CuPy's CUDA. For another CUDA: {INSTALL}"
+                ) from error
+            if not count:
+                raise CudaUnavailableError(
+                    "CuPy is installed, but CUDA cannot be used here: no device is visible (see CUDA_VISIBLE_DEVICES)"
+                )
+            try:
+                cupy.cuda.nvrtc.getVersion()
+                cupy.cuda.cublas  # noqa: B018 - found when it is first named
+            except Exception as error:  # CuPy's wheels find CUDA's libraries when these are first used
+                raise CudaUnavailableError(
+                    "CuPy is installed and there is a GPU, but a library of the CUDA toolkit is missing "
+                    f"({error.__class__.__name__}: {error}). Install them with: {INSTALL}"
+                ) from error
+            self._watch_memory(cupy)
+            os.register_at_fork(after_in_child=self._after_fork)
+            self._count = count
+        return self._cupy
+
+    def _after_fork(self) -> None:
+        self._forked = True
+
+    def _watch_memory(self, cupy: Any) -> None:
+        """Count peaks, and raise PyTorch's class of error (which is CuPy's too) where memory runs out."""
+        inner, pool, runtime = cupy.cuda.get_allocator(), cupy.get_default_memory_pool(), cupy.cuda.runtime
+        theirs, peak = cupy.cuda.memory.OutOfMemoryError, self.peak
+
+        class Exhausted(OutOfMemoryError, theirs):  # type: ignore[misc, valid-type]  # noqa: N818
+            def __init__(self, message: str) -> None:
+                MemoryError.__init__(self, message)
+
+            __str__ = MemoryError.__str__
+
+        Exhausted.__name__ = Exhausted.__qualname__ = "OutOfMemoryError"
+
+        def allocate(size: int) -> Any:
+            try:
+                memory = inner(size)
+            except theirs as error:
+                raise Exhausted(f"CUDA out of memory. Tried to allocate {size:,} bytes: {error}") from None
+            index, used = runtime.getDevice(), pool.used_bytes()
+            if used > peak.get(index, 0):
+                peak[index] = used
+            return memory
+
+        cupy.cuda.set_allocator(allocate)
+
+    def started(self) -> bool:
+        """Whether CUDA has been used in this process."""
+        return self._count > 0 and not self._forked
+
+    def count(self) -> int:
+        """How many devices there are."""
+        self.start()
+        return self._count
+
+    def current(self) -> int:
+        """The index of the current device; 0 as long as nothing has been done on any."""
+        return int(self._cupy.cuda.runtime.getDevice()) if self.started() else 0
+
+    def check(self, index: int) -> None:
+        """Make sure that there is such a device.
+
+        :raises CudaUnavailableError: there is not.
+        """
+        if not 0 <= index < self.count():
+            raise CudaUnavailableError(
+                f"CUDA error: invalid device ordinal: there is no cuda:{index}, but {self._count} CUDA "
+                f"device{'s' * (self._count != 1)}, numbered from 0"
+            )
+
+    def module(self, place: device) -> Any:
+        cupy = self.start()
+        index = self.current() if place.index is None else place.index
+        if index != self.current():
+            self.check(index)
+            cupy.cuda.Device(index).use()
+        return cupy
+
+    def fetch(self, array: Any) -> np.ndarray[Any, Any]:
+        result: np.ndarray[Any, Any] = array.get()
+        return result
+
+    def place(self, array: Any) -> device:
+        index = int(array.device.id)
+        found = self._places.get(index)
+        if found is None:
+            found = self._places[index] = device("cuda", index)
+        return found
+
+    def address(self, array: Any) -> int:
+        return int(array.data.ptr)
+
+    def strided(self, array: Any, shape: tuple[int, ...], strides: tuple[int, ...], shift: int) -> Any:
+        return array.__class__(shape, array.dtype, array.data + shift, strides)
+
+    def scipy(self, name: str) -> Any:
+        self.load()
+        return importlib.import_module(f"cupyx.scipy.{name}")
+
+    def number(self, value: Any, dtype: np.dtype[Any], place: device) -> Any:
+        """A number as a 0-d array, kept for the next time: to bring one to the device costs more than most kernels."""
+        key = (value or repr(value), value.__class__, dtype, place)  # 0.0 equals -0.0
+        found = self._numbers.get(key)
+        if found is None:
+            found = self.module(place).asarray(np.array(value).astype(dtype))
+            if value == value:
+                if len(self._numbers) > 1000:
+                    self._numbers.clear()
+                self._cupy.cuda.get_current_stream().synchronize()  # once, so that it is there for every stream
+                self._numbers[key] = found
+        return found
+
+    def pin(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """A copy of a NumPy array in memory that is never paged out."""
+        self.start()
+        made: np.ndarray[Any, Any] = importlib.import_module("cupyx").empty_pinned(array.shape, array.dtype)
+        made[...] = array
+        return made
+
+    def is_pinned(self, array: np.ndarray[Any, Any]) -> bool:
+        """Whether a NumPy array lies in such memory."""
+        if not self.started() or not array.size:
+            return False
+        runtime = self._cupy.cuda.runtime
+        return bool(runtime.pointerGetAttributes(_NUMPY.address(array)).type == runtime.memoryTypeHost)
+
+    def why_not(self) -> str | None:
+        """None when CUDA can be used, otherwise the reason why it cannot."""
+        try:
+            self.start()
+        except CudaUnavailableError as error:
+            return str(error)
+        return None
+
+
+_NUMPY = _NumpyBackend()
+cuda = _CupyBackend()
+ask_current(cuda.current)
+_BY_TYPE: dict[str, Backend] = {"cpu": _NUMPY, "cuda": cuda}
+_BY_CLASS: dict[type, Backend] = {np.ndarray: _NUMPY}
+
+
+def register(backend: Backend, array_class: type) -> None:
+    """Let tensors live on devices of ``backend.type``, held by arrays of ``array_class``.
+
+    The strict stand-in of the tests comes in by this door.
+    """
+    TYPES.add(backend.type)
+    _BY_TYPE[backend.type] = backend
+    _BY_CLASS[array_class] = backend
+
+
+def of(array: Any) -> Backend:
+    """The backend that an array belongs to."""
+    return _BY_CLASS.get(array.__class__, _NUMPY)
+
+
+def module(place: device) -> Any:
+    """The namespace that makes arrays on ``place``.
+
+    :raises CudaUnavailableError: CUDA is asked for and cannot be used.
+    :raises DeviceError: no backend knows devices of this type.
+    """
+    backend = _BY_TYPE.get(place.type)
+    if backend is None:
+        raise DeviceError(f"no tensors on devices of type {place.type!r}: expected one of {', '.join(_BY_TYPE)}")
+    return backend.module(place)
+
+
+def device_of(array: Any) -> device:
+    """Where an array lives."""
+    return of(array).place(array)
+
+
+def fetch(array: Any) -> np.ndarray[Any, Any]:
+    """The array's values as a NumPy array on the host (the array itself when it is one)."""
+    return of(array).fetch(array)
+
+
+def scipy(array: Any, name: str) -> Any:
+    """SciPy's module ``name`` for arrays like this one: SciPy's own or CuPy's. Imported when first used."""
+    return of(array).scipy(name)
+
+
+def number(value: Any, dtype: np.dtype[Any], place: device) -> Any:
+    """A Python number as a 0-d array on ``place``, to be read only: on CUDA it may be one that was made before."""
+    if place.type == cuda.type:
+        return cuda.number(value, dtype, place)
+    with quiet():
+        return module(place).asarray(np.array(value).astype(dtype))
+
+
+def add_at(array: Any, key: Any, values: Any) -> None:
+    """``array[key] += values``, adding up where the key names an element more than once.
+
+    CuPy knows that for few dtypes: complex numbers are added in two parts, and small integers and bools as int32.
+    """
+    kind = array.dtype
+    if array.__class__ is np.ndarray:
+        np.add.at(array, key, values)
+    elif kind.kind == "c":
+        add_at(array.real, key, values.real)
+        add_at(array.imag, key, values.imag)
+    elif kind.itemsize < 4 and kind.kind in "biu":
+        wide = array.astype(np.int32)
+        add_at(wide, key, values.astype(np.int32))
+        array[...] = wide.astype(kind)
+    else:
+        module(device_of(array)).add.at(array, key, values)
+
+
+def ones_like(array: Any) -> Any:
+    """Ones of the same shape, dtype and device; a scalar for a scalar."""
+    if isinstance(array, np.generic):
+        return array.__class__(1)
+    return np.ones(array.shape, array.dtype) if array.__class__ is np.ndarray else np.ones_like(array)
+
+
+# NumPy warns of overflow, division by zero and invalid values; PyTorch is silent, and so are we. NumPy's own
+# ``errstate`` costs more than a small operation does, so operations use the context variable beneath it.
+try:
+    from numpy._core.umath import _extobj_contextvar, _make_extobj
+
+    SILENT = _make_extobj(all="ignore")
+    set_quiet = _extobj_contextvar.set
+    unset_quiet = _extobj_contextvar.reset
+except ImportError:  # another NumPy: the public, slower way
+    SILENT = None  # type: ignore[assignment]
+
+    def set_quiet(_: Any) -> Any:
+        """Begin a stretch without floating-point warnings; returns what ends it."""
+        state = np.errstate(all="ignore")
+        state.__enter__()
+        return state
+
+    def unset_quiet(state: Any) -> None:
+        """End the stretch that ``set_quiet`` began."""
+        state.__exit__(None, None, None)
+
+
+quietly = Context()
+"""``quietly.run(function, *arguments)``: without warnings, at a third of the cost of setting and resetting them.
+
+It is a context in which they are off, empty otherwise; so the function must be of C and look at no context variable.
+RuntimeError says that somebody is in it already: another thread in a long operation, or whom a finalizer interrupted.
+"""
+quietly.run(set_quiet, SILENT)
+
+
+def run_quietly(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The same for any function at any time."""
+    with quiet():
+        return function(*arguments)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No floating-point warnings from NumPy inside the ``with`` block."""
+    token = set_quiet(SILENT)
+    try:
+        yield
+    finally:
+        unset_quiet(token)

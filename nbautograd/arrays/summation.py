@@ -1,0 +1,141 @@
+"""The one way to add up: sums whose error hardly grows with the number of elements, along any axes."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays.thread_pool import spread
+
+__all__ = ["ONES", "added_axes", "average", "total", "widened"]
+
+FEW = 32
+"""So many rows may be added one after the other: the rounding errors are still few."""
+BLOCK = 16
+"""Rows added one after the other in each round of a long sum."""
+SHARE = 1 << 18
+"""So many elements of one long row are one thread's at a time."""
+LONG = 1024
+"""NumPy's inner loop is worth its price from about so many elements on."""
+
+
+FLOAT16, FLOAT32, FLOAT64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
+ONES = {dtype: np.ones(2 * FEW, dtype) for dtype in (FLOAT32, FLOAT64)}
+"""Of few numbers, the product with ones is their sum, at a third of the price of a reduction."""
+
+
+def widened(a: Any) -> Any:
+    """Half precision as float32, for what adds up or squares; anything else as it is."""
+    return a.astype(np.float32) if a.dtype.itemsize == 2 and a.dtype.kind in "fV" else a
+
+
+def total(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+    """The sum over ``axes``, all by default, with an error that hardly grows with the number of elements.
+
+    NumPy adds in pairs only where it runs along memory; otherwise one row after the other, and float16 in float16.
+    Integers and bools are summed in int64, float16 in float32.
+    """
+    dtype = a.dtype
+    if a.__class__ is not np.ndarray:  # CuPy adds in a tree anyway
+        return a.sum(axes, None if dtype.kind in "fc" else np.int64, None, keepdims)
+    if dtype is not FLOAT32 and dtype is not FLOAT64:
+        if dtype is FLOAT16 or dtype.kind == "V":
+            return total(widened(a), axes, keepdims).astype(dtype)
+        if dtype.kind not in "fc":
+            return np.add.reduce(a, axes, np.int64, None, keepdims)
+    in_order = a.flags.c_contiguous
+    ones = ONES.get(dtype) if in_order else None
+    if ones is not None:
+        if a.size <= len(ones) and (axes is None or a.ndim == 1) and not keepdims:
+            return a.reshape(-1).dot(ones[: a.size])
+        if a.ndim == 2 and axes is not None and len(axes) == 1 and (n := a.shape[axes[0]]) <= len(ones):
+            if axes[0] == 0:
+                return ones[:n].dot(a)[None] if keepdims else ones[:n].dot(a)
+            return a.dot(ones[:n])[:, None] if keepdims else a.dot(ones[:n])
+    if a.size <= FEW:
+        return np.add.reduce(a, axes, None, None, keepdims)
+    if in_order:
+        if axes is None:
+            if a.size >= 2 * SHARE:
+                return _shared(a.reshape(-1)).reshape((1,) * (a.ndim * keepdims))[()]
+            return np.add.reduce(a, None, None, None, keepdims)
+        if len(axes) == 1:
+            (d,) = axes
+            shape = a.shape
+            if shape[d] > FEW and d < len(shape) - 1:
+                before, after = shape[:d], shape[d + 1 :]
+                summed = _rows(a.reshape(math.prod(before), shape[d], math.prod(after)))
+                return summed.reshape(before + (1,) * keepdims + after)
+            return np.add.reduce(a, axes, None, None, keepdims)
+    return _by_memory(a, range(a.ndim) if axes is None else axes, keepdims)
+
+
+def average(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+    """The mean over ``axes``, all by default; of float16, computed in float32."""
+    if a.dtype is FLOAT16:
+        return average(widened(a), axes, keepdims).astype(a.dtype)
+    n = a.size if axes is None else a.shape[axes[0]] if len(axes) == 1 else math.prod([a.shape[d] for d in axes])
+    return total(a, axes, keepdims) / n
+
+
+def _shared(a: Any) -> Any:
+    """The sum of one long row, in threads: that of the sums of its shares, which are the same for any number."""
+    sums = np.empty(-(-a.size // SHARE), a.dtype)
+
+    def task(number: int) -> None:
+        sums[number] = np.add.reduce(a[SHARE * number : SHARE * (number + 1)])
+
+    spread(task, len(sums))
+    return np.add.reduce(sums, keepdims=True)
+
+
+def _rows(a: Any) -> Any:
+    """The sum over the middle one of three axes: round by round, blocks of rows become one row each."""
+    while (rows := a.shape[1]) > FEW:
+        before, _, after = a.shape
+        joined = max(1, min(LONG // max(1, after), rows // BLOCK))  # short rows side by side make a long one
+        left = rows // (BLOCK * joined) * joined
+        whole = a[:, : left * BLOCK].reshape(before, -1, BLOCK, joined, after)
+        summed = np.add.reduce(whole, 2).reshape(before, left, after)
+        for start in range(left * BLOCK, rows, left):
+            rest = a[:, start : start + left]
+            summed[:, : rest.shape[1]] += rest
+        a = summed
+    return np.add.reduce(a, 1)
+
+
+def _by_memory(a: Any, axes: Any, keepdims: bool) -> Any:
+    """The sum over ``axes`` of an array in any layout: in the order of memory, and the longest axis first."""
+    order = sorted(range(a.ndim), key=lambda d: -abs(a.strides[d]))
+    lengths: list[int] = []
+    gone: list[bool] = []
+    for d in order:  # neighbours that are both kept, or both summed, are one axis
+        if gone and gone[-1] == (d in axes):
+            lengths[-1] *= a.shape[d]
+        else:
+            lengths.append(a.shape[d])
+            gone.append(d in axes)
+    b = a.transpose(order).reshape(lengths)
+    while any(gone):
+        d = max((d for d in range(b.ndim) if gone[d]), key=lambda d: b.shape[d])
+        shape = b.shape[:d] + b.shape[d + 1 :]
+        inmost = d == b.ndim - 1 or not b.size
+        b = np.add.reduce(b, d) if inmost else _rows(b.reshape(math.prod(b.shape[:d]), b.shape[d], -1)).reshape(shape)
+        del gone[d]
+    kept = [d for d in order if d not in axes]
+    b = b.reshape([a.shape[d] for d in kept])
+    if kept != sorted(kept):
+        b = b.transpose(sorted(range(len(kept)), key=kept.__getitem__))
+    return b.reshape([1 if d in axes else n for d, n in enumerate(a.shape)]) if keepdims else b[()]
+
+
+@functools.lru_cache(maxsize=1024)
+def added_axes(shape: tuple[int, ...], to: tuple[int, ...]) -> tuple[int, ...]:
+    """The dimensions that broadcasting ``to`` to ``shape`` added or repeated."""
+    extra = len(shape) - len(to)
+    if extra < 0 or any(n != 1 and n != shape[d + extra] for d, n in enumerate(to)):
+        raise RuntimeError(f"size {list(to)} is not expandable to size {list(shape)}")
+    return (*range(extra), *(d + extra for d, n in enumerate(to) if n == 1 != shape[d + extra]))

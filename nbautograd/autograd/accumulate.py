@@ -1,0 +1,134 @@
+"""Where a backward pass ends: what has gathered at the leaves is added to their ``.grad``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import version_counter
+from nbautograd.arrays.caching_allocator import is_whole
+from nbautograd.autograd.hooks import as_tensor, name_of
+from nbautograd.core.grad_mode import grad_enabled
+from nbautograd.core.tensor import Tensor, new
+from nbautograd.fusion.lazy_gradient import Deferred, known
+
+__all__ = ["finish", "lock", "visit"]
+
+lock = threading.RLock()
+"""Backward passes of several threads may reach the same leaf."""
+
+
+def _owned_count() -> int:
+    """What getrefcount says in ``_prepare`` of an array that only ``pending`` and that function hold."""
+    probe = {0: np.empty(1)}
+
+    def look(key: int) -> int:
+        d = probe[key]
+        return getrefcount(d)
+
+    return look(0)
+
+
+_OWNED = _owned_count()
+
+
+Fresh = list[tuple[Tensor, Tensor]]  # leaves, and what their .grad is to be
+Grown = list[tuple[Tensor, Any]]  # tensors that are some leaf's .grad, and what is to be added to them
+
+
+def finish(pending: dict[Tensor, Any], create: bool) -> None:
+    """Add what arrived at the leaves to their ``.grad``: at all of them or, if that fails or is interrupted, at none.
+
+    Whatever can fail comes first. An interrupt that comes later has to wait until the last leaf has its gradient.
+    """
+    if create and pending and grad_enabled.get():
+        _warn_of_cycle()
+    with lock:
+        fresh, grown = _prepare(pending, create)
+        leaves, sums = iter(fresh), iter(grown)
+        try:
+            _commit(leaves, sums, grown)
+        except BaseException:
+            _commit(leaves, sums, grown)
+            raise
+
+
+def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
+    """The steps that ``_commit`` takes; in place unless the pass is recorded, so that holders of ``.grad`` see it."""
+    fresh: Fresh = []
+    grown: Grown = []
+    for leaf in pending:
+        if leaf._fn is None:  # requires_grad_(False) since it was used
+            continue
+        d, held = pending[leaf], leaf._grad
+        if d.__class__ is Deferred:
+            d = pending[leaf] = known(d)
+        if held is None:
+            if create:
+                made = d.clone()
+            else:
+                # An array that nobody else holds becomes .grad without a copy: .grad shares memory with nothing.
+                owned = getrefcount(d) <= _OWNED and is_whole(d)
+                made = new(Tensor)
+                made._a = d if owned or isinstance(d, np.generic) else d.copy()
+                made._fn = None
+            fresh.append((leaf, made))
+        elif create or held._fn is not None:
+            fresh.append((leaf, held + as_tensor(d)))
+        else:
+            grown.append((held, d))
+    return fresh, grown
+
+
+def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor, Any]], grown: Grown) -> None:
+    """Take the steps that are left.
+
+    Python runs handlers of signals at calls and at jumps backward only. There is no call in the first two loops, nor
+    an unpacking, which may need memory; so a step of theirs is taken or not begun. A step of the third may be taken
+    twice, which counts a version more.
+    """
+    for step in leaves:
+        step[0]._grad = step[1]
+    for sum_ in sums:
+        sum_[0]._a += sum_[1]
+    for held, _ in grown:
+        if not isinstance(held._a, np.generic):
+            version_counter.record_write(held._a)
+
+
+_warned = False
+
+
+def _warn_of_cycle() -> None:
+    """Once: what ``backward(create_graph=True)`` leaves behind."""
+    global _warned
+    if not _warned:
+        _warned = True
+        import warnings
+
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient, whose graph leads back to it: the memory stays until the garbage collector finds the cycle. "
+            "autograd.grad(..., create_graph=True) makes none; or set .grad to None after use.",
+            UserWarning,
+            stacklevel=8,
+        )
+
+
+def visit(leaf: Tensor, g: Any, create: bool) -> None:
+    """Accumulate at once, with the hooks that come after it."""
+    finish({leaf: g}, create)
+    hooks = leaf._hooks
+    if hooks is not None:
+        for hook in list(hooks.accumulated.values()):
+            hook(leaf)
+        for hook in list(hooks.post.values()):
+            answer = hook((), (as_tensor(g),))
+            if answer:
+                raise RuntimeError(
+                    f"hook {name_of(hook)} has returned an incorrect number of values: a leaf has no inputs"
+                )

@@ -1,0 +1,7 @@
+"""``@op``: from a declaration to the functions that run.
+
+A declaration is a body over arrays and a formula per input. At the first call it is compiled: to a forward function
+(``forward``), to a node with its vjp over arrays and over tensors (``backward``), and to the method that writes in
+place (``inplace``). It knows tensors, nodes and fusion; it must not know any single operation: those register
+themselves.
+"""

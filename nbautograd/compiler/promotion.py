@@ -1,0 +1,256 @@
+"""What the code of operations calls: one dtype, one shape, one device for all inputs, and back again for gradients."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes
+from nbautograd.compiler.registry import KEPT, OPS, REFUSED
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.errors import DeviceError, ShapeError, UnsupportedDtypeError
+
+if TYPE_CHECKING:
+    from nbautograd.compiler.op import Declaration
+
+__all__ = [
+    "F32",
+    "F64",
+    "Halved",
+    "broadcast",
+    "broadcast_shapes",
+    "check_devices",
+    "fit_graph",
+    "fit_to",
+    "fits",
+    "narrow",
+    "number",
+    "promote",
+    "promote_half",
+    "up",
+    "up_graph",
+    "widen_all",
+]
+
+F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+_constants: dict[Any, Any] = {}
+
+
+def number(value: Any, cls: type, array: Any) -> Any:
+    """A Python number as a cached 0-d array, or scalar, of the other operand's dtype; None if that needs promotion."""
+    if value.__class__ is not float and value.__class__ is not int:
+        return None
+    key = (value or repr(value), array.dtype.char if cls is np.ndarray else cls)  # 0.0 equals -0.0
+    found = _constants.get(key)
+    if found is None:
+        dtype = array.dtype
+        if (dtype is not F32 and dtype is not F64) or (cls is not np.ndarray and not isinstance(array, np.generic)):
+            return None
+        with backend.quiet():
+            found = np.asarray(value, dtype) if cls is np.ndarray else dtype.type(value)
+        if value == value:  # not nan, which equals nothing
+            if len(_constants) > 1000:
+                _constants.clear()
+            if cls is np.ndarray:
+                found.flags.writeable = False  # all operations share it, and a node's saved tensors can be got at
+            _constants[key] = found
+    return found
+
+
+def broadcast(*arrays: Any) -> tuple[Any, ...] | None:
+    """For arrays of unlike shapes, the (shape, dtype, device) to which each one's gradient is brought back, or None.
+
+    A device of None is the gradient's own.
+    """
+    shape = functools.reduce(broadcast_shapes, [a.shape for a in arrays])
+    found = tuple([(a.shape, a.dtype, None) if a.shape != shape else None for a in arrays])
+    return found if any(found) else None
+
+
+@functools.lru_cache(maxsize=1024)
+def fits(first: tuple[int, ...], second: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """The same for two arrays of unlike shapes and one dtype."""
+    shape = broadcast_shapes(first, second)
+    return None if first == shape else (first, dtype, None), None if second == shape else (second, dtype, None)
+
+
+@functools.lru_cache(maxsize=1024)
+def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that both broadcast to.
+
+    :raises ShapeError: they do not broadcast.
+    """
+    n = max(len(a), len(b))
+    left, right = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
+    shape = []
+    for d, (m, k) in enumerate(zip(left, right, strict=True)):
+        if m != k and m != 1 and k != 1:
+            raise ShapeError(
+                f"The size of tensor a ({m}) must match the size of tensor b ({k}) at non-singleton dimension {d} "
+                f"(their shapes are {list(a)} and {list(b)})"
+            )
+        shape.append(k if m == 1 else m)
+    return tuple(shape)
+
+
+def promote(op: Declaration, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arrays of ``values`` in one dtype on one device; how to undo that for gradients; and the node's class."""
+    alike = _alike(op, values)
+    if alike is not None:
+        return (*alike, broadcast(*alike), op.node("real") if op.formulas else None)
+    arrays: list[Any] = []
+    kinds: list[tuple[dtypes.dtype, int]] = []
+    place = None
+    for name, value in zip(op.tensors, values, strict=True):
+        if isinstance(value, np.ndarray):
+            value = wrap(value)
+        if isinstance(value, Tensor):
+            a = value._a
+            if name not in op.masks:
+                kinds.append((dtypes.of(a.dtype), 2 if a.ndim else 1))
+            if place is None or a.ndim and not place[1]:
+                place = (backend.device_of(a), bool(a.ndim))
+        else:
+            a = value
+            kinds.append((dtypes.of_number(value), 0))
+        arrays.append(a)
+    if place is None:
+        raise TypeError("at least one argument must be a Tensor")
+    for kind, _ in kinds:
+        if "bifc"[kind.rank] not in op.accepts_each:
+            raise UnsupportedDtypeError(op.name, kind, op.accepts_each)
+    result = dtypes.result_dtype(kinds)
+    if "bifc"[result.rank] not in op.accepts:
+        raise UnsupportedDtypeError(op.name, result, op.accepts)
+    if op.floating and result.rank < 2:
+        result = dtypes.get_default_dtype()
+    if result in dtypes.HALVES and op.half_is != KEPT:
+        if op.half_is == REFUSED:
+            raise UnsupportedDtypeError(op.name, result, op.accepts)
+        raise Halved
+    cast = [
+        _cast(op, a, isinstance(v, (Tensor, np.ndarray)), a.dtype if name in op.masks else result.numpy, place[0])
+        for name, a, v in zip(op.tensors, arrays, values, strict=True)
+    ]
+    fit: list[Any] = list(broadcast(*cast) or [None] * len(cast))
+    for i, a in enumerate(arrays):
+        if isinstance(values[i], Tensor):
+            home = backend.device_of(a)
+            if a.dtype != result.numpy or fit[i] is not None or home != place[0]:
+                fit[i] = (a.shape, a.dtype, None if home == place[0] else home)
+    node = None
+    if op.formulas:
+        node = op.node("complex" if result.is_complex else "real")
+    return (*cast, tuple(fit) if any(fit) else None, node)
+
+
+def _alike(op: Declaration, values: tuple[Any, ...]) -> list[Any] | None:
+    """The arrays of ``values`` that NumPy may have as they are, of one usual floating dtype; None for others."""
+    arrays, like, numbers = [], None, 0
+    for name, value in zip(op.tensors, values, strict=True):
+        a = value._a if isinstance(value, Tensor) else value
+        if a.__class__ is np.ndarray:
+            if a.dtype is not F32 and a.dtype is not F64 and name not in op.masks:
+                return None
+            if name not in op.masks:
+                if like is not None and a.dtype is not like.dtype:
+                    return None
+                like = a
+        else:
+            numbers += 1
+        arrays.append(a)
+    if like is None or "f" not in op.accepts or "f" not in op.accepts_each:
+        return None
+    if numbers:
+        arrays = [a if a.__class__ is np.ndarray else number(a, np.ndarray, like) for a in arrays]
+    return None if any(a is None for a in arrays) else arrays
+
+
+class Halved(Exception):  # noqa: N818 - no error, but the way out of the fast path
+    """The inputs are of half precision."""
+
+
+def promote_half(op: Declaration, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arrays in float32, then as they are to be saved; how to undo that for gradients; and the result's dtype."""
+    operands = [value for name, value in zip(op.tensors, values, strict=True) if name not in op.masks]
+    result = dtypes.result_dtype(
+        [(v.dtype, 2 if v._a.ndim else 1) if isinstance(v, Tensor) else (dtypes.of_number(v), 0) for v in operands]
+    )
+    wide = tuple(wrap(up(value._a)) if isinstance(value, Tensor) else value for value in values)
+    *cast, _, _ = promote(op, wide)
+    kept = [
+        value._a if isinstance(value, Tensor) and value._a.dtype == result.numpy else a
+        for value, a in zip(values, cast, strict=True)
+    ]
+    fit = tuple((value._a.shape, value._a.dtype, None) if isinstance(value, Tensor) else None for value in values)
+    return (*cast, *kept, fit, result.numpy)
+
+
+def widen_all(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arrays in float32 where they are of half precision; how to undo that for gradients; what to round to."""
+    kinds = {a.dtype for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT}
+    fit = tuple((a.shape, a.dtype, None) if hasattr(a, "dtype") else None for a in arrays)
+    return (*map(up, arrays), fit, kinds.pop() if len(kinds) == 1 else F32)
+
+
+def up(a: Any) -> Any:
+    """An array in float32 if it is of half precision."""
+    half = hasattr(a, "dtype") and a.dtype.itemsize == 2 and a.dtype.kind in "fV"
+    return a.astype(F32) if half else a
+
+
+def up_graph(t: Any) -> Any:
+    """The same for a tensor, recorded."""
+    return OPS["cast"].function(t, F32) if isinstance(t, Tensor) and t.dtype in dtypes.HALVES else t
+
+
+def narrow(a: Any, dtype: np.dtype[Any]) -> Any:
+    """A float32 result rounded to half precision."""
+    return a.astype(dtype) if a.dtype == F32 else a
+
+
+def _cast(op: Declaration, a: Any, is_tensor: bool, dtype: np.dtype[Any], place: Any) -> Any:
+    if not is_tensor:
+        return backend.number(a, dtype, place)
+    if backend.device_of(a) != place:
+        if a.ndim:
+            raise DeviceError(
+                f"{op.name}(): Expected all tensors to be on the same device, but found at least two devices, "
+                f"{place} and {backend.device_of(a)}!"
+            )
+        a = backend.module(place).asarray(backend.fetch(a))
+    return a if a.dtype == dtype else backend.run_quietly(a.astype, dtype)
+
+
+def check_devices(op: Declaration, arrays: tuple[Any, ...]) -> None:
+    """Make sure that arrays of unlike classes are not of unlike devices (a scalar is no array, but on the CPU too)."""
+    places = {backend.device_of(a) for a in arrays if a is not None and hasattr(a, "dtype")}
+    if len(places) > 1:
+        raise DeviceError(
+            f"{op.name}(): Expected all tensors to be on the same device, but found at least two devices, "
+            f"{' and '.join(sorted(map(str, places)))}!"
+        )
+
+
+def fit_to(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any], home: Any) -> Any:
+    """A gradient brought back to the shape, dtype and device of its input."""
+    if g.shape != shape:
+        g = OPS["sum_to"].body(g, shape)
+    if g.dtype is not dtype and g.dtype != dtype:
+        g = (g.real if g.dtype.kind == "c" and dtype.kind != "c" else g).astype(dtype)
+    return g if home is None else OPS["move"].body(g, dtype, home, backend.device_of(g))
+
+
+def fit_graph(g: Tensor, shape: tuple[int, ...], dtype: np.dtype[Any], home: Any) -> Tensor:
+    """The same for a tensor, recorded."""
+    if g._a.shape != shape:
+        g = OPS["sum_to"].function(g, shape)
+    have = g._a.dtype
+    if have != dtype:
+        if have.kind == "c" and dtype.kind != "c":
+            g = OPS["real"].function(g)
+        g = OPS["cast"].function(g, dtype)
+    return g if home is None else OPS["move"].function(g, dtype, home, backend.device_of(g._a))

@@ -1,0 +1,104 @@
+"""Settings for the whole process, and PyTorch's mathematical constants."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from nbautograd.arrays import dtypes
+from nbautograd.arrays.device import as_device, device, set_default
+
+__all__ = [
+    "are_deterministic_algorithms_enabled",
+    "e",
+    "get_default_device",
+    "inf",
+    "is_warn_always_enabled",
+    "nan",
+    "newaxis",
+    "pi",
+    "set_default_device",
+    "set_default_tensor_type",
+    "set_warn_always",
+    "use_deterministic_algorithms",
+]
+
+e, pi, inf, nan = math.e, math.pi, math.inf, math.nan
+newaxis = None
+
+_warn_always = False
+_deterministic = False
+
+
+def get_default_device() -> device:
+    """Where tensors are made when no device is given.
+
+    >>> import nbautograd as torch
+    >>> torch.get_default_device()
+    device(type='cpu')
+    """
+    return as_device(None)
+
+
+def set_default_device(device: device | str | int | None) -> None:
+    """Make new tensors on ``device`` when none is given; None goes back to the CPU.
+
+    :raises RuntimeError: the text is no device.
+
+    >>> import nbautograd as torch
+    >>> torch.set_default_device("cpu")
+    """
+    set_default(device)
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Set the default dtype by the name or class of a tensor type; deprecated, as in PyTorch.
+
+    :param t: a floating type such as ``torch.DoubleTensor`` or ``"torch.DoubleTensor"``.
+    :raises TypeError: it is not a floating tensor type.
+    """
+    name = (t if isinstance(t, str) else f"torch.{getattr(t, '__name__', t)}").removeprefix("torch.")
+    kind = dtypes.TENSOR_TYPES.get(name)
+    if kind is None:
+        raise TypeError(f"invalid type object: set_default_tensor_type() got {t!r}; accepted are {known_types()}")
+    warnings.warn(
+        "torch.set_default_tensor_type() is deprecated: use torch.set_default_dtype() and torch.set_default_device()",
+        UserWarning,
+        stacklevel=2,
+    )
+    dtypes.set_default_dtype(kind)
+
+
+def known_types() -> str:
+    """The names of the tensor types, for messages."""
+    return ", ".join(f"torch.{name}" for name in dtypes.TENSOR_TYPES)
+
+
+def set_warn_always(b: bool) -> None:
+    """Accepted and remembered: warnings here follow Python's own filters, which decide how often one is shown."""
+    global _warn_always
+    _warn_always = bool(b)
+
+
+def is_warn_always_enabled() -> bool:
+    """What ``set_warn_always`` was given last; False at first."""
+    return _warn_always
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Accepted and remembered: on the CPU every algorithm here is deterministic anyway.
+
+    >>> import nbautograd as torch
+    >>> torch.use_deterministic_algorithms(True)
+    >>> torch.are_deterministic_algorithms_enabled()
+    True
+    >>> torch.use_deterministic_algorithms(False)
+    """
+    global _deterministic
+    _deterministic = bool(mode)
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """What ``use_deterministic_algorithms`` was given last; False at first."""
+    return _deterministic

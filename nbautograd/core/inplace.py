@@ -1,0 +1,408 @@
+"""Writing into a tensor: what may be written to, and whose history changes by it.
+
+A view shares its base's memory. When either is written to while operations are recorded, the history of all of them
+has to follow: the base's value now comes from a ``CopySlices`` node (the old base with a region replaced), and every
+view of it is the same view of the new base.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes, strides, version_counter
+from nbautograd.core import dispatch_mode, tracing
+from nbautograd.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
+from nbautograd.core.node import LEAF, Node
+from nbautograd.core.tensor import Tensor, new, wrap
+from nbautograd.errors import DtypeError, InplaceError, ShapeError, kind_of
+
+__all__ = [
+    "Custom",
+    "Part",
+    "View",
+    "check_history",
+    "check_writable",
+    "into",
+    "link",
+    "rebase",
+    "resize_into",
+    "store",
+    "update",
+    "watched",
+]
+
+
+class Part:
+    """One output of a function with several: calling it gives that output."""
+
+    __slots__ = ("function", "index")
+
+    def __init__(self, function: Callable[..., Any], index: int) -> None:
+        self.function, self.index = function, index
+
+    def __call__(self, *args: Any) -> Any:  # noqa: D102 - said above
+        return self.function(*args)[self.index]
+
+
+class Custom:
+    """The way from a custom Function's input to a view of it that the Function returned, which cannot be gone again."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __call__(self, value: Any, *_: Any) -> Any:
+        """What the view is after its base has been written to: of unknown history."""
+        node = new(_Unknown)
+        node.f0 = node.f1 = node.fit = node.rare = None
+        node.what, node.seq = self.what, version_counter.tick()
+        return wrap(value._a, node)
+
+
+class _Unknown(Node):
+    """Stands behind a custom Function's view whose base has been written to."""
+
+    __slots__ = ("what",)
+    what: str
+
+    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+        raise InplaceError(
+            f"{self.what} is a view and its base or another view of its base has been modified inplace. It was created "
+            "inside a custom Function, so that its history cannot follow: clone() it in the Function."
+        )
+
+    vjp_graph = vjp
+
+
+class View:
+    """How a tensor is a view: of which parent, the base at the end of the chain, and how to look again."""
+
+    __slots__ = ("arguments", "base", "body", "function", "inference", "parent", "recorded")
+
+    def __init__(self, parent: Tensor, body: Callable[..., Any], function: Callable[..., Any], arguments: Any) -> None:
+        self.parent = parent
+        self.base: Tensor = parent if parent._view is None else parent._view.base
+        self.body, self.function, self.arguments = body, function, arguments
+        self.recorded, self.inference = is_grad_enabled(), is_inference_mode_enabled()
+
+    def steps(self) -> tuple[tuple[Callable[..., Any], Callable[..., Any], Any], ...]:
+        """How to get from the base to the view, without holding either."""
+        before = () if self.parent._view is None else self.parent._view.steps()
+        return (*before, (self.body, self.function, self.arguments))
+
+
+def look(value: Any, steps: Any) -> Any:
+    """The view that ``steps`` make of another array or tensor shaped like the base."""
+    for body, function, arguments in steps:
+        value = (function if isinstance(value, Tensor) else body)(value, *arguments)
+    return value
+
+
+def link(view: Tensor, parent: Tensor, body: Any, function: Any, arguments: Any) -> None:
+    """Note that ``view`` is a view of ``parent``."""
+    how = view._view = View(parent, body, function, arguments)
+    views = how.base.__dict__.setdefault("_views", [[], 16])
+    views[0].append(weakref.ref(view))
+    if len(views[0]) > views[1]:  # drop the dead now and then, so that a loop over views does not pile them up
+        views[0] = [ref for ref in views[0] if ref() is not None]
+        views[1] = max(16, 2 * len(views[0]))
+
+
+class CopySlices(Node):
+    """The base of a view after the view was written to: the old base with the view's region replaced."""
+
+    __slots__ = ("layout", "steps")
+    arity = 2
+    inputs = ("base", "region")
+    symbol = "[…]="
+    steps: Any
+    layout: Any  # how the base lies in memory, where that is what the view was told
+
+    def name(self) -> str:
+        """PyTorch's full name for it."""
+        return "torch::autograd::CopySlices"
+
+    @staticmethod
+    def wants(edge: Any, needed: Any) -> bool:
+        """Whether there is an edge and its gradient is wanted."""
+        return edge is not None and (needed is None or edge in needed)
+
+    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+        if self.layout is not None:
+            g = strides.laid_out(g, *self.layout)
+        region = look(g, self.steps).copy() if self.wants(self.f1, needed) else None
+        if not self.wants(self.f0, needed):
+            return None, region
+        g = g if self.layout is not None else g.copy() if g.ndim else np.array(g)
+        look(g, self.steps)[...] = 0
+        return g, region
+
+    def vjp_graph(self, g: Tensor, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+        if self.layout is not None:
+            from nbautograd.ops.shape.as_strided import lay_out
+
+            g = lay_out(g, *self.layout)
+        region = look(g, self.steps) if self.wants(self.f1, needed) else None
+        if not self.wants(self.f0, needed):
+            return None, region
+        g = g.clone() if self.layout is None else lay_out(g, *self.layout)
+        look(g, self.steps).zero_()
+        return g, region
+
+
+CopySlices.__module__ = "builtins"
+
+
+def check_history(t: Tensor, what: str) -> None:
+    """Make sure that ``t`` may become another tensor.
+
+    :raises InplaceError: ``t`` is a leaf that requires grad, or a view of one, and operations are recorded.
+    """
+    if version_counter.inferred and version_counter.is_inference(t._a) and not is_inference_mode_enabled():
+        raise InplaceError(
+            f"Inplace update to inference tensor outside InferenceMode is not allowed ({what}): clone() it first."
+        )
+    if is_grad_enabled():
+        if t._view is not None:
+            check_view(t, False)
+        if t._view is not None and t._view.base._fn is LEAF:
+            raise InplaceError(
+                f"a view of a leaf Variable that requires grad is being used in an in-place operation ({what}). "
+                "Write inside torch.no_grad(), or compute a new tensor instead."
+            )
+        if t._fn is LEAF:
+            raise InplaceError(
+                f"a leaf Variable that requires grad is being used in an in-place operation ({what}). "
+                "Write inside torch.no_grad() or to its .data, or compute a new tensor instead (w = w - step)."
+            )
+
+
+def check_writable(t: Tensor, what: str) -> None:
+    """Make sure that ``t`` may be written to in place.
+
+    :raises InplaceError: ``t`` is a leaf that requires grad, or a view of one, and operations are recorded; or several
+        elements of ``t`` are one place in memory.
+    """
+    check_history(t, what)
+    check_overlap(t, what)
+
+
+def check_overlap(t: Tensor, what: str) -> None:
+    """Make sure that no two elements of ``t`` are one place in memory.
+
+    :raises InplaceError: some are.
+    """
+    a = t._a
+    if 0 not in a.strides or not a.size:
+        return
+    if any(stride == 0 and size > 1 for stride, size in zip(a.strides, a.shape, strict=True)):
+        raise InplaceError(
+            f"unsupported operation: more than one element of the written-to tensor refers to a single memory location "
+            f"(it was expanded). Please clone() the tensor before performing {what}."
+        )
+
+
+def update(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
+    """``t.name(...)`` for an in-place method: compute, then write into ``t``; an error changes nothing."""
+    if not isinstance(t, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
+    check_writable(t, name)
+    # With tangents, formulas are recorded that need the former value.
+    return store(t, function(t if dispatch_mode.moved is None else t.clone(), *args, **kwargs))
+
+
+followers: list[Callable[[Tensor, Tensor], None]] = []
+"""Called with a tensor and what has been written into it."""
+preparers: list[Callable[[Any], None]] = []
+"""Called with an array that is about to be written to."""
+
+
+def watched() -> bool:
+    """Whether a mode that is on wants to hear of writes, one by one."""
+    return bool(followers or preparers)
+
+
+def check_view(t: Tensor, recorded: bool) -> None:
+    """Make sure that the history of a view's base can follow a write to the view.
+
+    :raises InplaceError: it cannot: the view is one of several made at once, or was made without recording.
+    """
+    how = t._view
+    if not is_grad_enabled() or how.base._fn is None and not recorded:
+        return
+    while how is not None:
+        if how.function.__class__ is Custom:
+            raise InplaceError(
+                f"{how.function.what} is a view and is being modified inplace. This view was created inside a custom "
+                "Function (or because an input was returned as-is), whose backward would be bypassed by the write, "
+                "leading to incorrect gradients. This behavior is forbidden: clone() the output in the Function."
+            )
+        if how.function.__class__ is Part:
+            raise InplaceError(
+                f"Output {how.function.index} of {how.function.function.__name__} is a view and is being modified "
+                "inplace. This view is the output of a function that returns multiple views. Such functions do not "
+                "allow the output views to be modified inplace: take the views one by one (x[i], x.narrow(...)), or "
+                "compute a new tensor."
+            )
+        if not how.recorded:
+            raise InplaceError(
+                f"A view was created in {'inference' if how.inference else 'no_grad'} mode and is being modified "
+                f"inplace {'in normal mode' if how.inference else 'with grad mode enabled'}, so that the "
+                "history of its base is unknown: make the view and write to it in the same mode."
+            )
+        how = how.parent._view
+
+
+def store(t: Tensor, result: Tensor) -> Tensor:
+    """Write ``result`` into ``t``, which takes over its history.
+
+    :raises RuntimeError: ``result`` has another shape, or a dtype of a higher category.
+    """
+    if result._a.shape != t._a.shape:
+        raise ShapeError(
+            f"output with shape {list(t._a.shape)} doesn't match the broadcast shape {list(result._a.shape)}"
+        )
+    check_cast(result._a.dtype, t._a.dtype)
+    before, target = t._a, t.shared_array()
+    node = result._fn
+    recorded = is_grad_enabled() and (node is not None or t._fn is not None)
+    if t._view is not None:
+        check_view(t, recorded)
+    if recorded and isinstance(node, Node):
+        _keep_saved(node, before, result._a, target)
+    for prepare in preparers:
+        prepare(target)
+    if result._a.dtype is target.dtype:
+        target[...] = result._a
+    else:
+        with backend.quiet():
+            target[...] = result._a
+    version_counter.record_write(target)
+    if recorded:
+        if (
+            isinstance(node, Node) and node.seq and dispatch_mode.moved is None
+        ):  # else tangents were computed from the node
+            node.seq = version_counter.tick()  # the result that it saved is what has just been written
+        rebase(t, node)
+    for follow in followers:
+        follow(t, result)
+    return t
+
+
+def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
+    """Before ``target`` is overwritten: copy what the node saved of it, and let a saved result be the target itself."""
+
+    def kept(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [kept(part) for part in value]
+        if value is before or hasattr(value, "dtype") and version_counter.same_memory(value, target):
+            copy = value.copy()
+            if dispatch_mode.moved is not None:
+                dispatch_mode.moved(value, copy)
+            return copy
+        return target if value is result and result.dtype == target.dtype and dispatch_mode.moved is None else value
+
+    for name in node.saved:
+        setattr(node, name, kept(getattr(node, name)))
+
+
+def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
+    """Make sure that a result may be written into a tensor of the target dtype.
+
+    :raises RuntimeError: that would lose its category (a float into integers, a complex into floats).
+    """
+    if source != target and dtypes.of(source).rank > max(1, dtypes.of(target).rank) - (target.kind == "b"):
+        raise DtypeError(
+            f"result type {dtypes.of(source).name} can't be cast to the desired output type {dtypes.of(target).name}"
+        )
+
+
+def _move_retained(t: Tensor, fn: Any) -> None:
+    """A tensor that retains its gradient goes on to do so; hooks, which saw the former value's, stay there."""
+    hooks = t._fn.hooks if isinstance(t._fn, Node) else None
+    if hooks is not None and hooks.retain is not None and hooks.retain() is t and isinstance(fn, Node):
+        fn.own_hooks().retain, hooks.retain = hooks.retain, None
+
+
+def rebase(t: Tensor, fn: Any) -> None:
+    """Give ``t`` the history ``fn``, its base the replaced region, and every other view of that base a fresh look."""
+    _move_retained(t, fn)
+    t._fn = fn
+    base = t
+    if t._view is not None:
+        base = t._view.base
+        node = new(CopySlices)
+        node.f0, node.f1, node.fit, node.steps = base._fn, fn, None, t._view.steps()
+        node.layout = node.rare = None
+        if any(step[0].__name__ == "as_strided_in" for step in node.steps):
+            node.layout = (strides.of(base._a), strides.length_of(base._a))
+        node.seq = version_counter.tick()
+        if dispatch_mode.is_on():
+            dispatch_mode.made(node)
+        _move_retained(base, node)
+        base._fn = node
+    for ref in base.__dict__.get("_views", ([],))[0]:
+        view = ref()
+        if view is not None and view._view.recorded:
+            how = view._view
+            view._fn = how.function(how.parent, *how.arguments)._fn
+
+
+def into(out: Any, result: Any, name: str) -> Any:
+    """The result, written into the tensor given as ``out=`` if there is one."""
+    return result if out is None else resize_into(out, result, name)
+
+
+def resize_into(out: Any, result: Any, name: str) -> Any:
+    """Write ``result`` into the tensor given as ``out=``, which takes its shape and keeps its own dtype.
+
+    Several results go into as many tensors.
+    """
+    if isinstance(result, tuple):
+        if not isinstance(out, (tuple, list)) or len(out) != len(result):
+            raise TypeError(f"{name}(): argument 'out' must be a tuple of {len(result)} Tensors, not {out!r:.50}")
+        written = [resize_into(o, r, name) for o, r in zip(out, result, strict=True)]
+        return type(result)(written)
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
+    if is_grad_enabled() and (out._fn is not None or result._fn is not None):
+        raise InplaceError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    check_cast(result._a.dtype, out._a.dtype)
+    if out._a.shape != result._a.shape:
+        if out.numel():
+            _warn_resized(out, result)
+        fresh = backend.module(out.device).empty(result._a.shape, out._a.dtype)
+        fresh[...] = result._a
+        out._a = fresh
+        return out
+    check_overlap(out, name)
+    return store(out, wrap(result._a))
+
+
+def _warn_resized(out: Tensor, result: Tensor) -> None:
+    import warnings
+
+    warnings.warn(
+        "An output with one or more elements was resized since it had shape "
+        f"{list(out._a.shape)}, which does not match "
+        f"the required output shape {list(result._a.shape)}. Resize it to zero elements first "
+        "(t.resize_(0)) to reuse it.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def _note_places(on: bool) -> None:
+    """With tracing on, remember where each write was called, for the message about a saved tensor that it spoiled."""
+    version_counter.clock.place = tracing.caller if on else None
+
+
+tracing.on_switch(_note_places)

@@ -1,0 +1,656 @@
+"""The tensor: an array, and where it came from.
+
+The two fields that every operation writes, ``_a`` and ``_fn``, are slots; everything rarer lives in the instance's
+dictionary with its default on the class, so that a tensor that never needs it never pays for it.
+
+``_a`` is an array, or a NumPy scalar where a 0-d tensor on the CPU has not been shared or written to yet (arithmetic
+on scalars takes half the time). ``_fn`` is None, ``LEAF`` (a leaf that requires grad), or the ``Node`` or ``Port``
+that made the tensor. Most methods are attached by the operations' declarations in ``ops/``.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes, raw_memory, strides as stride_tools, version_counter
+from nbautograd.arrays.device import as_device, device
+from nbautograd.arrays.memory_format import layout, strided
+from nbautograd.arrays.size import Size, dimension
+from nbautograd.core.grad_mode import is_inference_mode_enabled
+from nbautograd.core.node import LEAF, Hooks, LeafHooks, Port, RemovableHandle
+from nbautograd.errors import AutogradError, kind_of
+
+__all__ = ["Tensor", "array_of", "wrap"]
+
+new = object.__new__
+_VERSIONED = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # DLPack's capsules, in NumPy
+
+
+class _Fields:
+    __slots__ = ("_a", "_fn")
+    _a: Any
+    _fn: Any
+
+
+class Tensor(_Fields):
+    """An n-dimensional array that can record what is computed from it.
+
+    ``Tensor(2, 3)`` is an uninitialised float tensor of that shape and ``Tensor([1, 2])`` a float tensor of those
+    values; use :func:`nbautograd.tensor` instead, which keeps the type of its data.
+
+    >>> import nbautograd as torch
+    >>> torch.Tensor([1, 2])
+    tensor([1., 2.])
+    """
+
+    __slots__ = ("__dict__", "__weakref__")
+    __array_priority__ = 1000  # NumPy's operators leave ``array * tensor`` to us
+
+    seq = 0  # in the engine's eyes a leaf is older than every node
+    relays = False  # and it hands nothing on
+    _view: Any = None  # where the tensor is a view of another's memory: see core/inplace.py
+    _grad: Tensor | None = None
+    _hooks: Hooks | None = None
+
+    if TYPE_CHECKING:
+        # The methods that the operations' declarations attach, for type checkers.
+        def __getattr__(self, name: str) -> Any: ...
+        def _operator(self, other: Any) -> Tensor: ...
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _operator
+        __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = _operator
+        __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rshift__ = _operator
+        __lt__ = __le__ = __gt__ = __ge__ = _operator
+
+        def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
+        def __neg__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __getitem__(self, key: Any) -> Tensor: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+
+    def __init__(self, *data: Any, device: device | str | None = None) -> None:
+        place = backend.module(as_device(device))
+        kind = dtypes.get_default_dtype().numpy
+        if len(data) == 1 and not isinstance(data[0], (int, Size)):
+            values = data[0]
+            if isinstance(values, Tensor):
+                self._a, self._fn = values.detach()._a, None
+                return
+            self._a, self._fn = place.asarray(np.array(values, kind)), None
+        else:
+            shape = data[0] if len(data) == 1 and isinstance(data[0], tuple) else data or (0,)
+            self._a, self._fn = place.empty(shape, kind), None
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What PyTorch calls where one of its functions is given a tensor of ours."""
+        raise TypeError(
+            f"{getattr(function, '__name__', function)}() is PyTorch's and was given a tensor of nbautograd: take the "
+            "function from nbautograd, too, or write torch.from_dlpack(x.detach()) for the tensor"
+        )
+
+    # -- what it is --------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The shape, as a :class:`Size`."""
+        return Size(self._a.shape)
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The element type."""
+        return dtypes.of(self._a.dtype)
+
+    @property
+    def device(self) -> device:
+        """Where the tensor lives."""
+        return backend.device_of(self._a)
+
+    @property
+    def layout(self) -> layout:
+        """How the elements are stored: always ``torch.strided``."""
+        return strided
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return int(self._a.ndim)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return int(self._a.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return int(self._a.nbytes)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the tensor lives on a CUDA device."""
+        return self.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the tensor lives on the CPU."""
+        return self.device.type == "cpu"
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the length of one dimension."""
+        return self.shape if dim is None else self._a.shape[dimension(dim, self._a.ndim)]
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return int(self._a.ndim)
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return math.prod(self._a.shape)
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return self.itemsize
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating one."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is a complex one."""
+        return self.dtype.is_complex
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Elements from one index to the next, per dimension or of one."""
+        strides = stride_tools.strides_of(self._a)
+        return strides if dim is None else strides[dimension(dim, self._a.ndim)]
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in memory in row-major order without gaps."""
+        return bool(self._a.flags.c_contiguous)
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return backend.of(self._a).address(self.shared_array())
+
+    @property
+    def _version(self) -> int:
+        """How many in-place writes the tensor's memory has seen."""
+        if version_counter.is_inference(self._a):
+            raise AutogradError("Inference tensors do not track version counter.")
+        return version_counter.version_of(self._a)
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        return version_counter.is_inference(self._a)
+
+    # -- its memory --------------------------------------------------------------------------------------------------
+
+    def shared_array(self) -> Any:
+        """The array itself, fit to be shared or written to (never a scalar)."""
+        a = self._a
+        if isinstance(a, np.generic):
+            a = self._a = version_counter.alias(a)
+        return a
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory as a tensor without history; writes through it go unnoticed by autograd."""
+        return wrap(version_counter.unshared(self.shared_array()))
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
+        self._a = value.shared_array()
+
+    def detach(self) -> Tensor:
+        """The same memory as a tensor without history; in-place writes to either are noticed by autograd.
+
+        >>> import nbautograd as torch
+        >>> w = torch.tensor([1.], requires_grad=True)
+        >>> d = w.detach()
+        >>> d[0] = 999
+        >>> w
+        tensor([999.], requires_grad=True)
+        """
+        return wrap(self.shared_array().view())
+
+    def detach_(self) -> Tensor:
+        """Cut this very tensor off from its history."""
+        if self._view is not None:
+            raise AutogradError("Can't detach views in-place. Use detach() instead")
+        self._fn = None
+        return self
+
+    # -- its place in the graph --------------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on this tensor are recorded."""
+        return self._fn is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise AutogradError(f"requires_grad must be a bool, not {kind_of(value)}")
+        if self._fn is None:
+            if value:
+                if version_counter.is_inference(self._a) and not is_inference_mode_enabled():
+                    raise AutogradError(
+                        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: clone it"
+                    )
+                if self._a.dtype.kind not in dtypes.INEXACT:
+                    raise AutogradError(
+                        "only Tensors of floating point and complex dtype can require gradients, "
+                        f"and this one is of dtype {self.dtype!r}"
+                    )
+                self._fn = LEAF
+        elif self._fn is LEAF:
+            if not value:
+                self._fn = None
+        elif not value:
+            raise AutogradError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a "
+                "subgraph that doesn't require differentiation use its detach()."
+            )
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set ``requires_grad`` in place.
+
+        :raises RuntimeError: the dtype is neither floating nor complex, or the tensor was computed.
+
+        >>> import nbautograd as torch
+        >>> torch.ones(2).requires_grad_()
+        tensor([1., 1.], requires_grad=True)
+        """
+        if not isinstance(requires_grad, bool):
+            raise TypeError(f"requires_grad_(): argument must be bool, not {kind_of(requires_grad)}")
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that made the tensor; None for a leaf."""
+        fn = self._fn
+        if fn is None or fn is LEAF:
+            return None
+        return fn.f0 if fn.__class__ is Port else fn
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of ``grad_fn`` the tensor is."""
+        return self._fn.index if self._fn.__class__ is Port else 0
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the tensor was made by the user or does not require grad: nothing recorded made it."""
+        return self._fn is None or self._fn is LEAF
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What backward passes have accumulated here: None before the first, then a tensor of the same shape."""
+        if self._grad is None and not self.is_leaf and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                "gradient flowed through "
+                "here during backward() but is not kept. To keep it, call .retain_grad() on the tensor "
+                "before backward(); "
+                "if this was meant to be a leaf, make sure that the leaf and not something computed from "
+                "it is accessed.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind_of(value)}")
+            if value is self:
+                raise AutogradError("can't assign Variable as its own grad")
+            a, b = self._a, value._a
+            if a.shape != b.shape or a.dtype is not b.dtype or a.__class__ is not b.__class__ or self.is_cuda:
+                self._check_grad(value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def _check_grad(self, value: Tensor) -> None:
+        for what, ours, theirs in (
+            ("of size", list(self.shape), list(value.shape)),
+            ("with dtype", self.dtype, value.dtype),
+            ("on device", self.device, value.device),
+        ):
+            if ours != theirs:
+                raise AutogradError(
+                    f"attempting to assign a gradient {what} '{theirs}' to a tensor {what} '{ours}': they must be "
+                    "the same"
+                )
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether a computed tensor keeps its gradient in ``.grad``."""
+        return not self.is_leaf and self._fn.hooks is not None and self._fn.hooks.retain is not None
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this computed tensor in ``.grad`` from the next backward pass on; no-op for leaves.
+
+        :raises RuntimeError: the tensor does not require grad.
+
+        >>> import nbautograd as torch
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> y = x * x
+        >>> y.retain_grad()
+        >>> (3 * y).backward()
+        >>> y.grad
+        tensor(3.)
+        """
+        if self._fn is None:
+            raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._fn is not LEAF:
+            self._fn.own_hooks().retain = weakref.ref(self)
+
+    def own_hooks(self) -> Hooks:
+        """The hooks of this leaf."""
+        if self._hooks is None:
+            self._hooks = LeafHooks()
+        return self._hooks
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Call ``hook(grad)`` when the gradient of this tensor is complete; what it returns replaces the gradient.
+
+        :raises RuntimeError: the tensor does not require grad.
+
+        >>> import nbautograd as torch
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad * 10)
+        >>> (3 * x).backward()
+        >>> x.grad
+        tensor(30.)
+        """
+        if self._fn is None:
+            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        owner = self if self._fn is LEAF else self._fn
+        return RemovableHandle(owner.own_hooks().tensor, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call ``hook(tensor)`` after a gradient has been added to the ``.grad`` of this leaf.
+
+        :raises RuntimeError: the tensor is no leaf that requires grad.
+        """
+        if self._fn is None:
+            raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._fn is not LEAF:
+            raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return RemovableHandle(self.own_hooks().accumulated, hook)
+
+    # -- as Python values --------------------------------------------------------------------------------------------
+
+    def item(self) -> Any:
+        """The only element as a Python number.
+
+        :raises RuntimeError: there is not exactly one element.
+        """
+        if self.numel() != 1:
+            hint = "tolist() gives them all"
+            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar: {hint}")
+        return self._a.item()
+
+    def tolist(self) -> Any:
+        """The elements as Python numbers in nested lists; that of a 0-d tensor as it is.
+
+        >>> import nbautograd as torch
+        >>> torch.tensor([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
+        if self._a.dtype.kind == "V":  # bfloat16, whose own elements are no Python numbers
+            return self._a.astype(np.float32).tolist()
+        return self._a.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The elements as a NumPy array that shares the tensor's memory.
+
+        :param force: detach and copy to the CPU first.
+        :raises RuntimeError: the tensor requires grad.
+        :raises TypeError: it is not on the CPU, or of dtype bfloat16.
+
+        >>> import nbautograd as torch
+        >>> t = torch.zeros(2)
+        >>> t.numpy()[0] = 5
+        >>> t
+        tensor([5., 0.])
+        """
+        if self._a.dtype.kind == "V":
+            raise TypeError("numpy(): Got unsupported ScalarType BFloat16: convert first, with tensor.float().numpy()")
+        if self._fn is not None and not force:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        a = self.shared_array()
+        if not isinstance(a, np.ndarray) and not force:
+            raise TypeError(
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+                "memory first."
+            )
+        return backend.fetch(a)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+        # What NumPy's own functions, like np.sin(tensor), turn their results into; bools become uint8, as in PyTorch.
+        return wrap(array.astype(np.uint8) if array.dtype == bool else array)
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        return self.shared_array().__dlpack_device__()  # type: ignore[no-any-return]
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = -1,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule through which another library can share the tensor's memory, by the DLPack protocol.
+
+        :raises BufferError: the tensor requires grad, or is of a dtype that DLPack or NumPy's part of it lacks.
+        """
+        if self._fn is not None:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        a = self.shared_array()
+        if isinstance(a, np.ndarray):
+            if stream not in (None, -1):
+                raise AssertionError(f"stream should be None on cpu, got {stream!r}")
+            if a.dtype.kind == "V":
+                raise BufferError("Can't export tensors of dtype bfloat16: NumPy has no such type for DLPack")
+            stream = None
+        elif stream == -1:
+            stream = None
+        asked = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
+        if isinstance(a, np.ndarray) and not _VERSIONED:  # nor does it know of devices and copies
+            if copy or dl_device is not None and dl_device[0] != 1:
+                raise BufferError("copies and other devices need NumPy 2.1: pass tensor.clone()")
+            asked = {}
+        return a.__dlpack__(stream=stream, **{name: value for name, value in asked.items() if value is not None})
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        if not self.is_cuda:
+            raise AttributeError(f"Can't get __cuda_array_interface__ of a tensor on {self.device}: use tensor.cuda()")
+        if self._fn is not None:
+            raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. Use tensor.detach()")
+        return self._a.__cuda_array_interface__
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            count = "no values" if self.numel() == 0 else "more than one value"
+            hint = f"this one has shape {list(self._a.shape)}; use .all() or .any()"
+            raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous: {hint}")
+        return bool(self._a.item())
+
+    __nonzero__ = __bool__
+
+    def _number(self) -> Any:
+        if self.numel() != 1:
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars, and this one has {self.numel()}"
+            )
+        return self._a.item()
+
+    def _real_number(self, kind: str) -> Any:
+        value = self._number()
+        if isinstance(value, complex):
+            if value.imag:
+                raise RuntimeError(f"value cannot be converted to type {kind} without overflow: {value} is not real")
+            return value.real
+        return value
+
+    def __float__(self) -> float:
+        return float(self._real_number("double"))
+
+    def __int__(self) -> int:
+        return int(self._real_number("int64_t"))
+
+    __long__ = __int__
+
+    def __complex__(self) -> complex:
+        return complex(self._number())
+
+    def __index__(self) -> int:
+        if self._a.dtype.kind not in "iub" or self.numel() != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._a.item())
+
+    def __len__(self) -> int:
+        if self._a.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return int(self._a.shape[0])
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self._a.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (Tensor, int, float, complex, np.generic)):
+            return bool((self == element).any().item())
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+    __hash__ = object.__hash__  # by identity, whatever ``==`` says; leaves are keys in every backward pass
+
+    def __format__(self, spec: str) -> str:
+        if self._a.ndim == 0 and type(self) is Tensor:  # as the number that it is
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        from nbautograd.core import printing
+
+        fn = self.grad_fn
+        return printing.format_tensor(
+            self._a,
+            dtype=self.dtype,
+            default_dtype=dtypes.get_default_dtype(),
+            device=str(self.device),
+            requires_grad=self._fn is LEAF,
+            grad_fn=None if fn is None else type(fn).__name__,
+            fetch=backend.fetch,
+            contents=tensor_contents,
+        )
+
+    # -- copies ------------------------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Tensor:
+        """Another tensor with the same memory; a leaf, which requires grad if this one does."""
+        return self._like_me(self.shared_array().view())
+
+    def _like_me(self, array: Any) -> Tensor:
+        copied = wrap(array, None if self._fn is None else LEAF)
+        copied.__class__ = self.__class__
+        return copied
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment, and this one was computed. Use .detach() or .clone() instead."
+            )
+        if id(self) not in memo:
+            copied = memo[id(self)] = self._like_me(raw_memory.deep_copy(self._a, memo))
+            for name, value in self.__dict__.items():
+                if name == "_grad" or not name.startswith("_"):
+                    setattr(copied, name, deepcopy(value, memo))
+        found: Tensor = memo[id(self)]
+        return found
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled as PyTorch's: with its strides and as a leaf, but without gradient, hooks and sharing of memory."""
+        flat, offset = raw_memory.span(backend.fetch(self._a))
+        place = (self.dtype, tuple(self._a.shape), tuple(self._a.strides), offset)
+        attributes = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+        return _rebuild, (type(self), flat, place, str(self.device), self._fn is not None), attributes or None
+
+
+Tensor.__module__ = "nbautograd"
+
+
+def _rebuild(cls: type[Tensor], flat: Any, place: tuple[Any, ...], where: str, requires_grad: bool) -> Tensor:
+    """For unpickling."""
+    dtype, shape, strides, offset = place
+    if flat.dtype == np.uint8 and not flat.flags.writeable:
+        flat = flat.copy()
+    array = backend.module(as_device(where)).asarray(np.ndarray(shape, dtype.numpy, flat, offset, strides))
+    made = wrap(array, LEAF if requires_grad else None)
+    made.__class__ = cls
+    return made
+
+
+def wrap(array: Any, fn: Any = None) -> Tensor:
+    """A tensor of an array and where it came from; an edge that is a leaf gives that leaf itself."""
+    if fn is not None and isinstance(fn, Tensor):
+        return fn
+    t = new(Tensor)
+    t._a = array
+    t._fn = fn
+    return t
+
+
+_wrap = types.FunctionType(wrap.__code__, globals(), "wrap", wrap.__defaults__)
+_tell: Callable[[Tensor], object] = id  # or any other function
+
+
+def _wrap_and_tell(array: Any, fn: Any = None) -> Tensor:
+    """What ``wrap`` is while somebody wants to see all tensors made by it."""
+    t: Tensor = _wrap(array, fn)
+    _tell(t)
+    return t
+
+
+def on_wrap(tell: Callable[[Tensor], None] | None) -> None:
+    """Call ``tell`` with every tensor that ``wrap`` makes; None stops that. Its code is exchanged, as in detours."""
+    global _tell
+    _tell = tell or id
+    wrap.__code__ = (_wrap if tell is None else _wrap_and_tell).__code__
+
+
+def array_of(value: Any) -> Any:
+    """The array of a tensor; anything else as it is."""
+    return value._a if isinstance(value, Tensor) else value

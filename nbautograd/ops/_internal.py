@@ -1,0 +1,143 @@
+"""Operations that formulas need and users do not call: undoing broadcasting, casting, spreading a sum out again.
+
+They are declared like all others, so that they have derivatives too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+import numpy as np
+
+from nbautograd.arrays import dtypes
+from nbautograd.arrays.size import dimensions
+from nbautograd.arrays.summation import ONES, added_axes, average, total, widened
+from nbautograd.compiler.op import KEPT, PLAIN, POINTWISE, op
+from nbautograd.core.tensor import Tensor
+
+__all__ = [
+    "added",
+    "average",
+    "axes",
+    "cast",
+    "complex_array",
+    "count",
+    "highest",
+    "not_implemented",
+    "ratio",
+    "reduced_shape",
+    "spread",
+    "sum_to",
+    "total",
+    "widened",
+]
+
+
+def reduced_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
+    """The shape after reducing ``dim`` with ``keepdim=True``."""
+    if dim is None:
+        return (1,) * len(shape)
+    gone = dimensions(dim, len(shape))
+    return tuple(1 if d in gone else n for d, n in enumerate(shape))
+
+
+def axes(dim: Any, ndim: int) -> Any:
+    """``dim`` as arrays want it: None for all."""
+    return None if dim is None else dimensions(dim, ndim)
+
+
+def count(shape: tuple[int, ...], dim: Any) -> int:
+    """How many elements are reduced to one."""
+    return math.prod(shape) if dim is None else math.prod(shape[d] for d in dimensions(dim, len(shape)))
+
+
+def added(*terms: Any) -> Any:
+    """The sum of the gradients that arrived; None stands for one that did not."""
+    given = [term for term in terms if term is not None]
+    return sum(given[1:], given[0]) if given else None
+
+
+def not_implemented(what: str) -> NoReturn:
+    """Say in a backward pass that there is no derivative.
+
+    :raises NotImplementedError: always.
+    """
+    raise NotImplementedError(f"the derivative for '{what}' is not implemented: let that argument not require grad")
+
+
+def ratio(g: Any, result: Any) -> Any:
+    """``g / result``, but 0 where ``result`` is 0."""
+    safe = result + (result == 0)
+    return g / safe * (result != 0)
+
+
+def highest(a: Any, axes: Any = None, keepdims: bool = False) -> Any:
+    """The largest element along ``axes``, all by default; NumPy's own method makes a detour through Python."""
+    if a.__class__ is not np.ndarray:
+        return a.max(axes, None, keepdims)
+    return np.maximum.reduce(a, axes, None, None, keepdims)
+
+
+def complex_array(real: Any, imag: Any) -> Any:
+    """A complex array of its parts, infinite ones too (where ``real + 1j * imag`` gives nan)."""
+    shape = np.broadcast_shapes(real.shape, imag.shape)
+    found = np.empty_like(real, dtype=dtypes.of(real.dtype).to_complex().numpy, shape=shape)
+    found.real[...] = real
+    found.imag[...] = imag
+    return found
+
+
+# -- what formulas say -------------------------------------------------------------------------------------------------
+
+
+@op(kind=POINTWISE, method=False, inplace_method=False)
+def zeros_of(input: Tensor) -> Tensor:
+    """Zeros of the input's shape and dtype: a gradient that is 0, whatever comes in."""
+    return np.zeros_like(input)
+
+
+@op(node="SumToSizeBackward0", symbol="Σ", kind=PLAIN, input="expand(g, *input.shape)")
+def sum_to(input: Tensor, shape: Any) -> Tensor:
+    """The sum over the dimensions along which ``shape`` was broadcast: undoes broadcasting, for gradients."""
+    if input.shape == shape:
+        return input.copy()
+    if input.ndim == 2 and len(shape) == 1 and input.__class__ is np.ndarray:
+        ones = ONES.get(input.dtype)
+        if ones is not None and len(input) <= len(ones) and input.shape[1:] == shape and input.flags.c_contiguous:
+            return ones[: len(input)].dot(input)  # a third of the price: the gradient of nearly every bias
+    return total(input, added_axes(input.shape, tuple(shape)), True).reshape(shape)
+
+
+@op(node="ToCopyBackward0", symbol="cast", kind=PLAIN, half=KEPT, input="cast_back(g, input.dtype)")
+def cast(input: Tensor, dtype: Any) -> Tensor:
+    """The values in another dtype, a NumPy one."""
+    return input.astype(dtype)
+
+
+@op(node="ToCopyBackward0", symbol="cast", half=KEPT, input="cast_back(g, input.dtype)", method=False)
+def cast_back(input: Tensor, dtype: Any) -> Tensor:
+    """A gradient in the dtype of its input: the real part where the input was real."""
+    if input.dtype.kind == "c" and dtype.kind != "c":
+        input = input.real
+    return input.astype(dtype)
+
+
+@op(
+    node="ExpandBackward0",
+    symbol="spread",
+    kind=PLAIN,
+    method=False,
+    input="sum_over(g, dim, keepdim).reshape(input.shape)",
+)
+def spread(input: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Undo a sum over ``dim``: repeat along the summed dimensions, without copying where the array allows it."""
+    if input.ndim == 0 and input.__class__ is not np.ndarray and isinstance(input, np.generic):
+        return np.ndarray(shape, input.dtype, input, 0, (0,) * len(shape)) if shape else input
+    kept = input if keepdim else input.reshape(reduced_shape(shape, dim))
+    if kept.__class__ is np.ndarray:
+        strides = tuple(s if n == m else 0 for s, n, m in zip(kept.strides, kept.shape, shape, strict=True))
+        return (
+            np.ndarray(shape, kept.dtype, kept, 0, strides) if kept.flags.c_contiguous else np.broadcast_to(kept, shape)
+        )
+    return np.broadcast_to(kept, shape)

@@ -1,0 +1,166 @@
+"""Tensors in other dtypes, on other devices and in pinned memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.device import as_device, device
+from nbautograd.arrays.memory_format import preserve_format
+from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.errors import kind_of
+from nbautograd.ops.shape.shape import contiguous
+
+__all__ = ["get_device"]
+
+
+@op(node="ToCopyBackward0", symbol="to", method=False, half=KEPT, input="move(g, input.dtype, source, place)")
+def move(input: Tensor, dtype: Any, place: device, source: device) -> Tensor:
+    """A copy in another (NumPy) dtype on another device than ``source``, where it is."""
+    if backend.device_of(input) != place:
+        input = backend.module(place).asarray(backend.fetch(input))
+    if input.dtype.kind == "c" and dtype.kind != "c":
+        input = input.real
+    return input.astype(dtype)
+
+
+@composite()
+def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The tensor in another dtype, on another device, or like another tensor; itself if it is so already.
+
+    ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``, each with ``non_blocking``, ``copy`` and
+    ``memory_format``.
+
+    :param non_blocking: accepted: copies from the host do not wait for the device anyway, those to the host do.
+    :param copy: whether it is to be a copy in any case.
+    :raises TypeError: an argument is none of these.
+    :raises RuntimeError: CUDA is asked for and cannot be used here; the message says why.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1, 2]).to(torch.float64)
+    tensor([1., 2.], dtype=torch.float64)
+    """
+    kind, place, copy, wanted = _target(args, kwargs)
+    kind = input.dtype if kind is None else kind
+    target = input.device if place is None else as_device(place)
+    if kind is not input.dtype or target != input.device or copy:
+        result = move(input, kind.numpy, target, input.device)
+        input = result if kind.rank > 1 else wrap(result._a)
+    return input if wanted is preserve_format else contiguous(input, wanted)
+
+
+def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
+    """What the arguments of ``to`` ask for: dtype, device, whether to copy, memory format."""
+    names = ["device", "dtype", "non_blocking", "copy"]
+    if args and isinstance(args[0], Tensor) or "other" in kwargs:
+        names = ["other", "non_blocking", "copy"]
+    elif args and isinstance(args[0], dtypes.dtype):
+        names = ["dtype", "non_blocking", "copy"]
+    surplus = [name for name in kwargs if name in names[: len(args)] or name not in (*names, "memory_format")]
+    if surplus:
+        raise TypeError(f"to() got an unexpected keyword argument {surplus[0]!r}")
+    if len(args) > len(names):
+        raise TypeError(f"to() takes at most {len(names)} positional arguments here, not {len(args)}")
+    found = {**dict(zip(names, args, strict=False)), **kwargs}
+    accepted = {"device": (str, device, int), "dtype": dtypes.dtype, "other": Tensor}
+    for name, value in found.items():
+        expected: Any = accepted.get(name, (bool, int))
+        refused = name == "device" and isinstance(value, bool)
+        if name != "memory_format" and (refused or not isinstance(value, expected)):
+            if value is None and name in ("device", "dtype"):
+                continue
+            raise TypeError(
+                f"to() received an invalid combination of arguments: {name} must be "
+                f"{'a device, a dtype or a Tensor' if name == 'device' else name}, not {kind_of(value)}"
+            )
+    other = found.get("other")
+    kind, place = (found.get("dtype"), found.get("device")) if other is None else (other.dtype, other.device)
+    return kind, place, bool(found.get("copy")), found.get("memory_format") or preserve_format
+
+
+def _converter(name: str, kind: dtypes.dtype) -> Any:
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        return to(self, kind, memory_format=memory_format)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"The tensor in dtype {kind.name}; itself if it is so already."
+    return convert
+
+
+for _name, _kind in {
+    **dtypes.ALIASES,
+    "bool": dtypes.bool_,
+    "byte": dtypes.uint8,
+    "char": dtypes.int8,
+    "bfloat16": dtypes.bfloat16,
+}.items():
+    setattr(Tensor, _name, _converter(_name, _kind))
+
+
+@composite()
+def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor on the CPU; itself if it is there already.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).cpu().device
+    device(type='cpu')
+    """
+    return to(input, "cpu", memory_format=memory_format)
+
+
+@composite()
+def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """The tensor on a CUDA device, the current one by default.
+
+    :raises RuntimeError: the device is none of CUDA's, or CUDA cannot be used here; the message says why.
+    """
+    place = as_device("cuda" if device is None else device)
+    if place.type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device: {place}")
+    return to(input, place, non_blocking=non_blocking, memory_format=memory_format)
+
+
+@composite()
+def get_device(input: Tensor) -> int:
+    """The index of the CUDA device that the tensor is on; -1 for the CPU.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).get_device()
+    -1
+    """
+    place = input.device
+    return -1 if place.index is None else place.index
+
+
+@composite()
+def pin_memory(input: Tensor, device: Any = None) -> Tensor:
+    """A copy of a CPU tensor in memory that CUDA devices can copy from directly; itself if it is there already.
+
+    :raises RuntimeError: CUDA cannot be used here, or the tensor is not on the CPU.
+    """
+    if not input.is_cpu:
+        raise RuntimeError(f"cannot pin a tensor on {input.device}: only dense CPU tensors can be pinned")
+    return input if is_pinned(input) else wrap(backend.cuda.pin(input.shared_array()))
+
+
+@composite()
+def is_pinned(input: Tensor, device: Any = None) -> bool:
+    """Whether the tensor is in memory that CUDA devices can copy from directly.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).is_pinned()
+    False
+    """
+    return input.is_cpu and backend.cuda.is_pinned(input.shared_array())
+
+
+@composite()
+def type_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype of ``other``.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1]).type_as(torch.tensor([1.]))
+    tensor([1.])
+    """
+    return to(input, other.dtype)

@@ -1,0 +1,669 @@
+"""Making tensors: from data, and filled with values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes, strides as stride_tools
+from nbautograd.arrays.device import as_device, device
+from nbautograd.arrays.memory_format import contiguous_format, memory_format, preserve_format, strided
+from nbautograd.arrays.size import as_int, dimension, new_shape
+from nbautograd.compiler.op import op
+from nbautograd.compiler.promotion import broadcast_shapes
+from nbautograd.core.inplace import resize_into
+from nbautograd.core.node import LEAF
+from nbautograd.core.tensor import Tensor, array_of, wrap
+from nbautograd.errors import AutogradError, ShapeError, kind_of
+from nbautograd.ops.queries import Number
+
+__all__ = [
+    "as_tensor",
+    "empty",
+    "empty_like",
+    "empty_permuted",
+    "empty_strided",
+    "eye",
+    "fill",
+    "fill_",
+    "from_numpy",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "scalar_tensor",
+    "tensor",
+    "zero_",
+    "zeros",
+    "zeros_like",
+]
+
+
+Device = device | str | int | None
+
+
+def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> None:
+    """Make sure that the options are ones that are supported: what PyTorch has and we have not is never ignored."""
+    if dtype is not None and not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
+    if layout is not None and layout is not strided:
+        raise NotImplementedError(f"{name}(): only layout=torch.strided is supported, got {layout!r}")
+    if pin_memory:
+        raise RuntimeError(f"{name}(): pin_memory=True is not supported: there is no pinned memory without CUDA")
+
+
+def number_in(value: Any, kind: dtypes.dtype) -> Any:
+    """A number, once it is known to fit into a dtype; floats are cut off for integers.
+
+    :raises RuntimeError: it is complex where the dtype is not, or an integer out of range.
+    """
+    if isinstance(value, (complex, np.complexfloating)) and not kind.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow: {value}")
+    if kind.rank == 1:
+        limits = np.iinfo(kind.numpy)
+        if isinstance(value, (float, np.floating)):
+            value = int(value) if math.isfinite(value) else limits.max + 1
+        if not limits.min - (limits.max + 1) * (limits.min == 0) <= value <= limits.max:
+            raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow: {value}")
+        return int(value) % (limits.max + 1) if value < limits.min else value
+    return value
+
+
+def finish(array: Any, requires_grad: bool = False) -> Tensor:
+    """The new tensor of an array; 0-d arrays on the CPU become scalars."""
+    if array.__class__ is np.ndarray and array.ndim == 0:
+        array = array[()]
+    if not requires_grad:
+        return wrap(array)
+    if array.dtype.kind not in dtypes.INEXACT:
+        raise AutogradError(
+            f"Only Tensors of floating point and complex dtype can require gradients, and this one is of dtype "
+            f"{dtypes.of(array.dtype)!r}"
+        )
+    return wrap(array, LEAF)
+
+
+# -- from data -------------------------------------------------------------------------------------------------------
+
+_TAKEN = "expected numbers, sequences of them, tensors or arrays"
+
+
+def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
+    """Nested sequences, numbers and arrays as an array in its dtype.
+
+    :raises ValueError: the sequences are ragged.
+    :raises TypeError: an element is no number.
+    """
+    if isinstance(data, (np.ndarray, np.generic)):
+        dtypes.of(data.dtype)  # refuses strings, objects, dates
+        return np.array(data, None if dtype is None else dtype.numpy)
+    if isinstance(data, (list, tuple, range)):
+        _check_nested(data)
+        data = _plain(data)
+    elif isinstance(data, (str, bytes)) or not isinstance(data, (int, float, complex)):
+        if not hasattr(data, "__array__") and not hasattr(data, "__len__"):
+            raise TypeError(f"new(): invalid data type '{kind_of(data)}'; {_TAKEN}")
+        if isinstance(data, (str, bytes)):
+            raise TypeError(f"new(): invalid data type '{kind_of(data)}'; {_TAKEN}")
+    if dtype is not None:
+        return backend.run_quietly(np.array, data, dtype.numpy)
+    found = np.array(data)
+    if found.dtype.kind == "f" and not _has_typed(data):
+        return backend.run_quietly(found.astype, dtypes.get_default_dtype().numpy)
+    if found.dtype.kind == "c" and not _has_typed(data):
+        return backend.run_quietly(found.astype, dtypes.get_default_dtype().to_complex().numpy)
+    if found.dtype.kind in "iu" and not _has_typed(data):
+        return found.astype(np.int64)
+    if found.size == 0 and not _has_typed(data):
+        return found.astype(dtypes.get_default_dtype().numpy)
+    dtypes.of(found.dtype)
+    return found
+
+
+def _has_typed(data: Any) -> bool:
+    """Whether the first element carries a dtype of its own (a NumPy scalar or array)."""
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return isinstance(data, (np.ndarray, np.generic)) and not isinstance(data, float)
+
+
+def _check_nested(data: Any) -> None:
+    """Make sure that nested sequences have equal lengths and hold numbers only."""
+    level, dim = [data], 0
+    while level and any(_is_sequence(item) for item in level):
+        length = next(len(item) for item in level if _is_sequence(item))
+        for item in level:
+            if not _is_sequence(item):
+                raise TypeError(
+                    f"not a sequence: an element at dim {dim} is {type(item).__name__} where others are sequences"
+                )
+            if len(item) != length:
+                raise ValueError(f"expected sequence of length {length} at dim {dim} (got {len(item)})")
+        level = [inner for item in level for inner in item]
+        dim += 1
+    for item in level:
+        if not isinstance(item, (int, float, complex, np.generic, Tensor)) and not hasattr(item, "__array__"):
+            raise TypeError(f"new(): invalid data type '{kind_of(item)}'; {_TAKEN}")
+
+
+def _is_sequence(item: Any) -> bool:
+    return (
+        isinstance(item, (list, tuple, range))
+        or isinstance(item, np.ndarray)
+        and item.ndim > 0
+        or (isinstance(item, Tensor) and item._a.ndim > 0)
+    )
+
+
+def _plain(data: Any) -> Any:
+    """Nested sequences with tensors replaced by their values."""
+    if isinstance(data, Tensor):
+        return backend.fetch(data._a)
+    return [_plain(item) for item in data] if isinstance(data, (list, tuple)) else data
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor with a copy of ``data``: a number, nested lists, a NumPy array, or a tensor.
+
+    :param dtype: by default float32 (see ``set_default_dtype``) for Python floats, int64 for ints, bool for bools, and
+        the dtype of an array.
+    :param device: where it is to live.
+    :param requires_grad: whether operations on it are recorded.
+    :raises ValueError: nested lists of unlike lengths.
+    :raises TypeError: an element is no number.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([[1., -1.], [1., -1.]])
+    tensor([[ 1., -1.],
+            [ 1., -1.]])
+    """
+    check_options("tensor", dtype, None, pin_memory)
+    if isinstance(data, Tensor):
+        import warnings
+
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+        place = data.device if device is None else as_device(device)
+        values = data._a if dtype is None else data._a.astype(dtype.numpy)
+        return finish(backend.module(place).array(values), requires_grad)
+    return finish(backend.module(as_device(device)).asarray(_values(data, dtype)), requires_grad)
+
+
+def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = None) -> Tensor:
+    """A tensor of ``data``, sharing its memory where it is an array or tensor of that dtype on that device.
+
+    >>> import nbautograd as torch
+    >>> torch.as_tensor([1, 2])
+    tensor([1, 2])
+    """
+    check_options("as_tensor", dtype)
+    if isinstance(data, Tensor):
+        return data.to(device=data.device if device is None else device, dtype=data.dtype if dtype is None else dtype)
+    if (
+        isinstance(data, np.ndarray)
+        and (dtype is None or dtype.numpy == data.dtype)
+        and as_device(device).type == "cpu"
+    ):
+        return from_numpy(data)
+    return tensor(data, dtype=dtype, device=device)
+
+
+def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor that shares the memory of a NumPy array.
+
+    :raises TypeError: it is no NumPy array, or of a dtype that tensors do not have.
+
+    >>> import nbautograd as torch
+    >>> import numpy as np
+    >>> torch.from_numpy(np.array([1., 2.]))
+    tensor([1., 2.], dtype=torch.float64)
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {kind_of(ndarray)})")
+    dtypes.of(ndarray.dtype)
+    if not ndarray.dtype.isnative:
+        raise ValueError(f"given numpy array has byte order different from the native byte order: {ndarray.dtype}")
+    if any(stride % ndarray.itemsize for stride in ndarray.strides):
+        raise ValueError(
+            f"given numpy array strides {ndarray.strides} not a multiple of the element byte size {ndarray.itemsize}: "
+            "make a copy of it, such as array.copy(), first."
+        )
+    if any(stride < 0 for stride in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "supported: make a copy of it, such as array.copy(), first."
+        )
+    return wrap(ndarray.view(np.ndarray))
+
+
+# -- filled ----------------------------------------------------------------------------------------------------------
+
+
+def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: str) -> Callable[..., Tensor]:
+    def make(
+        *size: Any,
+        out: Tensor | None = None,
+        dtype: dtypes.dtype | None = None,
+        layout: Any = None,
+        device: Device = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        **named: Any,
+    ) -> Tensor:
+        if named:
+            if "size" in named:
+                size = (named.pop("size"),)
+            if name == "empty" and "memory_format" in named:
+                order = named.pop("memory_format")
+                if order is preserve_format:
+                    raise RuntimeError(
+                        "empty(): memory format torch.preserve_format is only supported for a given tensor"
+                    )
+                made = make(*size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+                return finish(_ordered(made._a, made._a.shape, order, made._a.dtype, name), requires_grad)
+            for key in named:
+                raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+        if dtype is not None or layout is not None or pin_memory:
+            check_options(name, dtype, layout, pin_memory)
+        shape = new_shape(size, name)
+        if out is not None:
+            return _fill_out(name, out, shape, fill, dtype)
+        kind = (dtype or dtypes.get_default_dtype()).numpy
+        xp = backend.module(as_device(device))
+        return finish(fill(xp, shape, kind), requires_grad)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = doc
+    return make
+
+
+def _ordered(like: Any, shape: tuple[int, ...], order: memory_format | None, dtype: Any, name: str) -> Any:
+    """An uninitialised array on the device of ``like`` in a memory format; by default in that of ``like``."""
+    return stride_tools.empty(like, shape, stride_tools.strides_for(like, order, name), dtype)
+
+
+def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: dtypes.dtype | None) -> Tensor:
+    """``out=`` of a filling function: resized without a warning, its dtype kept."""
+    if dtype is not None and dtype is not out.dtype:
+        raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
+    made = wrap(fill(backend.module(out.device), shape, out._a.dtype))
+    if out._a.shape != shape:
+        out._a = made._a
+        return out
+    return resize_into(out, made, name)
+
+
+zeros = _filled(
+    "zeros",
+    lambda xp, shape, dtype: xp.zeros(shape, dtype),
+    """A tensor of zeros: ``zeros(2, 3)`` or ``zeros((2, 3))``.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros(2, dtype=torch.int64)
+    tensor([0, 0])
+    """,
+)
+ones = _filled(
+    "ones",
+    lambda xp, shape, dtype: xp.ones(shape, dtype),
+    """A tensor of ones: ``ones(2, 3)`` or ``ones((2, 3))``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 2, requires_grad=True)
+    tensor([[1., 1.],
+            [1., 1.]], requires_grad=True)
+    """,
+)
+empty = _filled(
+    "empty",
+    lambda xp, shape, dtype: xp.empty(shape, dtype),
+    """An uninitialised tensor: its values are whatever was in memory.
+
+    >>> import nbautograd as torch
+    >>> torch.empty(2, 3).shape
+    torch.Size([2, 3])
+    """,
+)
+
+
+def full(
+    size: Any,
+    fill_value: Number,
+    *,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor filled with one value, in the value's dtype by default.
+
+    >>> import nbautograd as torch
+    >>> torch.full((2, 3), 3.141592)
+    tensor([[3.1416, 3.1416, 3.1416],
+            [3.1416, 3.1416, 3.1416]])
+    """
+    check_options("full", dtype, layout, pin_memory)
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
+    shape = new_shape((size,), "full")
+    if out is not None:
+        return _fill_out("full", out, shape, lambda xp, s, d: xp.full(s, value, d), dtype)
+    kind = dtype or dtypes.of_number(value)
+    with backend.quiet():
+        filled = backend.module(as_device(device)).full(shape, number_in(value, kind), kind.numpy)
+    return finish(filled, requires_grad)
+
+
+def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor]:
+    def make(
+        input: Tensor,
+        *value: Any,
+        dtype: dtypes.dtype | None = None,
+        layout: Any = None,
+        device: Device = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        memory_format: Any = None,
+        **fill_value: Any,
+    ) -> Tensor:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+        for key in fill_value:
+            if name != "full_like" or key != "fill_value":
+                raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+        check_options(name, dtype, layout, pin_memory)
+        a = input._a
+        place = input.device if device is None else as_device(device)
+        kind = input.dtype if dtype is None else dtype
+        values = [number_in(array_of(v), kind) for v in (*value, *fill_value.values())]
+        if (a.flags.c_contiguous and memory_format is None) or memory_format is contiguous_format or a.ndim < 2:
+            return finish(fill(backend.module(place), a.shape, kind.numpy, *values), requires_grad)
+        like = a if place == input.device else backend.module(place).empty(())
+        found = stride_tools.empty(like, a.shape, stride_tools.strides_for(a, memory_format, name), kind.numpy)
+        if name != "empty_like":
+            found[...] = {"zeros_like": 0, "ones_like": 1}.get(name, *values[:1] or (0,))
+        return finish(found, requires_grad)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = doc
+    return make
+
+
+zeros_like = _like(
+    "zeros_like",
+    lambda xp, shape, dtype: xp.zeros(shape, dtype),
+    """Zeros in the shape, dtype and device of ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros_like(torch.tensor([[1., -1.], [1., -1.]]))
+    tensor([[0., 0.],
+            [0., 0.]])
+    """,
+)
+ones_like = _like(
+    "ones_like",
+    lambda xp, shape, dtype: xp.ones(shape, dtype),
+    """Ones in the shape, dtype and device of ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones_like(torch.tensor([1, 2]))
+    tensor([1, 1])
+    """,
+)
+empty_like = _like(
+    "empty_like",
+    lambda xp, shape, dtype: xp.empty(shape, dtype),
+    """An uninitialised tensor in the shape, dtype and device of ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.empty_like(torch.ones(2, 3)).shape
+    torch.Size([2, 3])
+    """,
+)
+full_like = _like(
+    "full_like",
+    lambda xp, shape, dtype, value: xp.full(shape, value, dtype),
+    """``full_like(input, fill_value)``: one value in the shape, dtype and device of ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.full_like(torch.ones(2), 7)
+    tensor([7., 7.])
+    """,
+)
+
+
+def _new(name: str, make: Callable[..., Tensor]) -> None:
+    def method(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+        return make(*args, dtype=dtype or self.dtype, device=device or self.device, **options)
+
+    method.__name__ = method.__qualname__ = f"new_{name}"
+    method.__doc__ = f"``torch.{name}(...)`` in this tensor's dtype and on its device."
+    setattr(Tensor, f"new_{name}", method)
+
+
+for _name, _make in {"zeros": zeros, "ones": ones, "empty": empty, "full": full, "tensor": tensor}.items():
+    _new(_name, _make)
+
+
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """An uninitialised tensor whose elements lie in memory at the given strides, counted in elements.
+
+    >>> import nbautograd as torch
+    >>> torch.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    check_options("empty_strided", dtype, layout, pin_memory)
+    shape, strides = new_shape((size,), "empty_strided"), new_shape((stride,), "empty_strided")
+    if len(shape) != len(strides):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(strides)})"
+        )
+    kind = (dtype or dtypes.get_default_dtype()).numpy
+    return finish(stride_tools.empty(backend.module(as_device(device)).empty(()), shape, strides, kind), requires_grad)
+
+
+def empty_permuted(
+    size: Any,
+    physical_layout: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """An uninitialised tensor without gaps whose dimensions lie in memory in a given order, the outermost first.
+
+    :raises RuntimeError: ``physical_layout`` is no permutation of the dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
+    (3, 1, 6)
+    """
+    check_options("empty_permuted", dtype, layout, pin_memory)
+    shape, order = new_shape((size,), "empty_permuted"), tuple(physical_layout)
+    if len(shape) != len(order):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(shape)} is not equal to len(physical_layout) = {len(order)}"
+        )
+    places = tuple(dimension(d, len(shape)) for d in order)
+    if len(set(places)) != len(places):
+        raise RuntimeError(f"empty_permuted(): Duplicate dim not allowed in physical_layout, got {order}")
+    strides = dict(zip(places, stride_tools.contiguous(tuple(shape[d] for d in places)), strict=True))
+    return empty_strided(
+        shape,
+        tuple(strides[d] for d in range(len(shape))),
+        dtype=dtype,
+        device=device,
+        requires_grad=requires_grad,
+    )
+
+
+def _new_empty_strided(
+    self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, **rest: Any
+) -> Tensor:
+    """``torch.empty_strided(...)`` in this tensor's dtype and on its device."""
+    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, **rest)
+
+
+_new_empty_strided.__name__ = _new_empty_strided.__qualname__ = "new_empty_strided"
+Tensor.new_empty_strided = _new_empty_strided
+
+
+def scalar_tensor(
+    s: Number,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A number as a 0-d tensor, of the default dtype by default.
+
+    :raises RuntimeError: it is complex, and the dtype is not.
+
+    >>> import nbautograd as torch
+    >>> torch.scalar_tensor(2)
+    tensor(2.)
+    """
+    if not isinstance(s, (int, float, complex)):
+        raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {kind_of(s)}")
+    kind = dtype or dtypes.get_default_dtype()
+    return full(
+        (),
+        number_in(s, kind),
+        dtype=kind,
+        layout=layout,
+        device=device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
+    )
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A matrix with ones on the diagonal, n x n or n x m.
+
+    :raises RuntimeError: a size is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.eye(2, 3)
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
+    check_options("eye", dtype, layout, pin_memory)
+    for label, value in (("n", n), ("m", n if m is None else m)):
+        if as_int(value, f"eye(): argument '{label}'") < 0:
+            raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")
+    shape = (n, n if m is None else m)
+
+    def fill(xp: Any, shape: tuple[int, ...], kind: Any) -> Any:
+        return xp.eye(shape[0], shape[1], 0, kind)
+
+    if out is not None:
+        return _fill_out("eye", out, shape, fill, dtype)
+    kind = (dtype or dtypes.get_default_dtype()).numpy
+    return finish(fill(backend.module(as_device(device)), shape, kind), requires_grad)
+
+
+# -- writing a value -------------------------------------------------------------------------------------------------
+
+
+def one_value(value: Any) -> Any:
+    """What a tensor may be filled with.
+
+    :raises RuntimeError: it has dimensions.
+    """
+    if getattr(value, "ndim", 0):
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return value
+
+
+@op(
+    node="FillBackward0",
+    symbol="fill",
+    input="zeros_of(g)",
+    value="g.sum()",
+    inplace_method=True,
+    into="input[...] = one_value(value)",
+    method=False,
+)
+def fill(input: Tensor, value: Tensor | Number) -> Tensor:
+    """One value in the shape and dtype of ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).fill_(5)
+    tensor([5., 5.])
+    """
+    value = one_value(value)
+    number = not hasattr(value, "dtype")
+    return np.full_like(input, number_in(value, dtypes.of(input.dtype)) if number else value, shape=input.shape)
+
+
+@op(node="ZeroBackward0", symbol="0", input="zeros_of(g)", inplace_method=True, into="input[...] = 0", method=False)
+def zero(input: Tensor) -> Tensor:
+    """Zeros in the shape and dtype of ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).zero_()
+    tensor([0., 0.])
+    """
+    return np.zeros_like(input)
+
+
+@op(
+    node="CopyBackwards",
+    symbol="copy",
+    input="zeros_of(g)",
+    src="cast_back(sum_to(g, src.shape), src.dtype)",
+    inplace_method=True,
+    into="input[...] = src",
+    method=False,
+)
+def copy(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """The values of ``src`` broadcast to the shape of ``input`` and cast to its dtype."""
+    joint = broadcast_shapes(input.shape, src.shape)
+    if joint != input.shape:
+        raise ShapeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(joint)}")
+    value = src.real if src.dtype.kind == "c" and input.dtype.kind != "c" else src
+    return np.broadcast_to(value, input.shape).astype(input.dtype)
+
+
+fill_, zero_ = Tensor.fill_, Tensor.zero_

@@ -1,0 +1,210 @@
+"""Memory shared with other libraries: DLPack's capsules and Python's buffers."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes, raw_memory
+from nbautograd.arrays.device import as_device, device
+from nbautograd.arrays.size import as_int
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.ops.creation.creation import check_options, finish, from_numpy, tensor
+
+__all__ = ["asarray", "from_dlpack", "frombuffer"]
+
+
+DLDeviceType = enum.IntEnum("DLDeviceType", {"kDLCPU": 1, "kDLCUDA": 2, "kDLCUDAHost": 3, "kDLCUDAManaged": 13})
+"""DLPack's numbers for kinds of devices."""
+
+
+class _Capsule:
+    """A capsule in the form of an object that hands it out."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return DLDeviceType.kDLCPU, 0
+
+
+def asarray(
+    data: Any,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: device | str | None = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
+    """A tensor of ``data``, sharing its memory where that is possible.
+
+    :param data: a tensor, a NumPy array, an object with ``__dlpack__`` or Python's buffer protocol (whose bytes are
+        then elements of ``dtype``), a sequence or a number.
+    :param copy: True: always copy; False: never, which is an error where it must be.
+    :param requires_grad: by default that of ``data``. It is set on the result, which may be ``data`` itself.
+    :raises ValueError: ``copy=False`` cannot be had.
+
+    >>> import nbautograd as torch
+    >>> import numpy as np
+    >>> a = np.zeros(2)
+    >>> torch.asarray(a)[0] = 1
+    >>> a
+    array([1., 0.])
+    """
+    check_options("asarray", dtype)
+    if isinstance(data, Tensor):
+        found = data
+    elif isinstance(data, np.ndarray):
+        found = tensor(data) if copy else from_numpy(data)
+    elif not isinstance(data, np.generic) and hasattr(data, "__dlpack__"):
+        found = from_dlpack(data)
+    elif not isinstance(data, np.generic) and _is_buffer(data):
+        found = frombuffer(data, dtype=dtypes.get_default_dtype() if dtype is None else dtype)
+    elif copy is False:
+        raise ValueError(f"asarray(): can't alias arbitrary sequence into a tensor: {type(data).__name__}, copy=False")
+    else:
+        return tensor(data, dtype=dtype, device=device, requires_grad=bool(requires_grad))
+    kind = found.dtype if dtype is None else dtype
+    place = found.device if device is None else as_device(device)
+    if kind is not found.dtype or place != found.device:
+        if copy is False:
+            raise ValueError(
+                f"asarray(): can't alias tensor with dtype {found.dtype!r} on {found.device} into dtype {kind!r} on "
+                f"{place}, and copy=False"
+            )
+        found = found.to(device=place, dtype=kind)
+    elif copy:
+        found = found.clone()
+    if requires_grad is False and not found.is_leaf:
+        return found.detach()
+    return found if requires_grad is None else found.requires_grad_(requires_grad)
+
+
+def _is_buffer(data: Any) -> bool:
+    try:
+        memoryview(data)
+    except TypeError:
+        return False
+    return True
+
+
+def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bool | None = None) -> Tensor:
+    """A tensor that shares the memory of another library's array, by the DLPack protocol.
+
+    :param ext_tensor: an object with ``__dlpack__`` (an array of NumPy, CuPy, PyTorch, JAX, ...), or what that
+        returned: a capsule of CPU memory, which can be used once.
+    :param device: where the tensor is to live; elsewhere than the array it is a copy.
+    :param copy: True: always copy; False: never, which is an error where it must be.
+    :raises RuntimeError: ``ext_tensor`` is neither, or of a kind of device that is unknown here.
+    :raises TypeError: a dtype that tensors do not have.
+    :raises ValueError: strides are negative, or ``copy=False`` cannot be had.
+
+    >>> import nbautograd as torch
+    >>> import numpy as np
+    >>> a = np.zeros(2)
+    >>> torch.from_dlpack(a)[0] = 5
+    >>> a
+    array([5., 0.])
+    """
+    if hasattr(ext_tensor, "__dlpack__"):
+        kind, index = ext_tensor.__dlpack_device__()
+        if kind in (DLDeviceType.kDLCUDA, DLDeviceType.kDLCUDAManaged):
+            array = backend.module(as_device(f"cuda:{index}")).from_dlpack(ext_tensor)
+        elif kind in (DLDeviceType.kDLCPU, DLDeviceType.kDLCUDAHost):
+            array = _from_capsule(_capsule_of(ext_tensor))
+        else:
+            raise RuntimeError(f"from_dlpack(): no tensors on devices of DLPack's type {kind}, but on the CPU and CUDA")
+    elif type(ext_tensor).__name__ == "PyCapsule":
+        array = _from_capsule(ext_tensor)
+    else:
+        raise RuntimeError(
+            "from_dlpack received an invalid capsule: expected an object with a method __dlpack__, or a capsule, got "
+            f"{type(ext_tensor).__name__}"
+        )
+    dtypes.of(array.dtype)
+    if any(stride < 0 for stride in array.strides):
+        raise ValueError("from_dlpack(): tensors with negative strides are not supported: make a copy of it first")
+    home = backend.device_of(array)
+    place = home if device is None else as_device(device)
+    if place != home:
+        if copy is False:
+            raise ValueError(f"from_dlpack(): cannot move from {home} to {place} without a copy, and copy=False")
+        return wrap(backend.module(place).asarray(backend.fetch(array)))
+    return wrap(array.copy() if copy else array)
+
+
+def _capsule_of(array: Any) -> Any:
+    """The capsule of an object; one that can say that its memory is read-only where the library knows such."""
+    try:
+        return array.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        return array.__dlpack__()
+
+
+def _from_capsule(capsule: Any) -> np.ndarray[Any, Any]:
+    try:
+        array = np.from_dlpack(_Capsule(capsule))
+    except ValueError as error:  # used before
+        raise RuntimeError(f"from_dlpack received an invalid capsule (each can be consumed once): {error}") from None
+    if array.flags.writeable or '"used_dltensor"' not in repr(capsule):
+        return array
+    flat, offset = raw_memory.span(array)  # a capsule that cannot say so: as in PyTorch, one may write
+    return np.ndarray(array.shape, array.dtype, flat, offset, array.strides)
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """A capsule through which another library can share the tensor's memory, once.
+
+    >>> import nbautograd as torch
+    >>> torch.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(2)))
+    tensor([1., 1.])
+    """
+    return tensor.detach().__dlpack__()
+
+
+def frombuffer(
+    buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A 1-d tensor that shares the memory of an object with Python's buffer protocol, such as a bytearray.
+
+    A tensor of a buffer that cannot be written to, such as bytes, cannot be written to either.
+
+    :param count: how many elements; all by default.
+    :param offset: how many bytes to skip.
+    :raises ValueError: there is no buffer, no element, or not as many bytes as asked for.
+
+    >>> import nbautograd as torch
+    >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
+    tensor([1, 2], dtype=torch.int16)
+    """
+    check_options("frombuffer", dtype)
+    if dtype is None:
+        raise TypeError("frombuffer(): argument 'dtype' must be torch.dtype, not NoneType")
+    count, offset = as_int(count, "frombuffer(): argument 'count'"), as_int(offset, "frombuffer(): argument 'offset'")
+    try:
+        length = memoryview(buffer).nbytes
+    except TypeError:
+        raise ValueError(f"{type(buffer).__name__} object does not implement Python buffer protocol.") from None
+    size = dtype.itemsize
+    if length == 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
+        )
+    if count < 0 and (length - offset) % size:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element size "
+            f"({size})"
+        )
+    if count > 0 and count * size > length - offset:
+        raise ValueError(
+            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater than "
+            f"actual buffer length ({length} bytes)"
+        )
+    return finish(np.frombuffer(buffer, dtype.numpy, count, offset), requires_grad)

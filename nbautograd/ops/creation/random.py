@@ -1,0 +1,602 @@
+"""Random numbers: PyTorch's own streams, number for number, on the CPU.
+
+On CUDA, a seed makes results reproducible, but the numbers are drawn on the host from the same generator. PyTorch takes
+exponential and Bernoulli numbers from Intel's library on Intel's processors; these streams are those of all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes, strides as stride_tools
+from nbautograd.arrays.device import as_device, device
+from nbautograd.arrays.size import as_int, new_shape
+from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.core.grad_mode import is_grad_enabled
+from nbautograd.core.inplace import store
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.errors import AutogradError, kind_of
+from nbautograd.ops.creation.creation import check_options, finish
+from nbautograd.ops.creation.random_inplace import (
+    Draw,
+    bernoulli_,
+    check_dtype,
+    common_shape,
+    decided,
+    in_memory_order,
+    integers,
+    normal_numbers,
+    source,
+    uniform_numbers,
+)
+from nbautograd.rng import generator
+from nbautograd.rng.generator import Generator, largest_integer, memory_order
+
+__all__ = [
+    "_sample_dirichlet",
+    "_standard_gamma",
+    "bernoulli",
+    "binomial",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "multinomial",
+    "normal",
+    "poisson",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+    "seed",
+    "set_rng_state",
+]
+
+Array = np.ndarray[Any, Any]
+Device = device | str | int | None
+Number = int | float
+
+
+def _new(
+    name: str,
+    shape: tuple[int, ...],
+    dtype: dtypes.dtype | None,
+    draw: Draw,
+    place: Device,
+    requires_grad: bool,
+    out: Tensor | None,
+) -> Tensor:
+    """A new tensor of numbers drawn in the order of its elements, or ``out`` resized and filled."""
+    if out is None:
+        kind = (dtypes.get_default_dtype() if dtype is None else dtype).numpy
+        return finish(backend.module(as_device(place)).asarray(draw(shape, kind)), requires_grad)
+    with _resized(out, shape, name):
+        if dtype is not None and dtype is not out.dtype:
+            raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
+        return store(out, wrap(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
+
+
+@contextmanager
+def _resized(out: Tensor, shape: tuple[int, ...], name: str) -> Iterator[None]:
+    """``out=`` in the shape of the result, without a warning as in PyTorch; as before if filling it fails."""
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
+    if is_grad_enabled() and out._fn is not None:
+        raise AutogradError(f"{name}(): functions with out=... arguments don't support automatic differentiation")
+    former = out._a
+    try:
+        if former.shape != shape:
+            out._a = backend.module(out.device).empty(shape, former.dtype)
+        yield
+    except BaseException:
+        out._a = former
+        raise
+
+
+# -- new tensors -----------------------------------------------------------------------------------------------------
+
+
+def rand(
+    *arguments: Any,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Uniform numbers in [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``.
+
+    :param dtype: floating or complex, of which both parts are then uniform.
+    :raises NotImplementedError: another dtype.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(42)
+    >>> torch.rand(3)
+    tensor([0.8823, 0.9150, 0.3829])
+    """
+    check_options("rand", dtype, layout, pin_memory)
+    shape = new_shape(arguments if size is None else (size,), "rand")
+    return _new("rand", shape, dtype, uniform_numbers("rand", generator), device, requires_grad, out)
+
+
+def randn(
+    *arguments: Any,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Normal numbers with mean 0 and variance 1: ``randn(2, 3)`` or ``randn((2, 3))``.
+
+    :param dtype: floating or complex, of which each part then has half of the variance.
+    :raises NotImplementedError: another dtype.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(42)
+    >>> torch.randn(3)
+    tensor([0.3367, 0.1288, 0.2345])
+    """
+    check_options("randn", dtype, layout, pin_memory)
+    shape = new_shape(arguments if size is None else (size,), "randn")
+    return _new("randn", shape, dtype, normal_numbers("randn", generator), device, requires_grad, out)
+
+
+def randint(
+    *arguments: Any,
+    low: int | None = None,
+    high: int | None = None,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """``randint(low, high, size)`` or ``randint(high, size)``: integers from ``low`` (0) up to, but without, ``high``.
+
+    :param dtype: int64 by default.
+    :raises TypeError: a bound is no int, or the size no sequence of ints.
+    :raises RuntimeError: the range is empty, or the dtype cannot hold it.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(42)
+    >>> torch.randint(3, 10, (2, 2))
+    tensor([[4, 5],
+            [7, 8]])
+    """
+    check_options("randint", dtype, layout, pin_memory)
+    given = list(arguments)
+    if size is None and given:
+        size = given.pop()
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"randint(): argument 'size' must be tuple of ints, not {kind_of(size)}")
+    first, end = _bounds("randint", given, low, high)
+    shape = new_shape((tuple(size),), "randint")
+    kind = dtypes.int64 if dtype is None and out is None else dtype
+    return _new("randint", shape, kind, integers("randint", generator, first, end), device, requires_grad, out)
+
+
+def _bounds(name: str, given: list[Any], low: Any, high: Any) -> tuple[int, int]:
+    """The range that ``(high)`` or ``(low, high)`` gives, in this order or by keyword."""
+    missing = [key for key, value in (("low", low), ("high", high)) if value is None]
+    positions = missing if len(given) == 2 else ["high" if high is None else "low"]
+    if len(given) > len(missing) or high is None and not given:
+        raise TypeError(f"{name}() takes the bounds (high) or (low, high), got {len(given)} positional ones")
+    named = {"low": low, "high": high} | dict(zip(positions, given, strict=False))
+    first, end = (as_int(named[k] or 0, f"{name}(): argument '{k}'") for k in ("low", "high"))
+    for key, value in (("low", first), ("high", end)):
+        if not -(2**63) <= value < 2**63:
+            raise ValueError(f"Overflow when unpacking long long: {name}(): {key}={value} is no 64-bit integer")
+    return first, end
+
+
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """The integers from 0 to ``n - 1`` in random order.
+
+    :param dtype: int64 by default.
+    :raises RuntimeError: ``n`` is negative, or the dtype does not hold all integers below it.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(42)
+    >>> torch.randperm(4)
+    tensor([2, 3, 0, 1])
+    """
+    check_options("randperm", dtype, layout, pin_memory)
+    count = as_int(n, "randperm(): argument 'n'")
+    if count < 0:
+        raise RuntimeError(f"randperm(): argument 'n' must be non-negative, got {n}")
+
+    def draw(shape: Sequence[int], kind: np.dtype[Any]) -> Array:
+        check_dtype("randperm", kind, "fiu")
+        holds = largest_integer(kind) + 1
+        if count > (256 if kind.itemsize == 1 and kind.kind == "u" else holds):
+            raise RuntimeError(
+                f"randperm(): n={count} cannot be greater than what {dtypes.of(kind)!r} holds without overflow"
+            )
+        return source(generator).randperm(count).astype(kind)
+
+    kind = dtypes.int64 if dtype is None and out is None else dtype
+    return _new("randperm", (count,), kind, draw, device, requires_grad, out)
+
+
+def _like(
+    name: str, input: Tensor, dtype: dtypes.dtype | None, layout: Any, place: Device, requires_grad: bool, draw: Draw
+) -> Tensor:
+    """A tensor like ``input``, in its memory layout too."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    check_options(name, dtype, layout)
+    xp = backend.module(input.device if place is None else as_device(place))
+    kind = input._a.dtype if dtype is None else dtype.numpy
+    if stride_tools.strides_of(input._a) == stride_tools.contiguous(input._a.shape):
+        return finish(xp.asarray(draw(input._a.shape, kind)), requires_grad)
+    strides = stride_tools.dense(input._a.shape, stride_tools.strides_of(input._a))
+    target = stride_tools.empty(xp.empty(0), input._a.shape, strides, kind)
+    target[...] = xp.asarray(in_memory_order(target, draw))
+    return finish(target, requires_grad)
+
+
+def rand_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Uniform numbers in [0, 1) in the shape, dtype, memory layout and device of ``input``.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(42)
+    >>> torch.rand_like(torch.zeros(3))
+    tensor([0.8823, 0.9150, 0.3829])
+    """
+    return _like("rand_like", input, dtype, layout, device, requires_grad, uniform_numbers("rand_like", generator))
+
+
+def randn_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Normal numbers with mean 0 and variance 1 in the shape, dtype, memory layout and device of ``input``.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(42)
+    >>> torch.randn_like(torch.zeros(3))
+    tensor([0.3367, 0.1288, 0.2345])
+    """
+    contiguous = not isinstance(input, Tensor) or memory_order(input._a) == list(range(input._a.ndim))
+    draw = normal_numbers("randn_like", generator, contiguous=contiguous)
+    return _like("randn_like", input, dtype, layout, device, requires_grad, draw)
+
+
+def randint_like(
+    input: Tensor,
+    *arguments: Any,
+    low: int | None = None,
+    high: int | None = None,
+    generator: Generator | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``randint_like(input, high)`` or ``(input, low, high)``: integers in the shape, dtype and device of ``input``.
+
+    :raises RuntimeError: the range is empty, or the dtype cannot hold it.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(42)
+    >>> torch.randint_like(torch.zeros(2, 2), 3, 10)
+    tensor([[4., 5.],
+            [7., 8.]])
+    """
+    first, end = _bounds("randint_like", list(arguments), low, high)
+    draw = integers("randint_like", generator, first, end)
+    return _like("randint_like", input, dtype, layout, device, requires_grad, draw)
+
+
+# -- with parameters per element -------------------------------------------------------------------------------------
+
+
+def normal(
+    mean: Tensor | Number = 0.0,
+    std: Tensor | Number = 1.0,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Normal numbers, each with its own mean and standard deviation where these are tensors.
+
+    ``normal(mean, std)`` with at least one tensor, or ``normal(mean, std, size)`` with two numbers. The result has the
+    dtype of ``mean``, or of ``std`` where ``mean`` is a number.
+
+    :raises RuntimeError: a standard deviation is negative or complex.
+
+    >>> import nbautograd as torch
+    >>> torch.normal(torch.zeros(3), 1.0).shape, torch.normal(2.0, 3.0, size=(1, 4)).shape
+    (torch.Size([3]), torch.Size([1, 4]))
+    """
+    if isinstance(std, Tensor):
+        if std._a.dtype.kind == "c":
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        negative = bool((std._a < 0).any())
+    else:
+        negative = std < 0
+    if negative:
+        raise RuntimeError(f"normal expects all elements of std >= 0.0, got {std}")
+    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+        if size is None:
+            raise TypeError("normal(): with two numbers for mean and std, argument 'size' must be given")
+        check_options("normal", dtype, layout, pin_memory)
+        shape = new_shape((size,), "normal")
+        return _new("normal", shape, dtype, normal_numbers("normal", generator, mean, std), device, requires_grad, out)
+    if size is not None or dtype is not None or layout is not None or device is not None or requires_grad:
+        raise TypeError("normal(): size, dtype, layout, device and requires_grad go with two numbers for mean and std")
+    source(generator)
+    if not isinstance(std, Tensor):
+        made = _normal_around(mean, std, generator)
+    elif not isinstance(mean, Tensor):
+        made = _normal_spread(std, mean, generator)
+    else:
+        made = _normal_both(mean, std, generator)
+    if out is None:
+        return made
+    with _resized(out, made._a.shape, "normal"):
+        return store(out, made.detach().to(out.dtype))
+
+
+def _standard_normal(like: Any, shape: Sequence[int], std: float, chosen: Generator | None) -> Any:
+    """Normal numbers with mean 0 in the dtype and on the device of an array."""
+    drawn = normal_numbers("normal", chosen, 0.0, std)(shape, like.dtype)
+    return backend.module(backend.device_of(like)).asarray(drawn)
+
+
+@op(node="NormalBackward1", symbol="normal", method=False, half=KEPT, mean="zeros_of(g)")
+def _normal_around(mean: Tensor, std: float, generator: Generator | None) -> Tensor:
+    """Normal numbers of one standard deviation."""
+    return (_standard_normal(mean, mean.shape, std, generator) + mean).astype(mean.dtype)
+
+
+@op(node="NormalBackward2", symbol="normal", method=False, half=KEPT, std="zeros_of(g)")
+def _normal_spread(std: Tensor, mean: float, generator: Generator | None) -> Tensor:
+    """Normal numbers around one mean."""
+    return _standard_normal(std, std.shape, 1.0, generator) * std + std.dtype.type(mean)
+
+
+@op(
+    node="NormalBackward3",
+    symbol="normal",
+    method=False,
+    half=KEPT,
+    mean="sum_to(zeros_of(g), mean.shape)",
+    std="cast_back(sum_to(zeros_of(g), std.shape), std.dtype)",
+)
+def _normal_both(mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
+    """Normal numbers, each with its mean and standard deviation."""
+    shape = common_shape(mean.shape, std.shape)
+    spread = (_standard_normal(mean, shape, 1.0, generator) * std).astype(mean.dtype)
+    return spread + mean
+
+
+@composite()
+def bernoulli(
+    input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
+    """1 with the probability that each element gives, or with probability ``p``; otherwise 0.
+
+    :raises RuntimeError: a probability is not in [0, 1].
+
+    >>> import nbautograd as torch
+    >>> torch.bernoulli(torch.tensor([0., 1.]))
+    tensor([0., 1.])
+    """
+    if p is None:
+        check_dtype("bernoulli", input._a.dtype, "f")
+    if out is not None:
+        with _resized(out, input._a.shape, "bernoulli"):
+            return bernoulli_(out, input.detach() if p is None else p, generator=generator)
+    return _bernoulli(input, p, source(generator))
+
+
+@op(node="BernoulliBackward0", symbol="bernoulli", method=False, half=KEPT, input="zeros_of(g)")
+def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
+    """1 or 0 in the shape and dtype of ``input``."""
+    drawn = decided(backend.fetch(input) if p is None else p, generator)(input.shape, input.dtype)
+    return backend.module(backend.device_of(input)).asarray(drawn)
+
+
+@op(node="PoissonBackward0", symbol="poisson", method=False, half=KEPT, input="zeros_of(g)")
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Numbers of events in a unit of time, where ``input`` are expected: Poisson's distribution.
+
+    :raises RuntimeError: a rate is negative.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(42)
+    >>> torch.poisson(torch.tensor([0., 2., 50.]))
+    tensor([ 0.,  0., 36.])
+    """
+    check_dtype("poisson", input.dtype, "f")
+    drawn = source(generator).poisson(backend.fetch(input), input.dtype)
+    return backend.module(backend.device_of(input)).asarray(drawn)
+
+
+@op(
+    node="BinomialBackward0",
+    symbol="binomial",
+    method=False,
+    half=KEPT,
+    count="sum_to(zeros_of(g), count.shape)",
+    prob="sum_to(zeros_of(g), prob.shape)",
+)
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Numbers of successes of ``count`` trials, each with its probability ``prob``.
+
+    The gradient is zero; PyTorch has none.
+
+    :raises ValueError: ``count`` is not of a floating dtype.
+    :raises RuntimeError: ``prob`` is of another dtype, or the shapes do not broadcast.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(42)
+    >>> torch.binomial(torch.tensor([5., 100.]), torch.tensor([1., 0.5]))
+    tensor([ 5., 40.])
+    """
+    if count.dtype.kind not in "fV":
+        raise ValueError(f"binomial only supports floating-point dtypes for count, got: {dtypes.of(count.dtype)!r}")
+    if prob.dtype.kind not in "fV":
+        raise ValueError(f"binomial only supports floating-point dtypes for prob, got: {dtypes.of(prob.dtype)!r}")
+    if count.dtype.itemsize == 2:
+        raise NotImplementedError(f"binomial() is not implemented for {dtypes.of(count.dtype)!r}")
+    if count.dtype != prob.dtype:
+        found, expected = dtypes.of(prob.dtype), dtypes.of(count.dtype)
+        raise RuntimeError(f"binomial(): Found dtype {found!r} for prob but expected {expected!r}, that of count")
+    shape = common_shape(count.shape, prob.shape)
+    trials, chances = (np.broadcast_to(backend.fetch(a), shape) for a in (count, prob))
+    drawn = source(generator).binomial(trials, chances, count.dtype)
+    return backend.module(backend.device_of(count)).asarray(drawn)
+
+
+def _check_wide(name: str, input: Tensor) -> None:
+    """Refuse half precision, and derivatives that are missing here."""
+    if input.dtype in dtypes.HALVES:
+        raise NotImplementedError(f"{name}() is not implemented for {input.dtype!r}, but for float32 and float64")
+    if input._fn is not None and is_grad_enabled():
+        raise NotImplementedError(f"{name}(): the derivative is not implemented; use input.detach()")
+
+
+@composite(method=False)
+def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Numbers of the gamma distributions with the shape parameters ``input`` and scale 1.
+
+    :raises NotImplementedError: ``input`` requires grad (the derivative of a gamma number by its parameter is missing
+        here), or is not of dtype float32 or float64.
+    """
+    check_dtype("_standard_gamma", input._a.dtype, "f")
+    _check_wide("_standard_gamma", input)
+    drawn = source(generator).gamma(backend.fetch(input._a), input._a.dtype)
+    return finish(backend.module(input.device).asarray(drawn))
+
+
+@composite(method=False)
+def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Points of the Dirichlet distributions with the parameters in the last dimension of ``input``.
+
+    :raises NotImplementedError: ``input`` is of half precision.
+    """
+    check_dtype("_sample_dirichlet", input._a.dtype, "f")
+    _check_wide("_sample_dirichlet", input)
+    drawn = source(generator).dirichlet(backend.fetch(input._a), input._a.dtype)
+    return finish(backend.module(input.device).asarray(drawn))
+
+
+@composite()
+def multinomial(
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
+    """``num_samples`` indices into the last dimension of ``input``, drawn with its elements as weights.
+
+    :param input: one or two dimensions; the weights of a row need not sum to 1.
+    :returns: int64, shape (num_samples,) or (rows, num_samples).
+    :raises RuntimeError: weights that are negative, not finite or all zero; more samples than weights without
+        replacement.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(42)
+    >>> torch.multinomial(torch.tensor([0., 10., 3., 0.]), 2)
+    tensor([1, 2])
+    """
+    count = as_int(num_samples, "multinomial(): argument 'num_samples'")
+    if out is not None and out.dtype is not dtypes.int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype!r}")
+    drawn = source(generator).multinomial(backend.fetch(input._a), count, bool(replacement))
+    result = wrap(backend.module(input.device).asarray(drawn))
+    if out is None:
+        return result
+    with _resized(out, result._a.shape, "multinomial"):
+        return store(out, result)
+
+
+# -- the generator ---------------------------------------------------------------------------------------------------
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the default generator; the numbers that follow are those that PyTorch draws after the same seed.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.rand(2)
+    tensor([0.4963, 0.7682])
+    """
+    return generator.default_generator.manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Seed the default generator with a 64-bit number from the operating system, and return it."""
+    return generator.default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The number that the default generator was last seeded with."""
+    return generator.default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator, as a tensor of bytes."""
+    return generator.default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Put the default generator into a state that :func:`get_rng_state` (or PyTorch's) returned.
+
+    >>> import nbautograd as torch
+    >>> state = torch.get_rng_state()
+    >>> first = torch.rand(2)
+    >>> torch.set_rng_state(state)
+    >>> bool((torch.rand(2) == first).all())
+    True
+    """
+    generator.default_generator.set_state(new_state)

@@ -1,0 +1,148 @@
+"""Element by element: logic of truth values and of bits. Nothing here is differentiable."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbautograd.compiler.op import POINTWISE, composite, op
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops.queries import Number
+
+__all__ = [
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+]
+
+
+# -- truth values ----------------------------------------------------------------------------------------------------
+
+
+@op(kind=POINTWISE)
+def logical_and(input: Tensor, other: Tensor) -> Tensor:
+    """Whether both elements are nonzero.
+
+    >>> import nbautograd as torch
+    >>> torch.logical_and(torch.tensor([1, 0]), torch.tensor([2, 2]))
+    tensor([ True, False])
+    """
+    return np.logical_and(input, other)
+
+
+@op(kind=POINTWISE)
+def logical_or(input: Tensor, other: Tensor) -> Tensor:
+    """Whether at least one element is nonzero.
+
+    >>> import nbautograd as torch
+    >>> torch.logical_or(torch.tensor([1, 0]), torch.tensor([0, 0]))
+    tensor([ True, False])
+    """
+    return np.logical_or(input, other)
+
+
+@op(kind=POINTWISE)
+def logical_xor(input: Tensor, other: Tensor) -> Tensor:
+    """Whether exactly one element is nonzero.
+
+    >>> import nbautograd as torch
+    >>> torch.logical_xor(torch.tensor([1, 0]), torch.tensor([2, 2]))
+    tensor([False,  True])
+    """
+    return np.logical_xor(input, other)
+
+
+@op(kind=POINTWISE)
+def logical_not(input: Tensor) -> Tensor:
+    """Whether each element is zero.
+
+    >>> import nbautograd as torch
+    >>> torch.logical_not(torch.tensor([1, 0]))
+    tensor([False,  True])
+    """
+    return np.logical_not(input)
+
+
+# -- bits ------------------------------------------------------------------------------------------------------------
+
+
+@op(kind=POINTWISE, accepts="bi", operators="__and__ __rand__ __iand__")
+def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """The bits that both integers have set; "and" of bools.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([6, 5]) & 4
+    tensor([4, 4])
+    """
+    return input & other
+
+
+@op(kind=POINTWISE, accepts="bi", operators="__or__ __ror__ __ior__")
+def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """The bits that at least one integer has set; "or" of bools.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([6, 5]) | 1
+    tensor([7, 5])
+    """
+    return input | other
+
+
+@op(kind=POINTWISE, accepts="bi", operators="__xor__ __rxor__ __ixor__")
+def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """The bits that exactly one integer has set; "exclusive or" of bools.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([6, 5]) ^ 1
+    tensor([7, 4])
+    """
+    return input ^ other
+
+
+@op(kind=POINTWISE, accepts="bi", operators="__invert__")
+def bitwise_not(input: Tensor) -> Tensor:
+    """Each bit flipped; "not" of bools.
+
+    >>> import nbautograd as torch
+    >>> ~torch.tensor([True, False])
+    tensor([False,  True])
+    """
+    return ~input
+
+
+@op(kind=POINTWISE, accepts="i", operators="__lshift__ __ilshift__")
+def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Each integer's bits shifted left.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1, 2]) << 3
+    tensor([ 8, 16])
+    """
+    return input << other
+
+
+@op(kind=POINTWISE, accepts="i", operators="__rshift__ __irshift__")
+def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Each integer's bits shifted right.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([8, 16]) >> 3
+    tensor([1, 2])
+    """
+    return input >> other
+
+
+@composite(operators="__rlshift__", method=False)
+def _rlshift(input: Tensor, other: Tensor | Number) -> Tensor:
+    return bitwise_left_shift(other, input)
+
+
+@composite(operators="__rrshift__", method=False)
+def _rrshift(input: Tensor, other: Tensor | Number) -> Tensor:
+    return bitwise_right_shift(other, input)

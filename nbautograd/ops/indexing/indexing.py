@@ -1,0 +1,403 @@
+"""``x[...]`` and ``x[...] = ...``."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.version_counter import record_write
+from nbautograd.compiler.op import KEPT, VIEW, composite, op
+from nbautograd.core import dispatch_mode
+from nbautograd.core.grad_mode import is_grad_enabled
+from nbautograd.core.inplace import check_writable, store
+from nbautograd.core.tensor import Tensor, array_of
+from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, kind_of
+from nbautograd.ops.creation.creation import copy, tensor
+from nbautograd.ops.shape.broadcasting import joint_shape
+from nbautograd.ops.shape.shape import unsqueeze, view
+from nbautograd.ops.shape.slicing import select, slice_
+
+__all__ = [
+    "index_put",
+    "index_put_",
+]
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def _items(x: Tensor, key: Any) -> list[Any]:
+    """The parts of an index, one per dimension (and None for new ones), the ellipsis written out."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    used = sum(_width(item) for item in items)
+    n = x._a.ndim
+    if used > n:
+        raise IndexError(f"too many indices for tensor of dimension {n} (got {used})")
+    dots = [i for i, item in enumerate(items) if item is Ellipsis]
+    for i in reversed(dots):  # the first stands for all dimensions that are left, further ones for none
+        items[i : i + 1] = [slice(None)] * (n - used if i == dots[0] else 0)
+    return items
+
+
+def _width(item: Any) -> int:
+    """How many dimensions a part of an index uses up."""
+    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
+        return 0
+    if isinstance(item, Tensor):
+        return int(item._a.ndim) if item._a.dtype.char in "?B" else 1
+    if isinstance(item, np.ndarray) and item.dtype.kind == "b":
+        return int(item.ndim)
+    return 1
+
+
+def _as_tuple(key: Any) -> Any:
+    """The index, a list of which is read as a tuple where PyTorch does so."""
+    several = (Tensor, slice, list, tuple, range, np.ndarray)
+    if (
+        isinstance(key, list)
+        and len(key) < 32
+        and any(k is None or k is Ellipsis or isinstance(k, several) for k in key)
+    ):
+        warnings.warn(
+            "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(key)] instead of "
+            "x[key], or x[torch.tensor(key)] where one index of several dimensions is meant.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return tuple(key)
+    return key
+
+
+def _is_integer(item: Any) -> bool:
+    """Whether a part of an index chooses one slice of a dimension."""
+    if isinstance(item, Tensor):
+        return item._a.ndim == 0 and item._a.dtype.kind in "iu" and item._a.dtype.char != "B"
+    return isinstance(item, (int, np.integer)) and not isinstance(item, bool)
+
+
+def _index_array(item: Any, like: Tensor) -> Any:
+    """A part of an index that chooses elements, as an array on the device of ``like``."""
+    if isinstance(item, Tensor):
+        found = item._a
+        if found.dtype.kind not in "iub":
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {found.dtype}")
+        if found.dtype.char == "B":
+            warnings.warn(
+                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+                UserWarning,
+                stacklevel=4,
+            )
+            found = found.astype(np.bool_)
+        if found.dtype.kind == "b" and not found.ndim:
+            found = found.reshape((1,))
+        here = backend.device_of(found) == like.device
+        return found if here else backend.module(like.device).asarray(backend.fetch(found))
+    if isinstance(item, (bool, np.bool_)):
+        return backend.module(like.device).asarray(np.array([item]))
+    if isinstance(item, (list, tuple, range, np.ndarray)):
+        found = np.asarray(item)
+        if found.size == 0:
+            found = found.astype(np.int64)
+        if found.dtype.kind not in "iub":
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {found.dtype}")
+        return backend.module(like.device).asarray(found)
+    kind = TypeError if isinstance(item, str) else IndexError
+    raise kind(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+        f"(got {kind_of(item)})"
+    )
+
+
+def _get(x: Tensor, key: Any) -> Tensor:
+    """``x[key]``: a view for integers, slices, None and the ellipsis, otherwise a copy of the chosen elements."""
+    if key.__class__ is int:
+        return _select(x, 0, key)
+    if key.__class__ is list:
+        key = _as_tuple(key)
+    part, chosen = (x, None) if key is Ellipsis else _resolve(x, _items(x, key))
+    if chosen is not None:
+        return index(part, chosen)
+    return view_alias(x) if part is x else part
+
+
+def _resolve(x: Tensor, items: list[Any]) -> tuple[Tensor, Any]:
+    """One view after another for what is basic in an index; then the arrays, if there are any, that choose from it."""
+    dim, key, chooses = 0, [], False
+    for item in items:
+        if item is None:
+            x = unsqueeze(x, dim)
+        elif isinstance(item, slice):
+            if item != slice(None) or len(items) == 1:
+                x = slice_(x, dim, *_bounds(item, x._a.shape[dim]))
+        elif _is_integer(item):
+            x = _select(x, dim, operator.index(item))
+            continue
+        else:
+            found = _index_array(item, x)
+            if isinstance(item, (bool, np.bool_)) or isinstance(item, Tensor) and not item._a.ndim:
+                x = unsqueeze(x, dim)
+            chooses = True
+            key.append(found)
+            dim += found.ndim if found.dtype.kind == "b" else 1
+            continue
+        key.append(slice(None))
+        dim += 1
+    if not chooses:
+        return x, None
+    chosen = tuple(key)
+    _check_bounds(chosen, x._a.shape)
+    return x, chosen
+
+
+def _select(x: Tensor, dim: int, i: int) -> Tensor:
+    shape = x._a.shape
+    if not shape:
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
+        )
+    if not -shape[dim] <= i < shape[dim]:
+        raise IndexError(f"index {i} is out of bounds for dimension {dim} with size {shape[dim]}")
+    return select(x, dim, i)
+
+
+def _bounds(item: slice, length: int) -> tuple[int, int, int]:
+    step = 1 if item.step is None else operator.index(item.step)
+    if step <= 0:
+        raise ValueError(f"step must be greater than zero, got {step}" if step else "slice step cannot be zero")
+    start, stop, _ = slice(*(None if v is None else operator.index(v) for v in (item.start, item.stop))).indices(length)
+    return start, max(start, stop), step
+
+
+def view_alias(x: Tensor) -> Tensor:
+    """The tensor under another name, sharing its memory."""
+    return _alias(x)
+
+
+@op(node="AliasBackward0", symbol="alias", kind=VIEW, method=False, input="g")
+def _alias(input: Tensor) -> Tensor:
+    """The same memory."""
+    return input.view()
+
+
+def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    """Make sure that indices are in range, masks fit, and all broadcast.
+
+    :raises IndexError: one is not.
+    """
+    dim = 0
+    arrays = []
+    for item in key:
+        if item.__class__ is slice:
+            dim += 1
+        elif item.dtype.kind == "b":
+            for i, n in enumerate(item.shape):
+                if n != shape[dim + i]:
+                    raise IndexError(
+                        f"The shape of the mask {list(item.shape)} at index {i} does not match the shape of the "
+                        f"indexed tensor {list(shape)} at index {dim + i}"
+                    )
+            dim += item.ndim
+        else:
+            if item.size:
+                low, high = item.min(), item.max()
+                if low < -shape[dim] or high >= shape[dim]:
+                    bad = int(high if high >= shape[dim] else low)
+                    raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {shape[dim]}")
+            arrays.append(item)
+            dim += 1
+    if len(arrays) > 1:
+        try:
+            joint_shape([a.shape for a in arrays])
+        except ShapeError:
+            shapes = ", ".join(str(list(a.shape)) for a in arrays)
+            raise IndexError(
+                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+            ) from None
+
+
+@op(node="IndexBackward0", symbol="index", method=False, half=KEPT, input="index_back(g, input.shape, key)")
+def index(input: Tensor, key: Any) -> Tensor:
+    """The elements chosen by arrays of indices or a mask, copied."""
+    return input[tuple(array_of(item) for item in key)]
+
+
+@op(node="IndexBackwardBackward0", symbol="index", method=False, input="index(g, key)")
+def index_back(input: Tensor, shape: Any, key: Any) -> Tensor:
+    """Zeros of ``shape`` to which ``input`` is added where ``index`` looked: its gradient."""
+    found = np.zeros_like(input, shape=shape)
+    key = tuple(array_of(item) for item in key)
+    if all(item.__class__ is slice or item.dtype.kind == "b" for item in key):
+        found[key] = input  # a mask names no element twice
+    else:
+        backend.add_at(found, key, input)
+    return found
+
+
+Tensor.__getitem__ = _get
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
+
+
+def _set(x: Tensor, key: Any, value: Any) -> None:
+    """``x[key] = value``, recorded where x or value requires grad."""
+    if key.__class__ is list:
+        key = _as_tuple(key)
+    value = _assigned(x, value)
+    whole = key is Ellipsis or isinstance(key, tuple) and not key
+    part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
+    if chosen is None:
+        check_writable(part, "index assignment")
+        store(part, copy(part, _fitting(value, part._a.shape)))
+        return
+    shape = value._a.shape
+    if shape and shape[0] == 1:  # leading lengths of 1 may be more than there are dimensions
+        extra = next((d for d, n in enumerate(shape) if n != 1), len(shape))
+        value = view(value, *shape[extra:])
+    if value._a.dtype != part._a.dtype:
+        raise DtypeError(_dtypes_differ(part, value))
+    check_writable(part, "index assignment")
+    if dispatch_mode.is_on() or is_grad_enabled() and not (part._fn is None and value._fn is None):
+        store(part, put_at(part, value, chosen, False))
+        return
+    target = part.shared_array()
+    _assign(target, chosen, value._a)
+    record_write(target)
+
+
+def _assigned(x: Tensor, value: Any) -> Tensor:
+    """What is assigned, as a tensor."""
+    if isinstance(value, Tensor):
+        return value
+    if not isinstance(value, (int, float, complex, np.generic)):
+        raise TypeError(f"can't assign a {kind_of(value)} to a tensor of dtype {x.dtype!r}: give a number or Tensor")
+    return number_as(value, x.dtype, x.device)
+
+
+def number_as(value: Any, kind: dtypes.dtype, place: Any) -> Tensor:
+    """A number as a 0-d tensor of a dtype.
+
+    :raises RuntimeError: it is complex, and the dtype is not.
+    """
+    if isinstance(value, (complex, np.complexfloating)) and not kind.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow: {value}")
+    if kind.rank == 1 and isinstance(value, (float, np.floating)):
+        value = int(value)
+    return tensor(value, dtype=kind, device=place)
+
+
+def _dtypes_differ(destination: Tensor, source: Tensor) -> str:
+    left, right = (SCALAR_TYPES[t.dtype.name] for t in (destination, source))
+    return (
+        f"Index put requires the source and destination dtypes match, got {left} for the destination and {right} for "
+        "the source."
+    )
+
+
+def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """The value without leading dimensions of length 1 that its target lacks, once it is known to broadcast."""
+    have = value._a.shape
+    while len(have) > len(shape) and have[0] == 1:
+        have = have[1:]
+    padded = (1,) * (len(shape) - len(have)) + have
+    if len(have) > len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True)):
+        raise ShapeError(
+            f"shape mismatch: value tensor of shape {list(value._a.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(shape)}: The expanded size must match the existing size at each non-singleton dimension"
+        )
+    return value if have == value._a.shape else view(value, *have)
+
+
+def _assign(target: Any, key: Any, values: Any) -> None:
+    """``target[key] = values``.
+
+    :raises ShapeError: the values do not broadcast.
+    """
+    shape = target[key].shape
+    padded = (1,) * (len(shape) - values.ndim) + values.shape
+    if values.ndim > len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True)):
+        raise ShapeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(shape)}"
+        )
+    target[key] = np.broadcast_to(values, shape)
+
+
+def own(a: Any) -> Any:
+    """A copy of an array that can be written to, of a scalar too."""
+    return np.array(a) if isinstance(a, np.generic) else a.copy()
+
+
+@op(
+    node="IndexPutBackward0",
+    symbol="[…]=",
+    method=False,
+    input="g if accumulate else zero_at(g, key)",
+    values="cast_back(sum_to(index(g, key), values.shape), values.dtype)",
+)
+def put_at(input: Tensor, values: Tensor, key: Any, accumulate: bool) -> Tensor:
+    """A copy of ``input`` with the elements at ``key`` replaced, or added to."""
+    found = own(input)
+    if accumulate:
+        shape = input[key].shape
+        joint_shape([shape, values.shape])
+        backend.add_at(found, key, np.broadcast_to(values, shape))
+    else:
+        _assign(found, key, values)
+    return found
+
+
+@op(node="IndexPutBackward0", symbol="[…]=", method=False, half=KEPT, input="zero_at(g, key)")
+def zero_at(input: Tensor, key: Any) -> Tensor:
+    """A copy of ``input`` with zeros at ``key``."""
+    found = own(input)
+    found[key] = 0
+    return found
+
+
+Tensor.__setitem__ = _set
+
+
+def _delete(x: Tensor, key: Any) -> None:
+    raise TypeError("Tensor does not support deleting items")
+
+
+Tensor.__delitem__ = _delete
+
+
+@composite(inplace_method=True)
+def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with the elements at ``indices`` replaced: ``x[indices] = values``.
+
+    :param indices: integer or bool tensors, one for each of the first dimensions.
+    :param accumulate: add instead of replacing, an element that is named twice twice.
+    :raises IndexError: an index is out of bounds.
+    :raises RuntimeError: the values do not broadcast, or are of another dtype.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros(3).index_put((torch.tensor([0, 0]),), torch.tensor([1., 2.]), accumulate=True)
+    tensor([3., 0., 0.])
+    """
+    if isinstance(indices, Tensor) or not isinstance(indices, (tuple, list)):
+        raise TypeError(f"index_put(): argument 'indices' must be tuple of Tensors, not {kind_of(indices)}")
+    for i, item in enumerate(indices):
+        if not isinstance(item, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(item)}")
+    if not isinstance(values, Tensor):
+        raise TypeError(f"index_put(): argument 'values' (position 3) must be Tensor, not {kind_of(values)}")
+    if values.dtype is not input.dtype:
+        raise DtypeError(_dtypes_differ(input, values))
+    key = tuple(_index_array(item, input) for item in indices)
+    if sum(_width(item) for item in indices) > input._a.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {input._a.ndim} (got {len(indices)})")
+    _check_bounds(key, input._a.shape)
+    found: Tensor = put_at(input, values, key, accumulate)
+    return found
+
+
+index_put_ = Tensor.index_put_

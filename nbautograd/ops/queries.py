@@ -1,0 +1,193 @@
+"""Questions about a tensor as a whole, and about the dtype of a result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd.arrays import dtypes, version_counter
+from nbautograd.compiler.op import composite
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import kind_of
+
+__all__ = [
+    "can_cast",
+    "is_complex",
+    "is_conj",
+    "is_floating_point",
+    "is_inference",
+    "is_neg",
+    "is_nonzero",
+    "is_same_size",
+    "is_signed",
+    "is_tensor",
+    "numel",
+    "result_type",
+]
+
+Number = int | float | complex | bool
+
+
+def check_tensors(function: str, **arguments: Any) -> None:
+    """Make sure that arguments are tensors.
+
+    :raises TypeError: one is something else.
+    """
+    for position, (name, value) in enumerate(arguments.items(), 1):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"{function}(): argument '{name}' (position {position}) must be Tensor, not {kind_of(value)}"
+            )
+
+
+def is_tensor(obj: object) -> bool:
+    """Whether ``obj`` is a tensor.
+
+    >>> import nbautograd as torch
+    >>> torch.is_tensor(torch.ones(2)), torch.is_tensor([1, 2])
+    (True, False)
+    """
+    return isinstance(obj, Tensor)
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is a complex one.
+
+    >>> import nbautograd as torch
+    >>> torch.is_complex(torch.tensor([1j]))
+    True
+    """
+    check_tensors("is_complex", input=input)
+    return input.is_complex()
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating one.
+
+    >>> import nbautograd as torch
+    >>> torch.is_floating_point(torch.tensor([1.]))
+    True
+    """
+    check_tensors("is_floating_point", input=input)
+    return input.is_floating_point()
+
+
+@composite()
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers.
+
+    >>> import nbautograd as torch
+    >>> torch.is_signed(torch.tensor([1.])), torch.tensor([True]).is_signed()
+    (True, False)
+    """
+    check_tensors("is_signed", input=input)
+    return input.dtype.is_signed
+
+
+@composite()
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the only element is not zero.
+
+    :raises RuntimeError: there is not exactly one element.
+
+    >>> import nbautograd as torch
+    >>> torch.is_nonzero(torch.tensor([0.]))
+    False
+    """
+    check_tensors("is_nonzero", input=input)
+    return bool(input)
+
+
+@composite()
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether both tensors have the same shape.
+
+    >>> import nbautograd as torch
+    >>> torch.is_same_size(torch.ones(2), torch.zeros(2))
+    True
+    """
+    check_tensors("is_same_size", input=input, other=other)
+    return input.shape == other.shape
+
+
+@composite()
+def is_conj(input: Tensor) -> bool:
+    """False: conjugates are computed at once, not when they are read.
+
+    >>> import nbautograd as torch
+    >>> torch.is_conj(torch.tensor([1j]))
+    False
+    """
+    check_tensors("is_conj", input=input)
+    return False
+
+
+@composite()
+def is_neg(input: Tensor) -> bool:
+    """False: negatives are computed at once, not when they are read.
+
+    >>> import nbautograd as torch
+    >>> torch.is_neg(torch.tensor([1.]))
+    False
+    """
+    check_tensors("is_neg", input=input)
+    return False
+
+
+@composite()
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode.
+
+    >>> import nbautograd as torch
+    >>> torch.is_inference(torch.ones(2))
+    False
+    """
+    check_tensors("is_inference", input=input)
+    return version_counter.is_inference(input._a)
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements.
+
+    >>> import nbautograd as torch
+    >>> torch.numel(torch.ones(2, 3))
+    6
+    """
+    check_tensors("numel", input=input)
+    return input.numel()
+
+
+def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtypes.dtype:
+    """The dtype that arithmetic on the two gives.
+
+    A number, or a 0-d tensor next to others, counts only if it is of a higher category (bool, integer, floating,
+    complex) than the rest.
+
+    >>> import nbautograd as torch
+    >>> torch.result_type(torch.tensor([1, 2]), 1.0), torch.result_type(torch.tensor([1.]), 1j)
+    (torch.float32, torch.complex64)
+    """
+    return result_dtype(tensor1, tensor2)
+
+
+def result_dtype(*values: Tensor | Number) -> dtypes.dtype:
+    """The dtype that an operation on all these has."""
+    kinds = [
+        (value.dtype, 2 if value._a.ndim else 1) if isinstance(value, Tensor) else (dtypes.of_number(value), 0)
+        for value in values
+    ]
+    return dtypes.result_dtype(kinds)
+
+
+def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
+    """Whether the cast keeps the category: no complex to real, no floating to integer, no number to bool.
+
+    >>> import nbautograd as torch
+    >>> torch.can_cast(torch.double, torch.float), torch.can_cast(torch.float, torch.int)
+    (True, False)
+    """
+    for position, (name, value) in enumerate((("from_", from_), ("to", to)), 1):
+        if not isinstance(value, dtypes.dtype):
+            raise TypeError(
+                f"can_cast(): argument '{name}' (position {position}) must be torch.dtype, not {kind_of(value)}"
+            )
+    return from_.rank <= to.rank

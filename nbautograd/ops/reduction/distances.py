@@ -1,0 +1,272 @@
+"""Norms of vectors, and distances between points."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.size import dimension
+from nbautograd.compiler.op import composite, op
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.errors import DtypeError
+from nbautograd.ops._internal import axes, ratio, total, widened  # noqa: F401 - formulas name ratio
+from nbautograd.ops.reduction.minmax import check
+
+__all__ = ["cdist", "dist", "norm", "pdist", "renorm"]
+
+Dims = int | tuple[int, ...] | list[int] | None
+
+
+# -- norms -----------------------------------------------------------------------------------------------------------
+
+# One operation in PyTorch; its derivative is another one for other exponents, so here it is several.
+
+
+@op(
+    node="LinalgVectorNormBackward0",
+    symbol="‖·‖₂",
+    method=False,
+    input="input * ratio(spread(g, input.shape, dim, keepdim), spread(result, input.shape, dim, keepdim))",
+)
+def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """The square root of the sum of squares over ``dim``; its derivative at 0 is 0."""
+    a = widened(np.abs(input) if input.dtype.kind == "c" else input)
+    return np.sqrt(total(a * a, axes(dim, input.ndim), keepdim)).astype(input.real.dtype)
+
+
+@op(
+    node="LinalgVectorNormBackward0",
+    symbol="‖·‖₁",
+    method=False,
+    input="sgn(input) * spread(g, input.shape, dim, keepdim)",
+)
+def absolute_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """The sum of the absolute values over ``dim``."""
+    return total(np.abs(input), axes(dim, input.ndim), keepdim)
+
+
+@op(
+    node="LinalgVectorNormBackward0",
+    symbol="‖·‖₀",
+    method=False,
+    input="sgn(input) * zeros_of(spread(g, input.shape, dim, keepdim))",
+)
+def zero_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """How many elements are not 0 over ``dim``."""
+    return total(input != 0, axes(dim, input.ndim), keepdim).astype(input.real.dtype)
+
+
+@op(
+    node="LinalgVectorNormBackward0",
+    symbol="‖·‖∞",
+    method=False,
+    input="sgn(input) * spread(g, input.shape, dim, keepdim) "
+    "* ties(abs(input), spread(result, input.shape, dim, keepdim), dim, shared)",
+)
+def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared: bool = True) -> Tensor:
+    """The largest or smallest absolute value over ``dim``; equal ones share the gradient, or each get it all."""
+    a = np.abs(input)
+    check("norm", a, dim)
+    return (a.max if largest else a.min)(axes(dim, input.ndim), None, keepdim)
+
+
+@op(
+    node="LinalgVectorNormBackward0",
+    symbol="‖·‖ₚ",
+    method=False,
+    input="sgn(input) * power_or_zero(abs(input), p - 1) "
+    "* ratio(spread(g, input.shape, dim, keepdim), spread(power_or_zero(result, p - 1), input.shape, dim, keepdim))",
+)
+def power_norm(input: Tensor, p: float, dim: Dims, keepdim: bool) -> Tensor:
+    """The p-th root of the sum of the p-th powers of the absolute values over ``dim``."""
+    a = widened(np.abs(input))
+    return (total(a**p, axes(dim, input.ndim), keepdim) ** (1 / p)).astype(input.real.dtype)
+
+
+@op(method=False, node="PowBackward0", symbol="xⁿ", input="g * exponent * power_or_zero(input, exponent - 1)")
+def power_or_zero(input: Tensor, exponent: float) -> Tensor:
+    """``input ** exponent`` of numbers that are not negative, with 0 in the place of an infinite power of 0."""
+    return input**exponent if exponent >= 0 else np.where(input == 0, input, input**exponent)
+
+
+def vector_norm(input: Tensor, p: float = 2, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The p-norm of the elements, all or over ``dim``.
+
+    :param p: any number, ``inf`` and ``-inf`` too; 0 counts the elements that are not 0.
+    """
+    if p == 2:
+        return euclidean_norm(input, dim, keepdim)
+    if p == 1:
+        return absolute_norm(input, dim, keepdim)
+    if p == 0:
+        return zero_norm(input, dim, keepdim)
+    if math.isinf(p):
+        return extreme_norm(input, p > 0, dim, keepdim)
+    return power_norm(input, p, dim, keepdim)
+
+
+@composite(out=True)
+def norm(
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
+    """The p-norm of the elements, all or over ``dim``: (sum of abs(x)^p)^(1/p); 2 by default.
+
+    :param p: a number, ``inf``, ``-inf``, ``"fro"`` (2) or ``"nuc"``, the sum of a matrix' singular values.
+    :raises RuntimeError: the dtype is an integer one or bool.
+
+    >>> import nbautograd as torch
+    >>> torch.norm(torch.tensor([3., 4.]))
+    tensor(5.)
+    """
+    if dtype is not None:
+        input = input.to(dtype)
+    if input._a.dtype.kind not in dtypes.INEXACT:
+        raise DtypeError(
+            f"norm(): Expected a floating point or complex tensor as input. Got {dtypes.of(input._a.dtype).name}"
+        )
+    if p == "nuc":
+        from nbautograd import linalg  # which imports this module
+
+        return linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"norm(): p must be a number, inf, -inf, 'fro' or 'nuc', not {p!r}")
+    return vector_norm(input, 2.0 if p is None or p == "fro" else float(p), dim, keepdim)
+
+
+@composite()
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of ``input - other``.
+
+    >>> import nbautograd as torch
+    >>> torch.dist(torch.tensor([1., 5.]), torch.tensor([4., 1.]))
+    tensor(5.)
+    """
+    return vector_norm(input - other, p)
+
+
+@composite(inplace_method=True, out=True)
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Each slice along ``dim`` scaled down to a p-norm of at most ``maxnorm``.
+
+    :raises RuntimeError: ``input`` has less than two dimensions, or p or maxnorm are negative.
+
+    >>> import nbautograd as torch
+    >>> torch.renorm(torch.tensor([[3., 4.], [0.3, 0.4]]), 2, 0, 1.)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
+    ndim = input._a.ndim
+    if not p > 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported, but p={p} was given")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
+    kept = dimension(dim, ndim)
+    length = vector_norm(input, p, tuple(d for d in range(ndim) if d != kept), True)
+    # The same small number as in PyTorch keeps the quotient from rounding to more than maxnorm.
+    return input * (maxnorm / (length + 1e-7)).where(length > maxnorm, (length * 0 + 1))
+
+
+# -- distances between points ----------------------------------------------------------------------------------------
+
+
+@op(
+    node="EuclideanDistBackward0",
+    symbol="‖x−y‖",
+    method=False,
+    x1="x1 * sum_over(ratio(g, result), -1, True) - bmm(ratio(g, result), x2)",
+    x2="x2 * transpose(sum_over(ratio(g, result), -2, True), 1, 2) - bmm(transpose(ratio(g, result), 1, 2), x1)",
+)
+def euclidean_distances(x1: Tensor, x2: Tensor) -> Tensor:
+    """All distances between the rows of two stacks of matrices, by one product of matrices.
+
+    They are the roots of |x|² + |y|² - 2xy, about the mean of the points, where the difference loses the least.
+    """
+    centre = total(x2, (1,), True) / x2.shape[1]
+    a, b = x1 - centre, x2 - centre
+    squares = total(a * a, (2,), True) + np.swapaxes(total(b * b, (2,), True), 1, 2)
+    return np.sqrt(np.maximum(squares - 2 * (a @ np.swapaxes(b, 1, 2)), 0))
+
+
+def _length(difference: Tensor, p: float) -> Tensor:
+    """The p-norm of differences over the last dimension; for p = inf, each of several largest gets the gradient."""
+    if math.isinf(p):
+        if not difference._a.shape[-1]:
+            return vector_norm(difference, 1, -1)
+        return extreme_norm(difference, True, -1, False, False)
+    return vector_norm(difference, p, -1)
+
+
+MODES = {
+    "use_mm_for_euclid_dist_if_necessary": lambda rows: rows > 25,
+    "use_mm_for_euclid_dist": lambda rows: True,
+    "donot_use_mm_for_euclid_dist": lambda rows: False,
+}
+"""Whether Euclidean distances between so many points are computed by a product of matrices."""
+
+
+@composite(method=False)
+def cdist(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"
+) -> Tensor:
+    """The p-norm distance between each row of ``x1`` and each row of ``x2``.
+
+    :param x1: of shape (..., P, M).
+    :param x2: of shape (..., R, M); the result is of shape (..., P, R).
+    :param compute_mode: when Euclidean distances are computed by a product of matrices, which is faster and less exact.
+    :raises RuntimeError: the columns are not as many, the dtype is not floating, or p is negative.
+    :raises ValueError: the mode is unknown.
+
+    >>> import nbautograd as torch
+    >>> torch.cdist(torch.tensor([[0., 0.]]), torch.tensor([[3., 4.], [0., 1.]]))
+    tensor([[5., 1.]])
+    """
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x._a.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x._a.ndim}D")
+        if not x.dtype.is_floating_point:
+            raise DtypeError(f"cdist only supports floating-point dtypes, {name} got: {dtypes.of(x._a.dtype).name}")
+    a, b = x1._a.shape, x2._a.shape
+    if a[-1] != b[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {a[-1]} X2: {b[-1]}")
+    if x1._a.dtype != x2._a.dtype:
+        raise DtypeError(f"cdist(): expected X2 to be of {x1.dtype!r}, as X1 is, but found {x2.dtype!r}")
+    if not p >= 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, not {p}")
+    mode = compute_mode or "use_mm_for_euclid_dist_if_necessary"
+    if mode not in MODES:
+        raise ValueError(f"{mode} is not a valid value for compute_mode: expected one of {', '.join(MODES)}")
+    if p == 2 and MODES[mode](max(a[-2], b[-2])) and x1._a.size and x2._a.size:
+        batch = np.broadcast_shapes(a[:-2], b[:-2])
+        flat = [x.expand(*batch, *x._a.shape[-2:]).reshape(-1, *x._a.shape[-2:]) for x in (x1, x2)]
+        return euclidean_distances(*flat).reshape(*batch, a[-2], b[-2])
+    return _length(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+@composite(method=False)
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norm distance between each pair of rows, in the order (0, 1), (0, 2), ..., (1, 2), ...
+
+    :param input: of shape (N, M); the result is of shape (N (N - 1) / 2).
+    :raises RuntimeError: ``input`` is not of two dimensions, or not floating.
+
+    >>> import nbautograd as torch
+    >>> torch.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
+    if input._a.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input._a.ndim}D")
+    if not input.dtype.is_floating_point:
+        raise DtypeError(f"pdist only supports floating-point dtypes, got {dtypes.of(input._a.dtype).name}")
+    if not p >= 0:
+        raise RuntimeError(f"pdist only supports non-negative p values, not {p}")
+    first, second = (wrap(backend.module(input.device).asarray(i)) for i in np.triu_indices(input._a.shape[0], 1))
+    return _length(input.index_select(0, first) - input.index_select(0, second), p)

@@ -1,0 +1,205 @@
+# ruff: noqa: N803, N806 - matrices have capital letters, as PyTorch's parameters do
+"""Norms of vectors and matrices, and condition numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbautograd.arrays import dtypes
+from nbautograd.arrays.size import dimension
+from nbautograd.compiler.op import composite
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import DtypeError, ShapeError, kind_of
+from nbautograd.ops.elementwise.comparison import where
+from nbautograd.ops.linalg._common import check_float, checked
+from nbautograd.ops.linalg.decompositions import linalg_svdvals
+from nbautograd.ops.linalg.solvers import linalg_inv_ex
+from nbautograd.ops.reduction.distances import vector_norm
+
+__all__: list[str] = []
+
+Dims = int | tuple[int, ...] | list[int] | None
+
+
+# -- vectors ---------------------------------------------------------------------------------------------------------
+
+
+def _in_dtype(name: str, x: Tensor, dtype: dtypes.dtype | None) -> Tensor:
+    """The input cast to ``dtype``, which must be of its own category and no narrower."""
+    check_float(name, x, low=True)
+    if dtype is None:
+        return x
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise DtypeError(f"{name}: dtype should be floating point or complex, but got {dtype.name}")
+    if dtype.is_complex != x.dtype.is_complex:
+        have, want = ("complex", "complex") if x.dtype.is_complex else ("real", "real")
+        raise DtypeError(f"{name}: dtype should be {want} for {have} inputs, but got {dtype.name}")
+    if dtypes.promote_types(x.dtype, dtype) is not dtype:
+        raise DtypeError(
+            f"{name}: the dtype of the input ({x.dtype.name}) should be convertible without narrowing to the "
+            f"specified dtype ({dtype.name})"
+        )
+    return x.to(dtype)
+
+
+def _dims(dim: Any) -> Any:
+    """``dim`` without the ways to say all."""
+    return None if isinstance(dim, (tuple, list)) and not dim else dim
+
+
+@composite(method=False, out=True)
+def linalg_vector_norm(
+    x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
+) -> Tensor:
+    """The norm of vectors: (sum of abs(x)^ord)^(1/ord).
+
+    :param ord: a number; ``inf`` and ``-inf`` for the largest and the smallest size, 0 for how many are not 0.
+    :param dim: the dimension of the vectors, or several; None for all.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.vector_norm(torch.tensor([3., 4.]))
+    tensor(5.)
+    """
+    name = "linalg.vector_norm"
+    if isinstance(ord, (str, bool)):
+        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {kind_of(ord)}")
+    x = _in_dtype(name, x, dtype)
+    dim, p = _dims(dim), float(ord)
+    if (p < 0 or math.isinf(p)) and not x.numel():
+        empty = dim is None or any(not x.shape[d] for d in ([dim] if isinstance(dim, int) else dim))
+        if empty:
+            raise RuntimeError(
+                f"{name} cannot compute the {ord} norm on an empty tensor because the operation does not have an "
+                "identity"
+            )
+    found: Tensor = vector_norm(x, p, dim, keepdim)
+    return found
+
+
+# -- matrices --------------------------------------------------------------------------------------------------------
+
+
+def _two_dims(name: str, a: Tensor, dim: Any) -> tuple[int, int]:
+    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
+        raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {dim}")
+    first, second = dimension(dim[0], a._a.ndim), dimension(dim[1], a._a.ndim)
+    if first == second:
+        raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
+    return first, second
+
+
+@composite(method=False, out=True)
+def linalg_matrix_norm(
+    A: Tensor,
+    ord: float | str = "fro",
+    dim: Any = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
+    """The norm of matrices.
+
+    :param ord: ``"fro"`` (the 2-norm of all elements), ``"nuc"`` (the sum of the singular values), 2 and -2 (the
+        largest and the smallest singular value), 1 and -1 (the largest and the smallest sum of a column's sizes),
+        ``inf`` and ``-inf`` (of a row's).
+    :param dim: the two dimensions of the matrices.
+    :raises RuntimeError: another order.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.matrix_norm(torch.tensor([[3., 0.], [0., 4.]]), 2)
+    tensor(4.)
+    """
+    name = "linalg.matrix_norm"
+    if isinstance(A, Tensor) and A._a.ndim < 2:
+        raise ShapeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    rows, columns = _two_dims(name, A, dim)
+    A = _in_dtype(name, A, dtype)
+    if ord == "fro":
+        found: Tensor = vector_norm(A, 2.0, (rows, columns), keepdim)
+        return found
+    if ord in ("nuc", 2, -2) and not isinstance(ord, bool):
+        s = linalg_svdvals(A.movedim((rows, columns), (-2, -1)))
+        found = s.sum(-1) if ord == "nuc" else largest(s, -1, False) if ord == 2 else s.amin(-1)
+        if keepdim:
+            first, second = sorted((rows, columns))
+            found = found.unsqueeze(first).unsqueeze(second)
+        return found
+    if isinstance(ord, str) or abs(ord) not in (1, math.inf):
+        raise RuntimeError(f"{name}: Order {ord} not supported.")
+    summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = vector_norm(A, 1.0, summed, keepdim)
+    left = kept if keepdim or kept < summed else kept - 1
+    found = largest(sums, left, keepdim) if ord > 0 else sums.amin(left, keepdim)
+    return found
+
+
+def largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
+    """The largest element along a dimension; of none, 0."""
+    found: Tensor = x.amax(dim, keepdim) if x._a.shape[dim] else x.sum(dim, keepdim)
+    return found
+
+
+@composite(method=False, out=True)
+def linalg_norm(
+    input: Tensor,
+    ord: float | str | None = None,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
+    """The norm of vectors or of matrices.
+
+    :param ord: as in :func:`vector_norm` or :func:`matrix_norm`; None for the 2-norm of all elements over ``dim``.
+    :param dim: one dimension for vectors, two for matrices; by default the input is one of them as a whole.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.norm(torch.tensor([[3., 0.], [0., 4.]]))
+    tensor(5.)
+    """
+    dim = _dims(dim)
+    several = [dim] if isinstance(dim, int) else dim
+    if several is not None and len(several) not in (1, 2) and ord is not None:
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {dim}")
+    if ord is None:
+        return linalg_vector_norm(input, 2, dim, keepdim, dtype=dtype)
+    if several is None and input._a.ndim not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input._a.ndim}D."
+        )
+    matrices = len(several) == 2 if several is not None else input._a.ndim == 2
+    if matrices:
+        return linalg_matrix_norm(input, ord, (0, 1) if several is None else several, keepdim, dtype=dtype)
+    if isinstance(ord, str):
+        raise RuntimeError(f"linalg.norm: ord={ord!r} is a norm of matrices, but the input is 1D or dim names one")
+    return linalg_vector_norm(input, ord, dim, keepdim, dtype=dtype)
+
+
+# -- condition -------------------------------------------------------------------------------------------------------
+
+
+@composite(method=False, out=True)
+def linalg_cond(A: Tensor, p: float | str | None = None) -> Tensor:
+    """The condition number: the norm of A times the norm of its inverse; inf for singular matrices.
+
+    :param p: an order of :func:`matrix_norm`; None for 2, by singular values, also of matrices that are not square.
+
+    >>> import nbautograd as torch
+    >>> torch.linalg.cond(torch.tensor([[4., 0.], [0., 2.]]))
+    tensor(2.)
+    """
+    name = "linalg.cond"
+    checked(name, A)
+    if p is None or p in (2, -2):
+        s = linalg_svdvals(A)
+        first, last = s[..., :1], s[..., -1:]
+        return (last / first if p == -2 else first / last).squeeze(-1)
+    if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
+        raise RuntimeError(f"{name} got an invalid norm type: {p}")
+    checked(name, A, square=True)
+    if not A.numel():
+        return A.new_zeros(*A.shape[:-2]).abs()
+    inverse, info = linalg_inv_ex(A)
+    product = linalg_matrix_norm(A, p) * linalg_matrix_norm(inverse, p)
+    return where(info != 0, math.inf, product)

@@ -1,0 +1,534 @@
+"""Over dimensions: sums, means, products, spread, truth."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import dtypes, precise
+from nbautograd.arrays.size import dimension, dimensions, sizes
+from nbautograd.compiler.op import composite, op
+from nbautograd.core.inplace import into
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import DtypeError
+from nbautograd.ops._internal import (  # noqa: F401 - formulas name some of these
+    added,
+    average,
+    axes,
+    count,
+    ratio,
+    reduced_shape,
+    sum_to,
+    total,
+    widened,
+)
+
+__all__ = [
+    "all",
+    "any",
+    "count_nonzero",
+    "logsumexp",
+    "mean",
+    "nanmean",
+    "nansum",
+    "prod",
+    "std",
+    "std_mean",
+    "sum",
+    "var",
+    "var_mean",
+]
+
+Dims = int | tuple[int, ...] | list[int] | None
+
+
+def _floating(name: str, a: Any, dtype: dtypes.dtype | None) -> None:
+    if dtype is None and a.dtype.kind not in dtypes.INEXACT:
+        raise DtypeError(
+            f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {dtypes.of(a.dtype).name}"
+        )
+    if dtype is not None and dtype.rank < 2:
+        raise DtypeError(
+            f"{name}(): could not infer output dtype. Optional dtype must be either a floating point or complex "
+            f"dtype. Got: {dtype.name}"
+        )
+
+
+# -- sums ------------------------------------------------------------------------------------------------------------
+
+
+@op(node="SumBackward0", symbol="Σ", method=False, input="spread(g, input.shape)")
+def sum_all(input: Tensor) -> Tensor:
+    """The sum of all elements."""
+    return total(input)
+
+
+@op(node="SumBackward1", symbol="Σ", method=False, input="spread(g, input.shape, dim, keepdim)")
+def sum_over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The sum over ``dim``."""
+    return total(input, axes(dim, input.ndim), keepdim)
+
+
+@composite()
+def sum(
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+    out: Any = None,
+    **numpy: Any,
+) -> Tensor:
+    """The sum of the elements, all or over ``dim``; of integers and bools, in int64.
+
+    :param dim: one dimension or several; None for all.
+    :param keepdim: keep reduced dimensions with length 1.
+    :param dtype: cast to this dtype first.
+
+    >>> import nbautograd as torch
+    >>> torch.sum(torch.tensor([[1., 2.], [3., 4.]]), dim=0)
+    tensor([4., 6.])
+    """
+    if dim is None and dtype is None and out is None and not keepdim and not numpy:
+        return sum_all(input)
+    if numpy:
+        dim, keepdim = numpy_names("sum", dim, keepdim, numpy)
+    if dtype is not None:
+        input = input.to(dtype)
+    result = sum_all(input) if dim is None and not keepdim else sum_over(input, dim, keepdim)
+    if dtype is not None and dtype.rank < 2:
+        result = result.to(dtype)
+    return into(out, result, "sum")
+
+
+def numpy_names(name: str, dim: Any, keepdim: bool, given: dict[str, Any]) -> tuple[Any, bool]:
+    """NumPy's names ``axis`` and ``keepdims`` for ``dim`` and ``keepdim``, which PyTorch accepts too."""
+    for key in given:
+        if key not in ("axis", "keepdims"):
+            raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+    return given.get("axis", dim), given.get("keepdims", keepdim)
+
+
+@op(
+    node="NansumBackward0",
+    symbol="Σ",
+    method=False,
+    input="spread(g, input.shape, dim, keepdim) * (input == input)",
+)
+def nansum_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """The sum over ``dim``, nan counted as 0."""
+    return total(np.where(input == input, input, np.zeros_like(input)), axes(dim, input.ndim), keepdim)
+
+
+@composite(out=True)
+def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The sum of the elements, all or over ``dim``, nan counted as 0.
+
+    :raises RuntimeError: ``input`` is complex.
+
+    >>> import nbautograd as torch
+    >>> torch.nansum(torch.tensor([1., float("nan"), 2.]))
+    tensor(3.)
+    """
+    if input._a.dtype.kind == "c":
+        raise DtypeError(f"nansum(): does not support complex inputs, but got {input.dtype!r}")
+    if not input.dtype.is_floating_point:
+        return sum(input, dim, keepdim, dtype=dtype)
+    return nansum_over(input if dtype is None else input.to(dtype), dim, keepdim)
+
+
+@composite()
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """The sum over the dimensions along which ``size`` would be expanded to the shape of ``input``.
+
+    :raises RuntimeError: ``size`` cannot be expanded to the shape.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
+    shape = sizes(size)
+    if not shape and input._a.ndim == 0 or shape != input._a.shape:
+        return sum_to(input.to(dtypes.int64) if input._a.dtype.kind in "biu" else input, shape)
+    return input
+
+
+# -- means -----------------------------------------------------------------------------------------------------------
+
+
+@op(node="MeanBackward0", symbol="mean", method=False, input="spread(g / count(input.shape, None), input.shape)")
+def mean_all(input: Tensor) -> Tensor:
+    """The mean of all elements of a floating tensor."""
+    return average(input)
+
+
+@op(
+    node="MeanBackward1",
+    symbol="mean",
+    method=False,
+    input="spread(g / count(input.shape, dim), input.shape, dim, keepdim)",
+)
+def mean_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    """The mean over ``dim`` of a floating tensor."""
+    return average(input, axes(dim, input.ndim), keepdim)
+
+
+@composite()
+def mean(
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+    out: Any = None,
+    **numpy: Any,
+) -> Tensor:
+    """The mean of the elements, all or over ``dim``.
+
+    :raises RuntimeError: the dtype is an integer one or bool, and no other is given.
+
+    >>> import nbautograd as torch
+    >>> torch.mean(torch.tensor([[1., 2.], [3., 4.]]))
+    tensor(2.5000)
+    """
+    if dim is None and dtype is None and out is None and not keepdim and not numpy and input._a.dtype.kind == "f":
+        return mean_all(input)
+    if numpy:
+        dim, keepdim = numpy_names("mean", dim, keepdim, numpy)
+    if isinstance(input, Tensor):
+        _floating("mean", input._a, dtype)
+    if dtype is not None:
+        input = input.to(dtype)
+    result = mean_all(input) if dim is None and not keepdim else mean_over(input, dim, keepdim)
+    return into(out, result, "mean")
+
+
+@composite(out=True)
+def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The mean of the elements that are not nan, all or over ``dim``.
+
+    :raises RuntimeError: the dtype is an integer one or bool.
+
+    >>> import nbautograd as torch
+    >>> torch.nanmean(torch.tensor([1., float("nan"), 2.]))
+    tensor(1.5000)
+    """
+    if input._a.dtype.kind not in dtypes.INEXACT:
+        raise DtypeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype!r}")
+    there = sum(input == input, dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / there
+
+
+# -- products --------------------------------------------------------------------------------------------------------
+
+
+@op(
+    node="ProdBackward0",
+    symbol="Π",
+    method=False,
+    input="g * conj(products_before(input.reshape((-1,)), 0) * products_before(input.reshape((-1,)), 0, True))"
+    ".reshape(input.shape)",
+)
+def prod_all(input: Tensor) -> Tensor:
+    """The product of all elements; its derivative is the product of those before times that of those after each."""
+    return widened(input).prod().astype(accumulated(input.dtype))
+
+
+@op(
+    node="ProdBackward1",
+    symbol="Π",
+    method=False,
+    input="spread(g, input.shape, dim, keepdim) "
+    "* conj(products_before(input, dim) * products_before(input, dim, True))",
+)
+def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+    """The product over one dimension."""
+    d = dimension(dim, input.ndim)
+    a = widened(input).prod(d, None, None, keepdim) if input.ndim else input.copy()
+    return a.astype(accumulated(input.dtype))
+
+
+def accumulated(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """In which dtype the sum or product of elements of ``dtype`` is given."""
+    return dtype if dtype.kind in dtypes.INEXACT else np.dtype(np.int64)
+
+
+@composite(out=True)
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The product of the elements, all or over one dimension; of integers and bools, in int64.
+
+    >>> import nbautograd as torch
+    >>> torch.prod(torch.tensor([2., 3., 4.]))
+    tensor(24.)
+    """
+    if dtype is not None:
+        input = input.to(dtype)
+    result = prod_all(input) if dim is None else prod_over(input, dim, keepdim)
+    return result if dtype is None else result.to(dtype)
+
+
+# -- spread ----------------------------------------------------------------------------------------------------------
+
+
+@op(node="SubBackward0", symbol="x − mean", method=False, input="deviation(g, dim)")
+def deviation(input: Tensor, dim: Dims = None) -> Tensor:
+    """The elements less their mean over ``dim``."""
+    return input - average(input, axes(dim, input.ndim), True)
+
+
+def variance(a: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
+    """The variance over ``dim``: the mean comes off before anything is squared."""
+    over = axes(dim, a.ndim)
+    d = a - average(a, over, True)
+    squares = (d.real * d.real + d.imag * d.imag) if a.dtype.kind == "c" else d * d
+    n = divisor(count(a.shape, dim), correction)
+    return total(squares, over, keepdim) / squares.dtype.type(n)
+
+
+def divisor(n: int, correction: float) -> float:
+    """What the sum of squares is divided by; 0 where there are too few elements."""
+    return n - correction if n > correction else 0.0
+
+
+VAR = (
+    "spread(g, input.shape, dim, keepdim) * reciprocal_or_nan(divisor(count(input.shape, dim), correction) / 2) "
+    "* deviation(input, dim)"
+)
+STD = (
+    "spread(ratio(g, result), input.shape, dim, keepdim) "
+    "* reciprocal_or_nan(divisor(count(input.shape, dim), correction)) * deviation(input, dim)"
+)
+
+
+def reciprocal_or_nan(x: float) -> float:
+    """``1 / x``; with too few elements there is no derivative."""
+    return 1 / x if x else math.nan
+
+
+@op(node="VarBackward0", symbol="var", method=False, input=VAR)
+def var_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
+    """The variance over ``dim``."""
+    v = variance(widened(input), dim, correction, keepdim)
+    return v.astype(input.dtype) if input.dtype.itemsize == 2 else v
+
+
+@op(node="StdBackward0", symbol="std", method=False, input=STD)
+def std_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
+    """The standard deviation over ``dim``; its derivative is 0 where it is 0."""
+    s = np.sqrt(variance(widened(input), dim, correction, keepdim))
+    return s.astype(input.dtype) if input.dtype.itemsize == 2 else s
+
+
+def _mean_too(formula: str) -> str:
+    """The gradient of a function and of the mean, either of which may be missing."""
+    formula = formula.replace("(g,", "(g[0],").replace("result", "result[0]")
+    return (
+        f"added(None if g[0] is None else {formula}, "
+        "None if g[1] is None else spread(g[1] / count(input.shape, dim), input.shape, dim, keepdim))"
+    )
+
+
+@op(node="VarMeanBackward0", symbol="var, mean", many=True, method=False, input=_mean_too(VAR))
+def var_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Any:
+    """The variance and the mean over ``dim``."""
+    a = widened(input)
+    pair = variance(a, dim, correction, keepdim), average(a, axes(dim, a.ndim), keepdim)
+    return tuple(x.astype(input.dtype) for x in pair) if input.dtype.itemsize == 2 else pair
+
+
+@op(node="StdMeanBackward0", symbol="std, mean", many=True, method=False, input=_mean_too(STD))
+def std_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Any:
+    """The standard deviation and the mean over ``dim``."""
+    a = widened(input)
+    pair = np.sqrt(variance(a, dim, correction, keepdim)), average(a, axes(dim, a.ndim), keepdim)
+    return tuple(x.astype(input.dtype) for x in pair) if input.dtype.itemsize == 2 else pair
+
+
+def _spread(
+    function: Any, name: str, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, correction: float | None
+) -> Any:
+    """Check the arguments that these four functions share, and call."""
+    if isinstance(dim, bool):  # var(input, unbiased)
+        dim, unbiased = None, dim
+    if unbiased is not None and correction is not None:
+        raise TypeError(f"{name}(): received an invalid combination of arguments: both unbiased= and correction=")
+    if correction is None:
+        correction = 1 if unbiased is None else int(unbiased)
+    if input._a.dtype.kind not in dtypes.INEXACT:
+        raise DtypeError(f"{name}(): std and var only support floating point and complex dtypes, got {input.dtype!r}")
+    if count(input._a.shape, dim) <= correction:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0: no more elements are reduced to one than the correction, "
+            f"{correction}, so the result is nan or inf",
+            UserWarning,
+            stacklevel=4,
+        )
+    return function(input, dim, correction, keepdim)
+
+
+@composite(out=True)
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The variance of the elements, all or over ``dim``.
+
+    :param correction: what is subtracted from the number of elements in the divisor; 1 by default.
+    :param unbiased: True for a correction of 1, False for 0.
+    :raises RuntimeError: the dtype is an integer one or bool.
+
+    >>> import nbautograd as torch
+    >>> torch.var(torch.tensor([1., 2., 3.]))
+    tensor(1.)
+    """
+    return _spread(var_over, "var", input, dim, unbiased, keepdim, correction)
+
+
+@composite(out=True)
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The standard deviation of the elements, all or over ``dim``: the square root of :func:`var`.
+
+    >>> import nbautograd as torch
+    >>> torch.std(torch.tensor([1., 2., 3.]))
+    tensor(1.)
+    """
+    return _spread(std_over, "std", input, dim, unbiased, keepdim, correction)
+
+
+@composite(method=False)
+def var_mean(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """:func:`var` and :func:`mean` at once.
+
+    >>> import nbautograd as torch
+    >>> torch.var_mean(torch.tensor([1., 2., 3.]))
+    (tensor(1.), tensor(2.))
+    """
+    return _spread(var_and_mean, "var_mean", input, dim, unbiased, keepdim, correction)
+
+
+@composite(method=False)
+def std_mean(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """:func:`std` and :func:`mean` at once.
+
+    >>> import nbautograd as torch
+    >>> torch.std_mean(torch.tensor([1., 2., 3.]))
+    (tensor(1.), tensor(2.))
+    """
+    return _spread(std_and_mean, "std_mean", input, dim, unbiased, keepdim, correction)
+
+
+# -- truth -----------------------------------------------------------------------------------------------------------
+
+
+def _truth(a: Any, name: str, dim: Dims, keepdim: bool) -> Any:
+    """Whether all or any elements are nonzero: a bool, but of uint8 a uint8. No dimension at all reduces nothing."""
+    over = () if dim == () or dim == [] else axes(dim, a.ndim)
+    hit = a != 0
+    found = (hit.all if name == "all" else hit.any)(axis=over, keepdims=keepdim)
+    return found.astype(a.dtype) if a.dtype == np.uint8 else found
+
+
+@op(out=True)
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether all elements are nonzero.
+
+    >>> import nbautograd as torch
+    >>> torch.all(torch.tensor([True, False]))
+    tensor(False)
+    """
+    return _truth(input, "all", dim, keepdim)
+
+
+@op(out=True)
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether any element is nonzero.
+
+    >>> import nbautograd as torch
+    >>> torch.any(torch.tensor([True, False]))
+    tensor(True)
+    """
+    return _truth(input, "any", dim, keepdim)
+
+
+@op()
+def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+    """How many elements are nonzero.
+
+    >>> import nbautograd as torch
+    >>> torch.count_nonzero(torch.tensor([1, 0, 2]))
+    tensor(2)
+    """
+    return total(input != 0, axes(dim, input.ndim))
+
+
+# -- log-sum-exp -----------------------------------------------------------------------------------------------------
+
+
+@op(
+    node="LogsumexpBackward0",
+    symbol="lse",
+    method=False,
+    input="spread(g, input.shape, dim, keepdim) "
+    "* conj(exp(input - spread(finite_or_0(result), input.shape, dim, keepdim)))",
+)
+def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
+    """``log(sum(exp(input)))`` over ``dim``, about the largest element, so that nothing overflows."""
+    over = axes(dim, input.ndim)
+    if not input.size:
+        return precise.log(total(input, over, keepdim))  # of nothing: -inf
+    a = widened(input)
+    top = a.real.max(over, None, True)
+    top = np.where(np.isfinite(top), top, np.zeros_like(top))
+    found = (precise.log(total(precise.exp(a - top), over, True)) + top).astype(input.dtype)
+    if keepdim or not input.ndim:
+        return found
+    gone = dimensions(dim, input.ndim)
+    return found.reshape(tuple(n for d, n in enumerate(input.shape) if d not in gone))
+
+
+@op(method=False, node="MaskedFillBackward0", input="g")
+def finite_or_0(input: Tensor) -> Tensor:
+    """The elements, infinite ones as 0: a shift need not be the very maximum."""
+    return np.where(np.isfinite(input), input, np.zeros_like(input))
+
+
+@composite(out=True)
+def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    """``log(sum(exp(input)))`` over ``dim``, without overflow.
+
+    >>> import nbautograd as torch
+    >>> torch.logsumexp(torch.tensor([1000., 1000.]), dim=0)
+    tensor(1000.6932)
+    """
+    if input._a.dtype.kind not in dtypes.INEXACT:
+        input = input.to(dtypes.get_default_dtype())
+    return logsumexp_over(input, dim, keepdim)

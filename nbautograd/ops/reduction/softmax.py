@@ -1,0 +1,91 @@
+"""Softmax and its logarithm, over one dimension."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd.arrays import dtypes, precise
+from nbautograd.arrays.size import dimension
+from nbautograd.compiler.op import composite, op
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import UnsupportedDtypeError
+from nbautograd.ops._internal import highest, total
+from nbautograd.ops.elementwise.exp_log_trig import exp  # noqa: F401 - a formula names it
+from nbautograd.ops.queries import check_tensors
+
+__all__ = ["log_softmax", "softmax"]
+
+
+def refuse_integers(name: str, a: Any) -> None:
+    """Make sure that an array is of a real floating dtype.
+
+    :raises NotImplementedError: it is not.
+    """
+    if dtypes.of(a.dtype).rank != 2:
+        raise UnsupportedDtypeError(name, dtypes.of(a.dtype), "f")
+
+
+def _shifted(name: str, a: Any, d: int) -> Any:
+    """``a`` less its largest elements along dimension ``d``, a fresh array."""
+    if a.dtype.kind != "f":
+        refuse_integers(name, a)
+    return a - highest(a, d, True) if a.size and a.ndim else a - a
+
+
+def sum_along(g: Any, dim: int) -> Any:
+    """The sum over ``dim``, which is kept with length 1, of an array or a tensor."""
+    if not g.ndim:
+        return g
+    return g.sum(dim, keepdim=True) if isinstance(g, Tensor) else total(g, (dim % g.ndim,), True)
+
+
+@op(node="SoftmaxBackward0", symbol="softmax", method=False, input="(g - sum_along(g * result, dim)) * result")
+def softmax_over(input: Tensor, dim: int) -> Tensor:
+    """Softmax over one dimension."""
+    d = dimension(dim, input.ndim)
+    powers = _shifted("softmax", input, d)
+    if not input.ndim:
+        return precise.exp(powers)
+    precise.exp(powers, powers)
+    powers /= total(powers, (d,), True)
+    return powers
+
+
+@op(node="LogSoftmaxBackward0", symbol="log softmax", method=False, input="g - exp(result) * sum_along(g, dim)")
+def log_softmax_over(input: Tensor, dim: int) -> Tensor:
+    """Log-softmax over one dimension."""
+    d = dimension(dim, input.ndim)
+    shifted = _shifted("log_softmax", input, d)
+    if input.ndim:
+        shifted -= precise.log(total(precise.exp(shifted), (d,), True))
+    return shifted
+
+
+@composite(out=True)
+def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
+    """``exp(input)`` divided by its sum over ``dim``, without overflow.
+
+    :param dtype: cast to this dtype first.
+    :raises NotImplementedError: the dtype is not floating.
+
+    >>> import nbautograd as torch
+    >>> torch.softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    check_tensors("softmax", input=input)
+    return softmax_over(input if dtype is None else input.to(dtype), dim)
+
+
+@composite(out=True)
+def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
+    """The logarithm of :func:`softmax`, computed without it.
+
+    :param dtype: cast to this dtype first.
+    :raises NotImplementedError: the dtype is not floating.
+
+    >>> import nbautograd as torch
+    >>> torch.log_softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+    check_tensors("log_softmax", input=input)
+    return log_softmax_over(input if dtype is None else input.to(dtype), dim)

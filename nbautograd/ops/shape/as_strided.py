@@ -1,0 +1,382 @@
+"""A tensor's memory itself: any strides, another size, its storage; views changed in place, and views as copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes, strides as stride_tools, version_counter
+from nbautograd.arrays.memory_format import contiguous_format, preserve_format
+from nbautograd.arrays.size import sizes
+from nbautograd.arrays.strides import Geometry, restride
+from nbautograd.compiler.op import KEPT, OPS, alias, composite, op
+from nbautograd.core.grad_mode import is_grad_enabled
+from nbautograd.core.inplace import View, check_history
+from nbautograd.core.node import LEAF
+from nbautograd.core.storage import TypedStorage, UntypedStorage
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.errors import AutogradError, kind_of
+from nbautograd.ops.elementwise.complex import view_as_complex, view_as_real
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.shape import shape as shapes, slicing
+from nbautograd.ops.shape.broadcasting import expand
+from nbautograd.ops.shape.slicing import as_strided_in
+
+__all__ = [
+    "TypedStorage",
+    "UntypedStorage",
+    "alias_copy",
+    "as_strided",
+    "as_strided_",
+    "as_strided_copy",
+    "detach_copy",
+    "diagonal_copy",
+    "expand_copy",
+    "narrow_copy",
+    "permute_copy",
+    "resize_as_",
+    "select_copy",
+    "slice_copy",
+    "split_copy",
+    "split_with_sizes_copy",
+    "squeeze_copy",
+    "t_copy",
+    "transpose_copy",
+    "unbind_copy",
+    "unfold_copy",
+    "unsqueeze_copy",
+    "view_as_complex_copy",
+    "view_as_real_copy",
+    "view_copy",
+]
+
+
+# -- any strides -----------------------------------------------------------------------------------------------------
+
+
+@composite()
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """The memory that the tensor is part of, read at any strides: a view, whose elements may overlap.
+
+    :param size: the shape.
+    :param stride: for each dimension, from one index to the next, counted in elements.
+    :param storage_offset: where the first element is in the storage; by default that of ``input``.
+    :raises RuntimeError: an element would lie outside of the storage, or a stride is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(4).as_strided((3, 2), (1, 1))
+    tensor([[0, 1],
+            [1, 2],
+            [2, 3]])
+    """
+    shape, strides = sizes((tuple(size),), "size"), sizes((tuple(stride),), "stride")
+    if len(shape) != len(strides):
+        raise RuntimeError(f"mismatch in length of strides and shape: {list(strides)} for {list(shape)}")
+    home = stride_tools.of(input._a)
+    offset = home.offset if storage_offset is None else int(storage_offset)
+    check_inside(input._a, Geometry(shape, strides, offset))
+    return as_strided_in(input, shape, strides, offset, home)
+
+
+def check_inside(a: Any, wanted: Geometry) -> None:
+    """Make sure that a view of the memory of ``a`` does not reach outside of it.
+
+    :raises RuntimeError: it would.
+    """
+    if min(wanted.strides, default=0) < 0:
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(wanted.strides)}"
+        )
+    if wanted.offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {wanted.offset}")
+    if min(wanted.shape, default=0) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(wanted.shape)}: {list(wanted.shape)}")
+    have = stride_tools.length_of(a)
+    if wanted.end() > have and 0 not in wanted.shape:
+        raise RuntimeError(
+            f"setStorage: sizes {list(wanted.shape)}, strides {list(wanted.strides)}, storage offset {wanted.offset}, "
+            f"and itemsize {a.itemsize} requiring a storage size of {wanted.end() * a.itemsize} are out of bounds for "
+            f"storage of size {have * a.itemsize}"
+        )
+
+
+@op(node="CloneBackward0", symbol="clone", method=False, half=KEPT, input="g")
+def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
+    """A copy whose elements lie in memory as ``home`` says."""
+    return stride_tools.laid_out(input, home, length)
+
+
+# -- in place --------------------------------------------------------------------------------------------------------
+
+
+def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The method that makes a tensor a view of what it was."""
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        check_tensors(name, input=self)
+        check_history(self, name)
+        self.shared_array()
+        before = wrap(self._a, self._fn)
+        before._view = self._view
+        result = function(before, *args, **kwargs)
+        if self._view is None:
+            fix_views(self, result._a)
+        else:
+            self._view = result._view
+        self._a = result._a
+        if self._fn is not LEAF and is_grad_enabled():
+            self._fn = result._fn
+        version_counter.record_write(self._a)
+        return self
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"In-place version of ``{name[:-1]}``: this very tensor becomes that view of its memory."
+    setattr(Tensor, name, method)
+    return method
+
+
+def fix_views(base: Tensor, array: Any) -> None:
+    """Before ``base`` gets another geometry, that of ``array``: describe its views by where they lie in memory."""
+    home = stride_tools.of(array)
+    for ref in base.__dict__.get("_views", ([],))[0]:
+        view = ref()
+        if view is not None:
+            recorded = view._view.recorded
+            arguments = (*stride_tools.of(view._a), home)
+            view._view = View(base, OPS["as_strided_in"].body, as_strided_in, arguments)
+            view._view.recorded = recorded
+
+
+for _name, _function in {
+    "t_": shapes.t,
+    "transpose_": shapes.transpose,
+    "swapaxes_": shapes.swapaxes,
+    "swapdims_": shapes.swapdims,
+    "squeeze_": shapes.squeeze,
+    "unsqueeze_": shapes.unsqueeze,
+    "as_strided_": as_strided,
+}.items():
+    _in_place(_name, _function)
+as_strided_ = Tensor.as_strided_
+
+
+def _resize(self: Tensor, *sizes_: Any, memory_format: Any = contiguous_format) -> Tensor:
+    """Give this very tensor another shape, row-major in its storage, which grows if it is too small.
+
+    What was in the storage stays there; new elements are uninitialised. Other tensors that share the storage do not
+    see it grow.
+
+    :raises RuntimeError: the tensor requires grad.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(6).resize_(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    if self.requires_grad:
+        raise AutogradError("cannot resize variables that require grad")
+    shape = sizes(sizes_, "size")
+    if min(shape, default=0) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+    if memory_format is preserve_format:
+        raise RuntimeError("resize_(): Unsupported memory format torch.preserve_format")
+    a = self.shared_array()
+    if a.shape == shape and memory_format is contiguous_format:
+        return self
+    strides = stride_tools.strides_for(_Shape(shape), memory_format, "resize_")
+    home, have = stride_tools.of(a), stride_tools.length_of(a)
+    needed = Geometry(shape, strides, home.offset).end()
+    if needed > have:
+        memory = backend.module(self.device).empty((needed,), a.dtype)
+        memory[:have] = restride(a, (have,), (1,), -home.offset)
+        a = restride(memory, (0,), (1,), home.offset)
+    self._a = restride(a, shape, strides)
+    return self
+
+
+class _Shape:
+    """A shape where an array is expected of which only the shape is looked at."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape, self.ndim = shape, len(shape)
+
+
+Tensor.resize_ = _resize
+Tensor.resize_.__name__ = Tensor.resize_.__qualname__ = "resize_"
+
+
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """``resize_`` to the shape of another tensor.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(6).resize_as_(torch.ones(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    check_tensors("resize_as_", input=input, the_template=the_template)
+    shape = the_template._a.shape
+    if memory_format is preserve_format:
+        input.resize_(shape)
+        strides = stride_tools.dense(shape, stride_tools.strides_of(the_template._a))
+        input._a = restride(input._a, shape, strides)
+        return input
+    return input.resize_(shape, memory_format=memory_format or contiguous_format)
+
+
+alias(resize_as_=resize_as_)
+
+
+def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Let this very tensor share the memory of another one, or of a storage; without ``source`` it becomes empty.
+
+    :param source: a tensor or a storage.
+    :param storage_offset: with ``size``: where in the storage the first element is.
+    :param stride: by default row-major.
+    :raises RuntimeError: ``source`` has another dtype, is too small, or the tensor is a leaf that requires grad.
+
+    >>> import nbautograd as torch
+    >>> torch.empty(0).set_(torch.ones(4).untyped_storage(), 1, (2,), (1,))
+    tensor([1., 1.])
+    """
+    check_history(self, "set_")
+    if source is None:
+        self._a = np.zeros_like(self._a, shape=(0,))
+        return self
+    if isinstance(source, Tensor):
+        if source.dtype is not self.dtype:
+            raise RuntimeError(
+                f"Could not set tensor of type {source.dtype!r} to a tensor of type {self.dtype!r}: set_() needs the "
+                "same dtype"
+            )
+        a = source.shared_array()
+    elif isinstance(source, (UntypedStorage, TypedStorage)):
+        a = source.array(self._a.dtype)
+        size = (a.shape[0],) if size is None else size
+    else:
+        raise TypeError(f"set_(): argument 'source' must be Tensor or storage, not {kind_of(source)}")
+    if size is not None:
+        shape = tuple(size)
+        strides = tuple(stride) if stride is not None else stride_tools.contiguous(shape)
+        wanted = Geometry(shape, strides, storage_offset)
+        check_inside(a, wanted)
+        a = restride(a, shape, strides, storage_offset - stride_tools.offset_of(a))
+    self._a = a
+    return self
+
+
+_set.__name__ = _set.__qualname__ = "set_"
+Tensor.set_ = _set
+
+
+# -- storage ---------------------------------------------------------------------------------------------------------
+
+
+@composite()
+def storage_offset(input: Tensor) -> int:
+    """Where the first element is in the storage, counted in elements.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(5)[2:].storage_offset()
+    2
+    """
+    return stride_tools.offset_of(input._a)
+
+
+@composite()
+def is_set_to(input: Tensor, tensor: Tensor) -> bool:
+    """Whether two tensors are the same elements of the same memory.
+
+    >>> import nbautograd as torch
+    >>> x = torch.ones(2)
+    >>> x.is_set_to(x.view(2)), x.is_set_to(torch.ones(2))
+    (True, False)
+    """
+    a, b = input.shared_array(), tensor.shared_array()
+    return (
+        a.dtype == b.dtype and stride_tools.of(a) == stride_tools.of(b) and stride_tools.root(a) is stride_tools.root(b)
+    )
+
+
+@composite()
+def untyped_storage(input: Tensor) -> UntypedStorage:
+    """The memory that the tensor is part of, as bytes.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(5)[2:].untyped_storage().nbytes()
+    20
+    """
+    return UntypedStorage(input.shared_array())
+
+
+def _storage(self: Tensor) -> TypedStorage:
+    """The memory that the tensor is part of, as elements of its dtype.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(5)[2:].storage().tolist()
+    [0, 1, 2, 3, 4]
+    """
+    return TypedStorage(self.shared_array())
+
+
+Tensor.storage = _storage
+Tensor.storage_type = lambda self: TypedStorage
+Tensor._is_view = lambda self: self._view is not None
+Tensor._base = property(
+    lambda self: None if self._view is None else self._view.base, doc="The tensor that this is a view of."
+)
+
+
+# -- views as copies -------------------------------------------------------------------------------------------------
+
+
+def _copies(name: str, view: Callable[..., Any], method: bool = False) -> Any:
+    """``name``: what ``view`` gives, in memory of its own."""
+
+    def copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        check_tensors(name, input=input)
+        found = view(input, *args, **kwargs)
+        if isinstance(found, tuple):
+            return tuple(shapes.clone(part, memory_format=contiguous_format) for part in found)
+        return shapes.clone(found, memory_format=contiguous_format)
+
+    copy.__name__ = copy.__qualname__ = name
+    copy.__doc__ = f"``{name.removesuffix('_copy')}`` with memory of its own."
+    return composite(method=method, out=True)(copy)
+
+
+def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    return slicing.slice_(input, shapes.dimension(dim, input._a.ndim), start, end, step)
+
+
+def _view_as(input: Tensor, size: Any = None, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    return input.view(dtype if size is None else size)
+
+
+def _alias(input: Tensor) -> Tensor:
+    return shapes.view(input, *input._a.shape) if input.is_contiguous() else shapes.permute(input, *range(input.ndim))
+
+
+alias_copy = _copies("alias_copy", lambda input: input)
+as_strided_copy = _copies("as_strided_copy", as_strided)
+detach_copy = _copies("detach_copy", lambda input: input.detach())
+diagonal_copy = _copies("diagonal_copy", slicing.diagonal)
+expand_copy = _copies("expand_copy", lambda input, size, *, implicit=False: expand(input, *size))
+narrow_copy = _copies("narrow_copy", slicing.narrow, method=True)
+permute_copy = _copies("permute_copy", lambda input, dims: shapes.permute(input, *dims))
+select_copy = _copies("select_copy", slicing.select)
+slice_copy = _copies("slice_copy", _slice)
+split_copy = _copies("split_copy", slicing.split)
+split_with_sizes_copy = _copies("split_with_sizes_copy", slicing.split_with_sizes)
+squeeze_copy = _copies("squeeze_copy", shapes.squeeze)
+t_copy = _copies("t_copy", shapes.t)
+transpose_copy = _copies("transpose_copy", shapes.transpose)
+unbind_copy = _copies("unbind_copy", slicing.unbind)
+unfold_copy = _copies("unfold_copy", slicing.unfold)
+unsqueeze_copy = _copies("unsqueeze_copy", shapes.unsqueeze)
+view_as_complex_copy = _copies("view_as_complex_copy", view_as_complex)
+view_as_real_copy = _copies("view_as_real_copy", view_as_real)
+view_copy = _copies("view_copy", _view_as)

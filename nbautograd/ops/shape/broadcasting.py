@@ -1,0 +1,210 @@
+"""Tensors in larger shapes, without copying: dimensions of length 1 repeated, and new ones in front."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbautograd.arrays.size import Size
+from nbautograd.arrays.strides import restride, strides_of
+from nbautograd.compiler.op import VIEW, composite, op
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import ShapeError, kind_of
+from nbautograd.ops.shape.shape import reshape, unsqueeze
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "broadcast_to",
+]
+
+
+@op(node="ExpandBackward0", symbol="expand", kind=VIEW, input="sum_to(g, input.shape)")
+def expand(input: Tensor, *size: int) -> Tensor:
+    """Dimensions of length 1 repeated without copying; -1 leaves a length as it is, new ones come first.
+
+    :raises RuntimeError: the shape cannot be had so.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([[1], [2]]).expand(-1, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
+    have = input.shape
+    shape = expanded(have, size)
+    strides, extra = strides_of(input), len(shape) - len(have)
+    found: list[int] = []
+    for d in range(len(shape) - 1, -1, -1):
+        n = have[d - extra] if d >= extra else 1
+        step = strides[d - extra] if d >= extra else shape[d + 1] * found[-1] if found else 1
+        found.append(step if n == shape[d] else 0)
+    return restride(input, shape, tuple(found[::-1]))
+
+
+def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that ``expand`` gives.
+
+    :raises RuntimeError: it cannot be had.
+    """
+    extra = len(want) - len(have)
+    if extra < 0:
+        raise ShapeError(
+            f"expand(the tensor of shape {list(have)}, size={list(want)}): the number of sizes provided "
+            f"({len(want)}) must be greater or equal to the number of dimensions in the tensor ({len(have)})"
+        )
+    shape = tuple(have[d - extra] if n == -1 and d >= extra else n for d, n in enumerate(want))
+    for d, n in enumerate(shape):
+        if n < 0:
+            raise ShapeError(
+                f"The expanded size of the tensor ({n}) isn't allowed in a leading, non-existing dimension {d}"
+            )
+        if d >= extra and have[d - extra] not in (1, n):
+            raise ShapeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({have[d - extra]}) at "
+                f"non-singleton dimension {d}.  Target sizes: {list(want)}.  Tensor sizes: {list(have)}"
+            )
+    return shape
+
+
+@composite()
+def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+    """The tensor broadcast to a shape without copying.
+
+    >>> import nbautograd as torch
+    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    return expand(input, *size)
+
+
+@composite()
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """The tensor expanded to the shape of ``other``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(1).expand_as(torch.zeros(2))
+    tensor([1., 1.])
+    """
+    return expand(input, *other._a.shape)
+
+
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """The shape that tensors of these shapes broadcast to.
+
+    :raises RuntimeError: they do not broadcast.
+
+    >>> import nbautograd as torch
+    >>> torch.broadcast_shapes((2,), (3, 1), 1)
+    torch.Size([3, 2])
+    """
+    found: list[int] = []  # from the back
+    for given in shapes:
+        shape = (given,) if isinstance(given, int) else tuple(given)
+        found += [1] * (len(shape) - len(found))
+        for i, n in enumerate(reversed(shape)):
+            if n < 0:
+                raise ValueError(f"Attempting to broadcast a dimension with negative length: {n} in {shape}")
+            if n != 1 and found[i] not in (1, n):
+                raise ShapeError(
+                    f"Attempting to broadcast a dimension of length {n} at {-1 - i}, where another shape has "
+                    f"{found[i]}: {', '.join(map(str, shapes))}"
+                )
+            found[i] = n if found[i] == 1 else found[i]
+    return Size(reversed(found))
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors broadcast to one shape, without copying.
+
+    :raises RuntimeError: they do not broadcast.
+
+    >>> import nbautograd as torch
+    >>> torch.broadcast_tensors(torch.tensor([1, 2]), torch.tensor([[3]]))
+    (tensor([[1, 2]]), tensor([[3, 3]]))
+    """
+    given = several(tensors)
+    shape = joint_shape([t._a.shape for t in given])
+    return tuple(expand(t, *shape) for t in given)
+
+
+def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape that tensors broadcast to.
+
+    :raises RuntimeError: they do not.
+    """
+    found: list[int] = []
+    for number, shape in enumerate(shapes):
+        found = [1] * (len(shape) - len(found)) + found
+        for i in range(1, len(shape) + 1):
+            if shape[-i] != 1 and found[-i] not in (1, shape[-i]):
+                raise ShapeError(
+                    f"The size of tensor a ({found[-i]}) must match the size of tensor b ({shape[-i]}) at "
+                    f"non-singleton dimension {len(found) - i} (tensor {number} of shapes {list(map(list, shapes))})"
+                )
+            found[-i] = shape[-i] if found[-i] == 1 else found[-i]
+    return tuple(found)
+
+
+def several(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    """Tensors given one by one or as one sequence.
+
+    :raises TypeError: one is no tensor.
+    """
+    given = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    for i, t in enumerate(given):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(t)}")
+    return given
+
+
+def _atleast(one: Any) -> Any:
+    """A function of one tensor as one of several, which then gives a tuple."""
+
+    def public(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return one(tensors[0])
+        return tuple(one(t) for t in several(tensors))
+
+    public.__name__ = public.__qualname__ = one.__name__
+    public.__doc__, public.__module__ = one.__doc__, one.__module__
+    return public
+
+
+@_atleast
+def atleast_1d(t: Tensor) -> Tensor:
+    """The tensor, or each of several, with at least one dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.atleast_1d(torch.tensor(1))
+    tensor([1])
+    """
+    return reshape(t, 1) if t._a.ndim == 0 else t
+
+
+@_atleast
+def atleast_2d(t: Tensor) -> Tensor:
+    """The tensor, or each of several, with at least two dimensions; a vector becomes a row.
+
+    >>> import nbautograd as torch
+    >>> torch.atleast_2d(torch.tensor([1, 2]))
+    tensor([[1, 2]])
+    """
+    return reshape(t, 1, 1) if t._a.ndim == 0 else unsqueeze(t, 0) if t._a.ndim == 1 else t
+
+
+@_atleast
+def atleast_3d(t: Tensor) -> Tensor:
+    """The tensor, or each of several, with at least three dimensions; a matrix gets a last one of length 1.
+
+    >>> import nbautograd as torch
+    >>> torch.atleast_3d(torch.tensor([1, 2])).shape
+    torch.Size([1, 2, 1])
+    """
+    n = t._a.ndim
+    if n == 0:
+        return reshape(t, 1, 1, 1)
+    return unsqueeze(unsqueeze(t, 0), -1) if n == 1 else unsqueeze(t, -1) if n == 2 else t

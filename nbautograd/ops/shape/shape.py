@@ -1,0 +1,582 @@
+"""The whole of a tensor's memory in another shape or order of dimensions; copies of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import dtypes, memory_format as memory_formats, strides as stride_tools
+from nbautograd.arrays.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
+from nbautograd.arrays.size import as_int, dimension, sizes
+from nbautograd.arrays.strides import restride, strides_of
+from nbautograd.compiler.op import KEPT, VIEW, alias, composite, op
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import SCALAR_TYPES, ShapeError, kind_of
+
+__all__ = [
+    "adjoint",
+    "clone",
+    "flatten",
+    "moveaxis",
+    "movedim",
+    "permute",
+    "ravel",
+    "reshape",
+    "squeeze",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "transpose",
+    "unflatten",
+    "unsqueeze",
+]
+
+# -- other shapes ----------------------------------------------------------------------------------------------------
+
+
+def inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """``shape`` with its -1, if any, replaced by what makes it hold ``size`` elements.
+
+    :raises RuntimeError: nothing does.
+
+    >>> inferred((2, -1), 6)
+    (2, 3)
+    """
+    unknown = shape.count(-1)
+    if unknown > 1:
+        raise ShapeError("only one dimension can be inferred")
+    if any(n < -1 for n in shape):
+        raise ShapeError(f"invalid shape dimension {min(shape)}")
+    if unknown:
+        known = math.prod(n for n in shape if n != -1)
+        if known == 0 and size == 0:
+            raise ShapeError(
+                f"cannot reshape tensor of {size} elements into shape {list(shape)} because the unspecified dimension "
+                "size -1 can be any value and is ambiguous"
+            )
+        if known and size % known == 0:
+            return tuple(size // known if n == -1 else n for n in shape)
+    elif math.prod(shape) == size:
+        return shape
+    raise ShapeError(f"shape '{list(shape)}' is invalid for input of size {size}")
+
+
+def _is_plain(a: Any) -> bool:
+    """Whether NumPy's own reshaping gives PyTorch's strides: row-major, and no length of which the stride is free."""
+    return a.flags.c_contiguous and a.size and 1 not in a.shape
+
+
+@op(node="ViewBackward0", symbol="view", kind=VIEW, method=False, input="g.reshape(input.shape)")
+def view(input: Tensor, *shape: int) -> Tensor:
+    """The same memory in another shape; one size may be -1."""
+    found = inferred(shape, input.size)
+    if _is_plain(input) and 1 not in found:
+        return input.reshape(found)
+    strides = stride_tools.view_strides((input.shape, strides_of(input)), found)
+    if strides is None:
+        raise ShapeError(
+            f"view size is not compatible with input tensor's size and stride: a tensor of shape {list(input.shape)} "
+            f"and strides {list(strides_of(input))} has no view of shape {list(found)}, since at least one dimension "
+            "would span two runs of memory. Use .reshape(...) instead, which copies."
+        )
+    return restride(input, found, strides)
+
+
+@op(symbol="view", kind=VIEW, method=False)
+def view_dtype(input: Tensor, dtype: Any) -> Tensor:
+    """The same bytes read as another (NumPy) dtype."""
+    have, want = input.itemsize, dtype.itemsize
+    if have == want:
+        return input.view(dtype)
+    names = f"{SCALAR_TYPES[dtypes.of(input.dtype).name]} as {SCALAR_TYPES[dtypes.of(dtype).name]}"
+    reason = f"to view {names} (different element sizes)"
+    strides = strides_of(input)
+    if not input.ndim:
+        raise ShapeError(f"self.dim() cannot be 0 {reason}")
+    if strides[-1] != 1:
+        raise ShapeError(f"self.stride(-1) must be 1 {reason}, but got {strides[-1]}")
+    if have > want:
+        ratio = have // want
+        found = (tuple(n * ratio for n in input.shape[-1:]), tuple(s * ratio for s in strides[:-1]))
+    else:
+        ratio = want // have
+        for what, numbers in (
+            ("self.size(-1)", input.shape[-1:]),
+            ("self.storage_offset()", (stride_tools.offset_of(input),)),
+            ("self.stride()", strides[:-1]),
+        ):
+            for n in numbers:
+                if n % ratio:
+                    raise ShapeError(f"{what} must be divisible by {ratio} {reason}, but got {n}")
+        found = (tuple(n // ratio for n in input.shape[-1:]), tuple(s // ratio for s in strides[:-1]))
+    return _reread(input, dtype, (*input.shape[:-1], *found[0]), (*found[1], 1))
+
+
+def _reread(a: Any, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    """The memory from the first element of ``a`` on as another dtype."""
+    if not a.size:
+        return restride(np.empty_like(a, dtype, shape=(1,)), shape, strides)
+    line = restride(a, (max(1, dtype.itemsize // a.itemsize),), (1,))
+    return restride(line.view(dtype), shape, strides)
+
+
+def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
+    """The same memory in another shape, one size may be -1; or, given a dtype, the same bytes read as that.
+
+    :raises RuntimeError: the shape holds another number of elements, or the elements do not lie in memory so that it
+        can be had without copying (use ``reshape`` then).
+
+    >>> import nbautograd as torch
+    >>> torch.arange(6).view(2, -1)
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    >>> torch.tensor([1.]).view(torch.int32)
+    tensor([1065353216], dtype=torch.int32)
+    """
+    if shape and isinstance(shape[0], dtypes.dtype):
+        dtype = shape[0]
+    if dtype is not None:
+        if not isinstance(dtype, dtypes.dtype):
+            raise TypeError(f"view(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
+        return view_dtype(self, dtype.numpy)
+    return view(self, *shape) if size is None else view(self, *size)
+
+
+_view.__name__ = _view.__qualname__ = "view"
+Tensor.view = _view
+
+
+@op(node="UnsafeViewBackward0", symbol="view", method=False, half=KEPT, input="g.reshape(input.shape)")
+def reshape_copy(input: Tensor, shape: Any) -> Tensor:
+    """A copy in another shape, where no view can be had."""
+    return input.reshape(shape).copy() if input.size else input.reshape(shape)
+
+
+@op(node="UnsafeViewBackward0", symbol="view", method=False, half=KEPT, input="g.reshape(input.shape)")
+def unsafe_view(input: Tensor, shape: Any) -> Tensor:
+    """A fresh result in another shape; nobody else sees its memory."""
+    return input.reshape(shape)
+
+
+@composite()
+def reshape(input: Tensor, *shape: Any) -> Tensor:
+    """The elements in another shape: a view where the memory allows it, otherwise a copy.
+
+    :raises RuntimeError: the shape holds another number of elements.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(4).reshape((2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    size = inferred(sizes(shape, "shape"), input.numel())
+    try:
+        return view(input, size)
+    except ShapeError:
+        return reshape_copy(input, size)
+
+
+@composite()
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """The same memory in the shape of ``other``.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(4).view_as(torch.ones(2, 2)).shape
+    torch.Size([2, 2])
+    """
+    return view(input, other._a.shape)
+
+
+@composite()
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """The elements in the shape of ``other``.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(4).reshape_as(torch.ones(2, 2)).shape
+    torch.Size([2, 2])
+    """
+    return reshape(input, other._a.shape)
+
+
+@composite()
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from ``start_dim`` to ``end_dim`` merged into one.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 3, 4).flatten(1).shape
+    torch.Size([2, 12])
+    """
+    shape = input._a.shape
+    first, last = dimension(start_dim, len(shape)), dimension(end_dim, len(shape))
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshape(input, (1,))
+    if first == last:
+        return input
+    return reshape(input, (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :]))
+
+
+@composite()
+def ravel(input: Tensor) -> Tensor:
+    """The elements in one dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 2).ravel()
+    tensor([1., 1., 1., 1.])
+    """
+    return view(contiguous(input), input.numel())
+
+
+@composite()
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """One dimension split into several.
+
+    :raises RuntimeError: the sizes do not multiply up to the length of the dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(6).unflatten(0, (2, 3)).shape
+    torch.Size([2, 3])
+    """
+    shape = input._a.shape
+    d = dimension(dim, len(shape))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    if not shape:
+        raise RuntimeError("unflatten: Dimension specified as 0 but tensor has no dimensions")
+    try:
+        parts = inferred(tuple(sizes), shape[d])
+    except ShapeError as error:
+        raise ShapeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) in the "
+            f"input tensor: {error}"
+        ) from None
+    return view(input, (*shape[:d], *parts, *shape[d + 1 :]))
+
+
+# -- other orders ----------------------------------------------------------------------------------------------------
+
+
+def permuted(a: Any, dims: tuple[int, ...]) -> Any:
+    """The dimensions of an array in another order."""
+    if a.size:
+        return a.transpose(dims)
+    strides = strides_of(a)
+    return restride(a, tuple(a.shape[d] for d in dims), tuple(strides[d] for d in dims))
+
+
+def order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    """A permutation of all dimensions, from the front.
+
+    :raises RuntimeError: it names too few, too many, or one twice.
+    """
+    if len(dims) != ndim:
+        raise RuntimeError(
+            "permute(): number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    found = tuple(dimension(d, ndim) for d in dims)
+    if len(set(found)) != ndim:
+        raise RuntimeError(f"permute(): duplicate dims are not allowed, got {list(dims)}")
+    return found
+
+
+def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """The permutation that undoes ``dims``."""
+    found = order(dims, len(dims))
+    return tuple(sorted(range(len(found)), key=found.__getitem__))
+
+
+@op(node="PermuteBackward0", symbol="permute", kind=VIEW, input="permute(g, *inverse(dims))")
+def permute(input: Tensor, *dims: int) -> Tensor:
+    """The dimensions in another order; the memory is shared.
+
+    :raises RuntimeError: ``dims`` is no permutation of the dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 3, 4).permute(2, 0, 1).shape
+    torch.Size([4, 2, 3])
+    """
+    return permuted(input, order(dims, input.ndim))
+
+
+@op(node="TransposeBackward0", symbol="transpose", kind=VIEW, input="transpose(g, dim0, dim1)")
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged; the memory is shared.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 3).transpose(0, 1).shape
+    torch.Size([3, 2])
+    """
+    a, b = dimension(dim0, input.ndim), dimension(dim1, input.ndim)
+    if not input.ndim:
+        return input.view()
+    if input.size:
+        return input.swapaxes(a, b)
+    dims = list(range(input.ndim))
+    dims[a], dims[b] = b, a
+    return permuted(input, tuple(dims))
+
+
+@composite()
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Two dimensions exchanged: NumPy's name for ``transpose``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 3).swapaxes(0, 1).shape
+    torch.Size([3, 2])
+    """
+    return transpose(input, axis0, axis1)
+
+
+@composite()
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged: another name for ``transpose``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 3).swapdims(0, 1).shape
+    torch.Size([3, 2])
+    """
+    return transpose(input, dim0, dim1)
+
+
+@op(node="TBackward0", symbol="ᵀ", kind=VIEW, input="t(g)")
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; of fewer dimensions, the tensor itself.
+
+    :raises RuntimeError: there are more than two dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 3).t().shape
+    torch.Size([3, 2])
+    """
+    return input.T if input.size and input.ndim <= 2 else _at_most_2d(input)
+
+
+def _at_most_2d(a: Any) -> Any:
+    if a.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {a.ndim}D")
+    return a.T if a.size else permuted(a, tuple(range(a.ndim))[::-1])
+
+
+def _reversed(self: Tensor) -> Tensor:
+    n = self._a.ndim
+    if n not in (0, 2):
+        _warn_reversed(n)
+    return permute(self, *range(n - 1, -1, -1))
+
+
+def _warn_reversed(ndim: int) -> None:
+    import warnings
+
+    warnings.warn(
+        f"The use of x.T on tensors of dimension other than 2, here {ndim}, to reverse their shape is deprecated. Use "
+        "x.mT to transpose batches of matrices or x.permute(*range(x.ndim - 1, -1, -1)) to reverse the dimensions.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def _matrices(t: Tensor, name: str) -> Tensor:
+    if t._a.ndim < 2:
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {t._a.ndim}-D tensor."
+        )
+    return transpose(t, -2, -1)
+
+
+def _hermitian(self: Tensor) -> Tensor:
+    if self._a.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self._a.ndim}-D tensor.")
+    return adjoint(self) if self._a.ndim else self
+
+
+@composite()
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions exchanged and the elements conjugated.
+
+    :raises RuntimeError: there are fewer than two dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([[1j, 2]]).adjoint()
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
+    if input._a.ndim < 2:
+        raise RuntimeError(
+            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input._a.ndim}-D tensor."
+        )
+    return transpose(input, -2, -1).conj()
+
+
+Tensor.T = property(_reversed, doc="All dimensions reversed.")
+Tensor.mT = property(lambda self: _matrices(self, "mT"), doc="The last two dimensions exchanged.")
+Tensor.H = property(_hermitian, doc="A matrix transposed and conjugated.")
+Tensor.mH = property(lambda self: _matrices(self, "mH").conj(), doc="The last two dimensions exchanged, conjugated.")
+
+
+@composite()
+def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """The dimensions ``source`` moved to ``destination``, the others kept in order.
+
+    :raises RuntimeError: one is named twice, or there are more of one than of the other.
+
+    >>> import nbautograd as torch
+    >>> torch.movedim(torch.ones(2, 3, 4), 0, 2).shape
+    torch.Size([3, 4, 2])
+    """
+    n = input._a.ndim
+    given = [source] if isinstance(source, int) else list(source)
+    wanted = [destination] if isinstance(destination, int) else list(destination)
+    if len(given) != len(wanted):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({given} dims) should contain the same number of "
+            f"dims as destination ({wanted} dims)"
+        )
+    here, there = [dimension(d, n) for d in given], [dimension(d, n) for d in wanted]
+    for what, found in (("source", here), ("destination", there)):
+        if len(set(found)) != len(found):
+            raise RuntimeError(f"movedim: repeated dim in `{what}` ({found})")
+    if not n:
+        return permute(input)
+    dims = [d for d in range(n) if d not in here]
+    for position, d in sorted(zip(there, here, strict=True)):
+        dims.insert(position, d)
+    return permute(input, *dims)
+
+
+moveaxis = movedim
+alias(moveaxis=movedim)
+
+
+# -- dimensions of length 1 ------------------------------------------------------------------------------------------
+
+
+@op(node="UnsqueezeBackward0", symbol="unsqueeze", kind=VIEW, input="g.reshape(input.shape)")
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """A dimension of length 1 put in at ``dim``; the memory is shared.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(3).unsqueeze(0).shape
+    torch.Size([1, 3])
+    """
+    n = input.ndim + 1
+    if not -n <= as_int(dim, "dim") < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    d = dim % n
+    shape = input.shape
+    if _is_plain(input):
+        return input.reshape((*shape[:d], 1, *shape[d:]))
+    strides = strides_of(input)
+    step = shape[d] * strides[d] if d < n - 1 else 1
+    return restride(input, (*shape[:d], 1, *shape[d:]), (*strides[:d], step, *strides[d:]))
+
+
+def without(a: Any, gone: Any) -> Any:
+    """An array without some of its dimensions, if they have length 1."""
+    if a.size:
+        return a.squeeze(tuple(d for d in gone if a.shape and a.shape[d] == 1))
+    left = [d for d, n in enumerate(a.shape) if n != 1 or d not in gone]
+    strides = strides_of(a)
+    return restride(a, tuple(a.shape[d] for d in left), tuple(strides[d] for d in left))
+
+
+@op(node="SqueezeBackward0", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
+def squeeze_all(input: Tensor) -> Tensor:
+    """All dimensions of length 1 removed."""
+    return without(input, range(input.ndim))
+
+
+@op(node="SqueezeBackward1", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
+def squeeze_one(input: Tensor, dim: int) -> Tensor:
+    """One dimension removed if its length is 1."""
+    return without(input, (dimension(dim, input.ndim),))
+
+
+@op(node="SqueezeBackward2", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
+def squeeze_some(input: Tensor, dims: Any) -> Tensor:
+    """Of several dimensions those removed whose length is 1."""
+    found = [dimension(d, input.ndim) for d in dims]
+    for d in found:
+        if found.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return without(input, found)
+
+
+@composite()
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """Dimensions of length 1 removed: all of them, or those that ``dim`` names; the memory is shared.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(1, 3, 1).squeeze().shape, torch.ones(1, 3, 1).squeeze(0).shape
+    (torch.Size([3]), torch.Size([3, 1]))
+    """
+    if dim is None:
+        return squeeze_all(input)
+    return squeeze_some(input, dim) if isinstance(dim, (tuple, list)) else squeeze_one(input, dim)
+
+
+# -- copies ----------------------------------------------------------------------------------------------------------
+
+
+@op(node="CloneBackward0", symbol="clone", half=KEPT, input="g")
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy with memory of its own, differentiable.
+
+    :param memory_format: in which order the dimensions lie in memory; by default as in ``input``.
+
+    >>> import nbautograd as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> x.clone()
+    tensor([1., 1.], grad_fn=<CloneBackward0>)
+    """
+    if memory_format is None and (input.ndim < 2 or input.flags.c_contiguous):
+        return input.copy()
+    found = stride_tools.empty(input, input.shape, stride_tools.strides_for(input, memory_format, "clone"))
+    found[...] = input
+    return found
+
+
+@composite()
+def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
+    """The tensor itself if its elements lie in memory in row-major order, otherwise a copy in that order.
+
+    :param memory_format: another order: ``torch.channels_last`` or ``torch.channels_last_3d``.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2, 3).t().contiguous().is_contiguous()
+    True
+    """
+    if is_contiguous(input, memory_format):
+        return input
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    return clone(input, memory_format=memory_format)
+
+
+def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
+    """Whether the elements lie in memory without gaps, in row-major order or in that of ``memory_format``."""
+    a = self._a
+    if not isinstance(memory_format, memory_formats.memory_format):
+        given = type(memory_format).__name__
+        raise TypeError(f"is_contiguous(): argument 'memory_format' must be torch.memory_format, not {given}")
+    if memory_format is contiguous_format or memory_format is preserve_format:
+        return bool(a.flags.c_contiguous)
+    if a.ndim != {channels_last: 4, channels_last_3d: 5}[memory_format]:
+        return False
+    return all(
+        n == 1 or have == want
+        for n, have, want in zip(a.shape, strides_of(a), stride_tools.channels_last(a.shape), strict=True)
+    )
+
+
+Tensor.is_contiguous = is_contiguous
+
+
+@op(node="RealBackward0", symbol="Re", method=False, input="cast_back(g, input.dtype)")
+def real(input: Tensor) -> Tensor:
+    """The real part in memory of its own, for formulas."""
+    return input.real.copy()

@@ -1,0 +1,271 @@
+"""Diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.device import as_device, device
+from nbautograd.arrays.size import as_int, dimension
+from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.ops._internal import total
+from nbautograd.ops.creation.creation import check_options
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.shape.as_strided import as_strided
+from nbautograd.ops.shape.rearrange import flip
+from nbautograd.ops.shape.shape import clone, reshape, unsqueeze
+from nbautograd.ops.shape.slicing import diagonal, on_diagonal
+
+__all__ = [
+    "diag",
+    "diag_embed",
+    "diagflat",
+    "trace",
+    "tril",
+    "tril_indices",
+    "triu",
+    "triu_indices",
+    "vander",
+]
+
+# -- diagonals -------------------------------------------------------------------------------------------------------
+
+
+@op(node="DiagEmbedBackward0", symbol="diagonal", half=KEPT, input="diagonal(g, offset, dim1, dim2)")
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last dimension on the diagonal over two dimensions of a tensor of zeros.
+
+    :param offset: above the main diagonal where positive, below it where negative.
+    :param dim1: of the result, the first dimension of the matrices.
+    :param dim2: of the result, the second.
+    :raises RuntimeError: the two dimensions are one, or the tensor is 0-d.
+
+    >>> import nbautograd as torch
+    >>> torch.diag_embed(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    if not input.ndim:
+        raise RuntimeError("diag_embed(): the tensor must have at least one dimension, got a 0-d one")
+    ndim = input.ndim + 1
+    first, second = dimension(dim1, ndim), dimension(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    shape = list(input.shape[:-1])
+    for d in sorted((first, second)):
+        shape.insert(d, input.shape[-1] + abs(offset))
+    found = np.zeros_like(input, shape=tuple(shape))
+    on_diagonal(found, offset, first, second)[...] = input
+    return found
+
+
+@composite(out=True)
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A vector as the diagonal of a matrix of zeros; the diagonal of a matrix, copied.
+
+    :param diagonal: above the main diagonal where positive, below it where negative.
+    :raises RuntimeError: the tensor has neither one dimension nor two.
+
+    >>> import nbautograd as torch
+    >>> torch.diag(torch.tensor([1, 2])), torch.diag(torch.tensor([[1, 2], [3, 4]]))
+    (tensor([[1, 0],
+            [0, 2]]), tensor([1, 4]))
+    """
+    if input._a.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input._a.ndim}D")
+    return diag_embed(input, diagonal) if input._a.ndim == 1 else diagonal_copied(input, diagonal)
+
+
+def diagonal_copied(input: Tensor, offset: int) -> Tensor:
+    """The diagonal of a matrix in memory of its own."""
+    return clone(diagonal(input, offset))
+
+
+@composite()
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All elements, one after the other, on the diagonal of a matrix of zeros.
+
+    >>> import nbautograd as torch
+    >>> torch.diagflat(torch.tensor([[1], [2]]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    return diag_embed(reshape(input, -1), offset)
+
+
+def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write one value on the main diagonal, in place.
+
+    :param wrap: in a matrix with more rows than columns, begin again below.
+    :raises RuntimeError: there is only one dimension, or there are more than two of unlike lengths.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros(2, 2).fill_diagonal_(5)
+    tensor([[5., 0.],
+            [0., 5.]])
+    """
+    shape = self._a.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, got a tensor of {len(shape)} dimensions")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, got {list(shape)}")
+    step, offset = sum(self.stride()), self.storage_offset()
+    as_strided(self, (min(shape),), (step,), offset).fill_(fill_value)
+    rows, columns = shape[:2]
+    if wrap and len(shape) == 2 and rows > columns + 1:
+        for start in range(columns + 1, rows, columns + 1):  # a run of the diagonal every so many rows
+            length = min(columns, rows - start)
+            as_strided(self, (length,), (step,), offset + start * self.stride(0)).fill_(fill_value)
+    return self
+
+
+_fill_diagonal.__name__ = _fill_diagonal.__qualname__ = "fill_diagonal_"
+Tensor.fill_diagonal_ = _fill_diagonal
+
+
+@op(
+    node="TraceBackward0",
+    symbol="tr",
+    input="diagonal_back(expand(g, shorter(input.shape)), input.shape, 0, 0, 1)",
+)
+def trace(input: Tensor) -> Tensor:
+    """The sum of the elements on the diagonal of a matrix.
+
+    :raises RuntimeError: the tensor is no matrix.
+
+    >>> import nbautograd as torch
+    >>> torch.trace(torch.tensor([[1., 2.], [3., 4.]]))
+    tensor(5.)
+    """
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    return total(on_diagonal(input, 0, 0, 1))
+
+
+def shorter(shape: tuple[int, ...]) -> int:
+    """The length of the diagonal."""
+    return min(shape)
+
+
+# -- triangles -------------------------------------------------------------------------------------------------------
+
+
+def _check_matrices(name: str, a: Any) -> None:
+    if a.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {a.ndim}")
+
+
+@op(node="TrilBackward0", symbol="◺", inplace_method=True, out=True, half=KEPT, input="tril(g, diagonal)")
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Matrices with zeros above the diagonal.
+
+    :param diagonal: which one: above the main diagonal where positive, below it where negative.
+    :raises RuntimeError: there are fewer than two dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.tril(torch.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    _check_matrices("tril", input)
+    return np.tril(input, diagonal)
+
+
+@op(node="TriuBackward0", symbol="◹", inplace_method=True, out=True, half=KEPT, input="triu(g, diagonal)")
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """Matrices with zeros below the diagonal.
+
+    :param diagonal: which one: above the main diagonal where positive, below it where negative.
+    :raises RuntimeError: there are fewer than two dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.triu(torch.ones(2, 2))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    _check_matrices("triu", input)
+    return np.triu(input, diagonal)
+
+
+def _indices(
+    name: str, row: int, col: int, lower: bool, offset: int, dtype: Any, device: Any, layout: Any, pin_memory: bool
+) -> Tensor:
+    check_options(name, dtype, layout, pin_memory)
+    for what, n in (("row", row), ("col", col)):
+        if as_int(n, f"{name}(): argument '{what}'") < 0:
+            raise RuntimeError(f"{name}(): {what} must be non-negative, got {n}")
+    kind = dtypes.int64 if dtype is None else dtype
+    if kind.rank != 1 or kind.itemsize < 2:
+        raise NotImplementedError(f"{name}(): not implemented for dtype {kind!r}: expected an integer dtype")
+    i, j = np.indices((row, col))
+    found = np.stack(np.nonzero(j - i <= offset if lower else j - i >= offset))
+    return wrap(backend.module(as_device(device)).asarray(found.astype(kind.numpy)))
+
+
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: device | str | int | None = None,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """The indices of the elements on and below a diagonal of a matrix: a row of row numbers, one of column numbers.
+
+    >>> import nbautograd as torch
+    >>> torch.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
+    return _indices("tril_indices", row, col, True, offset, dtype, device, layout, pin_memory)
+
+
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: dtypes.dtype | None = None,
+    device: device | str | int | None = None,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """The indices of the elements on and above a diagonal of a matrix: a row of row numbers, one of column numbers.
+
+    >>> import nbautograd as torch
+    >>> torch.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
+    return _indices("triu_indices", row, col, False, offset, dtype, device, layout, pin_memory)
+
+
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803 - PyTorch's name
+    """The Vandermonde matrix: the powers of each element of a vector as a row.
+
+    :param N: how many columns; by default as many as rows.
+    :param increasing: the powers from left to right from 0 on; by default down to 0.
+    :raises RuntimeError: ``x`` is no vector, or ``N`` is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.vander(torch.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
+    """
+    check_tensors("vander", x=x)
+    if x._a.ndim != 1:
+        raise RuntimeError(f"x must be a one-dimensional tensor, got one of {x._a.ndim} dimensions")
+    columns = x._a.shape[0] if N is None else N
+    if columns < 0:
+        raise RuntimeError(f"N must be non-negative, got {columns}")
+    if x._a.dtype.kind in "iub":
+        x = x.to(dtypes.int64)
+    exponents = wrap(backend.module(x.device).arange(columns))
+    powers = unsqueeze(x, 1) ** exponents
+    return powers if increasing else flip(powers, 1)

@@ -1,0 +1,260 @@
+"""Convolution over any number of dimensions, as products of matrices.
+
+Three operations, each linear in both its inputs and each other's gradients: the convolution itself, its transpose,
+and the gradient with respect to the weight. So derivatives of every order stay among them. Below them are the two
+that copy the windows of an image into columns and add columns up to an image, each the other's gradient.
+
+Of a batch only as many images are columns at a time as stay in the processor's cache (see ``columns_of``).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend
+from nbautograd.compiler.op import op
+from nbautograd.core.tensor import Tensor
+
+Ints = tuple[int, ...]
+
+CACHED = 1 << 18
+"""About so many numbers are columns at a time."""
+
+
+def output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+    """How many windows there are along each dimension."""
+    options = zip(size, kernel, stride, padding, dilation, strict=True)
+    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in options)
+
+
+def padded_shape(x: Any, padding: Ints) -> Ints:
+    """The shape of (n, c, ...) with zeros around the last dimensions."""
+    return (*x.shape[:2], *(n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)))
+
+
+def padded(x: Any, padding: Ints) -> Any:
+    """(n, c, ...) with zeros around the last dimensions."""
+    if not any(padding):
+        return x
+    found = np.zeros_like(x, shape=padded_shape(x, padding), order="C")
+    found[inner(x.shape[2:], padding)] = x
+    return found
+
+
+def inner(size: Ints, padding: Ints) -> tuple[Any, ...]:
+    """The key of what ``padded`` put zeros around."""
+    return (..., *(slice(p, p + n) for n, p in zip(size, padding, strict=True)))
+
+
+def windows(x: Any, kernel: Ints, out: Ints, stride: Ints, dilation: Ints) -> Any:
+    """The first ``out`` windows of (n, c, ...), without copying: (n, c, *kernel, *out)."""
+    image, channel, *steps = x.strides
+    moves = (factor * step for factors in (dilation, stride) for factor, step in zip(factors, steps, strict=True))
+    return backend.of(x).strided(x, (*x.shape[:2], *kernel, *out), (image, channel, *moves), 0)
+
+
+def single(kernel: Ints, stride: Ints, padding: Ints) -> bool:
+    """Whether the windows are the elements of the image, one by one."""
+    return all(k == s == 1 and p == 0 for k, s, p in zip(kernel, stride, padding, strict=True))
+
+
+def images_at_once(x: Any, numbers: int) -> int:
+    """How many images of ``x`` to take at a time, if each becomes so many numbers; a GPU takes all."""
+    return max(1, CACHED // numbers) if x.__class__ is np.ndarray and numbers else max(1, len(x))
+
+
+def columns_of(
+    x: Any, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1, by_rows: bool = False
+) -> Iterator[tuple[slice, Any]]:
+    """The first ``out`` windows of (n, c, ...) as columns, for some images after the other.
+
+    Of each part of the batch: which images, and (n, groups, rows, window, columns), good until the next part. There is
+    one row, and a window is (c / groups, *kernel). With ``by_rows`` each position of the first dimension has a row of
+    its own, and a window is (kernel[0], c / groups, *kernel[1:]): rows that follow each other then overlap in memory,
+    so that a 3x3 kernel copies each number three times instead of nine. That is for a dilation of 1 there.
+    """
+    n, c = x.shape[:2]
+    if single(kernel, stride, padding) and x.shape[2:] == tuple(out):
+        yield slice(None), x.reshape((n, groups, 1, c // groups, math.prod(x.shape[2:])))
+        return
+    if not by_rows:  # one row: a further dimension of size 1
+        x, padding = x[:, :, None], (0, *padding)
+        kernel, out, stride, dilation = ((1, *sizes) for sizes in (kernel, out, stride, dilation))
+    height, rows, length = kernel[0], (out[0] - 1) * stride[0] + kernel[0], math.prod(out[1:])
+    part_of_window = (c // groups, *kernel[1:])  # what comes from one row
+    block = math.prod(part_of_window) * length
+    step = min(images_at_once(x, groups * rows * block), max(1, n))
+    frame = np.zeros_like(x, shape=(step, *padded_shape(x, padding)[1:]), order="C") if any(padding) else None
+    source = x if frame is None else frame
+    image, channel, row, *steps = source.strides
+    shape = (groups, rows, *part_of_window, *out[1:])
+    spread = (d * t for d, t in zip(dilation[1:], steps, strict=True))
+    strides = (image, channel * (c // groups), row, channel, *spread, *map(operator.mul, stride[1:], steps))
+    strided = backend.of(x).strided
+    taken = strided(source, (len(source), *shape), strides, 0)
+    buffer = np.empty_like(x, shape=(step, *shape), order="C")
+    shape = (step, groups, out[0], height * math.prod(part_of_window), length)
+    columns = strided(
+        buffer, shape, (*buffer.strides[:2], stride[0] * buffer.strides[2], length * x.itemsize, x.itemsize), 0
+    )
+    for start in range(0, n, step):
+        part = slice(start, min(start + step, n))
+        count = part.stop - start
+        if frame is not None:
+            frame[:count][inner(x.shape[2:], padding)] = x[part]
+        buffer[:count] = taken[:count] if frame is not None else taken[part]
+        yield part, columns[:count]
+
+
+def image_of(columns: Any, shape: Ints, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Any:
+    """The columns added up where ``columns_of`` took them from: an image of ``shape``, which is (n, c, ...)."""
+    size = tuple(shape[2:])
+    if single(kernel, stride, padding) and size == tuple(out):
+        return columns.reshape(shape)
+    columns = columns.reshape((*shape[:2], *kernel, *out))
+    found = np.zeros_like(columns, shape=(*shape[:2], *(n + 2 * p for n, p in zip(size, padding, strict=True))))
+    for offset in itertools.product(*map(range, kernel)):
+        starts = [i * d for i, d in zip(offset, dilation, strict=True)]
+        key = tuple(slice(i, i + s * n, s) for i, s, n in zip(starts, stride, out, strict=True))
+        found[(slice(None), slice(None), *key)] += columns[(slice(None), slice(None), *offset)]
+    return found[inner(size, padding)]
+
+
+def convolved(
+    x: Any, weight: Any, bias: Any, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Any:
+    """The convolution of (n, c, ...) with (o, c / groups, *kernel), and a bias if there is one."""
+    (o, cg), kernel, length = weight.shape[:2], weight.shape[2:], math.prod(out[1:])
+    # A product per row pays if rows are not too short for the multiplication of matrices.
+    by_rows = x.__class__ is np.ndarray and len(out) > 1 and groups == dilation[0] == 1 < kernel[0] and length >= 24
+    height, rows = (kernel[0], out[0]) if by_rows else (1, 1)
+    filters = weight.reshape((groups, o // groups, cg, height, math.prod(kernel) // height)).swapaxes(2, 3)
+    filters = filters.reshape((groups, 1, o // groups, cg * math.prod(kernel)))
+    found = np.empty_like(x, shape=(len(x), o, *out), order="C")
+    for part, columns in columns_of(x, kernel, out, stride, padding, dilation, groups, by_rows):
+        images = found[part]
+        shape = (len(images), groups, o // groups, rows, math.prod(out) // rows)
+        np.matmul(filters, columns, out=images.reshape(shape).swapaxes(2, 3))
+        if bias is not None:
+            images += along_channels(bias, len(out))
+    return found
+
+
+def all_but_channels(ndim: int) -> Ints:
+    """The dimensions over which the gradient of a bias is summed."""
+    return (0, *range(2, ndim))
+
+
+def along_channels(bias: Any, n: int) -> Any:
+    """A bias shaped so that it adds to (n, c, ...) with ``n`` further dimensions."""
+    return bias.reshape((1, -1) + (1,) * n)
+
+
+@op(
+    node="ConvolutionBackward0",
+    symbol="∗",
+    method=False,
+    input="conv_input(g, conj(weight), None, input.shape, stride, padding, dilation, groups)",
+    weight="conv_weight(conj(input), g, weight.shape, stride, padding, dilation, groups)",
+    bias="sum_over(g, all_but_channels(g.ndim))",
+)
+def convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    out: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
+) -> Tensor:
+    """(n, c, ...) with weights (o, c / groups, *kernel) gives (n, o, *out)."""
+    return convolved(input, weight, bias, out, stride, padding, dilation, groups)
+
+
+@op(
+    node="ConvolutionBackward0",
+    symbol="∗ᵀ",
+    method=False,
+    input="convolution(g, conj(weight), None, input.shape[2:], stride, padding, dilation, groups)",
+    weight="conv_weight(g, conj(input), weight.shape, stride, padding, dilation, groups)",
+    bias="sum_over(g, all_but_channels(g.ndim))",
+)
+def conv_input(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    shape: Any,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
+) -> Tensor:
+    """The transpose of ``convolution`` in its input: (n, o, ...) gives ``shape``, which is (n, c, ...)."""
+    out, (o, cg), kernel, size = input.shape[2:], weight.shape[:2], weight.shape[2:], tuple(shape[2:])
+    once = (1,) * len(size)
+    around = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
+    whole = min(around) >= 0 and output_size(out, kernel, once, around, dilation) == size
+    if whole and tuple(stride) == once and once != kernel and o <= 3 * shape[1]:
+        # A convolution itself: windows are copied instead of columns added up. Not if there are far more of them.
+        flipped = weight[..., *(slice(None, None, -1) for _ in once)].reshape((groups, o // groups, cg, *kernel))
+        flipped = flipped.swapaxes(1, 2).reshape((shape[1], o // groups, *kernel))
+        return convolved(input, flipped, bias, size, stride, around, dilation, groups)
+    filters = weight.reshape((groups, o // groups, cg * math.prod(kernel))).swapaxes(1, 2)
+    found = np.empty_like(input, shape=tuple(shape), order="C")
+    step = images_at_once(input, groups * cg * math.prod(out))  # kernel times as much, as there is a step per weight
+    for start in range(0, len(input), step):
+        images = found[start : start + step]
+        rows = input[start : start + step].reshape((len(images), groups, o // groups, math.prod(out)))
+        images[...] = image_of(np.matmul(filters, rows), images.shape, kernel, out, stride, padding, dilation)
+        if bias is not None:
+            images += along_channels(bias, len(size))
+    return found
+
+
+@op(
+    node="ConvolutionBackwardBackward0",
+    symbol="∗",
+    method=False,
+    input="conv_input(conj(output), g, None, input.shape, stride, padding, dilation, groups)",
+    output="convolution(conj(input), g, None, output.shape[2:], stride, padding, dilation, groups)",
+)
+def conv_weight(
+    input: Tensor, output: Tensor, shape: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> Tensor:
+    """The sum over windows of ``input`` times ``output``: the gradient of ``convolution`` for its weight."""
+    o, kernel, size = shape[0], tuple(shape[2:]), math.prod(shape[1:])
+    out = output.shape[2:]
+    found = np.zeros_like(input, shape=(groups, size, o // groups), order="C")
+    for part, columns in columns_of(input, kernel, out, stride, padding, dilation, groups):
+        rows = output[part].reshape((len(columns), groups, o // groups, math.prod(out)))
+        found += np.matmul(columns[:, :, 0], rows.swapaxes(2, 3)).sum(0)
+    return found.swapaxes(1, 2).reshape(shape)
+
+
+@op(
+    node="Im2ColBackward0",
+    symbol="unfold",
+    method=False,
+    input="col2im(g, input.shape, kernel, stride, padding, dilation)",
+)
+def im2col(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
+    """The windows of (n, c, ...) as columns: (n, c * kernel, out)."""
+    out = output_size(input.shape[2:], kernel, stride, padding, dilation)
+    found = windows(padded(input, padding), kernel, out, stride, dilation)
+    found = found.reshape((input.shape[0], input.shape[1] * math.prod(kernel), math.prod(out)))
+    return found.copy() if single(kernel, stride, padding) else found
+
+
+@op(node="Col2ImBackward0", symbol="fold", method=False, input="im2col(g, kernel, stride, padding, dilation)")
+def col2im(input: Tensor, shape: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
+    """Columns added up to an image of ``shape``, which is (n, c, ...)."""
+    out = output_size(shape[2:], kernel, stride, padding, dilation)
+    found = image_of(input, shape, kernel, out, stride, padding, dilation)
+    return found.copy() if any(padding) or single(kernel, stride, padding) else found

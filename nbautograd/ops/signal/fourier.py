@@ -1,0 +1,561 @@
+"""Discrete Fourier transforms along one or several dimensions, of complex, real and Hermitian signals.
+
+All are made of three operations: complex to complex, real to complex, and Hermitian (half of it) to real. A
+transform's adjoint is the transform the other way with the other normalization, which gives all derivatives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.device import as_device
+from nbautograd.arrays.size import as_int, dimension
+from nbautograd.compiler.op import composite, op
+from nbautograd.core.inplace import into
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import DtypeError, kind_of
+from nbautograd.ops.creation.creation import Device, check_options, finish
+from nbautograd.ops.elementwise.complex import conj
+from nbautograd.ops.indexing.gather import crop_like, pad_like
+from nbautograd.ops.shape.rearrange import roll
+
+__all__: list[str] = []
+
+Sizes = int | Sequence[int] | None
+Dims = int | Sequence[int] | None
+
+FLIPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+"""Of a normalization, the one by which the transform the other way has the same factor."""
+
+
+# -- the operations --------------------------------------------------------------------------------------------------
+
+
+@op(
+    node="FftC2CBackward0",
+    symbol="ℱ",
+    method=False,
+    input="_fft_c2c(g, dims, FLIPPED[norm], not forward)",
+)
+def _fft_c2c(input: Tensor, dims: tuple[int, ...], norm: str, forward: bool) -> Tensor:
+    """The transform of a complex signal, forward or inverse."""
+    if not dims:
+        return input.copy()
+    transform = np.fft.fftn if forward else np.fft.ifftn
+    return transform(input, None, dims, norm)
+
+
+@op(
+    node="FftR2CBackward0",
+    symbol="ℱ",
+    method=False,
+    input="real(_fft_c2c(pad_like(g, input.shape) if onesided else g, dims, FLIPPED[norm], False))",
+)
+def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str, onesided: bool) -> Tensor:
+    """The forward transform of a real signal; if ``onesided``, half of it along the last of ``dims``."""
+    if not onesided:
+        return np.fft.fftn(input, None, dims, norm)
+    return np.fft.rfftn(input, None, dims, norm)
+
+
+@op(
+    node="FftC2RBackward0",
+    symbol="ℱ⁻¹",
+    method=False,
+    input="hermitian_twice(_fft_r2c(g, dims, FLIPPED[norm], True), dims[-1], length)",
+)
+def _fft_c2r(input: Tensor, dims: tuple[int, ...], norm: str, length: int) -> Tensor:
+    """The inverse transform of half a Hermitian signal, of ``length`` elements along the last of ``dims``."""
+    inner = np.fft.ifftn(input, None, dims[:-1], norm) if len(dims) > 1 else input
+    return np.fft.irfft(inner, length, dims[-1], norm)
+
+
+@op(node="MulBackward0", symbol="×2", method=False, input="hermitian_twice(g, dim, length)")
+def hermitian_twice(input: Tensor, dim: int, length: int) -> Tensor:
+    """Half a Hermitian signal of ``length`` elements, those doubled that stand for two."""
+    found = input.copy()
+    half = input.shape[dim]
+    found[(slice(None),) * dim + (slice(1, 1 + length - half),)] *= 2
+    return found
+
+
+# -- arguments -------------------------------------------------------------------------------------------------------
+
+
+def _mode(name: str, norm: Any) -> str:
+    """The normalization, checked.
+
+    :raises RuntimeError: it is unknown.
+    """
+    if norm is not None and not isinstance(norm, str):
+        raise TypeError(f"{name}(): argument 'norm' must be str, not {kind_of(norm)}")
+    if norm not in (None, *FLIPPED):
+        raise RuntimeError(f'{name}(): Invalid normalization mode: "{norm}"; expected one of {", ".join(FLIPPED)}')
+    return norm or "backward"
+
+
+def _signal(name: str, input: Any, real: bool = False) -> Tensor:
+    """The input, integers made floats.
+
+    :raises RuntimeError: it is complex where it must be real, or of half precision.
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    kind = input.dtype
+    if kind.is_complex and real:
+        raise DtypeError(f"{name} expects a real input tensor (a floating-point dtype), but got {kind!r}")
+    if kind.is_floating_point and kind.itemsize < 4:
+        raise DtypeError(f"{name}(): Unsupported dtype {kind!r}: Fourier transforms take float32 and wider")
+    return input.to(dtypes.get_default_dtype()) if kind.rank < 2 else input
+
+
+def _complex(x: Tensor) -> Tensor:
+    return x if x.dtype.is_complex else x.to(x.dtype.to_complex())
+
+
+def _one(name: str, x: Tensor, n: Any, dim: Any) -> tuple[int | None, int]:
+    """The number of points, None for all, and the dimension of a transform along one dimension."""
+    if x.ndim == 0:
+        raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
+    d = dimension(dim, x.ndim)
+    return None if n is None else _points(name, as_int(n, f"{name}(): argument 'n'")), d
+
+
+def _points(name: str, n: int) -> int:
+    if n < 1:
+        raise RuntimeError(f"{name}(): Invalid number of data points ({n}) specified: at least 1 is needed")
+    return n
+
+
+def _several(name: str, x: Tensor, s: Sizes, dim: Dims) -> tuple[list[int | None], tuple[int, ...]]:
+    """The numbers of points, None for all, and the dimensions of a transform along several dimensions."""
+    points = None if s is None else [s] if isinstance(s, int) else list(s)
+    if dim is not None:
+        dims = tuple(dimension(d, x.ndim) for d in ([dim] if isinstance(dim, int) else dim))
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"{name}(): FFT dims must be unique, but got {list(dims)}")
+        if points is not None and len(points) != len(dims):
+            raise RuntimeError(
+                f"{name}(): When given, dim and shape arguments must have the same length, but got s={points} and "
+                f"dim={list(dims)}"
+            )
+    elif points is not None:
+        if len(points) > x.ndim:
+            raise RuntimeError(
+                f"{name}(): Got shape with {len(points)} values but input tensor only has {x.ndim} dimensions."
+            )
+        dims = tuple(range(x.ndim - len(points), x.ndim))
+    else:
+        dims = tuple(range(x.ndim))
+    if points is None:
+        return [None] * len(dims), dims
+    wanted = [as_int(n, f"{name}(): argument 's'") for n in points]
+    return [None if n == -1 else _points(name, n) for n in wanted], dims
+
+
+def _resized(name: str, x: Tensor, points: Sequence[int | None], dims: Sequence[int]) -> Tensor:
+    """The signal cut off, or continued by zeros, to the given numbers of points."""
+    shape = list(x.shape)
+    for n, d in zip(points, dims, strict=True):
+        shape[d] = _points(name, shape[d] if n is None else n)
+    low = tuple(map(min, shape, x.shape))
+    if low != x.shape:
+        x = crop_like(x, low)
+    return x if tuple(shape) == low else pad_like(x, tuple(shape))
+
+
+# -- along one dimension ---------------------------------------------------------------------------------------------
+
+
+def _transform(name: str, input: Tensor, n: int | None, dim: int, norm: str | None, forward: bool) -> Tensor:
+    x, mode = _signal(name, input), _mode(name, norm)
+    points, d = _one(name, x, n, dim)
+    x = _resized(name, x, [points], [d])
+    if x.dtype.is_complex:
+        return _fft_c2c(x, (d,), mode, forward)
+    return _fft_r2c(x, (d,), mode, False) if forward else conj(_fft_r2c(x, (d,), FLIPPED[mode], False))
+
+
+@composite(method=False, out=True)
+def fft_fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The discrete Fourier transform along one dimension: the sum of ``input[j] * exp(-2πi j k / n)`` over j.
+
+    :param n: how many points to use: the signal is cut off, or continued by zeros.
+    :param norm: ``"forward"`` divides by n, ``"ortho"`` by its root, ``"backward"`` (None) by nothing.
+    :raises RuntimeError: ``n`` is less than 1, or the normalization is unknown.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.fft(torch.tensor([1., 0., 0., 0.]))
+    tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
+    return _transform("fft_fft", input, n, dim, norm, True)
+
+
+@composite(method=False, out=True)
+def fft_ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of :func:`fft_fft`.
+
+    :param norm: ``"backward"`` (None) divides by n, ``"ortho"`` by its root, ``"forward"`` by nothing.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.ifft(torch.tensor([4., 0., 0., 0.])).real
+    tensor([1., 1., 1., 1.])
+    """
+    return _transform("fft_ifft", input, n, dim, norm, False)
+
+
+@composite(method=False, out=True)
+def fft_rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The first half, ``n // 2 + 1`` elements, of the transform of a real signal; the rest are their conjugates.
+
+    :raises RuntimeError: the input is complex.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.rfft(torch.tensor([1., 0., 0., 0.])).shape
+    torch.Size([3])
+    """
+    x, mode = _signal("fft_rfft", input, real=True), _mode("fft_rfft", norm)
+    points, d = _one("fft_rfft", x, n, dim)
+    return _fft_r2c(_resized("fft_rfft", x, [points], [d]), (d,), mode, True)
+
+
+@composite(method=False, out=True)
+def fft_ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of :func:`fft_hfft`: the first half of the inverse transform of a real signal.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.ihfft(torch.tensor([4., 0., 0., 0.])).real
+    tensor([1., 1., 1.])
+    """
+    x, mode = _signal("fft_ihfft", input, real=True), _mode("fft_ihfft", norm)
+    points, d = _one("fft_ihfft", x, n, dim)
+    return conj(_fft_r2c(_resized("fft_ihfft", x, [points], [d]), (d,), FLIPPED[mode], True))
+
+
+def _to_real(name: str, input: Tensor, n: int | None, dim: int) -> tuple[Tensor, int, int]:
+    """Half a Hermitian signal of as many elements as the real one of ``n`` needs, the dimension, and ``n``."""
+    x = _complex(_signal(name, input))
+    points, d = _one(name, x, n, dim)
+    if points is None:
+        points = _points(name, 2 * (x.shape[d] - 1))
+    return _resized(name, x, [points // 2 + 1], [d]), d, points
+
+
+@composite(method=False, out=True)
+def fft_irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The inverse of :func:`fft_rfft`: a real signal from the first half of its transform.
+
+    :param n: the length of the result; by default ``2 * (m - 1)`` for an input of m elements.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.irfft(torch.fft.rfft(torch.tensor([1., 2., 3.])), 3)
+    tensor([1., 2., 3.])
+    """
+    mode = _mode("fft_irfft", norm)
+    x, d, points = _to_real("fft_irfft", input, n, dim)
+    return _fft_c2r(x, (d,), mode, points)
+
+
+@composite(method=False, out=True)
+def fft_hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    """The transform, which is real, of a Hermitian signal of which the first half is given.
+
+    :param n: the length of the result; by default ``2 * (m - 1)`` for an input of m elements.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.hfft(torch.tensor([1., 1., 1.]))
+    tensor([4., 0., 0., 0.])
+    """
+    mode = _mode("fft_hfft", norm)
+    x, d, points = _to_real("fft_hfft", input, n, dim)
+    return _fft_c2r(conj(x), (d,), FLIPPED[mode], points)
+
+
+# -- along several dimensions ----------------------------------------------------------------------------------------
+
+
+def _transform_several(name: str, input: Tensor, s: Sizes, dim: Dims, norm: str | None, forward: bool) -> Tensor:
+    x, mode = _signal(name, input), _mode(name, norm)
+    points, dims = _several(name, x, s, dim)
+    return _fft_c2c(_complex(_resized(name, x, points, dims)), dims, mode, forward)
+
+
+def _some(name: str, x: Tensor, s: Sizes, dim: Dims) -> tuple[list[int | None], tuple[int, ...]]:
+    points, dims = _several(name, x, s, dim)
+    if not dims:
+        raise RuntimeError(f"{name} must transform at least one axis")
+    return points, dims
+
+
+@composite(method=False, out=True)
+def fft_fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    """The discrete Fourier transform along several dimensions, all by default.
+
+    :param s: how many points to use along each (-1: all): the signal is cut off, or continued by zeros.
+    :param dim: the dimensions; by default as many of the last as ``s`` has elements.
+    :raises RuntimeError: ``s`` and ``dim`` are of unlike lengths, or a dimension is named twice.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.fftn(torch.ones(2, 2)).real
+    tensor([[4., 0.],
+            [0., 0.]])
+    """
+    return _transform_several("fft_fftn", input, s, dim, norm, True)
+
+
+@composite(method=False, out=True)
+def fft_ifftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    """The inverse of :func:`fft_fftn`.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.ifftn(torch.fft.fftn(torch.ones(2, 2))).real
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
+    return _transform_several("fft_ifftn", input, s, dim, norm, False)
+
+
+@composite(method=False, out=True)
+def fft_rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    """The transform of a real signal along several dimensions, the first half along the last of them.
+
+    :raises RuntimeError: the input is complex, or there are no dimensions to transform.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.rfftn(torch.ones(2, 4)).shape
+    torch.Size([2, 3])
+    """
+    x, mode = _signal("fft_rfftn", input, real=True), _mode("fft_rfftn", norm)
+    points, dims = _some("fft_rfftn", x, s, dim)
+    return _fft_r2c(_resized("fft_rfftn", x, points, dims), dims, mode, True)
+
+
+@composite(method=False, out=True)
+def fft_ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    """The inverse of :func:`fft_hfftn`.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.ihfftn(torch.ones(2, 4)).shape
+    torch.Size([2, 3])
+    """
+    x, mode = _signal("fft_ihfftn", input, real=True), _mode("fft_ihfftn", norm)
+    points, dims = _some("fft_ihfftn", x, s, dim)
+    half = conj(_fft_r2c(_resized("fft_ihfftn", x, points, dims), dims[-1:], FLIPPED[mode], True))
+    return _fft_c2c(half, dims[:-1], mode, False) if len(dims) > 1 else half
+
+
+def _several_to_real(name: str, input: Tensor, s: Sizes, dim: Dims) -> tuple[Tensor, tuple[int, ...], int]:
+    """As :func:`_to_real`, for several dimensions."""
+    x = _complex(_signal(name, input))
+    points, dims = _some(name, x, s, dim)
+    last = points[-1]
+    if last is None:
+        last = _points(name, 2 * (x.shape[dims[-1]] - 1))
+    return _resized(name, x, [*points[:-1], last // 2 + 1], dims), dims, last
+
+
+@composite(method=False, out=True)
+def fft_irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    """The inverse of :func:`fft_rfftn`.
+
+    :param s: the sizes of the result; by default ``2 * (m - 1)`` along the last dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.irfftn(torch.fft.rfftn(torch.ones(2, 4))).shape
+    torch.Size([2, 4])
+    """
+    mode = _mode("fft_irfftn", norm)
+    x, dims, last = _several_to_real("fft_irfftn", input, s, dim)
+    return _fft_c2r(x, dims, mode, last)
+
+
+@composite(method=False, out=True)
+def fft_hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
+    """The transform, which is real, of a signal that is Hermitian, of which the first half along the last dimension
+    is given.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.hfftn(torch.ones(2, 3)).shape
+    torch.Size([2, 4])
+    """
+    mode = _mode("fft_hfftn", norm)
+    x, dims, last = _several_to_real("fft_hfftn", input, s, dim)
+    if len(dims) > 1:
+        x = _fft_c2c(x, dims[:-1], mode, True)
+    return _fft_c2r(conj(x), dims[-1:], FLIPPED[mode], last)
+
+
+@composite(method=False, out=True)
+def fft_fft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    """:func:`fft_fftn` along two dimensions, the last two by default.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.fft2(torch.ones(3, 2, 2)).shape
+    torch.Size([3, 2, 2])
+    """
+    return fft_fftn(input, s, dim, norm)
+
+
+@composite(method=False, out=True)
+def fft_ifft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    """:func:`fft_ifftn` along two dimensions, the last two by default.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.ifft2(torch.ones(3, 2, 2)).shape
+    torch.Size([3, 2, 2])
+    """
+    return fft_ifftn(input, s, dim, norm)
+
+
+@composite(method=False, out=True)
+def fft_rfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    """:func:`fft_rfftn` along two dimensions, the last two by default.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.rfft2(torch.ones(3, 2, 4)).shape
+    torch.Size([3, 2, 3])
+    """
+    return fft_rfftn(input, s, dim, norm)
+
+
+@composite(method=False, out=True)
+def fft_irfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    """:func:`fft_irfftn` along two dimensions, the last two by default.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.irfft2(torch.ones(3, 2, 3)).shape
+    torch.Size([3, 2, 4])
+    """
+    return fft_irfftn(input, s, dim, norm)
+
+
+@composite(method=False, out=True)
+def fft_hfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    """:func:`fft_hfftn` along two dimensions, the last two by default.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.hfft2(torch.ones(3, 2, 3)).shape
+    torch.Size([3, 2, 4])
+    """
+    return fft_hfftn(input, s, dim, norm)
+
+
+@composite(method=False, out=True)
+def fft_ihfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
+    """:func:`fft_ihfftn` along two dimensions, the last two by default.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.ihfft2(torch.ones(3, 2, 4)).shape
+    torch.Size([3, 2, 3])
+    """
+    return fft_ihfftn(input, s, dim, norm)
+
+
+# -- frequencies -----------------------------------------------------------------------------------------------------
+
+
+def _frequencies(
+    name: str, indices: tuple[int, ...], n: Any, d: float, dtype: dtypes.dtype | None, layout: Any, device: Device
+) -> Any:
+    """The numbers ``range(*indices)`` in units of 1 / (n * d)."""
+    check_options(name, dtype, layout)
+    kind = dtype or dtypes.get_default_dtype()
+    if kind.rank < 2:
+        raise DtypeError(f"{name} requires a floating point or complex dtype, but got {kind!r}")
+    if kind.is_complex:
+        raise NotImplementedError(f'"{name}" not implemented for complex numbers: dtype={kind!r}')
+    unit = 1 / (n * d) if n * d else math.inf
+    with backend.quiet():  # where d is 0, 0 * inf is nan
+        return backend.module(as_device(device)).arange(*indices).astype(kind.numpy) * kind.numpy.type(unit)
+
+
+def _length(name: str, n: Any) -> int:
+    length = as_int(n, f"{name}(): argument 'n' (position 1)")
+    if length < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {length}: [{length}] in {name}()")
+    return length
+
+
+def fft_fftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies that the elements of :func:`fft_fft` stand for, in cycles per unit of time.
+
+    :param n: the number of points.
+    :param d: the time between two.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+    length = _length("fft_fftfreq", n)
+    values = _frequencies("fft_fftfreq", (-(length // 2), (length + 1) // 2), length, d, dtype, layout, device)
+    return into(out, finish(np.roll(values, -(length // 2)), requires_grad), "fft_fftfreq")
+
+
+def fft_rfftfreq(
+    n: int,
+    d: float = 1.0,
+    *,
+    out: Tensor | None = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies that the elements of :func:`fft_rfft` stand for, in cycles per unit of time.
+
+    :param n: the number of points of the real signal.
+    :param d: the time between two.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.rfftfreq(4)
+    tensor([0.0000, 0.2500, 0.5000])
+    """
+    length = _length("fft_rfftfreq", n)
+    values = _frequencies("fft_rfftfreq", (length // 2 + 1,), length, d, dtype, layout, device)
+    return into(out, finish(values, requires_grad), "fft_rfftfreq")
+
+
+def _shifted(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    given = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = tuple(dimension(d, input.ndim) for d in given)
+    if not dims:
+        raise RuntimeError(f"{name}(): `shifts` required: there is no dimension to shift along")
+    return roll(input, tuple((input.shape[d] + back) // 2 for d in dims), dims)
+
+
+@composite(method=False)
+def fft_fftshift(input: Tensor, dim: Dims = None) -> Tensor:
+    """The transform reordered so that frequency 0 is in the middle, along all or some dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.fftshift(torch.arange(5))
+    tensor([3, 4, 0, 1, 2])
+    """
+    return _shifted("fft_fftshift", input, dim, False)
+
+
+@composite(method=False)
+def fft_ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
+    """The inverse of :func:`fft_fftshift`.
+
+    >>> import nbautograd as torch
+    >>> torch.fft.ifftshift(torch.arange(5))
+    tensor([2, 3, 4, 0, 1])
+    """
+    return _shifted("fft_ifftshift", input, dim, True)

@@ -1,0 +1,74 @@
+"""Linear maps along dimensions of images: each new element a weighted sum of a few old ones."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nbautograd.arrays import backend
+from nbautograd.compiler.op import op
+from nbautograd.core.tensor import Tensor
+
+Array = np.ndarray[Any, Any]
+
+
+class Table(NamedTuple):
+    """Which old elements a new one is made of, along one dimension."""
+
+    dim: int
+    index: Array
+    """(new, k): positions among the old."""
+    weight: Array | None
+    """(new, k): factors; None where all are 1."""
+
+
+def _on(array: Array, like: Any, dim: int | None = None) -> Any:
+    """A column of a table where ``like`` lives; shaped and typed to multiply along a dimension."""
+    if dim is not None:
+        array = array.astype(like.dtype).reshape((-1,) + (1,) * (like.ndim - dim - 1))
+    return backend.module(backend.device_of(like)).asarray(array)
+
+
+def resampled(x: Any, tables: tuple[Table, ...]) -> Any:
+    """The new elements, one dimension after the other."""
+    for dim, index, weight in tables:
+        found = None
+        for k in range(index.shape[1]):
+            part = np.take(x, _on(index[:, k], x), dim)
+            if weight is not None:
+                part *= _on(weight[:, k], x, dim)
+            found = part if found is None else found + part
+        x = found
+    return x
+
+
+def spread_back(g: Any, shape: tuple[int, ...], tables: tuple[Table, ...]) -> Any:
+    """The transpose: what new elements are worth, added to the old ones that they are made of."""
+    for dim, index, weight in reversed(tables):
+        found = np.zeros_like(g, shape=(*g.shape[:dim], shape[dim], *g.shape[dim + 1 :]), order="C")
+        for k in range(index.shape[1]):
+            part = g if weight is None else g * _on(weight[:, k], g, dim)
+            backend.add_at(found, (slice(None),) * dim + (_on(index[:, k], g),), part)
+        g = found
+    return g
+
+
+def _resample(input: Tensor, tables: tuple[Table, ...]) -> Tensor:
+    """Weighted sums along some dimensions."""
+    return resampled(input, tables)
+
+
+def declare(node: str, name: str) -> Any:
+    """Such a map as an operation of its own, named as PyTorch's."""
+    back = "resample_back(g, input.shape, tables)"
+    return op(node=node, symbol=name.replace("_", " "), method=False, input=back, name=name)(_resample)
+
+
+@op(node="ResampleBackward0", symbol="resample", method=False, input="resample(g, tables)")
+def resample_back(input: Tensor, shape: Any, tables: tuple[Table, ...]) -> Tensor:
+    """The transpose of ``resample``."""
+    return spread_back(input, shape, tables)
+
+
+resample = declare("ResampleBackward0", "resample")

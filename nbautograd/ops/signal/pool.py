@@ -1,0 +1,293 @@
+"""Pooling over the last dimensions: averages and maxima of windows, and the maps that undo them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend
+from nbautograd.compiler.op import op
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops._internal import total
+from nbautograd.ops.signal.interpolate import Table, resampled, spread_back
+
+Ints = tuple[int, ...]
+
+
+# -- averages --------------------------------------------------------------------------------------------------------
+
+
+def _counts(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, include_pad: bool) -> Any:
+    """How many elements each window is divided by."""
+    counts = np.ones((1,) * len(size))
+    for d, (n, m, k, s, p) in enumerate(zip(size, out, kernel, stride, padding, strict=True)):
+        start = np.arange(m) * s - p
+        end = np.minimum(start + k, n + p)
+        if not include_pad:
+            start, end = np.maximum(start, 0), np.minimum(end, n)
+        counts = counts * (end - start).reshape((-1,) + (1,) * (len(size) - d - 1))
+    return counts
+
+
+def _divisor(x: Any, size: Ints, out: Ints, options: Any) -> Any:
+    kernel, stride, padding, include_pad, override = options
+    if override is not None:
+        return override
+    counts = _counts(size, out, kernel, stride, padding, include_pad)
+    if (counts == counts.flat[0]).all():
+        return float(counts.flat[0])
+    return backend.module(backend.device_of(x)).asarray(counts.astype(x.dtype if x.dtype.kind == "f" else np.float64))
+
+
+def _every(d: int, start: int, step: int, count: int) -> tuple[Any, ...]:
+    """The key of ``count`` elements along dimension ``d``."""
+    return (slice(None),) * d + (slice(start, start + step * (count - 1) + 1, step),)
+
+
+def _avg_pool(input: Tensor, out: Ints, options: Any) -> Tensor:
+    """Means of windows; options: kernel, stride, padding, whether padding counts, another divisor."""
+    kernel, stride, padding, *_ = options
+    first, found = input.ndim - len(out), input
+    for d, (m, k, s, p) in enumerate(zip(out, kernel, stride, padding, strict=True), first):
+        # One dimension after the other: a sum of sums. What lies in the padding is 0 and left out.
+        x, n = found, found.shape[d]
+        found = np.zeros_like(x, shape=(*x.shape[:d], m, *x.shape[d + 1 :]), order="C")
+        for i in range(k):
+            low, high = _inside(i - p, s, m, n)
+            if low < high:
+                found[_every(d, low, 1, high - low)] += x[_every(d, low * s + i - p, s, high - low)]
+    divisor = _divisor(input, input.shape[first:], out, options)
+    means = found / divisor
+    return np.trunc(means).astype(input.dtype) if input.dtype.kind in "iu" else means
+
+
+def _inside(start: int, step: int, count: int, n: int) -> tuple[int, int]:
+    """Which of the positions ``start + step * i`` lie in [0, n): i from the first number up to the second."""
+    return max(0, -(start // step)), min(count, (n - 1 - start) // step + 1)
+
+
+def pooled_shape(shape: Ints, options: Any) -> Ints:
+    """The last dimensions, as many as the kernel has."""
+    return shape[len(shape) - len(options[0]) :]
+
+
+@op(
+    node="AvgPoolBackwardBackward0",
+    symbol="avg pool",
+    method=False,
+    input="avg_pool2d(g, pooled_shape(input.shape, options), options)",
+)
+def avg_pool_back(input: Tensor, shape: Any, options: Any) -> Tensor:
+    """The transpose of ``avg_pool``."""
+    kernel, stride, padding, *_ = options
+    first = input.ndim - len(kernel)
+    out = input.shape[first:]
+    found = input / _divisor(input, shape[first:], out, options)
+    for d, (m, k, s, p) in enumerate(zip(out, kernel, stride, padding, strict=True), first):
+        g, n = found, shape[d]
+        found = np.zeros_like(g, shape=(*g.shape[:d], n, *g.shape[d + 1 :]), order="C")
+        for i in range(k):
+            low, high = _inside(i - p, s, m, n)
+            if low < high:
+                found[_every(d, low * s + i - p, s, high - low)] += g[_every(d, low, 1, high - low)]
+    return found
+
+
+def cells(n: int, m: int) -> tuple[Any, Any]:
+    """Where the ``m`` cells into which ``n`` elements are divided, about evenly, start and end."""
+    i = np.arange(m)
+    return i * n // m, -((i + 1) * -n // m)
+
+
+def _cell_table(dim: int, n: int, m: int) -> Table:
+    start, end = cells(n, m)
+    reach = int((end - start).max(initial=0))
+    at = start[:, None] + np.arange(reach)
+    weight = np.where(at < end[:, None], 1 / (end - start)[:, None], 0)
+    return Table(dim, np.minimum(at, end[:, None] - 1), weight)
+
+
+def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
+    """Means of cells into which the last dimensions are divided."""
+    found = input
+    for d, m in enumerate(out, input.ndim - len(out)):
+        n = found.shape[d]
+        if m and n % m == 0:
+            cut = found.reshape((*found.shape[:d], m, n // m, *found.shape[d + 1 :]))
+            found = total(cut, (d + 1,)) / (n // m)
+        else:
+            found = resampled(found, (_cell_table(d, n, m),)) if m else found[(slice(None),) * d + (slice(0),)]
+    return found
+
+
+@op(
+    node="AdaptiveAvgPoolBackwardBackward0",
+    symbol="avg pool",
+    method=False,
+    input="adaptive_avg_pool2d(g, input.shape[g.ndim - dims:])",
+)
+def adaptive_avg_back(input: Tensor, shape: Any, dims: int) -> Tensor:
+    """The transpose of the adaptive average over the last ``dims`` dimensions."""
+    found = input
+    for d in range(input.ndim - dims, input.ndim):
+        size, m = shape[d], found.shape[d]
+        if m and size % m == 0:
+            found = np.repeat(found / (size // m), size // m, d)
+        else:
+            found = spread_back(found, (*found.shape[:d], size, *found.shape[d + 1 :]), (_cell_table(d, size, m),))
+    return found.copy() if found is input else found
+
+
+# -- maxima ----------------------------------------------------------------------------------------------------------
+
+
+def _better(candidate: Any, best: Any) -> Any:
+    """Where a candidate is larger, or nan, which counts as largest of all."""
+    larger = candidate > best
+    return larger | (candidate != candidate) if candidate.dtype.kind == "f" else larger
+
+
+def _least(kind: Any) -> Any:
+    return -math.inf if kind.kind == "f" else np.iinfo(kind).min
+
+
+def _max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Any:
+    """The maxima of windows, and where in the flattened last dimensions they are."""
+    n = len(out)
+    size, module = input.shape[input.ndim - n :], backend.module(backend.device_of(input))
+    steps = tuple(zip(size, out, kernel, stride, padding, dilation, strict=True))
+    if any(p or (m - 1) * s + d * (k - 1) >= length for length, m, k, s, p, d in steps):
+        ends = [max(p, (m - 1) * s + d * (k - 1) + 1 - length) for length, m, k, s, p, d in steps]
+        shape = [length + p + e for length, p, e in zip(size, padding, ends, strict=True)]
+        wide = np.full_like(input, _least(input.dtype), shape=(*input.shape[: input.ndim - n], *shape), order="C")
+        wide[(..., *(slice(p, p + length) for p, length in zip(padding, size, strict=True)))] = input
+    else:
+        wide = input
+    best = winner = None
+    for number, offset in enumerate(itertools.product(*map(range, kernel))):
+        starts = [i * d for i, d in zip(offset, dilation, strict=True)]
+        candidate = wide[
+            (..., *(slice(i, i + s * (m - 1) + 1, s) for i, s, m in zip(starts, stride, out, strict=True)))
+        ]
+        if best is None:
+            best, winner = candidate.copy(), np.zeros_like(candidate, dtype=np.int32, order="C")
+            continue
+        better = _better(candidate, best)
+        np.copyto(best, candidate, where=better)
+        np.copyto(winner, np.int32(number), where=better)
+    at = 0
+    for d, (length, m, k, s, p, spread) in enumerate(steps):
+        before = math.prod(kernel[d + 1 :])
+        start = module.arange(m) * s - p
+        start = start + np.maximum(-(start // spread), 0) * spread  # of a window without a maximum: the first element
+        start = start.reshape((-1,) + (1,) * (n - d - 1))
+        place = module.arange(m).reshape(start.shape) * s - p + (winner // before % k) * spread
+        at = at * length + np.maximum(place, start)
+    return best, at
+
+
+def _cells_max(input: Tensor, out: Ints) -> Any:
+    """The maxima of cells into which the last dimensions are divided, and where they are."""
+    n = len(out)
+    size, module = input.shape[input.ndim - n :], backend.module(backend.device_of(input))
+    tables = []
+    for length, m in zip(size, out, strict=True):
+        start, end = cells(length, m)
+        at = start[:, None] + np.arange(int((end - start).max(initial=m == 0)))
+        tables.append(module.asarray(np.minimum(at, end[:, None] - 1)))
+    flat = input.reshape((*input.shape[: input.ndim - n], math.prod(size)))
+    best = where = None
+    for offset in itertools.product(*(range(table.shape[1]) for table in tables)):
+        at = 0
+        for d, (table, k) in enumerate(zip(tables, offset, strict=True)):
+            at = at * size[d] + table[:, k].reshape((-1,) + (1,) * (n - d - 1))
+        candidate = flat[..., at]
+        if best is None:
+            best, where = candidate, np.zeros_like(candidate, dtype=np.int64) + at
+            continue
+        better = _better(candidate, best)
+        best, where = np.where(better, candidate, best), np.where(better, at, where)
+    return best, where
+
+
+def _places_max(input: Tensor, places: Any) -> Any:
+    """The maxima of windows whose places in the flattened last dimensions are given: (..., *out, k)."""
+    n = places.ndim - 3
+    flat = input.reshape((*input.shape[: input.ndim - n], -1))
+    best = where = None
+    for k in range(places.shape[-1]):
+        at = places[..., k]
+        candidate = np.take_along_axis(flat, at.reshape((*at.shape[:2], -1)), -1).reshape(at.shape)
+        if best is None:
+            best, where = candidate, at
+            continue
+        better = _better(candidate, best)
+        best, where = np.where(better, candidate, best), np.where(better, at, where)
+    return best, where
+
+
+@op(node="MaxPoolBackwardBackward0", symbol="max pool", method=False, input="pool_gather(g, index, dims)")
+def pool_scatter(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
+    """Zeros of ``shape`` to whose flattened last ``dims`` dimensions elements are added at ``index``."""
+    rows, width = math.prod(shape[: len(shape) - dims]), math.prod(shape[len(shape) - dims :])
+    found = np.zeros_like(input, shape=(rows * width,), order="C")
+    first = backend.module(backend.device_of(input)).arange(rows).reshape((-1, 1)) * width
+    backend.add_at(found, ((index.reshape((rows, -1)) + first).reshape((-1,)),), input.reshape((-1,)))
+    return found.reshape(shape)
+
+
+@op(node="GatherBackward0", symbol="gather", method=False, input="pool_scatter(g, index, input.shape, dims)")
+def pool_gather(input: Tensor, index: Tensor, dims: int) -> Tensor:
+    """The elements at ``index`` in the flattened last ``dims`` dimensions."""
+    lead = input.shape[: input.ndim - dims]
+    flat = input.reshape((*lead, math.prod(input.shape[input.ndim - dims :])))
+    return np.take_along_axis(flat, index.reshape((*lead, math.prod(index.shape[len(lead) :]))), -1).reshape(
+        index.shape
+    )
+
+
+def _unpool(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
+    """Zeros of ``shape`` with elements put at ``index`` in the flattened last ``dims`` dimensions."""
+    lead = shape[: len(shape) - dims]
+    found = np.zeros_like(input, shape=(*lead, math.prod(shape[len(shape) - dims :])), order="C")
+    flat = (*lead, math.prod(input.shape[len(lead) :]))
+    np.put_along_axis(found, index.reshape(flat), input.reshape(flat), -1)
+    return found.reshape(shape)
+
+
+# -- the operations, by number of dimensions, named as PyTorch's -----------------------------------------------------
+
+AVG: dict[int, Any] = {}
+ADAPTIVE_AVG: dict[int, Any] = {}
+MAX: dict[int, Any] = {}
+ADAPTIVE_MAX: dict[int, Any] = {}
+FRACTIONAL_MAX: dict[int, Any] = {}
+UNPOOL: dict[int, Any] = {}
+
+for _n in (2, 3):
+    _back = f"pool_scatter(g[0], result[1], input.shape, {_n})"
+
+    def _declare(node: str, name: str, formula: str, many: bool = False, n: int = _n) -> Any:
+        symbol = name.replace("_", " ")
+        return op(
+            node=f"{node}{n}DBackward0", symbol=symbol, method=False, many=many, name=f"{name}{n}d", input=formula
+        )
+
+    AVG[_n] = _declare("AvgPool", "avg_pool", "avg_pool_back(g, input.shape, options)")(_avg_pool)
+    ADAPTIVE_AVG[_n] = _declare("AdaptiveAvgPool", "adaptive_avg_pool", f"adaptive_avg_back(g, input.shape, {_n})")(
+        _adaptive_avg
+    )
+    MAX[_n] = op(
+        node=f"MaxPool{_n}DWithIndicesBackward0",
+        symbol="max pool",
+        method=False,
+        many=True,
+        name=f"max_pool{_n}d_with_indices",
+        input=_back,
+    )(_max_pool)
+    ADAPTIVE_MAX[_n] = _declare("AdaptiveMaxPool", "adaptive_max_pool", _back, True)(_cells_max)
+    FRACTIONAL_MAX[_n] = _declare("FractionalMaxPool", "fractional_max_pool", _back, True)(_places_max)
+    UNPOOL[_n] = _declare("MaxUnpool", "max_unpool", f"pool_gather(g, index, {_n})")(_unpool)

@@ -1,0 +1,203 @@
+"""Window functions: weights that fade a piece of a signal in and out.
+
+A symmetric window of n points has equal ends; a periodic one is the symmetric one of n + 1 points without its last, so
+that copies of it, laid end to end, continue each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes, precise
+from nbautograd.arrays.device import as_device
+from nbautograd.arrays.size import as_int
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import DtypeError
+from nbautograd.ops.creation.creation import Device, check_options, finish
+
+__all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
+
+HANN = (0.5, 0.5)
+HAMMING = (0.54, 0.46)
+BLACKMAN = (0.42, 0.5, 0.08)
+NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
+"""Coefficients of cosine sums; the last from A. Nuttall, "Some windows with very good sidelobe behavior", 1981."""
+
+
+# -- formulas, in float64 --------------------------------------------------------------------------------------------
+
+
+def points(n: int, device: Device) -> Any:
+    """The numbers from 0 to n - 1."""
+    return backend.module(as_device(device)).arange(n).astype(np.float64)
+
+
+def span(n: int, periodic: bool) -> int:
+    """The distance between a window's equal ends, at least 1."""
+    return max(1, n if periodic else n - 1)
+
+
+def cosine_sum(k: Any, length: int, coefficients: Sequence[float]) -> Any:
+    """Cosines of rising frequency and alternating sign, weighted."""
+    terms = [(-1) ** i * a * precise.cos(2 * math.pi * i / length * k) for i, a in enumerate(coefficients)]
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def triangle(k: Any, length: int) -> Any:
+    """From 0 up to 1 in the middle and down again."""
+    return 1 - np.abs(2 * k / length - 1)
+
+
+def kaiser_bessel(k: Any, length: int, beta: float) -> Any:
+    """Kaiser's window (DLMF 10.25 has the Bessel function I₀)."""
+    i0 = backend.scipy(k, "special").i0
+    x = 2 * k / length - 1
+    return i0(beta * np.sqrt(np.maximum(0, 1 - x * x))) / i0(k[:1] * 0 + beta)
+
+
+# -- torch.*_window --------------------------------------------------------------------------------------------------
+
+
+def _begin(
+    name: str, window_length: Any, dtype: dtypes.dtype | None, layout: Any, device: Device, pin_memory: bool
+) -> tuple[Any, int, dtypes.dtype]:
+    """The points of a window, their number and the dtype, checked.
+
+    :raises RuntimeError: the length is negative, or the dtype none of floats.
+    """
+    check_options(name, dtype, layout, pin_memory)
+    n = as_int(window_length, f"{name}(): argument 'window_length' (position 1)")
+    if n < 0:
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={n}")
+    kind = dtype or dtypes.get_default_dtype()
+    if kind.rank < 2:
+        raise DtypeError(f"{name} expects floating point dtypes, got: {kind!r}")
+    if kind.is_complex:
+        raise NotImplementedError(f'"{name}" not implemented for complex numbers: dtype={kind!r}')
+    return points(n, device), n, kind
+
+
+def made(values: Any, n: int, kind: dtypes.dtype, requires_grad: bool) -> Tensor:
+    """The window as a tensor; that of a single point is 1."""
+    return finish((values * 0 + 1 if n == 1 else values).astype(kind.numpy), requires_grad)
+
+
+def bartlett_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Bartlett's window: a triangle.
+
+    :param periodic: leave out the last point of the symmetric window of one point more.
+    :raises RuntimeError: a negative length, or a dtype that is not one of floats.
+
+    >>> import nbautograd as torch
+    >>> torch.bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    k, n, kind = _begin("bartlett_window", window_length, dtype, layout, device, pin_memory)
+    return made(triangle(k, span(n, periodic)), n, kind, requires_grad)
+
+
+def blackman_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Blackman's window: a sum of three cosines.
+
+    :param periodic: leave out the last point of the symmetric window of one point more.
+
+    >>> import nbautograd as torch
+    >>> torch.blackman_window(4)[1:]
+    tensor([0.3400, 1.0000, 0.3400])
+    """
+    k, n, kind = _begin("blackman_window", window_length, dtype, layout, device, pin_memory)
+    return made(cosine_sum(k, span(n, periodic), BLACKMAN), n, kind, requires_grad)
+
+
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Hamming's window: ``alpha - beta * cos``.
+
+    :param periodic: leave out the last point of the symmetric window of one point more.
+
+    >>> import nbautograd as torch
+    >>> torch.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
+    k, n, kind = _begin("hamming_window", window_length, dtype, layout, device, pin_memory)
+    return made(cosine_sum(k, span(n, periodic), (alpha, beta)), n, kind, requires_grad)
+
+
+def hann_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Hann's window: a cosine's period, raised to begin and end at 0.
+
+    :param periodic: leave out the last point of the symmetric window of one point more.
+
+    >>> import nbautograd as torch
+    >>> torch.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+    k, n, kind = _begin("hann_window", window_length, dtype, layout, device, pin_memory)
+    return made(cosine_sum(k, span(n, periodic), HANN), n, kind, requires_grad)
+
+
+def kaiser_window(
+    window_length: int,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Kaiser's window, of Bessel functions; the greater ``beta``, the wider its main lobe and the lower the others.
+
+    :param periodic: leave out the last point of the symmetric window of one point more.
+
+    >>> import nbautograd as torch
+    >>> torch.kaiser_window(4, beta=5.)
+    tensor([0.0367, 0.5529, 1.0000, 0.5529])
+    """
+    k, n, kind = _begin("kaiser_window", window_length, dtype, layout, device, pin_memory)
+    return made(kaiser_bessel(k, span(n, periodic), beta), n, kind, requires_grad)

@@ -1,0 +1,618 @@
+"""PyTorch's CPU random numbers, number for number: the Mersenne Twister and what is made of its 32-bit words.
+
+The streams were worked out from PyTorch's outputs, and ``tests/test_generator.py`` compares them: uniform numbers take
+the low 24 (float32, float16) or 53 (float64) bits of one word or of two; normal ones come from the Box-Muller
+transform, for fewer than 16 elements in pairs in double precision, otherwise in blocks of 16. Where PyTorch's machine
+code multiplies and adds with one rounding, so does :func:`_fma`; where it approximates a logarithm, a sine or a cosine
+in single precision, so do :func:`_log` and :func:`_sine_cosine`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, strides as stride_tools
+from nbautograd.arrays.device import as_device, device as Device  # noqa: N812 - ``device`` is a parameter here
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.errors import kind_of
+from nbautograd.rng import rejection
+
+__all__ = ["Generator", "default_generator"]
+
+Array = np.ndarray[Any, Any]
+DType = np.dtype[Any]
+DEFAULT_SEED = 67280421310721  # what a generator has before anybody seeds it
+BLOCK = 16  # from this many elements on, normal numbers are made in blocks of as many
+
+# The layout of PyTorch's state: seed, words left before the next twist, whether it is seeded, the index of the next
+# word, the 624 words in 64 bits each, and the normal numbers that are kept for the next draw.
+_STATE = np.dtype(
+    [
+        ("seed", "<u8"),
+        ("left", "<i4"),
+        ("seeded", "<i4"),
+        ("next", "<u8"),
+        ("words", "<u8", (624,)),
+        ("normal_x", "<f8"),
+        ("normal_y", "<f8"),
+        ("normal_rho", "<f8"),
+        ("normal_is_valid", "<i4"),
+        ("padding", "<i4"),
+        ("next_float_normal", "<f4"),
+        ("has_float_normal", "<i4"),
+    ]
+)
+
+
+class Generator:
+    """A source of random numbers: the stream that PyTorch's CPU generator has for the same seed.
+
+    Its states are PyTorch's too, byte for byte, so that a stream begun in one library goes on in the other.
+
+    The drawing methods take a shape and a NumPy dtype and return NumPy arrays. Integer-valued distributions are cast
+    to any dtype; those of real numbers want a floating one.
+
+    :param device: where the generator lives: always the CPU, from where tensors on CUDA get their numbers too.
+    :raises RuntimeError: another device.
+
+    >>> import nbautograd as torch
+    >>> g = torch.Generator().manual_seed(42)
+    >>> torch.rand(2, generator=g)
+    tensor([0.8823, 0.9150])
+    >>> later = g.clone_state()
+    >>> torch.rand(2, generator=g).equal(torch.rand(2, generator=later))
+    True
+    """
+
+    def __init__(self, device: Any = "cpu") -> None:
+        place = as_device(device)
+        if place.type != "cpu":
+            raise RuntimeError(f"Generator(): only device='cpu' is supported, got {device!r}")
+        self.device: Device = place
+        self._seed: int | None = DEFAULT_SEED  # None: asked of the operating system at first use
+        self._twister: Any = None  # made when first needed: importing numpy.random takes time
+        self._kept: float | None = None  # the second normal number of a pair
+
+    # -- seeds and states --------------------------------------------------------------------------------------------
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the stream of ``seed``, an integer of at most 64 bits; negative ones count from the top.
+
+        :raises ValueError: it does not fit.
+        :raises RuntimeError: it is no integer.
+        """
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+            raise RuntimeError(f"manual_seed expected a long, but got {kind_of(seed)}: a seed must be an int")
+        seed = int(seed)
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError(f"Overflow when unpacking long long: a seed must be in [-2**63, 2**64), got {seed}")
+        self._seed = seed % 2**64
+        self._twister = self._kept = None
+        return self
+
+    def seed(self) -> int:
+        """Seed with 64 bits from the operating system, and return them as a number."""
+        return self.manual_seed(int.from_bytes(os.urandom(8), "little")).initial_seed()
+
+    def initial_seed(self) -> int:
+        """The number that the stream was started with."""
+        return self.seed() if self._seed is None else self._seed
+
+    def get_state(self) -> Tensor:
+        """The state as a tensor of 5056 bytes (uint8), in PyTorch's layout."""
+        state = np.zeros((), _STATE)
+        state["seed"], state["seeded"] = self.initial_seed(), 1
+        untouched = self._twister is None  # then the words still wait for their first twist, and next is 0
+        state["words"], position = self._mt().get_state(legacy=False)["state"].values()
+        state["left"], state["next"] = (1, 0) if untouched else (625 - position, position)
+        if self._kept is not None:
+            state["normal_is_valid"], state["normal_y"] = 1, self._kept
+        if untouched:
+            self._twister = None
+        return wrap(np.frombuffer(state.tobytes(), np.uint8).copy())
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go on from a state that ``get_state`` (or PyTorch's) returned.
+
+        :param new_state: 5056 elements of dtype uint8.
+        :raises TypeError: no tensor, or one of another dtype.
+        :raises RuntimeError: another size, or bytes that are no state.
+        """
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"set_state() expected a torch.ByteTensor, but got {kind_of(new_state)}")
+        raw = backend.fetch(new_state._a)
+        if raw.dtype != np.uint8:
+            raise TypeError(f"RNG state must be a torch.ByteTensor, got elements of dtype {raw.dtype}")
+        if raw.size != _STATE.itemsize:
+            raise RuntimeError(
+                f"Expected a state of size {_STATE.itemsize} bytes but found the input RNG state size to be {raw.size}"
+            )
+        found = np.frombuffer(raw.tobytes(), _STATE)[0]
+        left = int(found["left"])
+        if not (found["seeded"] == 1 and 1 <= left <= 624 and found["next"] <= 624):
+            raise RuntimeError("Invalid mt19937 state: these bytes do not come from get_state()")
+        self.manual_seed(int(found["seed"]))
+        if found["next"] > 0:
+            words = found["words"].astype(np.uint32)
+            twister = {"bit_generator": "MT19937", "state": {"key": words, "pos": 625 - left}}
+            self._mt().set_state(twister)
+        self._kept = float(found["normal_y"]) if found["normal_is_valid"] else None
+        return self
+
+    def clone_state(self) -> Generator:
+        """Another generator in the same state; from then on each goes its own way."""
+        return Generator().set_state(self.get_state())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Generator:
+        return self.clone_state()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.get_state(),)
+
+    def _mt(self) -> Any:
+        if self._twister is None:
+            from numpy.random import RandomState
+
+            self._twister = RandomState(self.initial_seed() & 0xFFFFFFFF)
+        return self._twister
+
+    # -- words -------------------------------------------------------------------------------------------------------
+
+    def words(self, n: int) -> Array:
+        """The next n 32-bit words, as uint32."""
+        if n == 0:  # leaves the state alone
+            return np.empty(0, np.uint32)
+        drawn: Array = self._mt().randint(0, 2**32, n, np.uint32)
+        return drawn
+
+    def long_words(self, n: int) -> Array:
+        """The next n 64-bit words (uint64), each of two draws, the first being the high one."""
+        pairs = self.words(2 * n).astype(np.uint64)
+        return (pairs[0::2] << np.uint64(32)) | pairs[1::2]
+
+    @contextmanager
+    def _one_by_one(self) -> Iterator[Callable[[], float]]:
+        """A function that returns the next uniform number of 53 bits, for methods that reject some of them.
+
+        It draws ahead in blocks, which is faster; at the end the generator is put to where it was really used up.
+        """
+        used = 0
+        before: Any = None
+
+        def numbers() -> Iterator[float]:
+            nonlocal used, before
+            before = self._mt().get_state()
+            while True:
+                for value in self._unit_double(256).tolist():
+                    used += 1
+                    yield value
+
+        try:
+            yield numbers().__next__
+        finally:
+            if used:
+                self._mt().set_state(before)
+                self.words(2 * used)
+
+    # -- uniform -----------------------------------------------------------------------------------------------------
+
+    def _unit(self, n: int) -> Array:
+        """Uniform numbers in [0, 1) of 24 bits, as float32."""
+        return (self.words(n) & np.uint32(2**24 - 1)).astype(np.float32) * np.float32(2.0**-24)
+
+    def _unit_double(self, n: int) -> Array:
+        """Uniform numbers in [0, 1) of 53 bits, as float64."""
+        return (self.long_words(n) & np.uint64(2**53 - 1)).astype(np.float64) * 2.0**-53
+
+    def _unit_as(self, n: int, dtype: DType) -> Array:
+        """Uniform numbers in [0, 1), float64 for that dtype and float32 for the narrower ones."""
+        return self._unit_double(n) if dtype == np.float64 else self._unit(n)
+
+    def rand(self, shape: Sequence[int], dtype: DType) -> Array:
+        """Uniform numbers in [0, 1)."""
+        return self.uniform(shape, dtype, 0.0, 1.0)
+
+    def uniform(self, shape: Sequence[int], dtype: DType, low: float, high: float) -> Array:
+        """Uniform numbers in [low, high).
+
+        :raises RuntimeError: the ends or their distance are beyond the dtype's range, or in the wrong order.
+        """
+        largest = _bounds(np.dtype(dtype))[1]
+        for name, end in (("from", low), ("to", high)):
+            _check(-largest <= end <= largest, f"{name} is out of bounds for {np.dtype(dtype)}: got {name}={end}")
+        _check(low <= high, f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+        _check(
+            high - low <= largest,
+            f"uniform_ expects to-from <= {largest}, the largest {np.dtype(dtype)}, but found to={high} and from={low}",
+        )
+        unit = self._unit_as(math.prod(shape), np.dtype(dtype))
+        if (low, high) != (0, 1):
+            start, end = unit.dtype.type(low), unit.dtype.type(high)
+            unit = _fma(unit, end - start, start)
+        values = _shaped(unit, shape, dtype)
+        values[values == values.dtype.type(high)] = low  # rounded up to the end
+        return values
+
+    def randint(self, shape: Sequence[int], low: int, high: int) -> Array:
+        """Integers in [low, high), as int64; the range may be as wide as 2**64."""
+        n, span = math.prod(shape), high - low
+        drawn = self.words(n).astype(np.uint64) if span < 2**28 else self.long_words(n)
+        if span < 2**64:
+            drawn %= np.uint64(span)
+            drawn += np.uint64(low % 2**64)  # modulo 2**64, as in two's complement
+        return drawn.view(np.int64).reshape(tuple(shape))
+
+    def random(self, shape: Sequence[int], dtype: DType, low: int | None = None, high: int | None = None) -> Array:
+        """Integers in [low, high), cast to the dtype.
+
+        Without ``high``, up to the largest number of an integer dtype, or up to the largest power of two below which a
+        floating dtype holds every integer. Without ``low`` too, from 0.
+
+        :raises RuntimeError: the range is empty, or the dtype cannot hold it.
+        """
+        kind = np.dtype(dtype)
+        largest = largest_integer(kind)
+        first, end = low or 0, largest + 1 if high is None else high
+        if first >= end:
+            raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={first} >= to={end}")
+        smallest, greatest = _bounds(kind)
+        for name, value in (("from", first), ("to - 1", end - 1)):
+            if not smallest <= value <= greatest:
+                raise RuntimeError(f"{name} is out of bounds for {kind}: random_ got from={first}, to={end}")
+        if kind.kind in "fV" and (low is not None or high is not None):
+            first, end = _representable(first, end, kind)
+            _check(first < end, f"random_ expects 'from' to be less than 'to' after rounding both to {kind}")
+        if low is None and high is None:  # one word, or two where the type is wider, even if the range is wide
+            n = math.prod(shape)
+            drawn = self.long_words(n) if kind.itemsize == 8 else self.words(n).astype(np.uint64)
+            return _shaped(drawn % np.uint64(end), shape, kind)
+        return self.randint(shape, first, end).astype(kind)
+
+    def randperm(self, n: int) -> Array:
+        """The integers below n in random order, as int64."""
+        order = list(range(n))
+        steps = (self.words(max(n - 1, 0)) % np.arange(n, 1, -1, dtype=np.uint64)).tolist()
+        for i, step in enumerate(steps):
+            j = i + step
+            order[i], order[j] = order[j], order[i]
+        return np.array(order, np.int64)
+
+    # -- normal ------------------------------------------------------------------------------------------------------
+
+    def randn(self, shape: Sequence[int], dtype: DType) -> Array:
+        """Normal numbers with mean 0 and standard deviation 1."""
+        return self.normal(shape, dtype, 0.0, 1.0)
+
+    def normal(self, shape: Sequence[int], dtype: DType, mean: float, std: float, contiguous: bool = True) -> Array:
+        """Normal numbers; 16 or more of them are drawn in blocks if they are for contiguous memory.
+
+        :raises RuntimeError: std is negative.
+        """
+        _check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
+        n = math.prod(shape)
+        if n < BLOCK or not contiguous:
+            values = _fma(self.normal_pairs(n), std, mean)
+        else:
+            values = self._normal_blocks(n, np.dtype(dtype))
+            values = _fma(values, values.dtype.type(std), values.dtype.type(mean))
+        return _shaped(values, shape, dtype)
+
+    def normal_pairs(self, n: int) -> Array:
+        """Standard normal numbers as float64, made in pairs; the second of an unfinished pair waits for next time."""
+        values = [] if self._kept is None else [self._kept]
+        fresh = max(n - len(values) + 1, 0) // 2
+        for u1, u2 in self._unit_double(2 * fresh).reshape(fresh, 2).tolist():
+            # The math module has the C library's functions, as PyTorch; NumPy's own may differ in the last bit.
+            radius, angle = math.sqrt(-2 * math.log1p(-u2)), 2 * math.pi * u1
+            values += (radius * math.cos(angle), radius * math.sin(angle))
+        self._kept = values[n] if len(values) > n else None
+        return np.array(values[:n], np.float64)
+
+    def _normal_blocks(self, n: int, dtype: DType) -> Array:
+        """Standard normal numbers, at least 16; float64 for that dtype and float32 for the narrower ones."""
+        rest = n % BLOCK
+        if not rest:
+            return _box_muller(self._unit_as(n, dtype))
+        # The last 16 are drawn again, whole. What was drawn for the rest is lost, and not drawn in half precision.
+        whole = n - rest
+        first = self._unit_as(whole if _is_half(dtype) else n, dtype)[:whole]
+        values = _box_muller(np.append(first, self._unit_as(BLOCK, dtype)))
+        return np.append(values[: n - BLOCK], values[whole:])
+
+    def log_normal(self, shape: Sequence[int], dtype: DType, mean: float, std: float) -> Array:
+        """Numbers whose logarithm is normal.
+
+        :raises RuntimeError: std is not positive.
+        """
+        _check(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
+        return _shaped(np.exp(_fma(self.normal_pairs(math.prod(shape)), std, mean)), shape, dtype)
+
+    # -- others ------------------------------------------------------------------------------------------------------
+
+    def bernoulli(self, p: Any, shape: Sequence[int], dtype: DType) -> Array:
+        """1 with probability p (a number, or an array that broadcasts to the shape), otherwise 0."""
+        double = not isinstance(p, np.ndarray) or p.dtype == np.float64
+        n = math.prod(shape)
+        drawn = (self._unit_double(n) if double else self._unit(n)).reshape(tuple(shape))
+        below: Array = drawn < p
+        return below.astype(dtype)
+
+    def exponential(self, shape: Sequence[int], dtype: DType, rate: float = 1.0) -> Array:
+        """Waiting times of events that come ``rate`` times per unit.
+
+        :raises RuntimeError: rate is not positive.
+        """
+        _check(rate > 0, f"exponential_ expects lambda > 0.0, but found lambda={rate}")
+        return _shaped(-1 / rate * np.log1p(-self._unit_double(math.prod(shape))), shape, dtype)
+
+    def geometric(self, shape: Sequence[int], dtype: DType, p: float) -> Array:
+        """The number of trials, each a success with probability p, up to the first success.
+
+        :raises RuntimeError: p is not between 0 and 1.
+        """
+        _check(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
+        with np.errstate(divide="ignore"):
+            trials = np.ceil(np.log(self._unit_double(math.prod(shape))) / math.log1p(-p))
+        return _shaped(trials, shape, dtype)
+
+    def cauchy(self, shape: Sequence[int], dtype: DType, median: float = 0.0, sigma: float = 1.0) -> Array:
+        """Numbers of the Cauchy distribution, half of which lie within ``sigma`` of the median.
+
+        :raises RuntimeError: sigma is not positive.
+        """
+        _check(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+        tangent = np.tan(math.pi * (self._unit_double(math.prod(shape)) - 0.5))
+        return _shaped(_fma(tangent, sigma, median), shape, dtype)
+
+    def multinomial(self, weights: Array, count: int, replacement: bool = False) -> Array:
+        """``count`` indices into the last dimension of ``weights``, drawn with those weights.
+
+        :param weights: one or two dimensions; floating; they need not sum to 1.
+        :returns: int64, shape (count,) or (rows, count).
+        :raises RuntimeError: weights of another shape or dtype, negative, not finite or all zero; a count below 1, or,
+            without replacement, above the number of weights.
+
+        The same indices as PyTorch's, except where two weights without replacement come out equal to the last bit.
+        """
+        size = weights.shape[-1] if weights.ndim else 0
+        _check(1 <= weights.ndim <= 2, f"prob_dist must be 1 or 2 dim, got {weights.ndim} dimensions")
+        kind = weights.dtype
+        _check(kind.kind in "fV", f"multinomial only supports floating-point dtypes for input, got: {kind}")
+        _check(count > 0, f"cannot sample n_sample <= 0 samples, got {count}")
+        _check(
+            replacement or count <= size,
+            f"cannot sample n_sample > prob_dist.size(-1) samples without replacement, got {count} > {size}",
+        )
+        valid = bool(np.all(np.isfinite(weights) & (weights >= 0)))
+        _check(
+            valid,
+            "invalid multinomial distribution: the probability tensor contains either `inf`, `nan` or element < 0 "
+            "(encountering probability entry < 0 or not finite)",
+        )
+        _check(bool(np.all(weights.sum(-1) > 0)), "invalid multinomial distribution (sum of probabilities <= 0)")
+        if count == 1 or not replacement:  # the index whose exponential clock rings first
+            order = memory_order(weights)
+            clocks = self.exponential([weights.shape[d] for d in order], weights.dtype)
+            rates = weights / clocks.transpose(np.argsort(order))
+            return np.argsort(-rates, axis=-1, kind="stable")[..., :count].astype(np.int64)
+        total = np.cumsum(weights, axis=-1, dtype=weights.dtype)
+        total /= total[..., -1:]
+        total[..., -1] = 1
+        drawn = self._unit_double(math.prod(weights.shape[:-1]) * count).reshape(-1, count)
+        rows = [np.searchsorted(row, points) for row, points in zip(total.reshape(-1, size), drawn, strict=True)]
+        return np.array(rows, np.int64).reshape((*weights.shape[:-1], count))
+
+    # -- by rejection, one number after the other --------------------------------------------------------------------
+
+    def poisson(self, rates: Array, dtype: DType) -> Array:
+        """How many events happen in a unit of time, where ``rates`` are expected.
+
+        From a rate of 10 on by transformed rejection (W. Hörmann, 1993), below by multiplying uniform numbers.
+
+        :raises RuntimeError: a rate is negative or not a number.
+        """
+        _check(bool(np.all(rates >= 0)), "invalid Poisson rate, expected rate to be non-negative")
+        with self._one_by_one() as uniform:
+            counts = [rejection.poisson(rate, uniform) for rate in rates.ravel().tolist()]
+        return _shaped(np.array(counts, np.float64), rates.shape, dtype)
+
+    def binomial(self, counts: Array, chances: Array, dtype: DType) -> Array:
+        """How many of ``counts`` trials succeed, each with its chance; both arrays are of one shape.
+
+        Where 10 or more are expected by transformed rejection (W. Hörmann, 1993), otherwise from the geometric numbers
+        of trials between two successes.
+        """
+        with self._one_by_one() as uniform:
+            pairs = zip(counts.ravel().tolist(), chances.ravel().tolist(), strict=True)
+            values = [rejection.binomial(count, chance, uniform) for count, chance in pairs]
+        return _shaped(np.array(values, np.float64), counts.shape, dtype)
+
+    def gamma(self, shapes: Array, dtype: DType) -> Array:
+        """Numbers of the gamma distributions with these shape parameters (G. Marsaglia, W. W. Tsang, 2000)."""
+        with self._one_by_one() as uniform:
+
+            def normal() -> float:
+                if self._kept is not None:
+                    value, self._kept = self._kept, None
+                    return value
+                u1, u2 = uniform(), uniform()
+                radius, angle = math.sqrt(-2 * math.log1p(-u2)), 2 * math.pi * u1
+                self._kept = radius * math.sin(angle)
+                return radius * math.cos(angle)
+
+            values = [rejection.gamma(alpha, uniform, normal) for alpha in shapes.ravel()]
+        drawn = _shaped(np.array(values, np.float64), shapes.shape, dtype)
+        positive: Array = np.maximum(drawn, np.finfo(dtype).tiny)
+        return positive
+
+    def dirichlet(self, alphas: Array, dtype: DType) -> Array:
+        """Points whose coordinates along the last dimension sum to 1: gamma numbers divided by their sum."""
+        drawn = self.gamma(alphas.astype(np.float64), np.dtype(np.float64))
+        values = drawn / drawn.sum(-1, keepdims=True)
+        inside: Array = np.clip(values, np.finfo(dtype).tiny, 1 - np.finfo(dtype).epsneg).astype(dtype)
+        return inside
+
+
+def _restored(state: Tensor) -> Generator:
+    """For unpickling."""
+    return Generator().set_state(state)
+
+
+def memory_order(array: Any) -> list[int]:
+    """The dimensions of an array, the one with the largest steps first: the order in which PyTorch fills it."""
+    strides = stride_tools.dense(array.shape, stride_tools.strides_of(array))
+    return sorted(range(array.ndim), key=lambda d: -strides[d])
+
+
+def _check(holds: bool, message: str) -> None:
+    if not holds:
+        raise RuntimeError(message)
+
+
+def _shaped(values: Array, shape: Sequence[int], dtype: DType) -> Array:
+    with np.errstate(over="ignore"):
+        if _is_half(dtype):  # rounded twice, as by PyTorch
+            values = values.astype(np.float32, copy=False)
+        return values.astype(dtype, copy=False).reshape(tuple(shape))
+
+
+def _is_half(dtype: DType) -> bool:
+    """Whether a dtype is float16 or bfloat16 (which NumPy calls kind V)."""
+    return dtype.itemsize == 2 and dtype.kind in "fV"
+
+
+def _digits(dtype: DType) -> int:
+    """The binary digits of a floating dtype."""
+    return 8 if dtype.kind == "V" else int(np.finfo(dtype).nmant) + 1
+
+
+def _bounds(dtype: DType) -> tuple[float, float]:
+    """The least and the greatest number of a dtype."""
+    if dtype.kind == "V":
+        return -255 * 2.0**120, 255 * 2.0**120
+    if dtype.kind == "f":
+        return float(np.finfo(dtype).min), float(np.finfo(dtype).max)
+    return (int(np.iinfo(dtype).min) if dtype.kind == "i" else 0), largest_integer(dtype)
+
+
+def _representable(first: int, end: int, dtype: DType) -> tuple[int, int]:
+    """The range narrowed where its ends, rounded to a floating dtype, would lie outside of it."""
+    digits = _digits(dtype)
+    after, last = int(dtype.type(first + 1)), int(dtype.type(end - 1))
+    if after < first:
+        first = after + (1 << abs(first + 1).bit_length() - digits)
+    if last >= end:
+        end = last - (1 << abs(end - 1).bit_length() - digits)
+    return first, end
+
+
+def largest_integer(dtype: DType) -> int:
+    """The end of the range of integers that ``random_`` draws by default."""
+    if dtype.kind in "fV":
+        return 1 << _digits(dtype)
+    return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
+
+
+# -- arithmetic, rounded as PyTorch's machine code rounds it ---------------------------------------------------------
+
+
+def _fma(a: Array, b: Any, c: Any) -> Array:
+    """The sum a * b + c, rounded once; ``a`` is float32 or float64, ``b`` and ``c`` of its type or Python numbers."""
+    if a.dtype == np.float32:
+        wide: Array = np.multiply(a, b, dtype=np.float64)  # 48 bits at most: exact
+        wide += c
+        return wide.astype(np.float32)
+    product = a * b
+    total = product + c
+    part = total - product
+    lost = (product - (total - part)) + (c - part)  # what rounding took from the sum (D. E. Knuth)
+    result: Array = total + (lost + _product_error(a, b, product))
+    return result
+
+
+def _product_error(a: Array, b: Any, product: Array) -> Any:
+    """What rounding took from ``product`` of a and b: exactly a * b - product (T. J. Dekker, 1971)."""
+    a_high, a_low = _halves(a)
+    b_high, b_low = _halves(np.float64(b))
+    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _halves(a: Any) -> tuple[Any, Any]:
+    """Two numbers of 26 bits each whose sum is the float64 ``a``."""
+    scaled = a * (2.0**27 + 1)
+    high = scaled - (scaled - a)
+    return high, a - high
+
+
+def _box_muller(uniform: Array) -> Array:
+    """Blocks of 16 uniform numbers turned into normal ones: the first 8 of each give radii, the last 8 angles."""
+    kind = uniform.dtype.type
+    blocks = uniform.reshape(-1, 2, BLOCK // 2)
+    angle = kind(2 * math.pi) * blocks[:, 1]
+    if kind is np.float64:
+        radius, sine, cosine = np.sqrt(-2 * np.log(1 - blocks[:, 0])), np.sin(angle), np.cos(angle)
+    else:
+        radius = np.sqrt(kind(-2) * _log(kind(1) - blocks[:, 0]))
+        sine, cosine = _sine_cosine(angle)
+    return np.stack([radius * cosine, radius * sine], 1).ravel()
+
+
+# Single precision, by the polynomials of S. L. Moshier's Cephes library (logf, sinf and cosf, 1992).
+_LOG = [7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1]
+_LOG += [-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1]
+_LOG_2 = (0.693359375, -2.12194440e-4)  # in two parts, the first of few bits
+_COSINE = [2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2]
+_SINE = [-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1]
+_QUARTER_PI = (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)  # in three parts
+
+
+def _polynomial(coefficients: list[float], x: Array) -> Array:
+    """The polynomial with these coefficients, the highest power first, by Horner's rule."""
+    value = np.full_like(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        value = _fma(value, x, np.float32(coefficient))
+    return value
+
+
+def _log(x: Array) -> Array:
+    """Natural logarithm of positive float32 numbers."""
+    mantissa, exponent = np.frexp(x)
+    below = mantissa < np.float32(math.sqrt(0.5))
+    power = (exponent - below).astype(np.float32)  # x = 2**power * (1 + rest)
+    rest = np.where(below, mantissa - np.float32(1) + mantissa, mantissa - np.float32(1))
+    square = rest * rest
+    series = _polynomial(_LOG, rest) * rest
+    series = _fma(series, square, power * np.float32(_LOG_2[1]))
+    series = _fma(square, np.float32(-0.5), series)
+    return _fma(power, np.float32(_LOG_2[0]), rest + series)
+
+
+def _sine_cosine(angle: Array) -> tuple[Array, Array]:
+    """Sine and cosine of float32 angles from 0 on, in radians."""
+    octant = (angle * np.float32(4 / math.pi)).astype(np.int32) + 1 & ~1
+    rest = angle
+    for part in _QUARTER_PI:
+        rest = _fma(octant.astype(np.float32), np.float32(-part), rest)
+    square = rest * rest
+    series = _polynomial(_COSINE, square) * square
+    cosine = _fma(series, square, np.float32(-0.5) * square) + np.float32(1)
+    sine = _fma(_polynomial(_SINE, square) * square, rest, rest)
+    swapped = octant & 2 != 0
+    sine, cosine = np.where(swapped, cosine, sine), np.where(swapped, sine, cosine)
+    return np.where(octant & 4 != 0, -sine, sine), np.where(octant + 2 & 4 != 0, -cosine, cosine)
+
+
+def _seeded_at_first_use() -> Generator:
+    generator = Generator()
+    generator._seed = None
+    return generator
+
+
+default_generator = _seeded_at_first_use()
+"""The source of all random numbers for which no other is given; the operating system seeds it unless somebody does."""

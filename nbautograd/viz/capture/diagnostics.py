@@ -1,0 +1,137 @@
+"""What a recording works out beside the numbers: where a NaN comes from, what is freed, sizes of gradients, vᵀJ."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from nbautograd import protocol
+from nbautograd.viz.capture.timeline import Product
+from nbautograd.viz.language import say
+from nbautograd.viz.read import values
+from nbautograd.viz.read.builder import GraphModel
+
+__all__ = ["first_bad", "is_freed", "log_size", "products", "reset"]
+
+MATRIX = 16  # elements of a Jacobian that is written out
+OPS = 60  # and operations of a graph for which it is worked out
+VANISHED = -99.0
+
+
+def log_size(value: Any) -> float | None:
+    """log10 of the root mean square, ``VANISHED`` for zeros; None for what is not finite or cannot be read.
+
+    >>> log_size(np.float32([3.0, 4.0]))
+    0.55
+    """
+    try:
+        array = np.abs(values.host(value, values.SAMPLE).astype(np.complex128))
+        mean = float(np.sqrt((array**2).mean())) if array.size else 0.0
+    except Exception:
+        return None
+    if not math.isfinite(mean):
+        return None
+    return round(math.log10(mean), 2) if mean else VANISHED
+
+
+def first_bad(node: Any, incoming: Any, sent: Any) -> str:
+    """Which element first is not finite, and the numbers that went into it; nothing where that cannot be told."""
+    try:
+        array = values.host(sent)
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        found = [] if incoming is None else [("g", incoming)]
+        trace = getattr(node, "trace", None)
+        found += [(o.name, o.value) for o in (trace.operands if trace is not None else ()) if o.value is not None]
+        parts = []
+        for name, value in found:
+            shape = getattr(value, "shape", ())
+            if tuple(shape) == array.shape:
+                parts.append(f"{name} = {values.inline(values.host(value)[index])}")
+            elif not math.prod(shape) > 1:
+                parts.append(f"{name} = {values.inline(value)}")
+        where = f"[{', '.join(map(str, index))}]: " if array.size > 1 else ""
+        return f"{where}{', '.join(parts)} → {values.inline(array[index])}" if parts else ""
+    except Exception:
+        return ""
+
+
+def is_freed(node: Any) -> bool:
+    """Whether a pass has taken away what a node saved."""
+    read = getattr(node, "saved_values", None)
+    try:
+        if callable(read):
+            read()
+        else:
+            for name in dir(type(node)):
+                if name.startswith("_saved_"):
+                    getattr(node, name)
+    except Exception:
+        return True
+    return False
+
+
+def reset(was: str, grad: Any) -> str:
+    """What became of a gradient that was ``was`` after the last pass: ``none``, ``zeroed``, ``changed`` or nothing."""
+    if values.inline(grad) == was:
+        return ""
+    if grad is None:
+        return "none"
+    try:
+        return "changed" if values.host(grad).any() else "zeroed"
+    except Exception:
+        return "changed"
+
+
+def products(tensor: Any, gradient: Any, model: GraphModel) -> tuple[Product, ...]:
+    """For each leaf of a small graph vᵀJ with its numbers; nothing where that is large or might have side effects.
+
+    The rows of J are passes of their own, so nothing is done where somebody would notice: hooks, custom functions.
+    """
+    model = model.entire
+    nodes = [node for node in model.handles.ops if not hasattr(node, "variable")]
+    leaves = [leaf for leaf in model.handles.kept if getattr(leaf, "requires_grad", False)]
+    if not 0 < len(nodes) <= OPS or not 0 < len(leaves) <= 4:
+        return ()
+    quiet = all(isinstance(getattr(type(n), "formulas", None), Mapping) and n.hooks is None for n in nodes)
+    if not quiet or any(getattr(leaf, "_hooks", None) is not None for leaf in leaves):
+        return ()
+    count = math.prod(tensor.shape)
+    if count < 2 or any(math.prod(leaf.shape) * count > MATRIX for leaf in leaves):
+        return ()
+    token = protocol.observers.set(())
+    try:
+        library = sys.modules[type(tensor).__module__.partition(".")[0]]
+        rows: list[tuple[Any, ...]] = []
+        for i in range(count):
+            one = (tensor.detach() * 0).reshape(-1)
+            one[i] = 1
+            shape = tuple(tensor.shape)
+            rows.append(library.autograd.grad(tensor, leaves, one.reshape(shape), retain_graph=True, allow_unused=True))
+        weights = values.host(gradient).reshape(-1)
+        found = []
+        for k, leaf in enumerate(leaves):
+            if any(row[k] is None for row in rows):
+                continue
+            jacobian = np.stack([values.host(row[k]).reshape(-1) for row in rows])
+            name = model.by_id[model.handles.leaves[id(leaf)]].name
+            root = model.by_id[model.roots[0]].name
+            found.append(_product(say("vjp_title", name=name, root=root), weights, jacobian))
+        return tuple(found)
+    except Exception:  # a picture less; the pass itself will say what is wrong
+        return ()
+    finally:
+        protocol.observers.reset(token)
+
+
+def _product(title: str, v: np.ndarray[Any, Any], jacobian: np.ndarray[Any, Any]) -> Product:
+    row, matrix, result = _texts(v), tuple(_texts(line) for line in jacobian), _texts(v @ jacobian)
+    lines = "; ".join(", ".join(line) for line in matrix)
+    return Product(title, row, matrix, result, f"{title}: [{', '.join(row)}] · [{lines}] = [{', '.join(result)}]")
+
+
+def _texts(numbers: np.ndarray[Any, Any]) -> tuple[str, ...]:
+    return tuple(values.inline(number) for number in numbers)

@@ -1,0 +1,541 @@
+"""From the engine's events to the frames of an animation.
+
+A :class:`Recorder` is called with each event of a backward pass (see ``protocol``) and writes down at once, as text,
+what a picture of that moment needs: arrays are live and will have changed by the time anybody looks. The result, a
+:class:`Timeline`, is plain JSON.
+
+Two additions are kept apart, because they are two: the sum over paths, in a buffer and inside one pass (the *arriving*
+row of a leaf), and the accumulation into ``.grad``, across passes (its *.grad* row, and a frame of its own).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from nbautograd import protocol
+from nbautograd.viz.capture import diagnostics
+from nbautograd.viz.capture.equations import equations
+from nbautograd.viz.capture.timeline import (
+    Equation,
+    Frame,
+    LedgerRow,
+    Product,
+    Timeline,
+    in_view,
+    joined,
+    same_group,
+    saved_text,
+)
+from nbautograd.viz.draw.svg import LeafState
+from nbautograd.viz.escape import one_line
+from nbautograd.viz.language import say
+from nbautograd.viz.read import values
+from nbautograd.viz.read.builder import GraphModel, Node, Resolve, build
+from nbautograd.viz.read.formulas import Mark
+
+__all__ = ["Equation", "Frame", "LedgerRow", "Product", "Recorder", "Timeline"]
+
+MOST_FRAMES = 2000
+STEP_BY_STEP = 1000  # nodes of a graph whose operations are all steps of their own; of a larger one a group is one step
+MOST_SCENES = 24
+SHORT = 16  # characters of a number in a formula
+TERMS = 3  # that a leaf's row writes out
+
+
+class _Leaf:
+    """What has reached one leaf in the current pass."""
+
+    def __init__(self, node: Node, tensor: Any) -> None:
+        grad = getattr(tensor, "grad", None)
+        self.node, self.tensor, self.before, self.after = node, tensor, values.inline(grad), ""
+        self.terms: list[tuple[str, str]] = []
+        self.total = ""
+        self.sum_text, self.grad_text = "", values.text(grad)  # as the box shows them, perhaps on several lines
+        self.reset, self.asked = "", True
+
+    def arrive(self, gradient: Any, via: str, total: Any) -> None:
+        """One more term."""
+        self.terms.append((values.inline(gradient), via))
+        self.total, self.sum_text = values.inline(total), values.text(total)
+
+    def look(self) -> None:
+        """Correct what ``.grad`` is: a pass that fails may have added nothing."""
+        grad = getattr(self.tensor, "grad", None)
+        self.grad_text, self.after = values.text(grad), self.after and values.inline(grad)
+
+    def state(self) -> LeafState:
+        """The two rows."""
+        count = len(self.terms)
+        arriving = self.sum_text or "–"
+        if count > 1:
+            written = " + ".join(gradient for gradient, _ in self.terms[:TERMS]) + f" = {self.total}"
+            arriving = written if count <= TERMS and len(written) <= 26 else f"Σ {self.sum_text}".replace("\n", "\n  ")
+        expected = max(self.node.arrivals, count)
+        return LeafState(arriving, say("count_of", n=count, of=expected) if expected else "", self.grad_text)
+
+    def row(self) -> LedgerRow:
+        """The line of the ledger."""
+        expected = max(self.node.arrivals, len(self.terms))
+        return LedgerRow(self.before, tuple(self.terms), self.total, self.after, expected, self.reset, self.asked)
+
+
+class Recorder:
+    """Call it with events; ask it for the timeline.
+
+    :param model: the graph that will run; graphs that it does not hold are built when a pass through them starts.
+    :param inputs: the tensors that alone get a gradient, where ``backward(inputs=...)`` says so.
+    :param seed: what the gradient is called that is given to the pass, where that is known.
+    :param products: the vector-Jacobian products that the first pass works out, as far as they are known.
+    :param progress: is called at the end of every pass.
+    """
+
+    def __init__(
+        self,
+        model: GraphModel | None = None,
+        *,
+        namespace: Mapping[str, Any] | None = None,
+        resolve: Resolve | None = None,
+        inputs: Collection[Any] | None = None,
+        seed: str = "",
+        products: tuple[Product, ...] = (),
+        progress: Callable[[], object] | None = None,
+    ) -> None:
+        self.scenes = [model] if model is not None else []
+        self.namespace, self.resolve = namespace, resolve
+        self.inputs = None if inputs is None else {id(tensor) for tensor in inputs}
+        self.seed, self.products, self.progress = seed, products, progress
+        self.frames: list[Frame] = []
+        self.passes = 0
+        self.dropped = 0
+        self.scene = 0
+        self.open: Frame | None = None
+        self.leaves: dict[str, _Leaf] = {}
+        self.arrived: dict[tuple[str, int], list[str]] = {}
+        self.incoming: Any = None  # what the node that runs now received, as long as it runs
+        self.finite = True
+        self.seen_bad = False
+        self.creates = False
+        self.made: dict[str, Any] = {}  # by name: the gradients that a recorded pass made, or the leaves that got them
+        self.last: dict[int, tuple[Any, str]] = {}  # of each leaf, by id(): itself, and .grad after the last pass
+        self.troubles = 0
+
+    def __call__(self, event: protocol.Event) -> None:
+        """Write down one event. What cannot be drawn is left out; the pass goes on."""
+        handler = getattr(self, f"_on_{type(event).__name__}", None)
+        if handler is None:
+            return
+        try:
+            handler(event)
+        except Exception:  # the user's pass must not fail because of its picture
+            self.troubles += 1
+
+    def timeline(self) -> Timeline:
+        """What has been recorded so far."""
+        frames = list(self.frames)
+        if self.dropped:
+            left = say("left_out", n=self.dropped)
+            frames.append(Frame("end", self.scene, self.passes, left, caption=left))
+        return Timeline(tuple(scene.plain() for scene in self.scenes), tuple(frames))
+
+    # -- helpers -------------------------------------------------------------------
+
+    @property
+    def model(self) -> GraphModel:
+        """The graph that is running, with all its operations: which of them are drawn is the picture's matter."""
+        return self.scenes[self.scene].entire
+
+    def _emit(self, frame: Frame) -> None:
+        scene = self.scenes[frame.scene]
+        if is_large(scene):
+            frame = in_view(frame, scene)
+            if self.frames and same_group(self.frames[-1], frame, scene):
+                self.frames[-1] = joined(self.frames[-1], frame, scene)
+                return
+        if len(self.frames) < MOST_FRAMES:
+            self.frames.append(frame)
+        else:
+            self.dropped += 1
+
+    def _key(self, node: Any) -> str | None:
+        return self.model.handles.of(node)
+
+    def _choose_scene(self, roots: tuple[tuple[Any, int], ...]) -> None:
+        for number, scene in enumerate(self.scenes):
+            if all(scene.handles.of(node) is not None for node, _ in roots):
+                self.scene = number
+                return
+        new = build(list(roots), self.namespace, resolve=self.resolve, described=STEP_BY_STEP)
+        for number, scene in enumerate(self.scenes):
+            if _comparable(scene) == _comparable(new):  # the same computation with the same numbers, run again
+                whole = scene.whole and replace(scene.whole, handles=new.handles)
+                self.scenes[number] = replace(scene, handles=new.handles, whole=whole)
+                self.scene = number
+                return
+        self._add_scene(new)
+
+    def _add_scene(self, new: GraphModel) -> None:
+        if len(self.scenes) >= MOST_SCENES:  # start over: the newest graphs are the interesting ones
+            self.frames = [replace(f, scene=f.scene - 1) for f in self.frames if f.scene]
+            self.scenes.pop(0)
+        self.scenes.append(new)
+        self.scene = len(self.scenes) - 1
+
+    # -- events -------------------------------------------------------------------
+
+    def _on_PassStarted(self, event: protocol.PassStarted) -> None:  # noqa: N802 - named after the event
+        self._choose_scene(event.roots)
+        self.passes += 1
+        self.arrived, self.finite, self.seen_bad, self.open = {}, True, False, None
+        self.creates, self.made = event.create_graph, {}
+        model = self.model
+        resets = self._meet_leaves()
+        names, seeds = [], []
+        for (node, index), gradient in zip(event.roots, event.gradients, strict=True):
+            key = self._key(node)
+            if key is None:
+                continue
+            name, shown = self._result_name(key, index), values.inline(gradient)
+            names.append(name)
+            seeds.append((self._seed_name(name, gradient), shown))
+            if key in self.leaves:
+                self.leaves[key].arrive(gradient, say("the_start"), gradient)
+            self.finite = self.finite and values.is_finite(gradient)
+        roots = ", ".join(names)
+        which = say("which_nth", n=self.passes) if self.passes > 1 else say("which_only")
+        notes = [say("keeps_saved" if event.retain_graph else "frees_saved")]
+        if event.create_graph:
+            notes.append(say("records_itself"))
+        if self.inputs is not None:
+            asked = ", ".join(leaf.node.name for leaf in self.leaves.values() if leaf.asked)
+            notes.append(say("inputs_only", names=asked or "…"))
+        products, self.products = self.products, ()
+        if products:
+            notes.append(say("vjp_note", root=roots, n=len(products[0].v)))
+            if seeds[0][0] != "v":
+                notes[-1] += say("vjp_seed", name=seeds[0][0])
+        frame = Frame("start", self.scene, self.passes, say("pass", n=self.passes), caption=say("starts", which=which))
+        if seeds:
+            drawn = self.scenes[self.scene].by_id
+            frame = replace(
+                frame,
+                subtitle=f"{roots}.backward({self.seed})",
+                caption=". ".join(
+                    [
+                        say("starts_at", which=which, roots=roots, gradient=", ".join(v for _, v in seeds)),
+                        *resets,
+                        *(product.text for product in products),
+                    ]
+                ),
+                node=model.roots[0] if model.roots else "",
+                active=tuple(model.roots),
+                leaves={key: leaf.state() for key, leaf in self.leaves.items() if key in drawn},
+                ledger={key: leaf.row() for key, leaf in self.leaves.items() if key in drawn},
+                receives=tuple(seeds),
+                notes=(*notes, *resets),
+                products=products,
+            )
+        self._emit(frame)
+
+    def _seed_name(self, root: str, gradient: Any) -> str:
+        """What the gradient is called with which a pass starts: what was given, or what it is where nothing was."""
+        if self.seed:
+            return self.seed
+        return "gradient" if math.prod(getattr(gradient, "shape", ())) > 1 else f"∂{root}/∂{root}"
+
+    def _meet_leaves(self) -> list[str]:
+        """Start the rows of this pass's leaves; what was done to their ``.grad`` since the last pass, in words."""
+        handles, self.leaves, said = self.model.handles, {}, []
+        tensors = {handles.leaves[id(t)]: t for t in handles.kept if id(t) in handles.leaves}
+        for node in self.model.leaves:
+            tensor = tensors.get(node.id)
+            grad = getattr(tensor, "grad", None)
+            leaf = self.leaves[node.id] = _Leaf(node, tensor)
+            leaf.asked = self.inputs is None or id(tensor) in self.inputs
+            if id(tensor) in self.last:
+                leaf.reset = diagnostics.reset(self.last[id(tensor)][1], grad)
+            if leaf.reset:
+                said.append(say(f"was_{leaf.reset}", name=node.name, n=self.passes - 1))
+        return said
+
+    def _result_name(self, key: str, index: int = 0) -> str:
+        """What the picture calls a node's result."""
+        node, model = self.model.by_id[key], self.model
+        if node.kind != "op":
+            return node.symbol if node.kind == "group" else node.name
+        result = model.results.get((key, index))
+        return model.by_id[result.dst].name if result is not None else node.label or node.name
+
+    def _on_NodeStarted(self, event: protocol.NodeStarted) -> None:  # noqa: N802
+        key = self._key(event.node)
+        if key is None:
+            return
+        node, model = self.model.by_id[key], self.model
+        if node.kind == "leaf":
+            self.open = Frame("accumulate", self.scene, self.passes, "AccumulateGrad", node=key, active=(key,))
+            return
+        root = model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
+        received, labels, receives, active = [], {}, [], [key]
+        sizes: dict[str, float] = {}
+        for index, gradient in enumerate(event.gradients):
+            if gradient is None:
+                continue
+            shown, terms = values.text(gradient), self.arrived.get((key, index), [])
+            result = model.results.get((key, index))
+            if result is not None:
+                received.append(result.id)
+                labels[result.id] = _label(gradient)
+                _note_size(sizes, result.id, gradient)
+                active.append(result.dst)
+            sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
+            receives.append((f"∂{root}/∂{self._result_name(key, index)}", sums))
+        self.incoming = event.gradients[0] if len(event.gradients) == 1 else None
+        self.open = Frame(
+            "op",
+            self.scene,
+            self.passes,
+            node.name,
+            subtitle=node.expression,
+            node=key,
+            active=(*active, *received),
+            received=tuple(received),
+            labels=labels,
+            receives=tuple(receives),
+            where=node.where,
+            source=node.source,
+            saved=saved_text(node),
+            sizes=sizes,
+        )
+
+    def _on_EdgeSent(self, event: protocol.EdgeSent) -> None:  # noqa: N802
+        key, target = self._key(event.node), self._key(event.to)
+        if key is None or target is None:
+            return
+        edge = self.model.flows.get((key, event.index))
+        shown, name = values.text(event.gradient), self._result_name(target, event.to_index)
+        changes: dict[str, Any] = {}
+        if edge is not None and self.open is not None:
+            sizes = dict(self.open.sizes)
+            _note_size(sizes, edge.id, event.gradient)
+            made = equations(self.model.by_id[key], event.index, shown, self.open.receives)
+            changes = {
+                "active": (*self.open.active, edge.id),
+                "sizes": sizes,
+                "labels": {**self.open.labels, edge.id: _label(event.gradient)},
+                "sends": (*self.open.sends, (name, shown)),
+                "equations": (*self.open.equations, *made),
+            }
+        if target in self.leaves:
+            leaf = self.leaves[target]
+            leaf.arrive(event.gradient, self._result_name(key), event.total)
+            if self.open is not None:
+                changes["leaves"] = {**self.open.leaves, target: leaf.state()}
+                changes["ledger"] = {**self.open.ledger, target: leaf.row()}
+        else:
+            self.arrived.setdefault((target, event.to_index), []).append(shown)
+        if self.open is not None:
+            self.open = replace(self.open, **changes)
+            self._check_finite(event.node, key, edge.id if edge is not None else "", event.gradient)
+
+    def _check_finite(self, node: Any, key: str, edge: str, gradient: Any) -> None:
+        """Mark the first node that turns finite gradients into NaN or Inf, and every edge that carries them on."""
+        if self.open is None or values.is_finite(gradient):
+            return
+        first = self.finite and not self.seen_bad
+        self.seen_bad = True
+        alarms: tuple[str, ...] = ()
+        if first:
+            alarms = (say("first_bad"),)
+            numbers = diagnostics.first_bad(node, self.incoming, gradient)
+            notes = (say("bad_because", numbers=numbers),) if numbers else ()
+            self.open = replace(self.open, notes=(*self.open.notes, *alarms, *notes), alarms=(*alarms, *notes))
+        self.open = replace(self.open, bad=(*self.open.bad, *((key,) if first else ()), edge))
+
+    def _on_HookCalled(self, event: protocol.HookCalled) -> None:  # noqa: N802
+        if self.open is None:
+            return
+        known = event.kind in ("tensor", "pre", "post", "accumulate")
+        what = say(f"hook_{event.kind}") if known else one_line(event.kind, 20)
+        before, after = values.inline(event.before), values.inline(event.after)
+        changed = "" if event.before is None or event.after is None or before == after else f": {before} → {after}"
+        acted = (self.open.node, changed.removeprefix(": ") or what)
+        ran = say("hook_ran", what=what, change=changed)
+        self.open = replace(self.open, notes=(*self.open.notes, ran), hooks=(*self.open.hooks, acted))
+        if changed and len(self.open.receives) == 1:  # what the formula gets is what the hook made of it
+            name, came = self.open.receives[0]
+            self.open = replace(self.open, receives=((name, f"{came} → {values.text(event.after)}"),))
+
+    def _on_Accumulated(self, event: protocol.Accumulated) -> None:  # noqa: N802
+        key = self._key(event.node)
+        if key is None or key not in self.leaves:
+            return
+        leaf = self.leaves[key]
+        before, incoming, after = (values.inline(v) for v in (event.before, event.incoming, event.after))
+        if not leaf.terms:
+            leaf.arrive(event.incoming, say("the_start"), event.incoming)
+        leaf.before, leaf.after, leaf.total = before, after, incoming
+        leaf.sum_text, leaf.grad_text = values.text(event.incoming), values.text(event.after)
+        tensor, name = event.node.variable, leaf.node.name
+        self.last[id(tensor)] = tensor, after
+        if self.creates:
+            self.made[f"{name}.grad"] = tensor
+        numbers = f"{before} + {incoming} = {after}" if event.before is not None else f"None → {after}"
+        root = self._result_name(self.model.roots[0]) if len(self.model.roots) == 1 else "L"
+        added: Mark = ["n", incoming] if len(incoming) <= SHORT else ["d", root, name]
+        marks: list[Mark] = [["i", f"{name}.grad"], ["o", "+="], added]
+        terms = " + ".join(g for g, _ in leaf.terms) if len(leaf.terms) <= TERMS else say("n_terms", n=len(leaf.terms))
+        opened = self.open if self.open is not None and self.open.node == key else None
+        self.open = None
+        self._emit(
+            Frame(
+                "accumulate",
+                self.scene,
+                self.passes,
+                "AccumulateGrad",
+                subtitle=f"{name}.grad",
+                caption=say("was_added", name=name, before=before, incoming=incoming, after=after),
+                node=key,
+                active=(key,),
+                leaves={key: leaf.state()},
+                ledger={key: leaf.row()},
+                receives=((say("sum_for", name=name), f"{terms} = {incoming}" if len(leaf.terms) > 1 else incoming),),
+                equations=(Equation(marks, f"{name}.grad += {incoming}", numbers),),
+                sends=((f"{name}.grad", after),),
+                notes=opened.notes if opened is not None else (),
+                hooks=opened.hooks if opened is not None else (),
+            )
+        )
+
+    def _on_Captured(self, event: protocol.Captured) -> None:  # noqa: N802
+        key = self._key(event.node)
+        if key is None:
+            return
+        name, shown = self._result_name(key, event.index), values.inline(event.gradient)
+        if self.creates:
+            root = self._result_name(self.model.roots[0]) if len(self.model.roots) == 1 else "L"
+            self.made[f"∂{root}/∂{name}"] = event.gradient
+        if self.open is not None and self.open.kind == "op":
+            self.open = replace(self.open, notes=(*self.open.notes, say("takes_note", value=shown, name=name)))
+            return
+        self.open = None
+        leaf = self.leaves.get(key)
+        self._emit(
+            Frame(
+                "capture",
+                self.scene,
+                self.passes,
+                "grad()",
+                subtitle=say("takes_for", name=name),
+                caption=say("takes_caption", value=shown, name=name),
+                node=key,
+                active=(key,),
+                leaves={key: leaf.state()} if leaf is not None else {},
+                receives=((say("sum_for", name=name), shown),),
+                notes=(say("nothing_added"),),
+            )
+        )
+
+    def _on_NodeFinished(self, event: protocol.NodeFinished) -> None:  # noqa: N802
+        frame, self.open, self.incoming = self.open, None, None
+        if frame is None or frame.kind != "op":
+            return
+        if event.freed:
+            frame = replace(frame, freed=(frame.node,), saved=frame.saved and say("now_freed", saved=frame.saved))
+        sends = ", ".join(f"{name} ← {one_line(value)}" for name, value in frame.sends) or say("nothing")
+        receives = ", ".join(f"{name} = {one_line(value)}" for name, value in frame.receives)
+        notes = "".join(say("note_in_caption", note=note) for note in frame.notes)
+        told = {"title": frame.title, "subtitle": frame.subtitle, "receives": receives, "sends": sends, "notes": notes}
+        self._emit(replace(frame, caption=say("op_caption", **told)))
+
+    def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802
+        frame, self.open, self.incoming = self.open, None, None
+        if self.progress is not None:
+            self.progress()
+        if event.error is not None:
+            self._fail(frame, event.error)
+        elif self.creates:
+            self._show_created()
+
+    def _fail(self, frame: Frame | None, error: BaseException) -> None:
+        """The last frame of a pass that an error ended, with what can be done about it."""
+        what = f"{type(error).__name__}: {one_line(error, 500)}"
+        base = frame if frame is not None else Frame("error", self.scene, self.passes, "backward")
+        alarms: tuple[str, ...] = (what,)
+        freed: tuple[str, ...] = ()
+        if "second time" in what or "already been freed" in what:
+            ops = self.model.handles.ops
+            freed = tuple(
+                key for node, key in ops.items() if not hasattr(node, "variable") and diagnostics.is_freed(node)
+            )
+            root = self._result_name(self.model.roots[0]) if self.model.roots else "…"
+            node, what = self.model.by_id.get(base.node), type(error).__name__  # the traceback has the words
+            alarms = (
+                *([say("graph_is_freed", name=node.name, expression=node.expression)] if node is not None else []),
+                say("freed_fix_retain", first=f"{root}.backward"),
+                say("freed_fix_again", root=root),
+            )
+        caption = say("ended_early", title=base.title, what=what)
+        met = {key: leaf for key, leaf in self.leaves.items() if leaf.after}
+        for leaf in met.values():
+            leaf.look()
+            self.last[id(leaf.tensor)] = leaf.tensor, leaf.after
+        self._emit(
+            replace(
+                base,
+                kind="error",
+                leaves={**base.leaves, **{key: leaf.state() for key, leaf in met.items()}},
+                ledger={**base.ledger, **{key: leaf.row() for key, leaf in met.items()}},
+                bad=(*base.bad, *((base.node,) if base.node else ())),
+                freed=freed,
+                caption=" ".join([caption + "." * bool(freed), *(alarms if freed else ())]),
+                notes=(*base.notes, *alarms),
+                alarms=alarms,
+            )
+        )
+
+    def _show_created(self) -> None:
+        """A scene for the graph that a recorded pass has made."""
+        found = {name: tensor.grad if tensor.is_leaf else tensor for name, tensor in self.made.items()}
+        made = {name: tensor for name, tensor in found.items() if getattr(tensor, "grad_fn", None) is not None}
+        if not made:
+            return
+        names = {**dict(self.namespace or {}), **made}
+        before, self.made = self.scene, {}
+        self._add_scene(build(list(made.values()), names, resolve=self.resolve, described=STEP_BY_STEP))
+        shown = ", ".join(made)
+        self._emit(
+            Frame(
+                "created",
+                self.scene,
+                self.passes,
+                say("created"),
+                subtitle=shown,
+                caption=say("created_caption", names=shown),
+                active=tuple(self.model.roots),
+                notes=(say("records_itself"),),
+            )
+        )
+        self.scene = min(before, len(self.scenes) - 1)
+
+
+def is_large(model: GraphModel) -> bool:
+    """Whether a pass through the graph has a step for each of its groups, not for each of its operations."""
+    return len(model.order) + len(model.entire.leaves) > STEP_BY_STEP
+
+
+def _label(gradient: Any) -> str:
+    """What an edge says of a gradient: its numbers, or its shape and norm."""
+    written = values.text(gradient, 4, brief=True)
+    return f"{values.shape_text(gradient)}\n{written}" if written == values.text(gradient, 0, brief=True) else written
+
+
+def _note_size(sizes: dict[str, float], edge: str, gradient: Any) -> None:
+    size = diagnostics.log_size(gradient)
+    if size is not None:
+        sizes[edge] = size
+
+
+def _comparable(model: GraphModel) -> tuple[Any, ...]:
+    return tuple(replace(n, grad="", saved=None) for n in model.nodes), model.edges, model.roots

@@ -1,0 +1,327 @@
+"""The frames of an animation as plain data, and what has happened by each of them.
+
+A :class:`Timeline` holds the graphs that ran (its *scenes*) and the steps in the engine's own order. Everything in it
+is text and numbers, so it is JSON, and the player needs nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from nbautograd.viz.draw.svg import LeafState, Moment
+from nbautograd.viz.language import say
+from nbautograd.viz.read.builder import GraphModel, Node
+from nbautograd.viz.read.formulas import Mark
+
+__all__ = [
+    "Equation",
+    "Frame",
+    "LedgerRow",
+    "Product",
+    "Timeline",
+    "bytes_text",
+    "in_view",
+    "joined",
+    "same_group",
+    "saved_text",
+    "scene_json",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """One line of a step's formula: as marks, as text, and with the numbers of this pass put in."""
+
+    marks: list[Mark]
+    text: str
+    numbers: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """What one leaf gets in one pass."""
+
+    before: str
+    terms: tuple[tuple[str, str], ...] = ()
+    """(gradient, by way of which result)"""
+    total: str = ""
+    after: str = ""
+    expected: int = 0
+    reset: str = ""
+    """What was done to ``.grad`` between the last pass and this one: ``zeroed``, ``none``, ``changed`` or nothing."""
+    asked: bool = True
+    """False for a leaf that ``inputs=`` leaves out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A small vector-Jacobian product with its numbers: ``v`` times the rows of ``matrix`` gives ``result``."""
+
+    title: str
+    v: tuple[str, ...]
+    matrix: tuple[tuple[str, ...], ...]
+    result: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One step. What it names as active is done from the next step on; the other fields are changes."""
+
+    kind: str
+    """``start``, ``op``, ``accumulate``, ``capture``, ``created``, ``error`` or ``end``"""
+    scene: int
+    backward: int
+    """The how manieth pass of the recording this is, from 1."""
+    title: str
+    subtitle: str = ""
+    caption: str = ""
+    node: str = ""
+    active: tuple[str, ...] = ()
+    received: tuple[str, ...] = ()
+    """Active edges along which the gradient came; the other active edges carry what the node sends."""
+    labels: dict[str, str] = field(default_factory=dict)
+    leaves: dict[str, LeafState] = field(default_factory=dict)
+    ledger: dict[str, LedgerRow] = field(default_factory=dict)
+    bad: tuple[str, ...] = ()
+    freed: tuple[str, ...] = ()
+    receives: tuple[tuple[str, str], ...] = ()
+    equations: tuple[Equation, ...] = ()
+    sends: tuple[tuple[str, str], ...] = ()
+    where: str = ""
+    source: str = ""
+    saved: str = ""
+    notes: tuple[str, ...] = ()
+    alarms: tuple[str, ...] = ()
+    """Those of the notes that something is wrong."""
+    sizes: dict[str, float] = field(default_factory=dict)
+    """Of the gradient on an edge, log10 of its root mean square."""
+    hooks: tuple[tuple[str, str], ...] = ()
+    """(where it acted, a node's id; what it did)"""
+    products: tuple[Product, ...] = ()
+    count: int = 1
+    """How many steps this one stands for: of those inside a group of a large graph, one is made."""
+
+
+def same_group(one: Frame, next_: Frame, model: GraphModel) -> bool:
+    """Whether two successive frames, both as ``model`` shows them, happen in one group of it."""
+    node = model.by_id.get(one.node)
+    alike = (one.node, one.kind, one.scene, one.backward) == (next_.node, next_.kind, next_.scene, next_.backward)
+    return alike and node is not None and node.kind == "group"
+
+
+def in_view(frame: Frame, model: GraphModel) -> Frame:
+    """The frame with what ``model`` draws in the place of what happens inside its groups."""
+
+    def ids(keys: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(key for key in (model.stands.get(k, k) for k in keys) if key))
+
+    def keyed(found: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: value for k, value in found.items() if (key := model.stands.get(k, k))}
+
+    own = {key for key in (*frame.leaves, *frame.ledger) if key in model.by_id}
+    seen = replace(
+        frame,
+        node=model.stands.get(frame.node, frame.node),
+        active=ids(frame.active),
+        received=ids(frame.received),
+        labels=keyed(frame.labels),
+        sizes=keyed(frame.sizes),
+        leaves={key: state for key, state in frame.leaves.items() if key in own},
+        ledger={key: row for key, row in frame.ledger.items() if key in own},
+        bad=ids(frame.bad),
+        freed=ids(frame.freed),
+        hooks=tuple((model.stands.get(key, key), text) for key, text in frame.hooks),
+    )
+    node = model.by_id.get(seen.node)
+    if node is None or node.kind != "group" or frame.kind not in ("op", "accumulate"):
+        return seen
+    caption = say("group_step", name=node.symbol, what=node.name, n=1)
+    return replace(seen, title=node.symbol, subtitle=node.name, caption=caption, equations=(), saved="", source="")
+
+
+def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
+    """Two steps inside a group as one."""
+    count, node = one.count + next_.count, model.by_id[one.node]
+    outer = set(one.active) | set(next_.active)
+    return replace(
+        one,
+        count=count,
+        caption=say("group_step", name=node.symbol, what=node.name, n=count),
+        active=tuple(dict.fromkeys((*one.active, *next_.active))),
+        received=tuple(dict.fromkeys((*one.received, *next_.received))),
+        labels={key: text for key, text in {**one.labels, **next_.labels}.items() if key in outer},
+        sizes={**one.sizes, **next_.sizes},
+        leaves={**one.leaves, **next_.leaves},
+        ledger={**one.ledger, **next_.ledger},
+        bad=(*one.bad, *next_.bad),
+        freed=tuple(dict.fromkeys((*one.freed, *next_.freed))),
+        sends=next_.sends or one.sends,
+        notes=tuple(dict.fromkeys((*one.notes, *next_.notes)))[:20],
+        alarms=(*one.alarms, *next_.alarms)[:20],
+        hooks=(*one.hooks, *next_.hooks)[:20],
+    )
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """All steps in the engine's own order, and the graphs they happen in: a *scene* for each graph that ran."""
+
+    scenes: tuple[GraphModel, ...]
+    frames: tuple[Frame, ...]
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def moment(self, index: int, scene: int = -1) -> Moment:
+        """The state after ``index`` steps (0: before the first), for the scene that is then shown.
+
+        It tells of every operation; ``Moment.seen_in`` tells what a folded view of the graph shows of it.
+        """
+        active: set[str] = set()
+        done: set[str] = set()
+        bad: set[str] = set()
+        freed: set[str] = set()
+        labels: dict[str, str] = {}
+        leaves: dict[str, LeafState] = {}
+        shown = self.scene_at(index) if scene < 0 else scene
+        for frame in self.frames[: max(index, 0)]:
+            if frame.scene != shown:
+                continue
+            done |= active
+            if frame.kind == "start":
+                done, bad, labels = set(), set(), {}
+            active = set(frame.active)
+            for key, text in frame.labels.items():  # the last one last: in a folded view, several edges are one line
+                labels.pop(key, None)
+                labels[key] = text
+            leaves |= frame.leaves
+            bad |= set(frame.bad)
+            freed |= set(frame.freed)
+        return Moment(frozenset(active), frozenset(done), frozenset(bad), frozenset(freed), labels, leaves)
+
+    def final(self, scene: int = -1) -> Moment:
+        """The state at the end, with nothing active any more."""
+        last = self.moment(len(self.frames), scene)
+        return replace(last, active=frozenset(), done=last.done | last.active)
+
+    def scene_at(self, index: int) -> int:
+        """Which graph is shown after ``index`` steps."""
+        return self.frames[min(max(index, 1), len(self.frames)) - 1].scene if self.frames else 0
+
+    def leaf_states(self, scene: int) -> dict[str, list[LeafState]]:
+        """All states of each leaf, which its box must have room for."""
+        found: dict[str, list[LeafState]] = {}
+        for frame in self.frames:
+            if frame.scene == scene:
+                for key, state in frame.leaves.items():
+                    found.setdefault(key, []).append(state)
+        return found
+
+    def label_texts(self, scene: int, model: GraphModel) -> dict[str, str]:
+        """For each edge that ``model``, a view of this scene, draws: the longest text that it will carry."""
+        found: dict[str, str] = {}
+        for frame in self.frames:
+            if frame.scene == scene:
+                for edge, text in frame.labels.items():
+                    key = model.stands.get(edge, edge)
+                    if key and len(text) >= len(found.get(key, "")):
+                        found[key] = text
+        return found
+
+    def ledger(self) -> list[tuple[int, str, LedgerRow]]:
+        """(pass, leaf, its row as it was at the end of that pass), in order."""
+        rows: dict[tuple[int, str, int], LedgerRow] = {}
+        for frame in self.frames:
+            for key, row in frame.ledger.items():
+                rows[frame.backward, key, frame.scene] = row
+        return [(n, self.scenes[scene].entire.by_id[key].name, row) for (n, key, scene), row in rows.items()]
+
+    def frames_json(self) -> list[dict[str, Any]]:
+        """The steps as dictionaries, lists, strings and numbers only, without what is empty."""
+        frames = [{k: v for k, v in asdict(frame).items() if v not in ("", (), {})} for frame in self.frames]
+        for frame in frames:
+            if frame["count"] == 1:
+                del frame["count"]
+        _shorten(frames)
+        return frames
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole as JSON."""
+        return {"frames": self.frames_json(), "scenes": [scene_json(scene) for scene in self.scenes]}
+
+
+def _shorten(frames: list[dict[str, Any]]) -> None:
+    """Write of each row of the ledger only the terms that are new, and how many are as before (``kept``)."""
+    former: dict[tuple[int, int, str], tuple[Any, ...]] = {}
+    for frame in frames:
+        for key, row in frame.get("ledger", {}).items():
+            place, terms = (frame["scene"], frame["backward"], key), tuple(row["terms"])
+            before, former[place] = former.get(place, ()), terms
+            if before and terms[: len(before)] == before:
+                row["terms"], row["kept"] = terms[len(before) :], len(before)
+
+
+WHOLE = 300  # members of a group that the player is told one by one
+_TOLD = (
+    "kind", "name", "expression", "value", "shape", "dtype", "device", "version", "grad", "where", "cell", "line",
+    "source", "notes", "symbol", "label", "view_of", "retains", "freed", "members", "times",
+)  # fmt: skip
+
+
+def scene_json(model: GraphModel) -> dict[str, Any]:
+    """What the player tells of a graph's nodes, and how they hang together."""
+    nodes = {}
+    for node in model.nodes:
+        about = {key: value for key in _TOLD if (value := getattr(node, key)) not in ("", (), False, 0)}
+        if node.formulas:
+            about["formulas"] = [formula.marks for formula in node.formulas]
+            about["slots"] = [formula.slot for formula in node.formulas]
+        if node.saved is not None:
+            about["saved"] = saved_text(node)
+            about["kept"] = [f"{saved.name} {saved.shape} {bytes_text(saved.nbytes)}" for saved in node.saved]
+        if node.hooks:
+            about["hooks"] = ", ".join(f"{say(f'hook_kind_{kind}')} ×{count}" for kind, count in node.hooks)
+        nodes[node.id] = about
+    leaves = [{"id": leaf.id, "name": leaf.name} for leaf in model.leaves]
+    edges = [[edge.id, edge.src, edge.dst, edge.kind, edge.slot] for edge in model.edges]
+    groups = [
+        [group.id, group.label, group.closed, group.members if len(group.members) <= WHOLE else (), group.parent]
+        for group in model.groups
+    ]
+    return {
+        "label": model.short_label,
+        "leaves": leaves,
+        "nodes": nodes,
+        "edges": edges,
+        "roots": list(model.roots),
+        "groups": groups,
+        "notes": list(model.notes),
+    }
+
+
+def saved_text(node: Node) -> str:
+    """What a node keeps for the backward pass, in words."""
+    if node.saved is None:
+        return ""
+    if not node.saved:
+        return say("freed_before" if node.freed else "nothing")
+    total = sum(saved.nbytes for saved in node.saved)
+    names = ", ".join(f"{saved.name} {saved.shape}".rstrip() for saved in node.saved)
+    return f"{names} · {bytes_text(total)}"
+
+
+def bytes_text(count: int) -> str:
+    """``8 B``, ``1.5 kB``.
+
+    >>> bytes_text(8), bytes_text(1500), bytes_text(2_000_000)
+    ('8 B', '1.5 kB', '2.0 MB')
+    """
+    size, unit = float(count), "B"
+    for bigger in ("kB", "MB", "GB"):
+        if size < 1000:
+            break
+        size, unit = size / 1000, bigger
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

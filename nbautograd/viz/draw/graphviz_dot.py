@@ -1,0 +1,142 @@
+"""A graph as Graphviz draws it: its source, and the program ``dot``, where that is installed and on request."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import xml.etree.ElementTree as ElementTree
+
+from nbautograd.viz.escape import clean
+from nbautograd.viz.read.builder import GraphModel, Node
+
+__all__ = ["dot_svg", "program", "run", "to_dot"]
+
+_SVG = "http://www.w3.org/2000/svg"
+DOT_NODES = 300
+DOT_SECONDS = 10
+
+
+def to_dot(model: GraphModel, direction: str = "LR") -> str:
+    """The graph in Graphviz's language; every label is text, never markup, and ids are our own.
+
+    :raises RuntimeError: the Python package graphviz is not installed.
+    """
+    try:
+        import graphviz  # takes a while to import, and most never need it
+    except ImportError:
+        raise RuntimeError("Graphviz's source needs its Python package: pip install graphviz") from None
+
+    drawn = graphviz.Digraph("autograd", graph_attr={"rankdir": direction, "bgcolor": "white"})
+    drawn.attr("node", fontname="Helvetica", fontsize="11", shape="box", style="filled")
+    drawn.attr("edge", color="#8c98a4", arrowsize="0.7")
+    fills = {"leaf": "#eaf3fd", "output": "#f4efff", "tensor": "#ffffff"}
+    for node in model.nodes:
+        looks = {"fillcolor": fills.get(node.kind, "#f6f8fa")}
+        if node.kind == "op":
+            looks["style"] = "rounded,filled"
+        elif node.kind == "group":
+            looks["peripheries"] = "2"
+        elif node.kind == "constant":
+            looks = {"shape": "plaintext", "style": ""}
+        drawn.node(node.id, label=_dot_label(node), **looks)
+    for edge in model.edges:
+        drawn.edge(edge.src, edge.dst)
+    return str(drawn.source)
+
+
+def _dot_label(node: Node) -> str:
+    parts = [
+        node.symbol,
+        node.name,
+        node.label if node.kind == "group" else node.value,
+        f"{node.dtype} {node.shape}".strip(),
+    ]
+    if node.kind == "leaf":
+        parts.append(f".grad {node.grad}")
+    return "\\n".join(_dot_text(line) for part in parts if part for line in clean(part).split("\n"))
+
+
+def _dot_text(text: str) -> str:
+    """Text for a label: a backslash means itself, and angle brackets are never markup."""
+    import graphviz
+
+    return str(graphviz.escape(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")))
+
+
+def dot_svg(model: GraphModel, direction: str = "LR") -> str:
+    """The graph as Graphviz draws it, for small graphs and on request.
+
+    :raises RuntimeError: there is no ``dot``, the graph is too large, or ``dot`` took too long.
+    """
+    if program() is None:
+        raise RuntimeError("Graphviz is not installed: there is no program called dot")
+    if len(model.nodes) > DOT_NODES:
+        raise RuntimeError(f"Graphviz is given at most {DOT_NODES} nodes; this graph has {len(model.nodes)}")
+    return _drawable(run(to_dot(model, direction), "svg"))
+
+
+def program() -> str | None:
+    """The path of ``dot``, or None."""
+    found = shutil.which("dot")
+    return None if found is None else os.path.abspath(found)
+
+
+def run(source: str, kind: str) -> bytes:
+    """What ``dot`` makes of a source: ``svg``, ``png`` or ``pdf``; no shell, a deadline, a process group of its own.
+
+    :raises RuntimeError: there is no ``dot``, it fails, or it takes too long.
+    """
+    path = program()
+    if path is None:
+        raise RuntimeError("Graphviz is not installed: there is no program called dot")
+    environment = {k: v for k, v in os.environ.items() if k not in ("GVBINDIR", "DOTFONTPATH", "SERVER_NAME")}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            process = subprocess.Popen(
+                [path, f"-T{kind}"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                cwd=folder, env=environment, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise RuntimeError(f"Graphviz cannot be started: {error}") from None
+        try:
+            out, err = process.communicate(source.encode("utf-8"), timeout=DOT_SECONDS)
+        except BaseException as error:  # the user's interrupt ends it, too
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise RuntimeError(f"Graphviz took longer than {DOT_SECONDS} s") from None
+            raise
+    if process.returncode:
+        raise RuntimeError(f"Graphviz failed: {clean(err.decode('utf-8', 'replace'))}")
+    return out
+
+
+_DRAWABLE = {"svg", "g", "path", "polygon", "polyline", "ellipse", "text", "title"}  # what dot draws with
+_SAID = {
+    "class", "cx", "cy", "d", "fill", "fill-opacity", "font-family", "font-size", "font-weight", "height", "id",
+    "points", "rx", "ry", "stroke", "stroke-dasharray", "stroke-opacity", "stroke-width", "text-anchor", "transform",
+    "version", "viewBox", "width", "x", "y",
+}  # fmt: skip  # and what it says of that
+
+
+def _drawable(svg: bytes) -> str:
+    """Another program's SVG, with nothing in it but drawing: no links, no scripts, no styles, no comments."""
+    ElementTree.register_namespace("", _SVG)
+    try:
+        root = ElementTree.fromstring(svg)
+    except ElementTree.ParseError as error:
+        raise RuntimeError(f"what Graphviz wrote is no SVG: {error}") from None
+    if root.tag != f"{{{_SVG}}}svg":
+        raise RuntimeError(f"what Graphviz wrote is no SVG: it begins with {clean(root.tag, 40)!r}")
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag.rpartition("}")[2] not in _DRAWABLE:
+                parent.remove(child)
+        for name in list(parent.attrib):
+            if name not in _SAID or "(" in parent.attrib[name] and name != "transform":  # no url(...)
+                del parent.attrib[name]
+    return ElementTree.tostring(root, encoding="unicode")

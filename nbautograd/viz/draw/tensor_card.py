@@ -1,0 +1,166 @@
+"""A tensor on a card: shape, dtype, least, mean and greatest value, what is not finite, heat maps of it and its grad.
+
+The card is a drawing of its own, so it shows in every notebook, trusted or not. Blue is below zero, orange above; how
+dark a cell is says how far. A cell that is not finite is crossed out, so that colour is not all that tells it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nbautograd.viz.draw.theme import LIGHT, MONO, SANS
+from nbautograd.viz.escape import escape, one_line, width
+from nbautograd.viz.language import say
+from nbautograd.viz.read import values
+
+__all__ = ["card_svg", "heat_cells"]
+
+ROWS, COLUMNS = 16, 32  # cells of a heat map
+SIDE, LARGEST, MAP = 9, 22, 200  # the least and most of a cell, and how far a map grows
+BELOW, ABOVE = (10, 95, 180), (184, 58, 8)
+
+
+def card_svg(tensor: Any, name: str = "") -> str:
+    """The card of a tensor as SVG.
+
+    :param name: what the tensor is called; nothing for one without a name.
+    """
+    title = " ".join(part for part in (one_line(name, 40), _about(tensor)) if part)
+    lines = [_numbers(tensor)]
+    maps = [("", tensor)]
+    grad = _safe(lambda: tensor.grad, None) if _tracked_leaf(tensor) else None
+    if grad is not None:
+        maps.append((say("card_grad"), grad))
+        lines.append(f"{say('card_grad')}: {_numbers(grad)}")
+    elif _tracked_leaf(tensor):
+        lines.append(say("card_no_grad"))
+    elif not _safe(lambda: tensor.requires_grad, False):
+        lines.append(say("card_no_tracking"))
+    body, x, high, lead = [], 12.0, 0.0, 14.0 * (len(maps) > 1)
+    top = 34.0 + 17 * len(lines)
+    for head, value in maps:
+        drawn, wide, tall = _heat(value, x, top + lead)
+        if head:
+            body.append(_text(x, top + 8, head, LIGHT["muted"], 11))
+        body += drawn
+        x += wide + 18
+        high = max(high, tall + lead * bool(tall))
+    whole = max(x - 6, 24 + max(width(title, 13.5), *(width(line, 11.5, mono=True) for line in lines)))
+    height = top + high + (10 if high else 0)
+    top_lines = [_text(12, 22, title, LIGHT["fg"], 13.5, bold=True)]
+    top_lines += [_text(12, 41 + 17 * i, line, LIGHT["fg"], 11.5, mono=True) for i, line in enumerate(lines)]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole:.0f} {height:.0f}" width="{whole:.0f}" '
+        f'height="{height:.0f}" role="img" font-family="{escape(SANS)}">'
+        f"<title>{escape(say('card_of', name=title))}</title><desc>{escape('. '.join(lines))}</desc>"
+        f'<rect x="0.5" y="0.5" width="{whole - 1:.0f}" height="{height - 1:.0f}" rx="8" fill="{LIGHT["bg"]}" '
+        f'stroke="{LIGHT["line"]}"/>{"".join([*top_lines, *body])}</svg>\n'
+    )
+
+
+def _about(tensor: Any) -> str:
+    device = _safe(lambda: str(tensor.device), "cpu")
+    parts = [values.dtype_text(_safe(lambda: tensor.dtype, "")), _safe(lambda: values.shape_text(tensor), "")]
+    return " ".join([*parts, *([one_line(device, 20)] if device != "cpu" else [])])
+
+
+def _safe(read: Any, otherwise: Any) -> Any:
+    try:
+        return read()
+    except Exception:
+        return otherwise
+
+
+def _tracked_leaf(tensor: Any) -> bool:
+    return bool(_safe(lambda: tensor.requires_grad and tensor.grad_fn is None, False))
+
+
+def _numbers(value: Any) -> str:
+    """The least, mean and greatest value, and how many are not finite."""
+    try:
+        array = values.host(value)
+        if array.size == 0:
+            return say("card_empty")
+        if array.dtype.kind == "c":
+            return values.text(value, 0)
+        finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
+        shown = [say("card_nan", n=int(n)) for n in [np.isnan(array).sum()] if array.dtype.kind == "f" and n]
+        shown += [say("card_inf", n=int(n)) for n in [np.isinf(array).sum()] if array.dtype.kind == "f" and n]
+        if finite.size:
+            wide = finite.astype(np.float64)
+            numbers = (("card_min", wide.min()), ("card_mean", wide.mean()), ("card_max", wide.max()))
+            shown[:0] = [f"{say(key)} {number:.4g}" for key, number in numbers]
+        return " · ".join(shown)
+    except Exception as error:
+        return f"<{type(error).__name__}>"
+
+
+def heat_cells(value: Any) -> tuple[np.ndarray[Any, Any], int]:
+    """The means of at most 16 × 32 blocks of a tensor seen as a matrix, and how many elements a block has.
+
+    >>> heat_cells(np.ones((2, 3)))[0].shape
+    (2, 3)
+    >>> heat_cells(np.ones((100, 64)))[1]
+    14
+    """
+    array = values.host(value)
+    array = np.abs(array) if array.dtype.kind == "c" else array.astype(np.float64)
+    matrix = array.reshape(-1, array.shape[-1] if array.ndim else 1) if array.size else np.zeros((0, 0))
+    down, across = (max(1, math.ceil(n / most)) for n, most in zip(matrix.shape, (ROWS, COLUMNS), strict=True))
+    if down * across == 1 or not matrix.size:
+        return matrix, 1
+    with np.errstate(invalid="ignore"):
+        rows = np.add.reduceat(matrix, range(0, matrix.shape[0], down), axis=0)
+        sums = np.add.reduceat(rows, range(0, matrix.shape[1], across), axis=1)
+    ones = [np.diff([*range(0, n, by), n]) for n, by in zip(matrix.shape, (down, across), strict=True)]
+    return sums / np.outer(*ones), down * across
+
+
+def _heat(value: Any, x: float, y: float) -> tuple[list[str], float, float]:
+    """A heat map as elements, and its size."""
+    try:
+        cells, each = heat_cells(value)
+    except Exception:
+        return [], 0.0, 0.0
+    if not cells.size:
+        return [], 0.0, 0.0
+    finite = np.abs(cells[np.isfinite(cells)])
+    most = float(finite.max()) if finite.size else 0.0
+    side = max(SIDE, min(LARGEST, MAP // max(cells.shape)))
+    out = []
+    for i, row in enumerate(cells):
+        for j, cell in enumerate(row):
+            left, top = x + j * side, y + i * side
+            out.append(
+                f'<rect x="{left:g}" y="{top:g}" width="{side - 1}" height="{side - 1}" fill="{_colour(cell, most)}"/>'
+            )
+            if not math.isfinite(cell):
+                out.append(
+                    f'<path d="M{left:g} {top:g}l{side - 1} {side - 1}m0 -{side - 1}l-{side - 1} {side - 1}" '
+                    f'stroke="{LIGHT["bad"]}" stroke-width="1.4" fill="none"/>'
+                )
+    rows, columns = cells.shape
+    tall = rows * side
+    if each > 1:
+        note = say("card_every", n=each)
+        out.append(_text(x, y + tall + 11, note, LIGHT["muted"], 10))
+        return out, max(columns * side, width(note, 10)), tall + 14.0
+    return out, float(columns * side), float(tall)
+
+
+def _colour(cell: float, most: float) -> str:
+    if not math.isfinite(cell):
+        return LIGHT["bad-bg"]
+    part = abs(cell) / most if most else 0.0
+    ink = BELOW if cell < 0 else ABOVE
+    mixed = (round(242 + (one - 242) * part) for one in ink)
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)
+
+
+def _text(x: float, y: float, text: str, colour: str, size: float, *, bold: bool = False, mono: bool = False) -> str:
+    weight = ' font-weight="700"' if bold else ""
+    family = f' font-family="{escape(MONO)}"' if mono else ""
+    return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" fill="{colour}"{weight}{family}>{escape(text)}</text>'

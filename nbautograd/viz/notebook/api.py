@@ -1,0 +1,176 @@
+"""What users call: a picture of a graph, an animation of a backward pass, a recording of several."""
+
+from __future__ import annotations
+
+import sys
+from collections import ChainMap
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from nbautograd import protocol
+from nbautograd.viz.capture import diagnostics, torch_events
+from nbautograd.viz.capture.recorder import STEP_BY_STEP, Recorder
+from nbautograd.viz.escape import one_line
+from nbautograd.viz.language import say
+from nbautograd.viz.notebook.picture import Picture
+from nbautograd.viz.notebook.recording import Animation, Recording
+from nbautograd.viz.read import fold as folding
+from nbautograd.viz.read.builder import GraphModel, Resolve, build
+from nbautograd.viz.settings import settings
+
+__all__ = ["Animation", "Picture", "Recording", "animate", "callers_names", "graph", "record"]
+
+
+def callers_names() -> Mapping[str, Any]:
+    """The variables of the code that called this package, as they are when they are looked at."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+        "nbautograd",
+        "contextlib",
+    ):
+        frame = frame.f_back
+    return ChainMap(frame.f_locals, frame.f_globals)
+
+
+def graph(
+    *tensors: Any,
+    namespace: Mapping[str, Any] | None = None,
+    direction: str | None = None,
+    values: bool | None = None,
+    depth: int | None = None,
+    fold: bool | None = None,
+    opened: Collection[str] = (),
+    resolve: Resolve | None = None,
+    engine: str = "own",
+) -> Picture:
+    """The graph that made these tensors. What is not given here is as ``viz.settings`` says.
+
+    :param namespace: variables whose names are to be shown; by default those where this is called.
+    :param direction: ``LR``, from left to right; ``TB``, from top to bottom; None: from left to right unless that is
+        too wide to be read.
+    :param values: whether values are shown, or only shapes.
+    :param depth: how many operations from the result are drawn; 0 for all.
+    :param fold: True: layers, and loops but for their last step, are drawn as one box each, which a click opens; False:
+        nothing is folded unless the graph is large; None: layers are, if there are several.
+    :param opened: what stays open nevertheless: names of layers as the picture shows them, or ids of groups.
+    :param resolve: tells the cell of a line of code; by default as the extension does.
+    :param engine: ``own``, or ``dot`` for Graphviz's layout, where that is installed.
+    """
+    opened = _names(opened)
+    model = build(list(tensors), namespace or callers_names(), resolve=resolve, fold=fold, opened=opened)
+    deep = settings.depth if depth is None else depth
+    if deep:
+        model = folding.nearest(model, deep)
+    shown = settings.values if values is None else values
+    return Picture(model if shown else model.without_values(), direction, engine, fold=fold, opened=opened)
+
+
+def _names(opened: Collection[str]) -> tuple[str, ...]:
+    names = (opened,) if isinstance(opened, str) else tuple(opened)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"opened must hold names of layers or ids of groups, got {type(name).__name__}")
+    return names
+
+
+def animate(
+    tensor: Any,
+    gradient: Any = None,
+    *,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+    namespace: Mapping[str, Any] | None = None,
+    resolve: Resolve | None = None,
+    direction: str | None = None,
+    fold: bool | None = False,
+    opened: Collection[str] = (),
+) -> Animation:
+    """Run ``tensor.backward(...)`` with these arguments and return the pass as an animation.
+
+    ``direction``, ``fold`` and ``opened`` are as for :func:`graph`; here, nothing is folded unless the graph is large.
+    An error that ends the pass is raised as usual; its traceback says so, and ``error.animation`` is the picture.
+    """
+    namespace, opened = namespace or callers_names(), _names(opened)
+    model = build(tensor, namespace, resolve=resolve, fold=fold, opened=opened, described=STEP_BY_STEP)
+    chosen = inputs if inputs is None or isinstance(inputs, (list, tuple)) else [inputs]
+    found = diagnostics.products(tensor, gradient, model) if gradient is not None else ()
+    recorder = Recorder(
+        model, namespace=namespace, resolve=resolve, inputs=chosen, seed=_called(gradient, namespace), products=found
+    )
+
+    def run() -> None:
+        tensor.backward(gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
+
+    try:
+        _observed(tensor, gradient, model, recorder, run, bool(retain_graph or create_graph), create_graph)
+    except Exception as error:
+        if recorder.frames:
+            error.animation = Animation(  # type: ignore[attr-defined]
+                recorder.timeline(), direction, fold=fold, opened=opened
+            )
+        raise
+    return Animation(recorder.timeline(), direction, fold=fold, opened=opened)
+
+
+def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:
+    """What a gradient is called that was given: the variable that holds it, or as the argument; nothing for None."""
+    if gradient is None:
+        return ""
+    names = (name for name, value in list(namespace.items()) if value is gradient and isinstance(name, str))
+    return next((one_line(name, 40) for name in names if not name.startswith("_")), "gradient")
+
+
+def _observed(
+    tensor: Any,
+    gradient: Any,
+    model: GraphModel,
+    recorder: Recorder,
+    run: Callable[[], None],
+    retain: bool,
+    create: bool,
+) -> None:
+    if not torch_events.is_foreign(tensor) or tensor.grad_fn is None:
+        with protocol.observe(recorder):
+            run()
+        return
+    roots = ((tensor.grad_fn, tensor.output_nr),)
+    seed = gradient if gradient is not None else tensor.detach().new_ones(tensor.shape)
+    with torch_events.watch(model, roots, (seed,), recorder, retain_graph=retain, create_graph=create):
+        run()
+
+
+@contextmanager
+def record(
+    *,
+    namespace: Mapping[str, Any] | None = None,
+    resolve: Resolve | None = None,
+    direction: str | None = None,
+    progress: bool = False,
+) -> Iterator[Recording]:
+    """Record every backward pass of nbautograd inside the ``with`` block.
+
+    The recording is complete when the block ends; after an error, or an interrupt, it holds what ran until then.
+
+    :param progress: show a bar that counts passes, where tqdm is installed.
+    """
+    with _bar() if progress else nullcontext(None) as count:
+        recorder = Recorder(namespace=namespace or callers_names(), resolve=resolve, progress=count)
+        recording = Recording(recorder.timeline(), direction)
+        try:
+            with protocol.observe(recorder):
+                yield recording
+        finally:
+            recording.timeline = recorder.timeline()
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[], object] | None]:
+    try:
+        from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        yield None
+        return
+    with tqdm(desc=say("recording"), unit="") as bar:
+        yield lambda: bar.update(1)

@@ -1,0 +1,190 @@
+"""What a notebook shows of a tensor, where in the notebook a line of code is, and the block that traces and records."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from nbautograd.core import tracing
+from nbautograd.viz.draw import tensor_card
+from nbautograd.viz.escape import escape
+from nbautograd.viz.language import say
+from nbautograd.viz.notebook import api, output, tables
+from nbautograd.viz.settings import settings
+
+__all__ = ["Autograd", "Locator", "TensorFormatter", "TensorImage", "autograd"]
+
+
+def _trace(change: Any) -> None:
+    tracing.switch(change.new)
+
+
+settings.observe(_trace, "tracing")
+
+
+class Locator:
+    """Tells the cell of a line of code: called with a file name and a line number, answers ``("In [3]", text)``.
+
+    The number is the shell's own. Where cells leave no history (as under nbval) that number stands still, and cells are
+    counted from the one that loaded the extension; so if that is the first, a notebook run from top to bottom shows the
+    same numbers everywhere.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.count = max(1, shell.execution_count - 1)
+        self.uncounted: dict[str, int] = {}  # cells that left no history, by the file name of their code
+
+    def before_cell(self, info: Any) -> None:
+        """Note that a cell is about to run (IPython's event ``pre_run_cell``)."""
+        if info.silent or info.store_history or info.raw_cell is None:
+            return
+        self.count += 1
+        name_of = getattr(self.shell.compile, "get_code_name", None)
+        if name_of is not None:
+            code = getattr(info, "transformed_cell", None) or self.shell.transform_cell(info.raw_cell)
+            self.uncounted[name_of(info.raw_cell, code, self.shell.execution_count)] = self.count
+
+    def part_of_cell(self, filename: str) -> None:
+        """Note that code of this file name is part of the running cell, which is the innermost one on the stack."""
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            number = self.number(frame.f_code.co_filename)
+            if number is not None and frame.f_code.co_filename != filename:
+                self.uncounted[filename] = number
+                return
+            frame = frame.f_back
+
+    def number(self, filename: str) -> int | None:
+        """The number of the cell with this code, or None."""
+        counted: dict[str, int] = getattr(self.shell.compile, "_filename_map", {})
+        return self.uncounted.get(filename) or counted.get(filename)
+
+    def __call__(self, filename: str, lineno: int) -> tuple[str, str]:
+        """What the cell is called, and the text of the line."""
+        number = self.number(filename)
+        label = filename.rpartition("/")[2] if number is None else f"In [{number}]"
+        return label, linecache.getline(filename, lineno).strip()
+
+
+class TensorFormatter:
+    """The ``text/html`` of a tensor: its text and, below, its graph or its card, as the settings say; None for none.
+
+    ``text/plain`` is left alone. A picture that cannot be drawn must not cost the reader the tensor, so any error gives
+    a line that says so in the picture's place.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+
+    def __call__(self, tensor: Any) -> str | None:
+        """The HTML, or None for a tensor of which only the text is shown."""
+        if settings.tensors == "text" or (settings.tensors == "graph" and tensor.grad_fn is None):
+            return None
+        text = f"<pre>{escape(repr(tensor), limit=20_000)}</pre>"
+        try:
+            return text + self.drawn(tensor)
+        except Exception as error:  # any: see above
+            what = f"{type(error).__name__}: {error}"
+            return f"{text}<p>{escape(say('cannot_draw', error=what))}</p>"
+
+    def drawn(self, tensor: Any) -> str:
+        """What comes below the text."""
+        if settings.tensors == "graph":
+            picture = self.graph(tensor)
+            return picture.static_html() if picture.drawable else ""
+        shown = [output.image(output.coloured(tensor_card.card_svg(tensor, self.name(tensor))), repr(tensor))]
+        if tensor.grad_fn is not None:
+            picture = self.graph(tensor)
+            if picture.drawable:
+                shown.append(output.image(picture.svg, picture.label, ' height="150"'))
+        return " ".join(shown)
+
+    def graph(self, tensor: Any) -> api.Picture:
+        """Its graph. A still picture cannot be opened, so nothing is folded that need not be."""
+        return api.graph(tensor, namespace=self.shell.user_ns, fold=False)
+
+    def name(self, tensor: Any) -> str:
+        """The variable that holds a tensor."""
+        names = self.shell.user_ns.items()
+        return next((key for key, value in list(names) if value is tensor and not key.startswith("_")), "")
+
+
+class TensorImage(TensorFormatter):
+    """The same as an image of one MIME type, where ``settings.image`` asks for that; otherwise None."""
+
+    def __init__(self, shell: Any, kind: str) -> None:
+        super().__init__(shell)
+        self.kind = kind
+
+    def __call__(self, tensor: Any) -> Any:
+        """The image."""
+        if (
+            settings.image == "none"
+            or settings.tensors == "text"
+            or (settings.tensors == "graph" and tensor.grad_fn is None)
+        ):
+            return None
+        try:
+            graph = settings.tensors == "graph"
+            svg = self.graph(tensor).svg if graph else output.coloured(tensor_card.card_svg(tensor, self.name(tensor)))
+            return output.images(svg).get(self.kind)
+        except Exception:  # the HTML says what is wrong
+            return None
+
+
+class Autograd:
+    """What :func:`autograd` returns: as the value of a cell the settings, as a ``with`` block a recording."""
+
+    def __init__(self, **new: Any) -> None:
+        self._before = settings.change(**new)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> api.Recording:
+        self._stack.enter_context(self.held())
+        return self._stack.enter_context(self.recorded(api.callers_names()))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """A block after which the settings are put back."""
+        try:
+            yield
+        finally:
+            settings.change(**self._before)
+
+    @contextmanager
+    def recorded(self, namespace: Mapping[str, Any]) -> Iterator[api.Recording]:
+        """A block in which operations are traced and passes recorded."""
+        with tracing.traced(), api.record(namespace=namespace) as recording:
+            yield recording
+
+    def __exit__(self, *exception: Any) -> None:
+        self._stack.__exit__(*exception)
+
+    def __repr__(self) -> str:
+        return repr(tables.settings_table())
+
+    def _repr_html_(self) -> str:
+        return tables.settings_table()._repr_html_()
+
+
+def autograd(**new: Any) -> Autograd:
+    """Change settings; in a ``with`` block, for the block only, and trace and record everything in it.
+
+    :param new: any of ``viz.settings``: theme, direction, values, depth, language, tracing, tensors, widget, image,
+        embed.
+    :raises AttributeError: there is no such setting.
+    :raises traitlets.TraitError: a value does not fit.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> with viz.autograd() as passes:
+    ...     (w * 5).backward()
+    >>> len(passes)
+    3
+    """
+    return Autograd(**new)

@@ -1,0 +1,137 @@
+"""Files: a page that plays without kernel and network, SVG, Graphviz source, text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from nbautograd._atomic_file import replacing
+from nbautograd.viz import language
+from nbautograd.viz.draw import raster, theme
+from nbautograd.viz.draw.graphviz_dot import dot_svg, to_dot
+from nbautograd.viz.escape import escape
+
+__all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page", "save", "saving_js", "to_dot", "write"]
+
+
+# -- pages -----------------------------------------------------------------------
+
+
+@cache
+def player_js() -> str:
+    """The player's module, put together from its parts."""
+    return "\n".join(map(_static, ("parts.js", "stage.js", "saving.js", "player.js")))
+
+
+def saving_js() -> str:
+    """What a widget does so that a notebook can be saved without it."""
+    return _static("saving.js")
+
+
+@cache
+def player_css() -> str:
+    """The player's style sheet with the colours, and what still pictures follow, in front."""
+    return f"{theme.css()}\n{theme.FOLLOWS}\n{_static('player.css')}"
+
+
+def _static(name: str) -> str:
+    return files("nbautograd.viz").joinpath("static", name).read_text("utf-8")
+
+
+def player_page(data: Mapping[str, Any], svg: str) -> str:
+    """A page that shows ``svg`` and, where scripts run, plays ``data``."""
+    label = str(data["label"])
+    payload = json_for_script(data)
+    script = (
+        player_js()
+        + "\n"
+        + _static("frame.js")
+        + '\njoinPage();\nconst place = document.getElementById("nb-place");\n'
+        + 'mount(place, JSON.parse(document.getElementById("nb-data").textContent));\n'
+    )
+    image = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    body = (
+        f'<main id="nb-place"><img alt="{escape(label)}" src="data:image/svg+xml;base64,{image}"></main>\n'
+        f'<script type="application/json" id="nb-data">{payload}</script>\n'
+        f'<script type="module">{script}</script>'
+    )
+    return page(label, body, script=script, style=player_css())
+
+
+def page(title: str, body: str, *, script: str = "", style: str = "") -> str:
+    """A whole document, whose policy allows its own script and style by their hashes and nothing from anywhere else."""
+    style += (
+        "\nbody { margin: 0; padding: 16px; background: #eef1f4; }\n"
+        "@media (prefers-color-scheme: dark) { body { background: #0a0c0f; } }\n"
+        "main img { max-width: 100%; }\n@media (max-width: 600px) { body { padding: 6px; } }\n"
+        "html[data-nb-framed] body { padding: 0; background: none; overflow: hidden; }\n"
+    )
+    allowed = f"{_hash(style)} 'unsafe-hashes' {_hash('max-width:100%')}"  # the sheet, and one style attribute
+    policy = f"default-src 'none'; img-src data: blob:; style-src {allowed}"
+    policy += f"; script-src {_hash(script)}" if script else ""
+    return (
+        f'<!doctype html>\n<html lang="{language.tag()}">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def frame(page: str, label: str, height: int) -> str:
+    """A page as a frame inside another one, which loads nothing: for documentation that plays without a kernel.
+
+    :param height: in pixels, until the page's own script has measured what is shown.
+
+    >>> frame("<!doctype html><p>a & b", 'y "1"', 300)  # doctest: +ELLIPSIS
+    '<iframe title="y &quot;1&quot;" width="100%" height="300" ... srcdoc="<!doctype html><p>a &amp; b"></iframe>'
+    """
+    source = page.replace("&", "&amp;").replace('"', "&quot;")
+    return (
+        f'<iframe title="{escape(label)}" width="100%" height="{height}" style="border:0" loading="lazy" '
+        f'srcdoc="{source}"></iframe>'
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
+
+
+def json_for_script(data: Any) -> str:
+    """JSON that may stand inside a script element: nothing in it can end the element."""
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+# -- files -----------------------------------------------------------------------
+
+
+def save(path: str | Path, kinds: Mapping[str, Callable[[], str]]) -> Path:
+    """Write what the path's suffix asks for; where there is a way to make ``.svg``, also ``.png`` and ``.pdf``.
+
+    :raises ValueError: the suffix is none of those.
+    :raises RuntimeError: the program that makes such a file is not installed.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix in raster.KINDS and ".svg" in kinds:
+        return write(target, raster.raster(kinds[".svg"](), suffix, kinds.get(".dot")))
+    make = kinds.get(suffix)
+    if make is None:
+        known = ", ".join(sorted([*kinds, *raster.KINDS]))
+        raise ValueError(f"cannot save as {target.suffix or 'a file without suffix'!r}; use one of {known}")
+    return write(target, make())
+
+
+def write(path: str | Path, content: str | bytes) -> Path:
+    """Write a file as a whole or not at all: readers never see half of it, a full disk leaves the old one."""
+    target = Path(path).expanduser()
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    with replacing(target) as file:
+        file.write(data)
+    return target

@@ -1,0 +1,265 @@
+"""What a graph and a recording have in common: a player where widgets run, and a still picture everywhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from nbautograd.viz import language
+from nbautograd.viz.capture.timeline import bytes_text, scene_json
+from nbautograd.viz.draw.layout import Layout, layout
+from nbautograd.viz.escape import escape
+from nbautograd.viz.language import say
+from nbautograd.viz.notebook import export, ledger_text, output
+from nbautograd.viz.read import fold
+from nbautograd.viz.read.builder import GraphModel, Node
+from nbautograd.viz.settings import settings
+
+__all__ = ["DRAWN", "Shown", "arrange"]
+
+DRAWN = 3000  # boxes; more than that is shown as text
+LARGEST = 2_500_000  # bytes of a widget's state: Jupyter lets through about three million in three seconds
+WIDE = 1400  # pixels, from which on a graph is drawn from top to bottom if that is better to read
+VIEWS = 12  # groups of a drawing that can be opened without a kernel
+VIEW_BYTES = 800_000  # and how much they may take
+LARGE = 260  # nodes of a drawing of which there are no further views
+
+
+def arrange(
+    model: GraphModel,
+    sizes: Mapping[str, tuple[float, float]],
+    direction: str | None = None,
+    labels: Mapping[str, tuple[float, float]] | None = None,
+) -> Layout:
+    """A layout in this direction, or in the one that is better to read."""
+    if direction is None and settings.direction != "auto":
+        direction = settings.direction
+    places = layout(model, sizes, direction=direction or "LR", labels=labels)
+    if direction is None and places.width > WIDE:
+        upright = layout(model, sizes, direction="TB", labels=labels)
+        if upright.width < places.width / 2:
+            return upright
+    return places
+
+
+class Shown:
+    """Drawings of graphs, each a *scene*, of which groups can be opened; and the steps in which something happens.
+
+    A *view* is a scene with other groups open. Its key is ``"scene:groups"``, where groups are ids in order, and
+    perhaps ``fold`` or ``open``, which stand for folding all layers and loops, and none.
+    """
+
+    direction: str | None = None
+    fold: bool | None = False
+    opened: frozenset[str] = frozenset()
+    _widget: Any = None
+    _note = ""
+
+    # -- what it consists of -------------------------------------------------------------------
+
+    @property
+    def scenes(self) -> Sequence[GraphModel]:
+        """The graphs, as they are drawn at first."""
+        raise NotImplementedError
+
+    @property
+    def label(self) -> str:
+        """One line that says what this is."""
+        raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        """The same in words."""
+        raise NotImplementedError
+
+    @property
+    def svg(self) -> str:
+        """The picture for where no widget runs."""
+        raise NotImplementedError
+
+    @property
+    def selected(self) -> Node | None:
+        """The node that was last clicked in the player, or None."""
+        raise NotImplementedError
+
+    def frames(self) -> list[dict[str, Any]]:
+        """The steps, as JSON."""
+        return []
+
+    def drawing(self, scene: int, model: GraphModel) -> str:
+        """The SVG of a view before the first step, without the colours that are set."""
+        raise NotImplementedError
+
+    def tables(self) -> list[str]:
+        """HTML below the picture, for where no widget runs."""
+        raise NotImplementedError
+
+    def smaller(self) -> Iterator[str]:
+        """Pictures that take less room, for where the whole one takes too much."""
+        return iter(())
+
+    # -- views -------------------------------------------------------------------
+
+    def view(self, scene: int, groups: Collection[str]) -> GraphModel:
+        """A scene with these groups open besides those that are open at first."""
+        folding = True if "fold" in groups else False if "open" in groups else self.fold
+        return fold.view(self.scenes[scene], opened=self.opened | set(groups), fold=folding)
+
+    def _further(self, scene: int) -> Iterator[tuple[str, GraphModel]]:
+        """Views with one group more open, or all folded or open, so that a page without a kernel can show them."""
+        first = self.scenes[scene]
+        if first.tree is None or len(first.nodes) > LARGE:
+            return
+        other = [""]
+        for key in ("fold", "open"):
+            found = self.view(scene, [key])
+            if found.groups != first.groups and len(found.nodes) <= LARGE and (found.whole is None or key == "fold"):
+                other.append(key)
+                yield key, found
+                break
+        for key in other:
+            base = self.view(scene, [key] if key else [])
+            for group in [group.id for group in base.groups if group.closed][:VIEWS]:
+                groups = sorted({key, group} - {""})
+                found = self.view(scene, groups)
+                if len(found.nodes) <= LARGE:
+                    yield ",".join(groups), found
+
+    def data(self, room: int = VIEW_BYTES) -> dict[str, Any]:
+        """All that the player needs, as JSON.
+
+        :param room: how many bytes views other than the first may take.
+        """
+        frames = self.frames()
+        used = {number: _ids(frames, number) for number in range(len(self.scenes))}
+        svgs = [self.drawing(number, model) for number, model in enumerate(self.scenes)]
+        scenes = [_scene(model, used[number]) for number, model in enumerate(self.scenes)]
+        views = {f"{number}:": number for number in range(len(svgs))}
+        for number in range(len(self.scenes)):
+            for key, model in self._further(number) if room > 0 else ():
+                svg, scene = self.drawing(number, model), _scene(model, used[number])
+                room -= len(svg) + len(json.dumps(scene, ensure_ascii=False))
+                if room < 0:
+                    break
+                views[f"{number}:{key}"] = len(svgs)
+                svgs.append(svg)
+                scenes.append(scene)
+        timeline = {"frames": frames, "scenes": scenes}
+        texts = language.player_texts()
+        return {"svgs": svgs, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
+                "views": views}  # fmt: skip
+
+    # -- the player -------------------------------------------------------------------
+
+    @property
+    def widget(self) -> Any:
+        """The player as a Jupyter widget, made again if it was closed; None without anywidget or with too much data."""
+        if self._widget is None or self._widget.comm is None:
+            data = self.data()
+            size = len(json.dumps(data, ensure_ascii=False))
+            if size > LARGEST:
+                self._note = say("too_large", size=bytes_text(size))
+                return None
+            try:
+                from nbautograd.viz.notebook.widget import BackwardPlayer
+            except ImportError:
+                self._note = say("no_anywidget")
+                return None
+            self._widget = BackwardPlayer(**data, static=self.static_html(), plain=self.text)
+            self._widget.on_msg(self._asked)
+        return self._widget
+
+    def _asked(self, widget: Any, content: Any, buffers: Any) -> None:
+        """Send the view that the player asks for; what does not make sense is not answered."""
+        key = content.get("view") if isinstance(content, dict) else None
+        if not isinstance(key, str) or len(key) > 4000:
+            return
+        number, _, groups = key.partition(":")
+        if number.isdecimal() and int(number) < len(self.scenes):
+            scene = int(number)
+            model = self.view(scene, groups.split(","))
+            if len(model.nodes) <= DRAWN:
+                used = _ids(self.frames(), scene)
+                widget.send({"view": key, "svg": self.drawing(scene, model), "scene": _scene(model, used)})
+
+    # -- outputs -------------------------------------------------------------------
+
+    def html(self) -> str:
+        """A page of its own: no kernel, no network."""
+        return export.player_page(self.data(), self.svg)
+
+    def static_html(self) -> str:
+        """The picture and its description, for where no widget runs."""
+        return output.within(self._attempts(), self.label, self.text)
+
+    def _attempts(self) -> Iterator[Callable[[], str]]:
+        yield lambda: "".join([output.image(self.svg, self.label), *self.tables(), self._words()])
+        yield lambda: output.image(self.svg, self.label)
+        for svg in self.smaller():
+            yield partial(output.image, svg, self.label)
+
+    def _words(self) -> str:
+        return output.details(say("as_text"), f"<pre>{escape(self.text, 100_000)}</pre>")
+
+    def framed(self) -> str:
+        """The page as a frame inside another page; where frames are taken out, the picture shows."""
+        still = self.static_html()
+        hidden = f'<div class="nb-still">{still}</div><style>iframe + .nb-still {{ display: none }}</style>'
+
+        def playable(room: int) -> str:
+            return export.frame(export.player_page(self.data(room), self.svg), self.label, 520) + hidden
+
+        whole = playable(VIEW_BYTES)
+        fits = len(whole) <= output.LARGEST  # else without views that few will miss, which needs no word
+        return output.within([lambda: whole if fits else playable(0), lambda: still], self.label, self.text)
+
+    def save(self, path: Any) -> Any:
+        """Write ``.html`` (a page that needs no kernel), ``.svg``, ``.dot``, ``.txt``, ``.png`` or ``.pdf``.
+
+        :return: the path.
+        """
+        kinds = {".svg": lambda: self.svg, ".dot": lambda: self.dot, ".txt": lambda: self.text, ".html": self.html}
+        return export.save(path, kinds)
+
+    @property
+    def dot(self) -> str:
+        """The source of a Graphviz drawing."""
+        raise NotImplementedError
+
+    @property
+    def drawable(self) -> bool:
+        """Whether there is something to draw, and not too much."""
+        return 0 < max((len(scene.nodes) for scene in self.scenes), default=0) <= DRAWN
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        if not self.drawable:
+            return {"text/plain": self.text}
+        bundle = {"text/plain": self.text, **output.images(self.svg)}
+        if settings.embed:
+            return bundle | {"text/html": self.framed()}
+        if settings.widget and self.widget is not None:
+            shown, about = self.widget._repr_mimebundle_(include=include, exclude=exclude)
+            return (shown | bundle, about) if about else shown | bundle
+        note = f"<p>{escape(self._note)}</p>" if self._note else ""
+        return bundle | {"text/html": note + self.static_html()}
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _ids(frames: Iterable[Mapping[str, Any]], scene: int) -> set[str]:
+    """The nodes and edges that the steps of a scene name."""
+    found: set[str] = set()
+    for frame in frames:
+        if frame["scene"] == scene:
+            found.update(frame.get("active", ()), frame.get("labels", ()), frame.get("freed", ()), frame.get("bad", ()))
+            found.update(frame.get("leaves", ()), (key for key, _ in frame.get("hooks", ())), [frame.get("node", "")])
+    return found
+
+
+def _scene(model: GraphModel, used: Collection[str]) -> dict[str, Any]:
+    """A view as the player gets it: its nodes, its words, and what stands for the nodes and edges that steps name."""
+    stands = {key: stand for key, stand in model.stands.items() if key in used}
+    return scene_json(model) | {"words": ledger_text.graph_text(model)} | ({"stands": stands} if stands else {})

@@ -1,0 +1,367 @@
+"""``%graph``, ``%backward``, ``%grads``, ``%zero_grads``, ``%autograd``; what ``%load_ext`` does and undoes."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import traitlets
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.display import display
+
+from nbautograd import protocol, viz
+from nbautograd.core import grad_mode, tracing
+from nbautograd.core.tensor import Tensor
+from nbautograd.protocol import Places
+from nbautograd.viz.language import say
+from nbautograd.viz.notebook import tables
+from nbautograd.viz.notebook.display import Locator, TensorFormatter, TensorImage
+from nbautograd.viz.notebook.mixing import Mixing
+from nbautograd.viz.settings import NAMES, choices, settings
+
+__all__ = ["AutogradMagics", "load", "unload"]
+
+LINE = ("graph", "backward", "grads", "zero_grads", "autograd")
+CELL = ("autograd",)
+MODES: tuple[Any, ...] = (grad_mode.grad_enabled, grad_mode.inference, protocol.observers, protocol.scopes)
+
+
+@magics_class
+class AutogradMagics(Magics):
+    """Pictures of the expressions of a notebook."""
+
+    shell: Any
+
+    @magic_arguments()
+    @argument("--top-to-bottom", "-t", action="store_true", help="draw from top to bottom instead of left to right")
+    @argument("--no-values", action="store_true", help="leave the numbers out")
+    @argument("--depth", "-d", type=int, help="draw only what is so many operations from the result")
+    @argument("--fold", "-f", action="store_true", help="draw loops and layers as one box each, which a click opens")
+    @argument("--no-fold", action="store_true", help="fold nothing, not even layers, unless the graph is large")
+    @argument(
+        "--open", "-o", action="append", help="a layer that stays open, by its name or its group's id; may repeat"
+    )
+    @argument("--dot", action="store_true", help="let Graphviz lay the graph out, where it is installed")
+    @argument("expression", nargs="*", help="a tensor, or an expression that gives one or several")
+    @line_magic
+    def graph(self, line: str) -> Any:
+        """Draw the graph that computed a tensor: ``%graph y`` or ``%graph (x * w).sum()``."""
+        options = parse_argstring(self.graph, line)
+        if options.depth is not None and options.depth < 0:
+            raise UsageError(f"%graph --depth must not be negative, got {options.depth}")
+        if options.fold and options.no_fold:
+            raise UsageError("%graph --fold and --no-fold exclude each other; give one of them")
+        tensors = self._tensors("graph", " ".join(options.expression))
+        return viz.graph(
+            *tensors,
+            namespace=self.shell.user_ns,
+            direction="TB" if options.top_to_bottom else None,
+            values=False if options.no_values else None,
+            depth=options.depth,
+            fold=True if options.fold else False if options.no_fold else None,
+            opened=tuple(options.open or ()),
+            engine="dot" if options.dot else "own",
+        )
+
+    @magic_arguments()
+    @argument("--gradient", "-g", help="the gradient of the tensor, needed unless it has one element: a name")
+    @argument("--retain-graph", action="store_true", help="keep the saved tensors, so that backward can run again")
+    @argument("--create-graph", action="store_true", help="record the pass itself, for second derivatives")
+    @argument("--fold", "-f", action="store_true", help="draw loops and layers as one box each, which a click opens")
+    @argument("--inputs", help="accumulate into these tensors only: names, separated by commas")
+    @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
+    @line_magic
+    def backward(self, line: str) -> Any:
+        """Run ``backward()`` of a tensor and play it step by step: ``%backward loss``."""
+        options = parse_argstring(self.backward, line)
+        (tensor,) = self._tensors("backward", " ".join(options.expression), most=1)
+        gradient = None
+        if options.gradient is not None:
+            (gradient,) = self._tensors("backward --gradient", options.gradient, most=1)
+        inputs = None
+        if options.inputs is not None:
+            inputs = list(self._tensors("backward --inputs", options.inputs + ","))
+        try:
+            return viz.animate(
+                tensor,
+                gradient,
+                retain_graph=options.retain_graph or None,
+                create_graph=options.create_graph,
+                inputs=inputs,
+                namespace=self.shell.user_ns,
+                fold=options.fold,
+            )
+        except Exception as error:
+            self._show_failed(error)
+            raise
+
+    @magic_arguments()
+    @argument("expression", nargs="*", help="leaves, or results whose leaves are meant; none for all leaves")
+    @line_magic
+    def grads(self, line: str) -> Any:
+        """A table of leaves: grad at the last look, what was added since, now, in how many passes, norm."""
+        return tables.table_of(self._leaves("grads", parse_argstring(self.grads, line).expression))
+
+    @magic_arguments()
+    @argument("--zeros", "-z", action="store_true", help="fill with zeros instead of setting to None")
+    @argument("expression", nargs="*", help="leaves, or results whose leaves are meant; none for all leaves")
+    @line_magic
+    def zero_grads(self, line: str) -> Any:
+        """Set the gradients of leaves to None: ``%zero_grads`` for all, ``%zero_grads w, b`` for some."""
+        options = parse_argstring(self.zero_grads, line)
+        return tables.zero(self._leaves("zero_grads", options.expression), set_to_none=not options.zeros)
+
+    @magic_arguments()
+    @argument("--theme", help="auto, light or dark")
+    @argument("--direction", help="auto, LR or TB")
+    @argument("--values", help="on, or off for shapes only")
+    @argument("--depth", help="how many operations from the result are drawn; 0 for all")
+    @argument("--language", help="en (English) or zh (中文)")
+    @argument("--tracing", help="on or off: whether operations note their line and values")
+    @argument("--tensors", help="what a tensor shows as a cell's value: graph, card or text")
+    @argument("--widget", help="on, or off for still pictures only")
+    @argument("--image", help="none, or svg or png beside each picture's HTML, for PDF by way of LaTeX")
+    @argument("--embed", help="on: outputs hold whole players, for pages without a kernel; or off")
+    @line_cell_magic
+    def autograd(self, line: str, cell: str | None = None) -> Any:
+        """Show the settings, or change some; ``%%autograd`` runs a cell and shows its passes and last value's graph.
+
+        In front of a cell the settings hold for that cell only.
+        """
+        options = vars(parse_argstring(self.autograd, line))
+        new = {name: value for name, value in options.items() if value is not None}
+        try:
+            block = viz.autograd(**new)
+        except traitlets.TraitError as error:
+            wrong = next((name for name in new if f"'{name}'" in str(error) or str(error).startswith(name)), "")
+            known = f"; {wrong} can be {', '.join(choices(wrong))}" if wrong else ""
+            raise UsageError(f"%autograd --{wrong}: {new.get(wrong)!r} does not fit{known}") from None
+        if cell is not None:
+            return self._run(cell, block)
+        return None if new else block
+
+    def _run(self, cell: str, block: Any) -> Any:
+        """Run a cell, then show every backward pass in it and what it computed, both as the block's settings say."""
+        recording, value, drawn = None, None, None
+        with block.held():
+            try:
+                with block.recorded(self.shell.user_ns) as recording:
+                    value = self._execute(cell)
+                    if _has_graph(value) and settings.tensors == "graph":
+                        drawn = viz.graph(value, namespace=self.shell.user_ns)
+            finally:
+                if recording is not None and len(recording):
+                    display(recording)
+            if drawn is not None:
+                display({"text/plain": repr(value)}, raw=True)
+                display(drawn)
+                return None
+            if isinstance(value, Tensor) and settings.tensors != "graph":
+                display(value)
+                return None
+        if value is None and not len(recording):
+            print(say("nothing_recorded"))
+        return value
+
+    def _execute(self, cell: str) -> Any:
+        """Run the code of a cell magic's body so that its lines are known; returns the last expression's value."""
+        shell = self.shell
+        code = "\n" + shell.transform_cell(cell)  # the magic's own line is the first
+        name = shell.compile.cache(code, shell.execution_count, raw_code=cell)
+        if isinstance(Places.locate, Locator):
+            Places.locate.part_of_cell(name)
+        tree = ast.parse(code, name)
+        for transformer in shell.ast_transformers:
+            tree = transformer.visit(tree)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, name, "exec"), shell.user_ns)
+        if last is None or cell.rstrip().endswith(";"):
+            if last is not None:
+                exec(compile(ast.Module([last], []), name, "exec"), shell.user_ns)
+            return None
+        return eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
+
+    def _show_failed(self, error: Exception) -> None:
+        """The picture of a pass that failed, where pictures are shown."""
+        animation = getattr(error, "animation", None)
+        if animation is not None and "text/html" in self.shell.display_formatter.active_types:
+            display(animation)
+
+    def _leaves(self, magic: str, expression: list[str]) -> dict[str, Any]:
+        text = " ".join(expression)
+        return tables.leaves_of(self._tensors(magic, text) if text.strip() else (), self.shell.user_ns)
+
+    def _tensors(self, magic: str, expression: str, most: int | None = None) -> tuple[Any, ...]:
+        """The tensors that an expression typed by the user gives.
+
+        :raises NameError: a name is not defined.
+        :raises TypeError: the value is no tensor.
+        """
+        if not expression.strip(" ,"):
+            raise TypeError(f"%{magic} needs a tensor: write for example %{magic.split()[0]} y")
+        try:
+            value = self.shell.ev(expression)
+        except NameError as error:
+            raise NameError(self._unknown(magic, error)) from None
+        found = value if isinstance(value, (tuple, list)) else (value,)
+        for item in found:
+            if not (hasattr(item, "grad_fn") and hasattr(item, "requires_grad")):
+                raise TypeError(f"%{magic} needs a tensor, but {expression.strip()!r} gives {type(item).__name__}")
+        if not found or most is not None and len(found) > most:
+            raise TypeError(f"%{magic} needs one tensor, but {expression.strip()!r} gives {len(found)}")
+        return tuple(found)
+
+    def _unknown(self, magic: str, error: NameError) -> str:
+        name = getattr(error, "name", None) or str(error)
+        known = _tensor_names(self.shell)
+        close = difflib.get_close_matches(name, known, 1)
+        hint = (
+            f"; did you mean {close[0]!r}?" if close else f"; tensors here: {', '.join(sorted(known))}" if known else ""
+        )
+        return f"%{magic}: name {name!r} is not defined{hint}"
+
+
+def _has_graph(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.grad_fn is not None
+
+
+def _tensor_names(shell: Any) -> list[str]:
+    return [key for key, value in shell.user_ns.items() if hasattr(value, "grad_fn") and not key.startswith("_")]
+
+
+# -- completion -----------------------------------------------------------------------
+
+
+def _complete(shell: Any, event: Any) -> list[str]:
+    """What may follow on the line of a magic: its options, a setting's choices, the names of tensors."""
+    words = event.line.split()
+    magic = words[0].lstrip("%") if words else ""
+    before = words[-1] if event.line.endswith(" ") else words[-2] if len(words) > 1 else ""
+    if before.startswith("--") and before[2:] in NAMES and magic == "autograd":
+        return choices(before[2:])
+    parser = getattr(getattr(AutogradMagics, magic, None), "parser", None)
+    actions = parser._actions if parser is not None else ()
+    options = [option for action in actions for option in action.option_strings if option.startswith("--")]
+    names = [] if magic == "autograd" else sorted(_tensor_names(shell))
+    return [*names, *options]
+
+
+# -- loading -----------------------------------------------------------------------
+
+
+class _Loaded:
+    """What loading the extension into one shell changed, so that it can be changed back."""
+
+    def __init__(self, shell: Any) -> None:
+        self.formatters = []  # each with what it did with tensors before
+        for kind in ("text/html", "image/svg+xml", "image/png"):
+            formatter = shell.display_formatter.formatters[kind]
+            self.formatters.append((formatter, formatter.type_printers.get(Tensor)))
+            own = TensorFormatter(shell) if kind == "text/html" else TensorImage(shell, kind)
+            formatter.for_type(Tensor, own)
+        kinds = shell.magics_manager.magics
+        self.magics = [("line", n, kinds["line"].get(n)) for n in LINE] + [
+            ("cell", n, kinds["cell"].get(n)) for n in CELL
+        ]
+        shell.register_magics(AutogradMagics)
+        self.tracing, self.settings = tracing.is_on(), {name: getattr(settings, name) for name in NAMES}
+        settings.tracing = True
+        settings.update_config(shell.config)  # which may say otherwise
+        tracing.switch(settings.tracing)
+        shell.configurables.append(settings)
+        self.former_places = Places.locate
+        self.locator = Places.locate = Locator(shell)
+        self.before: list[tuple[Any, Any]] = []  # the modes at the beginning of a cell
+        mixing = Mixing(shell)
+        self.events = [
+            ("pre_run_cell", self.locator.before_cell),
+            ("pre_run_cell", self.watch),
+            ("post_run_cell", self.unwatch),
+            ("pre_run_cell", mixing.before_cell),
+            ("post_run_cell", mixing.after_cell),
+        ]
+        for name, callback in self.events:
+            shell.events.register(name, callback)
+        tables.watch.counts = True
+        self.completers = shell.strdispatchers.setdefault("complete_command", _dispatcher())
+        self.completer = lambda _, event: _complete(shell, event)
+        for name in self._completed():
+            shell.set_hook("complete_command", self.completer, str_key=name)
+
+    @staticmethod
+    def _completed() -> list[str]:
+        return [f"%{name}" for name in LINE] + [f"%%{name}" for name in CELL]
+
+    def watch(self, info: Any) -> None:
+        """Count the passes of a cell (IPython's event ``pre_run_cell``), while operations are traced.
+
+        An observed pass of a few small tensors takes about 0.1 ms longer.
+        """
+        self.before = [(mode, mode.get()) for mode in MODES]
+        if tracing.is_on() and tables.watch not in protocol.observers.get():
+            protocol.observers.set((*protocol.observers.get(), tables.watch))
+
+    def unwatch(self, result: Any) -> None:
+        """Count no longer (IPython's event ``post_run_cell``); after an interrupt, put back what the cell's blocks set.
+
+        An interrupt may come while Python enters or leaves a ``with`` block, so that what the block set would stay.
+        """
+        if isinstance(getattr(result, "error_in_exec", None), KeyboardInterrupt):
+            for mode, value in self.before:
+                mode.set(value)
+        protocol.observers.set(tuple(o for o in protocol.observers.get() if o is not tables.watch))
+
+    def undo(self, shell: Any) -> None:
+        """Put everything back."""
+        settings.config = type(settings.config)()  # what %config said is forgotten
+        settings.change(**self.settings)
+        tracing.switch(self.tracing)
+        own = ("NBAutograd", "AutogradMagics")
+        shell.configurables[:] = [c for c in shell.configurables if type(c).__name__ not in own]
+        Places.locate = staticmethod(self.former_places)
+        for name, callback in self.events:
+            shell.events.unregister(name, callback)
+        tables.watch.counts = False
+        self.unwatch(None)
+        for formatter, former in self.formatters:
+            formatter.pop(Tensor, None)
+            if former is not None:
+                formatter.for_type(Tensor, former)
+        for kind, name, former in self.magics:
+            if former is None:
+                shell.magics_manager.magics[kind].pop(name, None)
+            else:
+                shell.magics_manager.magics[kind][name] = former
+        shell.magics_manager.registry.pop("AutogradMagics", None)
+        for name in self._completed():
+            chain = self.completers.strs.get(name)
+            if chain is not None:
+                chain.chain[:] = [e for e in chain.chain if getattr(e[1], "__func__", e[1]) is not self.completer]
+                if not chain.chain:
+                    del self.completers.strs[name]
+
+
+def _dispatcher() -> Any:
+    from IPython.utils.strdispatch import StrDispatch
+
+    return StrDispatch()
+
+
+_loaded: WeakKeyDictionary[Any, _Loaded] = globals().get("_loaded", WeakKeyDictionary())  # outlives a reload of this
+
+
+def load(shell: Any) -> None:
+    """Register the magics and the display of tensors, and trace operations from now on; a second call does nothing."""
+    if shell not in _loaded:
+        _loaded[shell] = _Loaded(shell)
+
+
+def unload(shell: Any) -> None:
+    """Undo :func:`load`; without it, nothing."""
+    state = _loaded.pop(shell, None)
+    if state is not None:
+        state.undo(shell)

@@ -1,0 +1,102 @@
+"""What the output of a cell holds, so that each front end finds something that it shows.
+
+===================================  ===============================================================================
+JupyterLab, Notebook 7, VS Code      the widget; without anywidget, or with ``%autograd --widget off``, ``text/html``
+JupyterLab, untrusted notebook       ``text/html``: an inline ``<svg>`` would be stripped there, an ``<img>`` is not
+a saved notebook without a kernel    ``text/html``
+GitHub, nbviewer, nbconvert to HTML  ``text/html``; nothing there needs a script or a style
+nbconvert ``--to webpdf``            ``text/html``, through a browser
+nbconvert ``--to pdf``, LaTeX        ``image/png`` or ``image/svg+xml``: ask with ``%autograd --image png``
+documentation, reopened notebooks    ``text/html`` that plays by itself: ask with ``%autograd --embed on``
+a terminal, a screen reader          ``text/plain``: the whole graph in words; the table below the picture
+===================================  ===============================================================================
+
+There is no image beside the HTML unless somebody asks: ``nbconvert --to pdf`` fails on ``image/svg+xml`` where Inkscape
+is not installed, and every image would make a notebook larger by half.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Sequence
+
+from nbautograd.viz.draw import raster, theme
+from nbautograd.viz.escape import escape
+from nbautograd.viz.language import say
+from nbautograd.viz.settings import settings
+
+__all__ = ["LARGEST", "coloured", "details", "image", "images", "table", "within"]
+
+LARGEST = 2_000_000  # bytes of one output: Jupyter drops what comes faster than a megabyte a second
+
+
+def coloured(svg: str) -> str:
+    """A drawing in the colours that are set."""
+    return theme.darkened(svg) if settings.theme == "dark" else svg
+
+
+def image(svg: str, label: str, size: str = "") -> str:
+    """A drawing as an element that every notebook shows, trusted or not.
+
+    In a dark notebook it is dark as soon as a player or a live view has brought the rule for that (``theme.FOLLOWS``).
+    """
+    follows = settings.theme == "auto"
+    data = base64.b64encode((theme.adaptive(svg) if follows else svg).encode("utf-8")).decode("ascii")
+    style = f"max-width:100%; {theme.STILL}" if follows else "max-width:100%"
+    return f'<img alt="{escape(label)}"{size} style="{style}" src="data:image/svg+xml;base64,{data}">'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+    """An HTML table, whose first column names the rows.
+
+    >>> table([], [["<w>", "1"]])
+    '<table><thead><tr></tr></thead><tbody><tr><th scope="row">&lt;w&gt;</th><td>1</td></tr></tbody></table>'
+    """
+    top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    lines = (
+        f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in rest)}</tr>'
+        for first, *rest in rows
+    )
+    about = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{about}<thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def details(title: str, body: str, *, opened: bool = False) -> str:
+    """Something that a click unfolds."""
+    return f"<details{' open' * opened}><summary>{escape(title)}</summary>{body}</details>"
+
+
+def images(svg: str) -> dict[str, str]:
+    """The drawing as the kind of image for which ``settings.image`` asks, by its MIME type.
+
+    :raises RuntimeError: PNG is asked for and resvg_py is not installed.
+    """
+    if settings.image == "svg":
+        return {"image/svg+xml": svg}
+    if settings.image == "png":
+        return {"image/png": base64.b64encode(raster.raster(svg, ".png")).decode("ascii")}
+    return {}
+
+
+def within(attempts: Iterable[Callable[[], str]], label: str, words: str, limit: int = LARGEST) -> str:
+    """The first of several outputs that is small enough to be shown; if none is, the words and a line that says why.
+
+    From the second on, a line says that it is a smaller one.
+
+    :param attempts: make the HTML, the best one first.
+    :param words: the same in words, of which the beginning is shown.
+
+    >>> print(within([lambda: "<img>" * 1000, lambda: "<img>"], "y", "y = a + b", limit=1000))
+    <p>The whole output takes 5,000 bytes, of which at most 1,000 are shown: this is a smaller one.</p><img>
+    >>> print(within([lambda: "<img>" * 1000], "y", "y = a + b", limit=1000))  # doctest: +ELLIPSIS
+    <p>y: the drawing takes 5,000 bytes; more than 1,000 are not shown. Save it as a file to see it.</p><pre>y = ...
+    """
+    first = 0
+    for attempt in attempts:
+        made = attempt()
+        size = len(made.encode("utf-8", "replace"))
+        if size <= limit:
+            return f"<p>{escape(say('smaller', size=first, limit=limit))}</p>{made}" if first else made
+        first = first or size
+    note = say("not_shown", label=label, size=first, limit=limit)
+    return f"<p>{escape(note, 400)}</p><pre>{escape(words, 20_000)}</pre>"

@@ -1,0 +1,106 @@
+"""The picture of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from nbautograd.viz.draw.svg import draw, measure
+from nbautograd.viz.language import say
+from nbautograd.viz.notebook import export, ledger_text, output
+from nbautograd.viz.notebook.figure import Shown, arrange
+from nbautograd.viz.read import fold
+from nbautograd.viz.read.builder import GraphModel, Node
+
+__all__ = ["Picture"]
+
+BUDGETS = (100, 40)  # nodes of smaller pictures
+
+
+class Picture(Shown):
+    """A graph, drawn. The last line of a cell shows it; ``save`` writes a file.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> y = x * x
+    >>> viz.graph(y, namespace={"x": x, "y": y})
+    y → 1 leaf, 1 operation
+    y = x × x  MulBackward0  4.  f32 ()
+    ├─ x  leaf  2.  f32 ()  .grad None
+    └─ x  see above
+    """
+
+    def __init__(
+        self,
+        model: GraphModel,
+        direction: str | None = None,
+        engine: str = "own",
+        *,
+        fold: bool | None = False,
+        opened: Collection[str] = (),
+    ) -> None:
+        if engine not in ("own", "dot"):
+            raise ValueError(f"engine must be 'own' or 'dot', got {engine!r}")
+        self.model, self.direction, self.engine = model.plain(), direction, engine
+        self.fold, self.opened = fold, frozenset(opened)
+
+    @property
+    def scenes(self) -> tuple[GraphModel, ...]:
+        """The graph."""
+        return (self.model,)
+
+    @property
+    def label(self) -> str:
+        """One line that says what this is."""
+        return self.model.label
+
+    def drawing(self, scene: int, model: GraphModel) -> str:
+        """The SVG of a view, without the colours that are set."""
+        return draw(model, arrange(model, measure(model), self.direction), description=ledger_text.graph_text(model))
+
+    @property
+    def svg(self) -> str:
+        """The drawing.
+
+        :raises RuntimeError: ``engine="dot"`` and Graphviz is not installed, or fails.
+        """
+        if self.engine == "dot":
+            return export.dot_svg(self.model, self.direction or "LR")
+        return output.coloured(self.drawing(0, self.model))
+
+    def smaller(self) -> Iterator[str]:
+        """The same with more of it folded."""
+        for budget in BUDGETS if self.model.entire.tree is not None else ():
+            yield output.coloured(self.drawing(0, fold.view(self.model, budget, fold=True)))
+
+    @property
+    def text(self) -> str:
+        """The graph in words."""
+        return ledger_text.graph_text(self.model)
+
+    def tables(self) -> list[str]:
+        """Every node in a line."""
+        return [output.details(say("as_table"), ledger_text.graph_table(self.model))]
+
+    @property
+    def dot(self) -> str:
+        """The source of a Graphviz drawing."""
+        return export.to_dot(self.model)
+
+    @property
+    def selected(self) -> Node | None:
+        """The node that was last clicked in the widget, or None."""
+        key = self._widget.selected if self._widget is not None else ""
+        return self.model.by_id.get(key) or self.model.entire.by_id.get(key)
+
+    def html(self) -> str:
+        """A page of its own, to be zoomed, searched and clicked without a kernel or a network."""
+        if self.engine == "dot" or not self.drawable:
+            return export.page(self.label, self.static_html())
+        return super().html()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        if self.engine == "dot":
+            return {"text/plain": self.text, **output.images(self.svg), "text/html": self.static_html()}
+        return super()._repr_mimebundle_(include, exclude)

@@ -1,0 +1,132 @@
+"""Backward passes that have been recorded, to be played."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from nbautograd.viz.capture.timeline import Timeline
+from nbautograd.viz.draw.layout import Layout
+from nbautograd.viz.draw.svg import Moment, draw, label_size, measure
+from nbautograd.viz.language import say
+from nbautograd.viz.notebook import export, ledger_text, output
+from nbautograd.viz.notebook.figure import Shown, arrange
+from nbautograd.viz.read.builder import GraphModel, Node
+
+__all__ = ["Animation", "Recording"]
+
+
+class Recording(Shown):
+    """Backward passes that have been recorded: the timeline, its pictures and its player."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        direction: str | None = None,
+        *,
+        fold: bool | None = False,
+        opened: Collection[str] = (),
+    ) -> None:
+        self.timeline, self.direction = timeline, direction
+        self.fold, self.opened = fold, frozenset(opened)
+        self._layouts: dict[int, Layout] = {}
+
+    @property
+    def scenes(self) -> tuple[GraphModel, ...]:
+        """The graphs that ran."""
+        return self.timeline.scenes
+
+    @property
+    def label(self) -> str:
+        """One line that says what was recorded."""
+        if not self.scenes:
+            return say("no_pass")
+        passes = max((frame.backward for frame in self.timeline.frames), default=0)
+        more = f" · {say('n_passes', n=passes)}" if passes > 1 else ""
+        first = next((f.scene for f in reversed(self.timeline.frames) if f.kind != "created"), -1)
+        return f"{self.scenes[first].label} · {say('n_steps', n=len(self.timeline))}{more}"
+
+    def frames(self) -> list[dict[str, Any]]:
+        """The steps, as JSON."""
+        return self.timeline.frames_json()
+
+    def place(self, scene: int, model: GraphModel | None = None) -> Layout:
+        """The layout of a scene, or of another view of it, with room for every text that the animation will show."""
+        if model is None or model is self.scenes[scene]:
+            if scene not in self._layouts:
+                self._layouts[scene] = self._arranged(scene, self.scenes[scene])
+            return self._layouts[scene]
+        return self._arranged(scene, model)
+
+    def _arranged(self, scene: int, model: GraphModel) -> Layout:
+        sizes = measure(model, self.timeline.leaf_states(scene))
+        labels = {key: label_size(shown) for key, shown in self.timeline.label_texts(scene, model).items()}
+        return arrange(model, sizes, self.direction, labels)
+
+    def _drawn(self, scene: int, model: GraphModel, moment: Moment) -> str:
+        return draw(model, self.place(scene, model), moment.seen_in(model), description=ledger_text.graph_text(model))
+
+    def drawing(self, scene: int, model: GraphModel) -> str:
+        """The SVG of a view before the first step, without the colours that are set."""
+        return self._drawn(scene, model, self.timeline.moment(0, scene))
+
+    def frame_svg(self, index: int, scene: int = -1) -> str:
+        """The picture after ``index`` steps."""
+        scene = self.timeline.scene_at(index) if scene < 0 else scene
+        return self._drawn(scene, self.scenes[scene], self.timeline.moment(index, scene))
+
+    @property
+    def svg(self) -> str:
+        """The picture at the end of the last pass, with every gradient on its edge."""
+        if not self.scenes:
+            return draw(GraphModel((), (), ()))
+        shown = [frame.scene for frame in self.timeline.frames if frame.kind != "created"]
+        scene = shown[-1] if shown else 0
+        return output.coloured(self._drawn(scene, self.scenes[scene], self._end(scene)))
+
+    def _end(self, scene: int) -> Moment:
+        final = self.timeline.final(scene)
+        last = self.timeline.frames[-1]
+        return replace(final, active=frozenset(last.active)) if last.kind == "error" else final
+
+    @property
+    def text(self) -> str:
+        """The graph, the steps and the ledger in words."""
+        graphs = [ledger_text.graph_text(scene) for scene in self.scenes[-1:]]
+        return "\n\n".join([*graphs, ledger_text.timeline_text(self.timeline)])
+
+    def tables(self) -> list[str]:
+        """What each leaf got, and every node of the graph in a line."""
+        ledger = output.table(ledger_text.ledger_head(), ledger_text.ledger_rows(self.timeline))
+        nodes = [output.details(say("as_table"), ledger_text.graph_table(scene)) for scene in self.scenes[-1:]]
+        return [output.details(say("leaf_got"), ledger, opened=True), *nodes]
+
+    @property
+    def dot(self) -> str:
+        """The source of a Graphviz drawing of the last graph."""
+        return export.to_dot(self.scenes[-1]) if self.scenes else "digraph {}\n"
+
+    @property
+    def selected(self) -> Node | None:
+        """The node that was last clicked in the widget, or None."""
+        if self._widget is None or not self.scenes:
+            return None
+        scene = self.scenes[self.timeline.scene_at(self._widget.index)]
+        return scene.by_id.get(self._widget.selected) or scene.entire.by_id.get(self._widget.selected)
+
+    def static_html(self) -> str:
+        """The picture at the end and the ledger, for where no widget runs."""
+        return super().static_html() if self.scenes else f"<p>{self.label}</p>"
+
+    def __len__(self) -> int:
+        return len(self.timeline)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        if not self.scenes:
+            return {"text/plain": self.text, "text/html": self.static_html()}
+        return super()._repr_mimebundle_(include, exclude)
+
+
+class Animation(Recording):
+    """One backward pass, recorded."""

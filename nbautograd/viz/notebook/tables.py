@@ -1,0 +1,285 @@
+"""Tables of leaves and of settings: what ``%grads``, ``%zero_grads`` and ``%autograd`` show.
+
+A :class:`Watch` remembers each leaf's gradient at the last look, and counts what passes add. It holds no leaf alive.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nbautograd import protocol
+from nbautograd.viz.capture import torch_events
+from nbautograd.viz.escape import escape, one_line
+from nbautograd.viz.language import say
+from nbautograd.viz.notebook import ledger_text, output
+from nbautograd.viz.read import values
+from nbautograd.viz.read.builder import is_tensor
+from nbautograd.viz.settings import settings
+
+__all__ = ["Table", "Watch", "grads", "leaves_of", "named_leaves", "settings_table", "watch", "zero_grads"]
+
+KEPT = 4096  # bytes of a gradient that is kept, so that the next look can tell what was added
+WIDEST = 40  # characters of a name
+MOST = 200  # leaves of one table
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text with a heading: plain text in a terminal, HTML in a notebook."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return self.title
+        return f"{self.title}\n{ledger_text.table([self.head, *self.rows])}"
+
+    def _repr_html_(self) -> str:
+        if not self.rows:
+            return f"<p>{escape(self.title)}</p>"
+        return output.table(self.head, self.rows, self.title)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+class _Seen:
+    """What is known of one leaf."""
+
+    __slots__ = ("array", "digest", "leaf", "passes", "text")
+
+    def __init__(self, leaf: Any, forget: Any) -> None:
+        self.leaf = weakref.ref(leaf, forget)
+        self.passes = 0
+        self.text, self.digest = "None", ""
+        self.array: Any = None
+
+    def look(self, grad: Any) -> None:
+        """Remember the gradient as it is now."""
+        self.text, self.digest = values.inline(grad), _digest(grad)
+        array = None if grad is None else values.host(grad)
+        self.array = array.copy() if array is not None and array.nbytes <= KEPT else None
+
+
+def _digest(grad: Any) -> str:
+    if grad is None:
+        return ""
+    array = values.host(grad)
+    return hashlib.blake2b(array.tobytes() + str((array.shape, array.dtype)).encode(), digest_size=12).hexdigest()
+
+
+class Watch:
+    """The leaves that were looked at, or that a pass reached while this watched.
+
+    It is a callback for ``protocol.observe``, and costs a pass next to nothing: it only counts.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[int, _Seen] = {}
+        self.counts = False  # whether it hears of every pass
+
+    def __call__(self, event: protocol.Event) -> None:
+        """Count an accumulation."""
+        if type(event) is protocol.Accumulated:
+            self.of(event.node.variable).passes += 1
+
+    def of(self, leaf: Any) -> _Seen:
+        """What is known of a leaf."""
+        key = id(leaf)
+        found = self._seen.get(key)
+        if found is None or found.leaf() is not leaf:
+            found = self._seen[key] = _Seen(leaf, lambda _, key=key: self._seen.pop(key, None))
+        return found
+
+    def row(self, name: str, leaf: Any) -> tuple[str, ...]:
+        """One leaf's line; from now on this is the last look."""
+        seen, grad = self.of(leaf), getattr(leaf, "grad", None)
+        before, old, was = seen.text, seen.array, seen.digest
+        seen.look(grad)
+        changed = seen.digest != was
+        if grad is None:
+            added = "–"
+        elif not was:
+            added = seen.text
+        elif not changed:
+            added = "0."
+        elif old is not None and seen.array is not None and old.shape == seen.array.shape:
+            added = values.inline(seen.array - old)
+        else:
+            added = "…"
+        about = f"{values.dtype_text(getattr(leaf, 'dtype', ''))} {values.shape_text(leaf)}".strip()
+        counted = self.counts and not torch_events.is_foreign(leaf)  # of PyTorch's own passes nothing is heard
+        passes = str(seen.passes) if seen.passes or counted or grad is None else "–"
+        norm = "–" if grad is None else norm_text(grad)
+        return name, about, before, added, seen.text, passes, norm, say("yes" if changed else "no")
+
+
+def norm_text(grad: Any) -> str:
+    """The Euclidean norm of a gradient, to four digits.
+
+    >>> import numpy as np
+    >>> norm_text(np.float32([3, 4]))
+    '5'
+    """
+    import numpy as np
+
+    try:
+        array = values.host(grad)
+        return f"{float(np.linalg.norm(array.reshape(-1).astype(np.complex128))):.4g}"
+    except Exception as error:
+        return f"<{type(error).__name__}>"
+
+
+watch = Watch()
+"""What this session has seen."""
+
+
+def named_leaves(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """The leaves that require a gradient among the variables of a namespace, each under its first public name."""
+    found: dict[int, tuple[str, Any]] = {}
+    for name, value in list(namespace.items()):
+        if not isinstance(name, str) or name.startswith("_"):
+            continue
+        for shown, tensor in _inside(name, value):
+            if is_tensor(tensor) and _is_leaf(tensor) and id(tensor) not in found:
+                found[id(tensor)] = (one_line(shown), tensor)
+    leaves: dict[str, Any] = {}
+    for name, tensor in found.values():
+        leaves[_unlike(name, leaves)] = tensor
+    return leaves
+
+
+def _unlike(name: str, others: Mapping[str, Any]) -> str:
+    """The name, or with a number if it is taken: long or odd names may be alike when they are cleaned."""
+    number, unlike = 1, name
+    while unlike in others:
+        number += 1
+        unlike = f"{name} ({number})"
+    return unlike
+
+
+def _shortened(name: str) -> str:
+    """A name that fits into its column: of a long one the beginning, and the end, which tells parameters apart."""
+    return name if len(name) <= WIDEST else f"{name[: WIDEST - 25]}…{name[-24:]}"
+
+
+def _inside(name: str, value: Any) -> Iterable[tuple[str, Any]]:
+    """A tensor itself, those of a list or tuple, and the parameters of a module."""
+    if isinstance(value, (list, tuple)) and len(value) <= MOST and all(is_tensor(v) for v in value):
+        return [(f"{name}[{i}]", tensor) for i, tensor in enumerate(value)]
+    parameters = getattr(type(value), "named_parameters", None)
+    if callable(parameters):
+        try:
+            return [(f"{name}.{key}", tensor) for key, tensor in value.named_parameters()]
+        except Exception:
+            return []
+    return [(name, value)]
+
+
+def _is_leaf(tensor: Any) -> bool:
+    try:
+        return bool(tensor.requires_grad) and tensor.grad_fn is None
+    except Exception:
+        return False
+
+
+def leaves_of(tensors: Sequence[Any], namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of these tensors that are leaves, by name; of a computed one, the leaves that it was made from."""
+    if not tensors:
+        return named_leaves(namespace)
+    from nbautograd.viz.read.builder import build
+
+    names = {id(leaf): name for name, leaf in named_leaves(namespace).items()}
+    found: dict[str, Any] = {}
+
+    def add(name: str, leaf: Any) -> None:
+        if all(leaf is not other for other in found.values()):
+            found[_unlike(name, found)] = leaf
+
+    for tensor in tensors:
+        if not is_tensor(tensor):
+            raise TypeError(f"grads needs tensors, but was given {type(tensor).__name__}")
+        if _is_leaf(tensor):
+            add(names.get(id(tensor), f"leaf{len(found) + 1}"), tensor)
+            continue
+        model = build(tensor, namespace).entire
+        for leaf in model.handles.kept:
+            if _is_leaf(leaf):
+                add(model.by_id[model.handles.leaves[id(leaf)]].name, leaf)
+    return found
+
+
+COLUMNS = ("col_leaf", "col_type", "col_before", "col_added", "col_now", "col_passes", "col_norm", "col_changed")
+
+
+def table_of(leaves: Mapping[str, Any]) -> Table:
+    """The gradients of leaves as a table."""
+    rows = tuple(watch.row(_shortened(name), leaf) for name, leaf in list(leaves.items())[:MOST])
+    title = say("grads_of", n=len(leaves)) if rows else say("no_leaves")
+    return Table(title, tuple(say(column) for column in COLUMNS), rows)
+
+
+def zero(leaves: Mapping[str, Any], set_to_none: bool = True) -> Table:
+    """Zero the gradients of leaves, and say which had one."""
+    rows = []
+    for name, leaf in leaves.items():
+        grad = leaf.grad
+        if grad is None:
+            done = say("was_no_grad")
+        elif set_to_none:
+            leaf.grad = None
+            done = say("set_none_now")
+        else:
+            leaf.grad = grad.detach() * 0
+            done = say("zeroed_now")
+        rows.append((_shortened(name), values.inline(grad), values.inline(leaf.grad), done))
+        seen = watch.of(leaf)
+        seen.passes = 0
+        seen.look(leaf.grad)  # this table shows it
+    head = (say("col_leaf"), say("col_before"), say("col_now"), say("note"))
+    return Table(say("grads_of", n=len(rows)) if rows else say("no_leaves"), head, tuple(rows[:MOST]))
+
+
+def grads(*tensors: Any, namespace: Mapping[str, Any] | None = None) -> Table:
+    """The gradients of leaves: at the last look, what was added since, now, in how many passes, and their norm.
+
+    :param tensors: leaves, or results whose leaves are meant; none for all leaves among the caller's variables.
+    :param namespace: variables whose names are to be shown; by default those where this is called.
+    :raises TypeError: something given is no tensor.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> w = torch.tensor([1.0], requires_grad=True)
+    >>> (w * 5).backward()
+    >>> viz.grads(w, namespace={"w": w})
+    gradients of the leaves: 1
+    leaf  type      grad before  added  now  passes  norm  changed
+    w     f32 (1,)  None         5.     5.   –       5     yes
+    """
+    from nbautograd.viz.notebook.api import callers_names
+
+    return table_of(leaves_of(tensors, namespace if namespace is not None else callers_names()))
+
+
+def zero_grads(*tensors: Any, set_to_none: bool = True, namespace: Mapping[str, Any] | None = None) -> Table:
+    """Set the gradients of leaves to None, or to zero, and show what they were.
+
+    :param tensors: leaves, or results whose leaves are meant; none for all leaves among the caller's variables.
+    :param set_to_none: whether ``.grad`` becomes None, as in PyTorch's ``zero_grad``, or zeros.
+    :raises TypeError: something given is no tensor.
+    """
+    from nbautograd.viz.notebook.api import callers_names
+
+    return zero(leaves_of(tensors, namespace if namespace is not None else callers_names()), set_to_none)
+
+
+def settings_table() -> Table:
+    """The settings of the pictures as a table."""
+    head = (say("col_setting"), say("col_value"), say("col_choices"), say("col_meaning"))
+    return Table("NBAutograd", head, tuple(settings.rows()))

@@ -1,0 +1,136 @@
+"""The player as a Jupyter widget. Importing this module needs anywidget; nothing else here does.
+
+A kernel keeps a widget, and all that it shows, until the widget is closed. So what a cell showed is closed when the
+next run of the same cell shows something: the front end has cleared the cell's output by then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anywidget
+import traitlets
+from IPython.core.getipython import get_ipython
+
+from nbautograd.viz.draw import theme
+from nbautograd.viz.notebook import export
+
+__all__ = ["BackwardPlayer"]
+
+_shown: dict[str, tuple[str, list[_View]]] = {}  # by cell: which run of it, and what that has shown
+
+
+def _here() -> tuple[str, str]:
+    """The cell that runs now and this run of it, as the front end calls them; empty where it does not say."""
+    parent = getattr(get_ipython(), "parent_header", None) or {}
+    return str(parent.get("metadata", {}).get("cellId", "")), str(parent.get("header", {}).get("msg_id", ""))
+
+
+class _View(anywidget.AnyWidget):
+    """A widget that is closed when no cell shows it any more."""
+
+    own_id = traitlets.Unicode("").tag(sync=True)  # so that the front end finds the output that it is in
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.own_id = str(self.model_id or "")
+        self._cells: set[str] = set()
+        self._made_layout = self.layout
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        shown = super()._repr_mimebundle_(**options)
+        bundle, metadata = shown if isinstance(shown, tuple) else (shown or {}, {})
+        self._note_cell()
+        return dict(bundle), metadata
+
+    def _note_cell(self) -> None:
+        """Note which cell shows this, and close what only its former run showed."""
+        cell, run = _here()
+        if not cell:
+            return
+        former, views = _shown.setdefault(cell, (run, []))
+        if former != run:
+            _shown[cell] = run, [self]
+            for view in views:
+                view._cells.discard(cell)
+                if not view._cells and view is not self:
+                    view.close()
+        elif self not in views:
+            views.append(self)
+        self._cells.add(cell)
+
+    def close(self) -> None:
+        """Let go of it, here and in the front end."""
+        super().close()
+        self._made_layout.close()
+
+
+class BackwardPlayer(_View):
+    """Shows a graph and plays its recorded backward passes.
+
+    ``index``, the step that is shown, and ``selected``, the id of the node that was clicked, can be read, set, observed
+    and linked. The output also holds the picture at the end and the text, for where no widget runs.
+    """
+
+    _esm = export.player_js()
+    _css = export.player_css()
+
+    svgs = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    timeline = traitlets.Dict().tag(sync=True)
+    label = traitlets.Unicode("autograd graph").tag(sync=True)
+    texts = traitlets.Dict().tag(sync=True)
+    theme = traitlets.Unicode("auto").tag(sync=True)
+    index = traitlets.Int(0, min=0).tag(sync=True)
+    views = traitlets.Dict().tag(sync=True)
+    selected = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, *, static: str = "", plain: str = "", **traits: Any) -> None:
+        super().__init__(**traits)
+        self._static, self._plain = static, plain
+
+    def __repr__(self) -> str:
+        return f"BackwardPlayer({self.label!r})"
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        bundle, metadata = super()._repr_mimebundle_(**options)
+        bundle["text/plain"] = self._plain or repr(self)
+        if self._static:
+            bundle["text/html"] = self._static
+        return bundle, metadata
+
+
+class LiveView(_View):
+    """Shows a drawing that changes: the latest ``svg``, or nothing.
+
+    A saved notebook keeps no trace of it: its text is empty.
+    """
+
+    _css = theme.FOLLOWS
+
+    _esm = (
+        export.saving_js()
+        + """
+    export default { render({ model, el }) {
+      saveTheStill(model.widget_manager, model.get("own_id"));
+      const image = document.createElement("img");
+      image.setAttribute("style", "max-width:100%; STILL");
+      const show = () => {
+        const svg = model.get("svg");
+        image.hidden = !svg;
+        image.alt = model.get("label");
+        if (svg) image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg);
+      };
+      show();
+      el.append(image);
+      model.on("change:svg", show);
+      return () => model.off("change:svg", show);
+    } };
+    """.replace("STILL", theme.STILL)
+    )
+
+    svg = traitlets.Unicode("").tag(sync=True)
+    label = traitlets.Unicode("").tag(sync=True)
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        bundle, metadata = super()._repr_mimebundle_(**options)
+        return bundle | {"text/plain": ""}, metadata

@@ -1,0 +1,390 @@
+"""Large graphs made small: what repeats, what has a name and what merely follows is drawn as one node.
+
+Operations are taken in the order in which they ran. Any stretch of that order may be drawn as one node, because no path
+leads out of a stretch and back into it: what comes between two operations ran between them. So the drawing never gets a
+cycle, whatever is folded.
+
+1. ``stretches.plan`` makes a tree of stretches: blocks with a name (``scope``), loops (the same structure several
+   times in succession), their steps.
+2. :func:`choose` closes stretches: layers, where there are some, so that they are seen first; then, until a number of
+   nodes is not exceeded, all but the last step of each loop, inner blocks before outer ones, whatever follows.
+3. :func:`collapse` draws closed stretches as one node each, and leaves that go to the same groups as one pile.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any
+
+from nbautograd.viz.escape import one_line
+from nbautograd.viz.language import say
+from nbautograd.viz.read import formulas
+from nbautograd.viz.read.model import Edge, GraphModel, Group, Node
+from nbautograd.viz.read.segments import Piece, plan
+
+__all__ = ["BUDGET", "Piece", "allowed", "choose", "collapse", "nearest", "plan", "view"]
+
+BUDGET = 200
+"""Nodes of a drawing; a graph with more folds by itself."""
+_DIGITS = re.compile("[0-9]+")
+_ID = re.compile("g([0-9]{1,9})_([0-9]{1,9})")
+
+
+# -- 2. what to close -----------------------------------------------------------------------
+
+
+def choose(tree: Piece, budget: int = BUDGET, opened: Collection[str] = (), *, fold: bool | None = False) -> Piece:
+    """The tree with pieces closed so that at most ``budget`` are drawn, or not many more.
+
+    :param opened: ids or labels of pieces that stay open, and all around them with them.
+    :param fold: True closes layers and loops also where the graph is small; None only layers, if there are several.
+    """
+    everything = [piece for _, piece in tree.inner()]
+    for piece in everything:
+        piece.closed = False
+    kept = _Kept(everything, opened)
+    if fold is not False:
+        _close(_layers(tree), kept)
+    if not fold and tree.size() <= budget:
+        return tree
+    for piece in everything:  # of each loop, all steps but the last
+        if piece.kind == "loop" and piece.children[0].kind == "loop" and piece.children[0].times == piece.times - 1:
+            rest = piece.children[0]
+            _close([rest], kept)
+            if not rest.closed:
+                _close(rest.children, kept)
+    drawn = tree.size()
+    if drawn > budget:
+        inner = [(depth, piece) for depth, piece in _visible(tree) if depth and piece not in kept]
+        for _, piece in sorted(inner, key=lambda item: (-item[0], item[1].start)):
+            drawn -= piece.size() - 1
+            piece.closed = True
+            if drawn <= budget:
+                break
+    return tree if drawn <= budget else _in_runs(tree, budget, kept)
+
+
+class _Kept:
+    """Which pieces stay open: those that were asked for, and those around them."""
+
+    def __init__(self, pieces: Sequence[Piece], opened: Collection[str]) -> None:
+        asked = [_ID.fullmatch(key) for key in opened]
+        self.stretches = {(int(found[1]), int(found[2])) for found in asked if found}
+        self.stretches |= {(piece.start, piece.stop) for piece in pieces if piece.label and piece.label in opened}
+
+    def __contains__(self, piece: Piece) -> bool:
+        return any(piece.start <= start and stop <= piece.stop for start, stop in self.stretches)
+
+
+def _close(pieces: Iterable[Piece], kept: _Kept) -> None:
+    for piece in pieces:
+        piece.closed = bool(piece.children) and piece not in kept
+
+
+def _layers(tree: Piece) -> list[Piece]:
+    """The outermost blocks with names; of a single one, those inside it; none if there are not several."""
+    found = _blocks(tree)
+    while len(found) == 1:
+        found = _blocks(found[0])
+    return found
+
+
+def _blocks(piece: Piece) -> list[Piece]:
+    found: list[Piece] = []
+    for child in piece.children:
+        found += [child] if child.kind == "scope" else _blocks(child)
+    return found
+
+
+def allowed(ops: int, leaves: int, budget: int) -> int:
+    """How many operations may be drawn of a graph with so many operations and leaves."""
+    return max(ops, budget) if ops + leaves <= budget else budget * 2 // 3
+
+
+def _visible(piece: Piece, depth: int = 0) -> Iterator[tuple[int, Piece]]:
+    if piece.children and not piece.closed:
+        yield depth, piece
+        for child in piece.children:
+            yield from _visible(child, depth + 1)
+
+
+def _in_runs(tree: Piece, budget: int, kept: _Kept) -> Piece:
+    """What is left, in stretches of equal length; the end, next to the result, stays as it is, and so does ``kept``."""
+    atoms = list(_units(tree, kept))
+    last = min(24, budget // 4)
+    first, end = (atoms[:-last], atoms[-last:]) if last else (atoms, [])
+    length = max(-(-len(first) // max(min(budget - last, 12), 1)), 2)
+    made: list[Piece] = []
+    run: list[Piece] = []
+    for atom in [*first, None]:
+        if run and (atom is None or atom in kept or len(run) == length):
+            piece = Piece(run[0].start, run[-1].stop, "run", children=run)
+            piece.closed = piece not in kept
+            made += run if len(run) == 1 else [piece]
+            run = []
+        if atom is not None:
+            if atom in kept:
+                made.append(atom)
+            else:
+                run.append(atom)
+    divided = [_in_runs(piece, budget * 2 // 3, kept) if piece.size() > budget else piece for piece in [*made, *end]]
+    return Piece(tree.start, tree.stop, tree.kind, tree.label, tree.times, tree.code, divided)
+
+
+def _units(tree: Piece, kept: _Kept) -> Iterator[Piece]:
+    """What is drawn for a piece, where that is not inside of something that stays open."""
+    for child in tree.children:
+        if child.closed or not child.children or child in kept:
+            yield child
+        else:
+            yield from _units(child, kept)
+
+
+# -- 3. the folded graph -----------------------------------------------------------------------
+
+
+def view(
+    model: GraphModel, budget: int = BUDGET, opened: Collection[str] = (), *, fold: bool | None = False
+) -> GraphModel:
+    """A model with other groups open or closed; of a folded one, its whole is taken.
+
+    :param opened: ids or labels of groups that stay open.
+    :param fold: as for :func:`choose`.
+    """
+    whole = model.entire
+    if whole.tree is None:
+        return whole
+    ops = allowed(len(whole.order), len(whole.leaves), budget)
+    return collapse(whole, choose(whole.tree, ops, opened, fold=fold), budget)
+
+
+def nearest(model: GraphModel, depth: int) -> GraphModel:
+    """The part of a graph that is at most ``depth`` operations from its roots; ``⋯`` stands for what is left out.
+
+    Groups count as one operation. What is left out cannot be opened.
+    """
+    into: dict[str, list[str]] = {}
+    for edge in model.edges:
+        into.setdefault(edge.dst, []).append(edge.src)
+    near, now = dict.fromkeys(model.roots, 0), list(model.roots)
+    while now:
+        later = []
+        for key in now:
+            if near[key] > depth:
+                continue
+            for src in into.get(key, ()):
+                steps = near[key] + _is_step(model.by_id[src])
+                if steps < near.get(src, sys.maxsize):
+                    near[src] = steps
+                    later.append(src)
+        now = later
+    kept = {key for key, steps in near.items() if steps <= depth}
+    nodes = [node for node in model.nodes if node.id in kept]
+    edges = []
+    for edge in model.edges:
+        if edge.dst in kept and edge.src in kept:
+            edges.append(edge)
+        elif edge.dst in kept:
+            nodes.append(Node(f"m{edge.id}", "constant", "⋯"))
+            edges.append(replace(edge, src=f"m{edge.id}", kind="constant"))
+    groups = tuple(group for group in model.groups if group.id in kept or not group.closed and kept & {*group.members})
+    said = (say("nearest", n=depth),) if len(nodes) < len(model.nodes) else ()
+    counts = model.counts or (len(model.leaves), len(model.order))
+    return replace(
+        model, nodes=tuple(nodes), edges=tuple(edges), groups=groups, notes=(*model.notes, *said), counts=counts,
+        handles=model.handles, whole=None, tree=None, stands={},
+    )  # fmt: skip
+
+
+def _is_step(node: Node) -> bool:
+    return node.kind in ("op", "group")
+
+
+def groups_of(tree: Piece, order: Sequence[str]) -> tuple[Group, ...]:
+    """The tree as plain data."""
+    found: list[Group] = []
+
+    def write(piece: Piece, parent: str, root: bool) -> None:
+        if not root:
+            members = tuple(order[piece.start : piece.stop])
+            found.append(Group(piece.id, piece.kind, piece.label, piece.times, members, parent, piece.closed))
+        for child in piece.children if not piece.closed else ():
+            if child.children:
+                write(child, "" if root else piece.id, False)
+
+    write(tree, "", True)
+    return tuple(found)
+
+
+def collapse(model: GraphModel, tree: Piece, budget: int = BUDGET) -> GraphModel:
+    """The model with each closed piece of the tree as one node."""
+    order = model.order
+    closed = [piece for piece in tree.shown() if piece.closed]
+    groups = groups_of(tree, order)
+    if not closed:
+        return replace(model, groups=groups, handles=model.handles)
+    stands = {key: piece.id for piece in closed for key in order[piece.start : piece.stop]}
+    hidden = _hide_boxes(model, stands)
+    stands |= _pile(model, stands, max(24, budget // 4))
+    piles = Counter(key for node, key in stands.items() if model.by_id[node].kind == "leaf")
+    leaves = _leaves_of(model)
+    about = {piece.id: _group_node(model, piece, leaves) for piece in closed}
+    nodes: dict[str, Node] = {}
+    for node in model.nodes:
+        key = stands.get(node.id, node.id)
+        if node.id in hidden or key in nodes:
+            continue
+        nodes[key] = node if key == node.id else about[key] if key in about else _pile_node(model, key, stands, piles)
+    edges: dict[Any, Edge] = {}
+    lines: dict[str, str] = {}  # for each edge the one that is drawn for it
+    for edge in model.edges:
+        src, dst = stands.get(edge.src, edge.src), stands.get(edge.dst, edge.dst)
+        if src == dst or src not in nodes or dst not in nodes:
+            lines[edge.id] = ""
+            continue
+        folded = dst in about or src in piles
+        same = (src, dst) if folded else (src, dst, edge.slot, edge.kind)
+        if same in edges:
+            edges[same] = replace(edges[same], count=edges[same].count + edge.count)
+        else:  # slots of groups are numbers that no operation has
+            edges[same] = replace(edge, src=src, dst=dst, slot=10_000 + len(edges) if folded else edge.slot)
+        if edges[same].id != edge.id:
+            lines[edge.id] = edges[same].id
+
+    def drawn_for(key: str) -> str:
+        stand = stands.get(key, key)
+        return stand if stand in nodes else ""
+
+    drawn = sum(node.kind == "op" for node in nodes.values())
+    said = say("folded", ops=len(order), drawn=drawn, groups=say("in_groups", n=len(closed)))
+    return GraphModel(
+        tuple(nodes.values()),
+        tuple(edges.values()),
+        tuple(stands.get(root, root) for root in model.roots),
+        model.handles,
+        groups,
+        (*model.notes, said),
+        model,
+        model.counts or (len(model.leaves), len(order)),
+        order=model.order,
+        tree=tree,
+        stands={key: drawn_for(key) for key in model.by_id if drawn_for(key) != key} | lines,
+    )
+
+
+def _hide_boxes(model: GraphModel, stands: dict[str, str]) -> set[str]:
+    """Boxes that are not drawn: results inside groups, which the group stands for, and constants that only go there."""
+    hidden: set[str] = set()
+    uses: dict[str, bool] = {}
+    for edge in model.edges:
+        if edge.kind == "result" and edge.src in stands and model.by_id[edge.dst].kind == "tensor":
+            stands[edge.dst] = stands[edge.src]
+        if edge.kind == "constant":
+            uses[edge.src] = uses.get(edge.src, False) or edge.dst not in stands
+    more = {edge.src for edge in model.edges if model.by_id[edge.src].symbol == "⋯"}
+    return hidden | {key for key, used in uses.items() if not used and key not in more}
+
+
+def _pile(model: GraphModel, stands: dict[str, str], most: int) -> dict[str, str]:
+    """Which leaves are drawn as one: those that only go to the same groups and, where that leaves too many, others."""
+    leaves = [node.id for node in model.leaves if node.id not in model.roots]
+    users: dict[str, dict[str, None]] = {key: {} for key in leaves}
+    for edge in model.edges:
+        if edge.src in users:
+            users[edge.src][stands.get(edge.dst, edge.dst)] = None
+    groups = set(stands.values())
+    found: dict[str, str] = {}
+    for by_name in (True, False):
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for key in leaves:
+            if key not in found and groups.issuperset(users[key]):
+                stem = _DIGITS.sub("", model.by_id[key].name) if by_name else ""
+                alike.setdefault((stem, *sorted(users[key])), []).append(key)
+        for keys in alike.values():
+            if len(keys) > 3:
+                found |= dict.fromkeys(keys, f"{keys[0]}s")
+    alone = [key for key in leaves if key not in found]
+    if len(alone) > most:  # then by neighbourhood, in the order of the drawing
+        length = -(-len(alone) // most)
+        for i in range(0, len(alone), length):
+            found |= dict.fromkeys(alone[i : i + length], f"{alone[i]}s")
+    return found
+
+
+def _pile_node(model: GraphModel, key: str, stands: dict[str, str], piles: Counter[str]) -> Node:
+    own = [model.by_id[node] for node, pile in stands.items() if pile == key]
+    arrivals = sum(node.arrivals for node in own)
+    ends = (own[0].name, own[-1].name)  # as the walk met them; in the order of their numbers where they have some
+    low, high = sorted(ends, key=lambda name: [int(n) for n in _DIGITS.findall(name)[:4] if len(n) < 10])
+    names = f"{low} … {high}"
+    shapes = {node.shape for node in own}
+    return Node(
+        key,
+        "pile",
+        one_line(names, 40),
+        symbol=say("leaf_count", n=piles[key]),
+        shape=shapes.pop() if len(shapes) == 1 else "",
+        dtype=own[0].dtype if len({node.dtype for node in own}) == 1 else "",
+        arrivals=arrivals,
+        members=piles[key],
+        nbytes=sum(node.nbytes for node in own),
+        notes=(", ".join(node.name for node in own[:12]) + (", …" if len(own) > 12 else ""),),
+    )
+
+
+def _leaves_of(model: GraphModel) -> dict[str, list[str]]:
+    """The names of the leaves that each operation uses."""
+    found: dict[str, list[str]] = {}
+    for edge in model.edges:
+        if model.by_id[edge.src].kind == "leaf":
+            found.setdefault(edge.dst, []).append(model.by_id[edge.src].name)
+    return found
+
+
+def _owner(names: Iterable[str]) -> str:
+    """What has all these leaves as its parameters.
+
+    >>> _owner(["net.0.weight", "net.0.bias"]), _owner(["w", "net.0.bias"])
+    ('net.0', '')
+    """
+    owners = sorted({name.rpartition(".")[0].split(" ")[-1] for name in names})
+    if not owners:
+        return ""
+    both = zip(owners[0].split("."), owners[-1].split("."), strict=False)
+    return ".".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], both))
+
+
+def _group_node(model: GraphModel, piece: Piece, leaves: dict[str, list[str]]) -> Node:
+    own = [model.by_id[key] for key in model.order[piece.start : piece.stop]]
+    step = own[-(len(own) // piece.times) :] if piece.times else own
+    names = [formulas.base(node.name).lower() for node in step]
+    kinds = Counter(names)
+    if len(names) <= 8:
+        shown = " · ".join(names)
+    else:
+        shown = " · ".join(f"{name} ×{count}" if count > 1 else name for name, count in kinds.most_common(4))
+        shown += " · …" * (len(kinds) > 4)
+    scope = piece.kind == "scope"
+    owner = _owner(name for node in own for name in leaves.get(node.id, ())) if scope else ""
+    places = list(dict.fromkeys((n.where, n.source, n.cell, n.line) for n in step if n.where))
+    many = say("op_count", n=len(own))
+    return Node(
+        piece.id,
+        "group",
+        one_line(f"{owner}: {shown}" if owner else shown, 60),
+        label=many,
+        symbol={"loop": f"×{piece.times:,}", "scope": piece.label, "step": piece.label}.get(piece.kind, many),
+        where=places[-1][0] if places else "",
+        cell=places[-1][2] if places else "",
+        line=places[-1][3] if places else 0,
+        source=places[-1][1] if len(places) == 1 and not scope else "",
+        saved=None,
+        scope=own[0].scope,
+        members=len(own),
+        times=piece.times,
+    )

@@ -1,0 +1,276 @@
+"""Reading the objects of an autograd library, whichever it is, by what they look like; and what their variables say."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from nbautograd import protocol
+from nbautograd.viz.escape import one_line
+from nbautograd.viz.read import formulas, values
+from nbautograd.viz.read.model import Saved
+
+__all__ = ["Names", "assigned", "attribute", "declared", "hooks_of", "is_tensor", "node_name", "sequence", "view_base"]
+
+_KINDS = ("tensor", "pre", "post", "accumulated")
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether it looks like a tensor of an autograd library; asks the class, so that no ``__getattr__`` runs."""
+    return hasattr(type(value), "grad_fn") and hasattr(type(value), "requires_grad") and not isinstance(value, type)
+
+
+def attribute(thing: Any, name: str, default: Any = None) -> Any:
+    """An attribute that may be missing or refuse to answer."""
+    try:
+        return getattr(thing, name, default)
+    except Exception:
+        return default
+
+
+def node_name(node: Any) -> str:
+    """What a node of the graph is called, without any C++ namespace."""
+    try:
+        name = node.name()
+    except Exception:
+        name = type(node).__name__
+    return one_line(str(name).rpartition("::")[2], 80)
+
+
+def sequence(node: Any) -> int | None:
+    """The number of the operation in the order in which they ran, where the library counts them."""
+    count = attribute(node, "_sequence_nr")
+    try:
+        return int(count()) if callable(count) else None
+    except Exception:
+        return None
+
+
+def declared(node: Any, name: str) -> Any:
+    """The class that tells symbol, inputs and formulas of a node: its own, or of nbautograd's node of that name."""
+    cls = type(node)
+    if hasattr(cls, "formulas"):
+        return cls
+    found = protocol.declaration(name)
+    return cls if found is None else found()
+
+
+def root_of(root: Any) -> tuple[Any, int, Any]:
+    """(node or None, which of its outputs, tensor or None)."""
+    if is_tensor(root):
+        return root.grad_fn, attribute(root, "output_nr", 0) or 0, root
+    if isinstance(root, tuple) and len(root) == 2:
+        return root[0], root[1], None
+    return root, 0, None
+
+
+# -- what tensors and nodes tell about themselves ----------------------------------------------------
+
+
+def metadata(node: Any, index: int) -> tuple[str, str]:
+    """Shape and dtype of a result that is gone, where the node remembers them."""
+    known = attribute(node, "_input_metadata") or ()
+    if index >= len(known):
+        return "", ""
+    return values.shape_text(known[index]), values.dtype_text(attribute(known[index], "dtype", ""))
+
+
+def device_of(tensor: Any) -> str:
+    """The device, unless it is the CPU."""
+    device = one_line(attribute(tensor, "device", "") or "", 20)
+    return "" if device == "cpu" else device
+
+
+def view_base(tensor: Any) -> Any:
+    """The tensor whose memory a view shares; None for others."""
+    return attribute(tensor, "_base") if attribute(tensor, "_is_view", bool)() else None
+
+
+def retains(tensor: Any) -> bool:
+    """Whether a computed tensor keeps its gradient."""
+    return attribute(tensor, "retains_grad", False) is True
+
+
+def version_of(tensor: Any) -> int:
+    """How often it has been written to."""
+    version = attribute(tensor, "_version", 0)
+    return version if isinstance(version, int) else 0
+
+
+def hooks_of(node: Any, tensor: Any = None) -> tuple[tuple[str, int], ...]:
+    """How many hooks of each kind a node and its tensor have."""
+    found = dict.fromkeys(_KINDS, 0)
+    known = attribute(node, "hooks")
+    if known is not None:
+        for kind in _KINDS:
+            found[kind] += len(attribute(known, kind) or ())
+    elif tensor is not None:
+        found["tensor"] += len(attribute(tensor, "_backward_hooks") or ())
+        found["accumulated"] += len(attribute(tensor, "_post_accumulate_grad_hooks") or ())
+    return tuple((kind, count) for kind, count in found.items() if count)
+
+
+def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool]:
+    """(what a node keeps for its backward pass, or None where that is not told; whether it has given that up)."""
+    read = attribute(node, "saved_values")
+    if callable(read):
+        try:
+            kept = dict(read())
+        except Exception:
+            return (), True
+        names = {name: one_line(name, 40).removeprefix("s_") for name in sorted(kept)}
+    else:
+        try:
+            kept = {name: getattr(node, name) for name in _saved_names_of(node)}
+        except Exception:
+            return (), True
+        kept = {name: value for name, value in kept.items() if is_tensor(value)}
+        names = {name: _own_name(name) for name in sorted(kept)}
+    return tuple(
+        Saved(
+            names[n],
+            values.nbytes(kept[n]),
+            values.shape_text(kept[n]),
+            values.dtype_text(attribute(kept[n], "dtype", "")),
+        )
+        for n in sorted(names, key=names.__getitem__)
+    ), False
+
+
+def _saved_names_of(node: Any) -> tuple[str, ...]:
+    cls = type(node)
+    if cls not in _known_names:
+        _known_names[cls] = tuple(sorted(name for name in dir(node) if name.startswith("_saved_")))
+    return _known_names[cls]
+
+
+_known_names: WeakKeyDictionary[type, tuple[str, ...]] = WeakKeyDictionary()
+
+
+def _own_name(name: str) -> str:
+    own = one_line(name, 48).removeprefix("_saved_")
+    return "input" if own == "self" else own
+
+
+def operands_of(node: Any) -> dict[str, Any]:
+    """The values that formulas name: from the trace, or as far as they were saved."""
+    trace = attribute(node, "trace")
+    if trace is not None:
+        return {operand.name: operand.value for operand in trace.operands} | {"result": trace.value}
+    read = attribute(node, "saved_values")
+    try:
+        found = dict(read()) if callable(read) else {}
+    except Exception:
+        return {}
+    for name in _saved_names_of(node):
+        if _own_name(name) not in found:
+            found[_own_name(name)] = attribute(node, name)
+    return found
+
+
+# -- names -----------------------------------------------------------------------
+
+
+class Names:
+    """Which variable names a tensor has: leaves by identity, results also by the node and output that made them."""
+
+    def __init__(self, namespace: Mapping[str, Any]) -> None:
+        self.by_tensor: dict[int, list[str]] = {}
+        self.by_output: dict[tuple[Any, int], list[str]] = {}
+        self.tensors: dict[tuple[Any, int], Any] = {}
+        for name, value in self._pairs(namespace):
+            self.by_tensor.setdefault(id(value), []).append(name)
+            node = attribute(value, "grad_fn")
+            if node is not None:
+                output = (node, attribute(value, "output_nr", 0) or 0)
+                self.by_output.setdefault(output, []).append(name)
+                self.tensors.setdefault(output, value)
+
+    @staticmethod
+    def _pairs(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Tensors by name; those in a short list or dictionary as ``layers[2]``, those of modules as ``net.weight``."""
+        inner: list[tuple[str, Any]] = []
+        for name, value in list(namespace.items()):
+            if not isinstance(name, str):
+                continue
+            if is_tensor(value):
+                yield name, value
+            elif name.startswith("_"):
+                continue
+            elif type(value) in (list, tuple) and 0 < len(value) <= 200:
+                inner += [(f"{name}[{i}]", v) for i, v in enumerate(value) if is_tensor(v)]
+            elif type(value) is dict and 0 < len(value) <= 200:
+                pairs = list(value.items())
+                inner += [(f"{name}[{k!r}]", v) for k, v in pairs if isinstance(k, (str, int)) and is_tensor(v)]
+            elif callable(attribute(type(value), "named_parameters")):
+                try:
+                    inner += [(f"{name}.{own}", v) for own, v in value.named_parameters()]
+                except Exception:
+                    continue
+        yield from inner
+
+    @staticmethod
+    def _joined(names: list[str]) -> str:
+        plain = [name for name in names if name.isidentifier()] or names[:1]
+        public = [name for name in plain if not name.startswith("_")] or plain[:1]
+        return " = ".join(one_line(name, 40) for name in public[:3])
+
+    def tensor(self, tensor: Any) -> str:
+        """What a tensor is called, or nothing."""
+        return self._joined(self.by_tensor.get(id(tensor), [])) if tensor is not None else ""
+
+    def output(self, node: Any, index: int) -> str:
+        """What a result of a node is called, or nothing."""
+        return self._joined(self.by_output.get((node, index), []))
+
+
+_OPERATORS = {
+    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "div", "Pow": "pow", "MatMult": "mm", "USub": "neg",
+    "Mod": "remainder",
+}  # fmt: skip
+
+
+@lru_cache(1000)
+def assigned(source: str) -> tuple[str, str] | None:
+    """(the variable, the operation) of a line that assigns the result of one operation.
+
+    None where the line is something else, or where the operation occurs twice, so that one could not tell which it was.
+
+    >>> assigned("h = torch.tanh(x @ w + b)"), assigned("s = a * b + c"), assigned("s = a + b + c")
+    (('h', 'tanh'), ('s', 'add'), None)
+    """
+    try:
+        body = ast.parse(source.strip()[:500]).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    if len(body) != 1 or not isinstance(body[0], ast.Assign) or len(body[0].targets) != 1:
+        return None
+    (target,), made = body[0].targets, body[0].value
+    if not isinstance(target, ast.Name):
+        return None
+    operation = _operation(made)
+    same = [part for part in ast.walk(made) if _operation(part) == operation]
+    return (target.id, operation) if operation and len(same) == 1 else None
+
+
+def _operation(tree: ast.AST) -> str:
+    if isinstance(tree, (ast.BinOp, ast.UnaryOp)):
+        return _OPERATORS.get(type(tree.op).__name__, "")
+    if isinstance(tree, ast.Call):
+        function = tree.func
+        return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return ""
+
+
+def same_operation(name: str, operation: str) -> bool:
+    """Whether a node's name is that of an operation as code calls it."""
+    own = formulas.base(name).lower()
+    return own == operation.replace("_", "").lower() or (operation, own) in (("mm", "bmm"), ("mm", "mv"), ("mm", "dot"))
+
+
+def subscript(number: int) -> str:
+    """A number in subscript digits."""
+    return "".join(chr(0x2080 + int(digit)) for digit in str(number))

@@ -1,0 +1,217 @@
+"""What a picture is made of, as plain data: nodes, edges, groups, and the graph that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from nbautograd.viz.language import say
+from nbautograd.viz.read.formulas import Mark
+
+__all__ = ["Edge", "Formula", "GraphModel", "Group", "Handles", "Node", "Saved"]
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """How the gradient of one input is computed: as text and as marks (see ``formulas``)."""
+
+    slot: int
+    input: str
+    source: str
+    text: str
+    marks: list[Mark]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A value kept for the backward pass."""
+
+    name: str
+    nbytes: int
+    shape: str
+    dtype: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One thing in the picture.
+
+    A ``leaf``, an ``op``, an intermediate ``tensor``, an ``output``, a ``constant``, a ``group`` that stands for
+    several operations, or a ``pile`` of leaves.
+    """
+
+    id: str
+    kind: str
+    name: str
+    """Of a tensor its variable, of an operation its class (``MulBackward0``)."""
+    label: str = ""
+    """What an operation is called by its result (``a``, or ``t3`` where there is no name)."""
+    symbol: str = ""
+    value: str = ""
+    shape: str = ""
+    dtype: str = ""
+    grad: str = ""
+    arrivals: int = 0
+    """How many edges bring a gradient to a leaf in one pass."""
+    named: bool = True
+    expression: str = ""
+    where: str = ""
+    source: str = ""
+    formulas: tuple[Formula, ...] = ()
+    saved: tuple[Saved, ...] | None = None
+    """None where it is not known; empty also when they have been freed."""
+    operands: tuple[tuple[str, str], ...] = ()
+    """The inputs' names in the formulas, and their values."""
+    notes: tuple[str, ...] = ()
+    line: int = 0
+    """Of the source, in its cell or file; 0 where it is not known."""
+    cell: str = ""
+    """What that cell or file is called; ``where`` is both together."""
+    nbytes: int = 0
+    """How much memory a tensor takes."""
+    device: str = ""
+    """Of a tensor, unless it is the CPU."""
+    version: int = 0
+    """How often a tensor has been written to in place."""
+    view_of: str = ""
+    """The name of the tensor whose memory this one shares."""
+    retains: bool = False
+    """Whether a computed tensor keeps its gradient (``retain_grad``)."""
+    hooks: tuple[tuple[str, int], ...] = ()
+    """How many hooks of which kind: ``tensor``, ``pre``, ``post``, ``accumulated``."""
+    freed: bool = False
+    """Whether a backward pass has used up what the operation had saved."""
+    scope: tuple[str, ...] = ()
+    """The named blocks in which the operation ran, the outermost first."""
+    members: int = 0
+    """Of a group, how many operations (or leaves) it stands for."""
+    times: int = 0
+    """Of a group, how often its structure repeats; 0 where nothing repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """From what holds a value to what uses it, in the direction of the computation; gradients run against it."""
+
+    id: str
+    src: str
+    dst: str
+    slot: int = 0
+    kind: str = "flow"
+    """``flow``; ``result`` from an operation to its box; ``constant``, along which no gradient goes."""
+    count: int = 1
+    """How many edges this one stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Operations that may be drawn as one: successive ones, so that no edge leads out of the group and back into it."""
+
+    id: str
+    kind: str
+    """``loop`` of several steps, ``step`` of a loop, ``scope`` with a name, or ``run`` of whatever follows."""
+    label: str
+    times: int
+    """Steps of a loop; otherwise 0."""
+    members: tuple[str, ...]
+    """Ids of the operations."""
+    parent: str = ""
+    closed: bool = False
+    """Whether it is drawn as one."""
+
+
+@dataclass(slots=True)
+class Handles:
+    """Which live object is which part of the picture; only while something is being recorded."""
+
+    ops: dict[Any, str] = field(default_factory=dict)
+    leaves: dict[int, str] = field(default_factory=dict)
+    """By id() of the leaf tensor, which ``ops`` or ``kept`` holds."""
+    kept: list[Any] = field(default_factory=list)
+
+    def of(self, node: Any) -> str | None:
+        """The id of a node of the graph, which for an AccumulateGrad is its leaf's."""
+        known = self.ops.get(node)
+        if known is None and hasattr(node, "variable"):
+            known = self.leaves.get(id(node.variable))
+        return known
+
+
+@dataclass(frozen=True)
+class GraphModel:
+    """The graph as data. ``nodes`` and ``edges`` are in a fixed order: from the roots, inputs in the order of slots."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    roots: tuple[str, ...]
+    handles: Handles = field(default_factory=Handles, compare=False, repr=False)
+    groups: tuple[Group, ...] = ()
+    """What may be folded, outer groups before inner ones."""
+    notes: tuple[str, ...] = ()
+    """What is to be said about the picture as a whole, such as that it is folded."""
+    whole: GraphModel | None = field(default=None, compare=False, repr=False)
+    """The graph of which this is a folded view."""
+    counts: tuple[int, int] | None = None
+    """How many leaves and operations there are, where fewer are drawn."""
+    order: tuple[str, ...] = ()
+    """The operations in the order in which they ran."""
+    tree: Any = field(default=None, compare=False, repr=False)
+    """How the operations may be folded (see ``fold``)."""
+    stands: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """In a folded view: for the id of each node and edge of the whole what is drawn for it, or nothing."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_id", {node.id: node for node in self.nodes})
+        object.__setattr__(self, "flows", {(e.dst, e.slot): e for e in self.edges if e.kind == "flow"})
+        object.__setattr__(self, "results", {(e.src, e.slot): e for e in self.edges if e.kind == "result"})
+
+    by_id: dict[str, Node] = field(init=False, compare=False, repr=False)
+    flows: dict[tuple[str, int], Edge] = field(init=False, compare=False, repr=False)
+    """The edge into an operation, by the operation's id and the input's slot."""
+    results: dict[tuple[str, int], Edge] = field(init=False, compare=False, repr=False)
+    """The edge from an operation to the box of one of its outputs, where there is a box."""
+
+    @property
+    def entire(self) -> GraphModel:
+        """The graph of which this is a folded view, or itself."""
+        return self.whole or self
+
+    @property
+    def leaves(self) -> tuple[Node, ...]:
+        """The leaves, in order."""
+        return tuple(node for node in self.nodes if node.kind == "leaf")
+
+    @property
+    def label(self) -> str:
+        """One line that says what this is, such as ``y → 2 leaves, 3 operations``."""
+        return say("graph_label", leaves=self.short_label, ops=say("op_count", n=self._counted()[1]))
+
+    @property
+    def short_label(self) -> str:
+        """The same without the operations."""
+        roots = ", ".join(self.by_id[r].name for r in self.roots[:4]) + (", …" if len(self.roots) > 4 else "")
+        return f"{roots} → {say('leaf_count', n=self._counted()[0])}"
+
+    def _counted(self) -> tuple[int, int]:
+        return self.counts or (len(self.leaves), sum(node.kind == "op" for node in self.nodes))
+
+    def plain(self) -> GraphModel:
+        """The same without live objects."""
+        return replace(self, handles=Handles(), whole=self.whole.plain() if self.whole is not None else None)
+
+    def without_values(self) -> GraphModel:
+        """The same with shapes and names only."""
+        bare = tuple(replace(n, value="") if n.shape else n for n in self.nodes)
+        whole = self.whole.without_values() if self.whole is not None else None
+        return replace(self, nodes=bare, handles=self.handles, whole=whole)
+
+    def to_json(self) -> dict[str, Any]:
+        """Dictionaries, lists, strings and numbers only."""
+        return {
+            "nodes": [asdict(n) for n in self.nodes],
+            "edges": [asdict(e) for e in self.edges],
+            "roots": list(self.roots),
+            "groups": [asdict(g) for g in self.groups],
+            "notes": list(self.notes),
+        }
