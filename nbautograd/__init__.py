@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbautograd import _lazy, autograd
+from nbautograd import _former as _former, _lazy, autograd
 from nbautograd.arrays import backend
 from nbautograd.arrays.device import device
 from nbautograd.arrays.dtypes import (
+    _dtype_by_name as _dtype_by_name,
     bfloat16,
     bool_ as bool,
     complex64,
@@ -45,7 +46,8 @@ from nbautograd.autograd.inference import inference_mode, is_inference_mode_enab
 from nbautograd.core import tracing
 from nbautograd.core.defaults import *
 from nbautograd.core.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from nbautograd.core.tensor import Tensor
+from nbautograd.core.return_types import _rebuild_results as _rebuild_results
+from nbautograd.core.tensor import Tensor, _rebuild_tensor as _rebuild_tensor
 from nbautograd.errors import OutOfMemoryError
 from nbautograd.ops.creation.conversion import *
 from nbautograd.ops.creation.creation import *
@@ -72,10 +74,10 @@ from nbautograd.ops.shape.joining import *
 from nbautograd.ops.shape.rearrange import *
 from nbautograd.ops.shape.shape import *
 from nbautograd.ops.shape.slicing import *
-from nbautograd.rng.generator import Generator, default_generator
+from nbautograd.rng.generator import Generator, _rebuild_generator as _rebuild_generator, default_generator
 
 if TYPE_CHECKING:  # what _lazy.py says
-    from nbautograd import cuda, fft, func, linalg, nn, optim, random, serialization, signal, special, utils
+    from nbautograd import cuda, fft, func, linalg, nn, optim, random, serialization, signal, special, storage, utils
     from nbautograd._import_hook import standing_in
     from nbautograd.core.printing import set_printoptions
     from nbautograd.nn.functional import (

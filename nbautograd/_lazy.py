@@ -17,7 +17,20 @@ from nbautograd import _namespaces
 
 __all__ = ["FAMILIES", "METHODS", "NAMES", "NAMESPACES", "attach", "attributes", "load"]
 
-NAMESPACES = ("cuda", "fft", "func", "linalg", "nn", "optim", "random", "serialization", "signal", "special", "utils")
+NAMESPACES = (
+    "cuda",
+    "fft",
+    "func",
+    "linalg",
+    "nn",
+    "optim",
+    "random",
+    "serialization",
+    "signal",
+    "special",
+    "storage",
+    "utils",
+)
 """Modules that are attributes of the package."""
 
 FAMILIES = {

@@ -19,11 +19,12 @@ import nbautograd
 from nbautograd.compiler.op import COMPOSITES, OPS
 
 PACKAGE = Path(nbautograd.__file__).parent
-NAMESPACES = "nn optim linalg fft special signal cuda random serialization utils func cli __main__"
+NAMESPACES = "nn optim linalg fft special signal cuda random storage serialization utils func cli __main__"
 LAYERS = [
     {
         "nbautograd.errors",
         "nbautograd._lazy",
+        "nbautograd._former",
         "nbautograd._import_hook",
         "nbautograd._atomic_file",
         "nbautograd._namespaces",

@@ -143,3 +143,6 @@ def as_device(value: device | str | int | None) -> device:
     if found.type == "cpu" and found.index is not None:
         return device("cpu")
     return found
+
+
+device.__module__ = "nbautograd"  # pickles name it so

@@ -37,7 +37,7 @@ class dtype:  # noqa: N801 - PyTorch's name
         return f"torch.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _by_name, (self.name,)
+        return _dtype_by_name, (self.name,)
 
     def to_complex(self) -> dtype:
         """The complex dtype of the same precision."""
@@ -121,8 +121,12 @@ _NAMES = {d.name: d for d in ALL}
 _COMPLEX_OF = {"float32": complex64, "float64": complex128}
 
 
-def _by_name(name: str) -> dtype:
+def _dtype_by_name(name: str) -> dtype:
     return _NAMES[name]
+
+
+_by_name = _dtype_by_name  # as pickles of former days name it
+_dtype_by_name.__module__ = "nbautograd"
 
 
 def of(numpy_dtype: np.dtype[Any]) -> dtype:

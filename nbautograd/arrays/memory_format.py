@@ -47,3 +47,5 @@ contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
+
+layout.__module__ = memory_format.__module__ = "nbautograd"  # pickles name it so

@@ -123,3 +123,6 @@ def dimensions(dim: Any, ndim: int) -> tuple[int, ...]:
                 raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
         return found if ndim else ()
     return (dimension(dim, ndim),) if ndim else (dimension(dim, 0),)[:0]
+
+
+Size.__module__ = "nbautograd"  # pickles name it so

@@ -61,7 +61,7 @@ class _Results(tuple):  # type: ignore[type-arg]
         return f"torch.return_types.{type(self).__name__}(\n{parts})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self).__name__, tuple(self))
+        return _rebuild_results, (type(self).__name__, tuple(self))
 
 
 @functools.cache
@@ -89,5 +89,13 @@ def __getattr__(name: str) -> type[_Results]:
     return return_type(name)
 
 
-def _rebuild(name: str, values: tuple[Any, ...]) -> _Results:
+def _rebuild_results(name: str, values: tuple[Any, ...]) -> _Results:
     return return_type(name)(values)
+
+
+def _rebuild(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> _Results:
+    """For pickles of former days, which say the fields."""
+    return return_type(name)(values)
+
+
+_rebuild_results.__module__ = "nbautograd"

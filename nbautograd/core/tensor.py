@@ -606,13 +606,10 @@ class Tensor(_Fields):
         flat, offset = raw_memory.span(backend.fetch(self._a))
         place = (self.dtype, tuple(self._a.shape), tuple(self._a.strides), offset)
         attributes = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
-        return _rebuild, (type(self), flat, place, str(self.device), self._fn is not None), attributes or None
+        return _rebuild_tensor, (type(self), flat, place, str(self.device), self._fn is not None), attributes or None
 
 
-Tensor.__module__ = "nbautograd"
-
-
-def _rebuild(cls: type[Tensor], flat: Any, place: tuple[Any, ...], where: str, requires_grad: bool) -> Tensor:
+def _rebuild_tensor(cls: type[Tensor], flat: Any, place: tuple[Any, ...], where: str, requires_grad: bool) -> Tensor:
     """For unpickling."""
     dtype, shape, strides, offset = place
     if flat.dtype == np.uint8 and not flat.flags.writeable:
@@ -654,3 +651,7 @@ def on_wrap(tell: Callable[[Tensor], None] | None) -> None:
 def array_of(value: Any) -> Any:
     """The array of a tensor; anything else as it is."""
     return value._a if isinstance(value, Tensor) else value
+
+
+_rebuild = _rebuild_tensor  # as pickles of former days name it
+_rebuild_tensor.__module__ = Tensor.__module__ = "nbautograd"

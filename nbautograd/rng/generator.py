@@ -153,7 +153,7 @@ class Generator:
         return self.clone_state()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.get_state(),)
+        return _rebuild_generator, (self.get_state(),)
 
     def _mt(self) -> Any:
         if self._twister is None:
@@ -459,9 +459,13 @@ class Generator:
         return inside
 
 
-def _restored(state: Tensor) -> Generator:
+def _rebuild_generator(state: Tensor) -> Generator:
     """For unpickling."""
     return Generator().set_state(state)
+
+
+_restored = _rebuild_generator  # as pickles of former days name it
+_rebuild_generator.__module__ = "nbautograd"
 
 
 def memory_order(array: Any) -> list[int]:
