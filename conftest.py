@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections import Counter, defaultdict
 from fnmatch import fnmatch
 from pathlib import Path
@@ -31,6 +32,12 @@ SWEEPS = (
 """Files of tests that go through all there is, or take long for another reason: the quick tier leaves them out."""
 SWEEPING_MARKS = ("browser", "packaging")
 QUICK = "not sweep"
+
+
+def pytest_configure() -> None:
+    """Hear interrupts: a shell's background job ignores them, and so would every process that a test starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
