@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 # PyTorch chooses kernels by the processor, and with them the last bits of its random numbers. So chosen, the oracle is
 # the same on every processor that has AVX2. The variable is read when PyTorch is first imported.
@@ -32,6 +33,9 @@ SWEEPS = (
 """Files of tests that go through all there is, or take long for another reason: the quick tier leaves them out."""
 SWEEPING_MARKS = ("browser", "packaging")
 QUICK = "not sweep"
+
+
+settings.register_profile("long", print_blob=True)  # --hypothesis-profile=long: more of everything
 
 
 def pytest_configure() -> None:
