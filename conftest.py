@@ -35,6 +35,7 @@ SWEEPING_MARKS = ("browser", "packaging")
 QUICK = "not sweep"
 
 
+collect_ignore = ["tests/fuzz/atheris_files.py"]  # a program, of a package that few have
 settings.register_profile("long", print_blob=True)  # --hypothesis-profile=long: more of everything
 
 
