@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections import Counter, defaultdict
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 # PyTorch chooses kernels by the processor, and with them the last bits of its random numbers. So chosen, the oracle is
 # the same on every processor that has AVX2. The variable is read when PyTorch is first imported.
@@ -31,6 +33,16 @@ SWEEPS = (
 """Files of tests that go through all there is, or take long for another reason: the quick tier leaves them out."""
 SWEEPING_MARKS = ("browser", "packaging")
 QUICK = "not sweep"
+
+
+collect_ignore = ["tests/fuzz/atheris_files.py"]  # a program, of a package that few have
+settings.register_profile("long", print_blob=True)  # --hypothesis-profile=long: more of everything
+
+
+def pytest_configure() -> None:
+    """Hear interrupts: a shell's background job ignores them, and so would every process that a test starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -108,7 +108,6 @@ def test_an_interrupt_while_a_program_hangs(tmp_path: Path, monkeypatch: pytest.
     """The user's interrupt ends the program, too."""
     install(tmp_path / "bin", HANGS.format(tmp_path), monkeypatch)
     monkeypatch.setattr(graphviz_dot, "DOT_SECONDS", 60)  # a busy machine may take long to start it
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are to ignore it
 
     def interrupt() -> None:
         wait_for(tmp_path / "pid")
@@ -122,5 +121,4 @@ def test_an_interrupt_while_a_program_hangs(tmp_path: Path, monkeypatch: pytest.
             draw()
     finally:
         thread.join()
-        signal.signal(signal.SIGINT, before)
     assert ends(wait_for(tmp_path / "pid")) and ends(wait_for(tmp_path / "child"))

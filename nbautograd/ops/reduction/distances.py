@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays import backend, dtypes, precise
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.tensor import Tensor, wrap
@@ -32,7 +32,7 @@ Dims = int | tuple[int, ...] | list[int] | None
 )
 def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The square root of the sum of squares over ``dim``; its derivative at 0 is 0."""
-    a = widened(np.abs(input) if input.dtype.kind == "c" else input)
+    a = widened(precise.absolute(input) if input.dtype.kind == "c" else input)
     return np.sqrt(total(a * a, axes(dim, input.ndim), keepdim)).astype(input.real.dtype)
 
 
@@ -44,7 +44,7 @@ def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 )
 def absolute_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The sum of the absolute values over ``dim``."""
-    return total(np.abs(input), axes(dim, input.ndim), keepdim)
+    return total(precise.absolute(input), axes(dim, input.ndim), keepdim)
 
 
 @op(
@@ -67,7 +67,7 @@ def zero_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 )
 def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared: bool = True) -> Tensor:
     """The largest or smallest absolute value over ``dim``; equal ones share the gradient, or each get it all."""
-    a = np.abs(input)
+    a = precise.absolute(input)
     check("norm", a, dim)
     return (a.max if largest else a.min)(axes(dim, input.ndim), None, keepdim)
 
@@ -81,7 +81,7 @@ def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared:
 )
 def power_norm(input: Tensor, p: float, dim: Dims, keepdim: bool) -> Tensor:
     """The p-th root of the sum of the p-th powers of the absolute values over ``dim``."""
-    a = widened(np.abs(input))
+    a = widened(precise.absolute(input))
     return (total(a**p, axes(dim, input.ndim), keepdim) ** (1 / p)).astype(input.real.dtype)
 
 
