@@ -12,8 +12,8 @@ from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops.creation.creation import empty_like
 from nbautograd.ops.creation.random import randperm
-from nbautograd.ops.elementwise.comparison import where
-from nbautograd.ops.linalg.decompositions import linalg_qr
+from nbautograd.ops.elementwise.selection import where
+from nbautograd.ops.linalg.qr import linalg_qr
 from nbautograd.rng.generator import Generator
 
 __all__ = [

@@ -21,7 +21,7 @@ from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, LinAlgError, ShapeError, kind_of
 from nbautograd.ops._internal import sum_to
 from nbautograd.ops.elementwise.complex import conj
-from nbautograd.ops.shape.shape import transpose
+from nbautograd.ops.shape.transpose import transpose
 from nbautograd.ops.shape.triangular import tril, triu
 
 __all__ = [

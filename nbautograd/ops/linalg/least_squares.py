@@ -14,7 +14,8 @@ from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import ShapeError
 from nbautograd.ops.linalg._common import array, check_float, check_same, checked, mH, together
-from nbautograd.ops.linalg.decompositions import converging, linalg_eigvalsh, linalg_svdvals
+from nbautograd.ops.linalg.eig import linalg_eigvalsh
+from nbautograd.ops.linalg.svd import converging, linalg_svdvals
 
 __all__ = ["pinverse"]
 

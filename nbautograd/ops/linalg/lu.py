@@ -28,7 +28,7 @@ from nbautograd.ops.linalg._common import (
     triangle_solve,
 )
 from nbautograd.ops.shape.joining import cat_same
-from nbautograd.ops.shape.shape import transpose
+from nbautograd.ops.shape.transpose import transpose
 from nbautograd.ops.shape.triangular import tril, triu
 
 __all__ = ["lu", "lu_solve", "lu_unpack"]

@@ -15,8 +15,8 @@ from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import LinAlgError, ShapeError, kind_of
 from nbautograd.ops._internal import sum_to
-from nbautograd.ops.elementwise.comparison import where
 from nbautograd.ops.elementwise.complex import conj, real
+from nbautograd.ops.elementwise.selection import where
 from nbautograd.ops.linalg._common import (
     check_info,
     check_same,

@@ -11,10 +11,10 @@ from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import composite
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, kind_of
-from nbautograd.ops.elementwise.comparison import where
+from nbautograd.ops.elementwise.selection import where
 from nbautograd.ops.linalg._common import check_float, checked
-from nbautograd.ops.linalg.decompositions import linalg_svdvals
 from nbautograd.ops.linalg.solvers import linalg_inv_ex
+from nbautograd.ops.linalg.svd import linalg_svdvals
 from nbautograd.ops.reduction.distances import vector_norm
 
 __all__: list[str] = []
