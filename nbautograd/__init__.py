@@ -142,6 +142,7 @@ if TYPE_CHECKING:  # what _lazy.py says
     from nbautograd.ops.linalg.svd import *
     from nbautograd.ops.linalg.vectors import *
     from nbautograd.ops.reduction.distances import *
+    from nbautograd.ops.reduction.norms import *
     from nbautograd.ops.reduction.quantiles import *
     from nbautograd.ops.reduction.searchsorted import *
     from nbautograd.ops.reduction.softmax import *

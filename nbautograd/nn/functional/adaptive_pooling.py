@@ -6,7 +6,7 @@ from typing import Any
 
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
-from nbautograd.nn.functional.pooling import _flat
+from nbautograd.nn.functional.pooling import as_2d
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.signal import pool
 
@@ -63,7 +63,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     tensor([[1.5000, 2.5000]])
     """
     out = _cells("adaptive_avg_pool1d", 1, input, output_size)
-    found: Tensor = pool.ADAPTIVE_AVG[2](input.unsqueeze(-2), _flat(out, 1))
+    found: Tensor = pool.ADAPTIVE_AVG[2](input.unsqueeze(-2), as_2d(out, 1))
     return found.squeeze(-2)
 
 
@@ -99,7 +99,7 @@ def adaptive_max_pool1d_with_indices(
     tensor([[1, 2]])
     """
     out = _cells("adaptive_max_pool1d", 1, input, output_size)
-    values, indices = pool.ADAPTIVE_MAX[2](input.unsqueeze(-2), _flat(out, 1))
+    values, indices = pool.ADAPTIVE_MAX[2](input.unsqueeze(-2), as_2d(out, 1))
     return values.squeeze(-2), indices.squeeze(-2)
 
 

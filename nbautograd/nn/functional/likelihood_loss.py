@@ -15,14 +15,14 @@ from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
 from nbautograd.nn.functional.loss import (
-    _joint,
-    _pair,
     aggregate,
+    broadcast_pair,
     each,  # noqa: F401 - formulas name it
     floating_only,
+    joint_shape,
     weighted,
 )
-from nbautograd.nn.functional.margin_loss import _fits
+from nbautograd.nn.functional.margin_loss import broadcasts_to
 from nbautograd.nn.functional.smooth_activation import logsigmoid
 from nbautograd.ops._internal import zeros_of
 from nbautograd.ops.elementwise.exp_log import log, log1p, sigmoid
@@ -110,7 +110,7 @@ def binary_cross_entropy(
     if input._a.size and not bool(((input._a >= 0) & (input._a <= 1)).all()):
         raise RuntimeError("binary_cross_entropy(): all elements of input should be between 0 and 1")
     if weight is not None:
-        weight = weight.expand(*_joint("binary_cross_entropy", input, weight))
+        weight = weight.expand(*joint_shape("binary_cross_entropy", input, weight))
     return _bce(input, target, weight, reduction)
 
 
@@ -171,12 +171,12 @@ def binary_cross_entropy_with_logits(
     if input._a.shape != target._a.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     for t in (weight, pos_weight):
-        if t is not None and _joint("binary_cross_entropy_with_logits", input, t) != input._a.shape:
+        if t is not None and joint_shape("binary_cross_entropy_with_logits", input, t) != input._a.shape:
             raise ShapeError(
                 f"binary_cross_entropy_with_logits(): output with shape {list(input._a.shape)} doesn't match the "
                 f"broadcast shape with a weight of shape {list(t._a.shape)}"
             )
-    input, target = _pair("binary_cross_entropy_with_logits", input, target)
+    input, target = broadcast_pair("binary_cross_entropy_with_logits", input, target)
     floating_only("binary_cross_entropy_with_logits", input)
     return _bce_logits(input, target, weight, pos_weight, reduction)
 
@@ -209,7 +209,7 @@ def soft_margin_loss(
     tensor(0.6931)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
-    input, target = _pair("soft_margin_loss", input, target, warn=False)
+    input, target = broadcast_pair("soft_margin_loss", input, target, warn=False)
     check_reduction(reduction)
     floating_only("soft_margin_loss", input)
     return _soft_margin(input, target, reduction)
@@ -311,7 +311,7 @@ def gaussian_nll_loss(
     if var._a.shape != shape:
         if shape[:-1] == var._a.shape:
             var = var.unsqueeze(-1)
-        elif not (shape[:-1] == var._a.shape[:-1] and var._a.shape[-1] == 1) and not _fits(var._a.shape, shape):
+        elif not (shape[:-1] == var._a.shape[:-1] and var._a.shape[-1] == 1) and not broadcasts_to(var._a.shape, shape):
             raise ValueError(
                 f"gaussian_nll_loss(): var is of incorrect size {list(var._a.shape)} for input {list(shape)}"
             )

@@ -43,7 +43,7 @@ def weighted(x: Any, weight: Any) -> Any:
     return x if weight is None else x * weight
 
 
-def _pair(name: str, input: Tensor, target: Tensor, warn: bool = True) -> tuple[Tensor, Tensor]:
+def broadcast_pair(name: str, input: Tensor, target: Tensor, warn: bool = True) -> tuple[Tensor, Tensor]:
     """Both sides in one shape and one dtype."""
     check_tensors(name, input=input, target=target)
     if input._a.shape != target._a.shape:
@@ -54,7 +54,7 @@ def _pair(name: str, input: Tensor, target: Tensor, warn: bool = True) -> tuple[
                 UserWarning,
                 stacklevel=3,
             )
-        shape = _joint(name, input, target)
+        shape = joint_shape(name, input, target)
         input, target = input.expand(*shape), target.expand(*shape)
     if input._a.dtype != target._a.dtype:
         kind = dtypes.promote_types(input.dtype, target.dtype)
@@ -62,7 +62,7 @@ def _pair(name: str, input: Tensor, target: Tensor, warn: bool = True) -> tuple[
     return input, target
 
 
-def _joint(name: str, *tensors: Tensor) -> tuple[int, ...]:
+def joint_shape(name: str, *tensors: Tensor) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*(t._a.shape for t in tensors))
     except ValueError:
@@ -133,7 +133,7 @@ def mse_loss(
     tensor(2.5000)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
-    input, target = _pair("mse_loss", input, target)
+    input, target = broadcast_pair("mse_loss", input, target)
     check_reduction(reduction)
     if input.dtype.rank < 2:
         raise UnsupportedDtypeError("mse_loss", input.dtype, "f")
@@ -161,7 +161,7 @@ def l1_loss(
     tensor(1.5000)
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
-    input, target = _pair("l1_loss", input, target)
+    input, target = broadcast_pair("l1_loss", input, target)
     return _weighted_difference((input - target).abs(), weight, reduction, True)
 
 
@@ -202,7 +202,7 @@ def smooth_l1_loss(
     tensor([0.1250, 2.5000])
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
-    input, target = _pair("smooth_l1_loss", input, target)
+    input, target = broadcast_pair("smooth_l1_loss", input, target)
     check_reduction(reduction)
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
@@ -243,7 +243,7 @@ def huber_loss(
     >>> torch.nn.functional.huber_loss(torch.tensor([0.5, 3.]), torch.tensor([0., 0.]), reduction="none")
     tensor([0.1250, 2.5000])
     """
-    input, target = _pair("huber_loss", input, target)
+    input, target = broadcast_pair("huber_loss", input, target)
     check_reduction(reduction)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta, got {delta}")

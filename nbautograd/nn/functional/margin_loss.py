@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-def _fits(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
+def broadcasts_to(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
     """Whether a shape broadcasts to another."""
     try:
         return np.broadcast_shapes(shape, other) == other

@@ -78,7 +78,7 @@ def _count(size: int, kernel: int, stride: int, padding: int, dilation: int, cei
     return count - 1 if ceil and (count - 1) * stride >= size + padding else count
 
 
-def _flat(values: tuple[int, ...], first: int) -> tuple[int, ...]:
+def as_2d(values: tuple[int, ...], first: int) -> tuple[int, ...]:
     """Options of one dimension as those of two."""
     return (first, *values)
 
@@ -105,8 +105,14 @@ def _avg(
     if n > 1:
         options = (kernel, step, around, count_include_pad, divisor_override)
         return pool.AVG[n](input, out, options)
-    options = (_flat(kernel, 1), _flat(step, 1), _flat(around, 0), count_include_pad, None)
-    return pool.AVG[2](input.unsqueeze(-2), _flat(out, 1), options).squeeze(-2)
+    options = (
+        as_2d(kernel, 1),
+        as_2d(step, 1),
+        as_2d(around, 0),
+        count_include_pad,
+        None,
+    )
+    return pool.AVG[2](input.unsqueeze(-2), as_2d(out, 1), options).squeeze(-2)
 
 
 def avg_pool1d(
@@ -238,7 +244,13 @@ def _max(
     if n > 1:
         values, indices = pool.MAX[n](input, out, kernel, step, around, spread)
         return values, indices
-    options = (_flat(out, 1), _flat(kernel, 1), _flat(step, 1), _flat(around, 0), _flat(spread, 1))
+    options = (
+        as_2d(out, 1),
+        as_2d(kernel, 1),
+        as_2d(step, 1),
+        as_2d(around, 0),
+        as_2d(spread, 1),
+    )
     values, indices = pool.MAX[2](input.unsqueeze(-2), *options)
     return values.squeeze(-2), indices.squeeze(-2)
 

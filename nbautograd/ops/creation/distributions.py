@@ -11,7 +11,7 @@ from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import store
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.ops.creation.from_data import finish
-from nbautograd.ops.creation.random import _resized
+from nbautograd.ops.creation.random import resized_out
 from nbautograd.ops.creation.random_inplace import bernoulli_, check_dtype, common_shape, decided, source
 from nbautograd.rng.generator import Generator
 
@@ -33,7 +33,7 @@ def bernoulli(
     if p is None:
         check_dtype("bernoulli", input._a.dtype, "f")
     if out is not None:
-        with _resized(out, input._a.shape, "bernoulli"):
+        with resized_out(out, input._a.shape, "bernoulli"):
             return bernoulli_(out, input.detach() if p is None else p, generator=generator)
     return _bernoulli(input, p, source(generator))
 
@@ -158,5 +158,5 @@ def multinomial(
     result = wrap(backend.module(input.device).asarray(drawn))
     if out is None:
         return result
-    with _resized(out, result._a.shape, "multinomial"):
+    with resized_out(out, result._a.shape, "multinomial"):
         return store(out, result)

@@ -68,14 +68,14 @@ def _new(
     if out is None:
         kind = (dtypes.get_default_dtype() if dtype is None else dtype).numpy
         return finish(backend.module(as_device(place)).asarray(draw(shape, kind)), requires_grad)
-    with _resized(out, shape, name):
+    with resized_out(out, shape, name):
         if dtype is not None and dtype is not out.dtype:
             raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
         return store(out, wrap(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
 
 
 @contextmanager
-def _resized(out: Tensor, shape: tuple[int, ...], name: str) -> Iterator[None]:
+def resized_out(out: Tensor, shape: tuple[int, ...], name: str) -> Iterator[None]:
     """``out=`` in the shape of the result, without a warning as in PyTorch; as before if filling it fails."""
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
@@ -371,7 +371,7 @@ def normal(
         made = _normal_both(mean, std, generator)
     if out is None:
         return made
-    with _resized(out, made._a.shape, "normal"):
+    with resized_out(out, made._a.shape, "normal"):
         return store(out, made.detach().to(out.dtype))
 
 

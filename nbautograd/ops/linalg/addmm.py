@@ -11,12 +11,12 @@ from nbautograd.compiler.op import composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError
 from nbautograd.ops.linalg.matmul import (
-    _check_bmm,
-    _check_mm,
-    _check_mv,
-    _factor,
     bmm,  # noqa: F401 - formulas name it
+    check_bmm,
+    check_mm,
+    check_mv,
     check_same_dtype,
+    factor_as,
     mm,  # noqa: F401 - formulas name it
     mm_like,  # noqa: F401 - formulas name it
     mv,  # noqa: F401 - formulas name it
@@ -29,7 +29,7 @@ __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
 
 
 def _add_product(input: Any, mat1: Any, mat2: Any, beta: Number, alpha: Number) -> Any:
-    product_ = _check_mm(mat1, mat2)
+    product_ = check_mm(mat1, mat2)
     if alpha == 1 and beta == 1 and input.__class__ is np.ndarray and input.dtype is product_.dtype:
         try:
             product_ += input
@@ -49,11 +49,11 @@ def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> 
     if isinstance(product_, np.generic):
         product_ = np.array(product_)
     if alpha != 1:
-        product_ *= _factor(name, alpha, input.dtype)
+        product_ *= factor_as(name, alpha, input.dtype)
     if beta == 0:
         return product_
     try:
-        product_ += input if beta == 1 else input * _factor(name, beta, input.dtype)
+        product_ += input if beta == 1 else input * factor_as(name, beta, input.dtype)
     except ValueError:
         raise ShapeError(
             f"{name}(): The expanded size of the tensor must match: input of shape {list(input.shape)} cannot be "
@@ -99,7 +99,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
     >>> torch.addmv(torch.tensor([1., 2.]), torch.eye(2), torch.tensor([3., 4.]))
     tensor([4., 6.])
     """
-    return _plus("addmv", input, _check_mv(mat, vec), beta, alpha)
+    return _plus("addmv", input, check_mv(mat, vec), beta, alpha)
 
 
 @op(
@@ -162,7 +162,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
     >>> torch.addbmm(torch.zeros(1, 1), torch.ones(3, 1, 2), torch.ones(3, 2, 1))
     tensor([[6.]])
     """
-    _check_bmm(batch1, batch2)
+    check_bmm(batch1, batch2)
     rows = batch1.swapaxes(0, 1).reshape((batch1.shape[1], batch1.shape[0] * batch1.shape[2]))
     columns = batch2.reshape((batch2.shape[0] * batch2.shape[1], batch2.shape[2]))
     return _plus("addbmm", input, product(rows, columns), beta, alpha)
@@ -184,5 +184,5 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, 
     >>> torch.baddbmm(torch.ones(1), torch.ones(3, 1, 2), torch.ones(3, 2, 1)).shape
     torch.Size([3, 1, 1])
     """
-    _check_bmm(batch1, batch2)
+    check_bmm(batch1, batch2)
     return _plus("baddbmm", input, np.matmul(batch1, batch2), beta, alpha)

@@ -36,7 +36,7 @@ def product(a: Any, b: Any) -> Any:
     return a.dot(b) if a.__class__ is np.ndarray else a @ b
 
 
-def _check_mm(a: Any, b: Any) -> Any:
+def check_mm(a: Any, b: Any) -> Any:
     if a.__class__ is np.ndarray and a.ndim == 2 == b.ndim and a.dtype is b.dtype and a.dtype.char in "fd":
         try:
             return a.dot(b)
@@ -72,7 +72,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     >>> torch.mm(torch.tensor([[1., 2.]]), torch.tensor([[3.], [4.]]))
     tensor([[11.]])
     """
-    return _check_mm(input, mat2)
+    return check_mm(input, mat2)
 
 
 @op(node="MmBackward0", symbol="@", method=False, input="mm(g, conj(t(mat2)))", mat2="mm(conj(t(input)), g)")
@@ -96,10 +96,10 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     >>> torch.mv(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
     tensor([3., 7.])
     """
-    return _check_mv(input, vec)
+    return check_mv(input, vec)
 
 
-def _check_mv(mat: Any, vec: Any) -> Any:
+def check_mv(mat: Any, vec: Any) -> Any:
     if mat.ndim != 2 or vec.ndim != 1:
         raise ShapeError(f"vector + matrix @ vector expected, got {vec.ndim}, {mat.ndim}, {vec.ndim}")
     if mat.shape[1] != vec.shape[0]:
@@ -120,11 +120,11 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     >>> torch.dot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
     tensor(7.)
     """
-    _check_dot("dot", input, tensor)
+    check_dot("dot", input, tensor)
     return product(input, tensor)
 
 
-def _check_dot(name: str, a: Any, b: Any) -> None:
+def check_dot(name: str, a: Any, b: Any) -> None:
     if a.ndim != 1 or b.ndim != 1:
         raise ShapeError(f"{name}: 1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.shape != b.shape:
@@ -152,11 +152,11 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     >>> torch.bmm(torch.ones(10, 3, 4), torch.ones(10, 4, 5)).shape
     torch.Size([10, 3, 5])
     """
-    _check_bmm(input, mat2)
+    check_bmm(input, mat2)
     return np.matmul(input, mat2)
 
 
-def _check_bmm(a: Any, b: Any) -> None:
+def check_bmm(a: Any, b: Any) -> None:
     if a.ndim != 3 or b.ndim != 3:
         raise ShapeError(f"batch1 and batch2 must be 3D tensors, got {a.ndim}D and {b.ndim}D")
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
@@ -268,7 +268,7 @@ def _rmatmul(input: Tensor, other: Tensor) -> Tensor:
     return matmul(other, input)
 
 
-def _factor(name: str, value: Number, dtype: Any) -> Any:
+def factor_as(name: str, value: Number, dtype: Any) -> Any:
     """A factor in the dtype of what it multiplies; PyTorch drops the fraction where that is an integer one."""
     if isinstance(value, complex) and dtype.kind != "c":
         raise RuntimeError(

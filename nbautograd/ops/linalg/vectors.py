@@ -9,7 +9,7 @@ from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import POINTWISE, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError
-from nbautograd.ops.linalg.matmul import _check_dot, check_same_dtype, product
+from nbautograd.ops.linalg.matmul import check_dot, check_same_dtype, product
 from nbautograd.ops.shape.joining import cat
 from nbautograd.ops.shape.slicing import diagonal
 
@@ -24,7 +24,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.vdot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
     tensor(7.)
     """
-    _check_dot("vdot", input, other)
+    check_dot("vdot", input, other)
     return product(input.conj() if input.dtype.kind == "c" else input, other)
 
 
