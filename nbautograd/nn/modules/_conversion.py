@@ -86,7 +86,8 @@ class Conversion:
             chosen = dict(options)
             if wide is not None and t.ndim not in (4, 5):
                 del chosen["memory_format"]
-            return t.to(target, kind if t.is_floating_point() or t.is_complex() else None, **chosen)
+            moved: Tensor = t.to(target, kind if t.is_floating_point() or t.is_complex() else None, **chosen)
+            return moved
 
         return self._apply(convert)
 

@@ -91,7 +91,7 @@ class Numbered(Module):
 
     def pop(self, key: Any) -> Module:
         """Take a module out and return it."""
-        found = self[key]
+        found: Module = self[key]
         del self[key]
         return found
 

@@ -170,7 +170,8 @@ class ModuleDict(Module):
 
         :raises KeyError: there is none of this name.
         """
-        return self._modules.pop(key)
+        module: Module = self._modules.pop(key)
+        return module
 
     def keys(self) -> Any:
         """The names."""

@@ -87,12 +87,12 @@ class Module(Calls, State, Conversion):
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        parameters, buffers, modules = (own.get(members) for members in MEMBERS)
+        parameters, buffers, modules = (own.get(members, {}) for members in MEMBERS)
         if isinstance(value, Parameter):
             self._check_made("parameters")
             self._forget(name, "_parameters")
             self.register_parameter(name, value)
-        elif parameters is not None and name in parameters:
+        elif name in parameters:
             if value is not None:
                 raise TypeError(self._unassignable(value, "parameter", name, "torch.nn.Parameter or None"))
             parameters[name] = None
@@ -100,11 +100,11 @@ class Module(Calls, State, Conversion):
             self._check_made("module")
             self._forget(name, "_modules")
             modules[name] = value
-        elif modules is not None and name in modules:
+        elif name in modules:
             if value is not None:
                 raise TypeError(self._unassignable(value, "child module", name, "torch.nn.Module or None"))
             modules[name] = None
-        elif isinstance(value, Buffer) or buffers is not None and name in buffers:
+        elif isinstance(value, Buffer) or name in buffers:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(self._unassignable(value, "buffer", name, "torch.nn.Buffer, torch.Tensor or None"))
             self._check_made("buffer")
@@ -216,7 +216,7 @@ class Module(Calls, State, Conversion):
 
         :raises AttributeError: there is none.
         """
-        found: Any = self
+        found: Module = self
         for name in target.split(".") if target else ():
             if not hasattr(found, name):
                 raise AttributeError(f"{type(found).__name__} has no attribute `{name}`")
@@ -244,7 +244,7 @@ class Module(Calls, State, Conversion):
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
-    def _get_tensor(self, target: str, kind: str) -> Any:
+    def _get_tensor(self, target: str, kind: str) -> tuple[Module, str, Any]:
         path, _, name = target.rpartition(".")
         owner = self.get_submodule(path)
         if not hasattr(owner, name):
@@ -269,7 +269,8 @@ class Module(Calls, State, Conversion):
         owner, name, found = self._get_tensor(target, "buffer")
         if name not in owner._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        return found
+        buffer: Tensor = found
+        return buffer
 
     # -- going through parts -----------------------------------------------------------------------------------------
 

@@ -110,10 +110,10 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
     return pow_number(input, exponent, out=out)
 
 
-def _to_the_power(self: Tensor, exponent: Any) -> Any:
-    """``self ** exponent``, which leaves what is neither tensor nor number to the other operand."""
-    known = isinstance(exponent, (Tensor, Number)) or is_pytorchs(exponent)  # the latter for the message
-    return pow(self, exponent) if known else NotImplemented
+def _to_the_power(self: Tensor, other: Any) -> Any:
+    """``self ** other``, which leaves what is neither tensor nor number to the other operand."""
+    known = isinstance(other, (Tensor, Number)) or is_pytorchs(other)  # the latter for the message
+    return pow(self, other) if known else NotImplemented
 
 
 Tensor.__pow__ = _to_the_power

@@ -239,7 +239,7 @@ def index_back(input: Tensor, shape: Any, key: Any) -> Tensor:
     return found
 
 
-Tensor.__getitem__ = _get
+Tensor.__getitem__ = _get  # type: ignore[method-assign]
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
@@ -361,7 +361,7 @@ def zero_at(input: Tensor, key: Any) -> Tensor:
     return found
 
 
-Tensor.__setitem__ = _set
+Tensor.__setitem__ = _set  # type: ignore[method-assign]
 
 
 def _delete(x: Tensor, key: Any) -> None:

@@ -428,8 +428,8 @@ def ldl_solution(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tens
         x, _ = trs(m, exchanges, b, lower=True)
         return (np.ascontiguousarray(x),)
 
-    pivots = np.broadcast_to(pivots, LD.shape[:-1])
-    (x,) = each(solve, LD, B, pivots, vectors=1)
+    exchanges = np.broadcast_to(pivots, LD.shape[:-1])
+    (x,) = each(solve, LD, B, exchanges, vectors=1)
     return x
 
 

@@ -411,7 +411,7 @@ alias(det=det)
 @twofold
 def slogdet_back(gs: Any, gl: Any, sign: Any, a: Any) -> Any:
     """The gradient of log(det A) = log|det A| + i arg(det A), whose derivative is tr(A⁻¹ dA)."""
-    weight = 0 if gl is None else gl
+    weight: Any = 0 if gl is None else gl
     if gs is not None and is_complex(sign):
         weight = weight - real(conj(gs) * sign * -1j) * 1j
     elif gl is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -172,7 +173,7 @@ def _length(difference: Tensor, p: float) -> Tensor:
     return vector_norm(difference, p, -1)
 
 
-MODES = {
+MODES: dict[str, Callable[[int], bool]] = {
     "use_mm_for_euclid_dist_if_necessary": lambda rows: rows > 25,
     "use_mm_for_euclid_dist": lambda rows: True,
     "donot_use_mm_for_euclid_dist": lambda rows: False,

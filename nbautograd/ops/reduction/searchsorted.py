@@ -17,8 +17,9 @@ __all__ = ["bucketize", "searchsorted"]
 def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None) -> Tensor:
     """Where each value is to be put into a sorted sequence; each row of several sequences has its own values."""
     if sorter is not None:
-        sequence = np.take_along_axis(sequence, sorter, -1)
+        sequence = np.take_along_axis(sequence, sorter, -1)  # type: ignore[assignment]
     n = sequence.shape[-1]
+    found: Any
     if sequence.ndim == 1:
         found = np.searchsorted(sequence, values, "right" if right else "left")
     else:
