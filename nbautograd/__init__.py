@@ -51,15 +51,20 @@ from nbautograd.core.tensor import Tensor, _rebuild_tensor as _rebuild_tensor
 from nbautograd.errors import OutOfMemoryError
 from nbautograd.ops.creation.conversion import *
 from nbautograd.ops.creation.creation import *
+from nbautograd.ops.creation.from_data import *
 from nbautograd.ops.creation.legacy_tensor_types import *
 from nbautograd.ops.creation.random import *
 from nbautograd.ops.creation.ranges import *
 from nbautograd.ops.elementwise.arithmetic import *
 from nbautograd.ops.elementwise.comparison import *
 from nbautograd.ops.elementwise.complex import *
-from nbautograd.ops.elementwise.exp_log_trig import *
+from nbautograd.ops.elementwise.division import *
+from nbautograd.ops.elementwise.exp_log import *
 from nbautograd.ops.elementwise.logic import *
+from nbautograd.ops.elementwise.power import *
 from nbautograd.ops.elementwise.rounding import *
+from nbautograd.ops.elementwise.selection import *
+from nbautograd.ops.elementwise.trigonometric import *
 from nbautograd.ops.indexing.gather import *
 from nbautograd.ops.indexing.indexing import *
 from nbautograd.ops.linalg.matmul import *
@@ -67,13 +72,13 @@ from nbautograd.ops.queries import *
 from nbautograd.ops.reduction.minmax import *
 from nbautograd.ops.reduction.reduction import *
 from nbautograd.ops.reduction.scan import *
-from nbautograd.ops.reduction.softmax import *
 from nbautograd.ops.shape.as_strided import *
 from nbautograd.ops.shape.broadcasting import *
 from nbautograd.ops.shape.joining import *
-from nbautograd.ops.shape.rearrange import *
 from nbautograd.ops.shape.shape import *
 from nbautograd.ops.shape.slicing import *
+from nbautograd.ops.shape.split import *
+from nbautograd.ops.shape.transpose import *
 from nbautograd.rng.generator import Generator, _rebuild_generator as _rebuild_generator, default_generator
 
 if TYPE_CHECKING:  # what _lazy.py says
@@ -116,22 +121,37 @@ if TYPE_CHECKING:  # what _lazy.py says
         threshold,
         threshold_,
     )
+    from nbautograd.ops.creation.distributions import *
     from nbautograd.ops.creation.interop import *
     from nbautograd.ops.elementwise.bessel import *
     from nbautograd.ops.elementwise.special import *
+    from nbautograd.ops.indexing.index_add import *
+    from nbautograd.ops.indexing.nonzero import *
     from nbautograd.ops.indexing.scatter import *
-    from nbautograd.ops.linalg.decompositions import *
+    from nbautograd.ops.indexing.slice_scatter import *
+    from nbautograd.ops.linalg.addmm import *
+    from nbautograd.ops.linalg.cholesky import *
     from nbautograd.ops.linalg.einsum import *
     from nbautograd.ops.linalg.householder import *
     from nbautograd.ops.linalg.least_squares import *
     from nbautograd.ops.linalg.lowrank import *
     from nbautograd.ops.linalg.lu import *
     from nbautograd.ops.linalg.matrix_functions import *
+    from nbautograd.ops.linalg.qr import *
     from nbautograd.ops.linalg.solvers import *
+    from nbautograd.ops.linalg.svd import *
+    from nbautograd.ops.linalg.vectors import *
     from nbautograd.ops.reduction.distances import *
+    from nbautograd.ops.reduction.norms import *
+    from nbautograd.ops.reduction.quantiles import *
+    from nbautograd.ops.reduction.searchsorted import *
+    from nbautograd.ops.reduction.softmax import *
     from nbautograd.ops.reduction.sorting import *
     from nbautograd.ops.reduction.statistics import *
+    from nbautograd.ops.reduction.unique import *
+    from nbautograd.ops.reduction.variance import *
     from nbautograd.ops.shape.padding import constant_pad_nd
+    from nbautograd.ops.shape.rearrange import *
     from nbautograd.ops.shape.triangular import *
     from nbautograd.ops.signal.stft import *
     from nbautograd.ops.signal.windows import *

@@ -40,22 +40,27 @@ FAMILIES = {
         layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_
         rms_norm rrelu rrelu_ selu selu_ threshold threshold_""",
     "ops.elementwise.bessel": "i0",
-    "ops.linalg.decompositions": "cholesky qr svd",
-    "ops.reduction.distances": "cdist dist norm renorm",
+    "ops.linalg.cholesky": "cholesky",
+    "ops.linalg.qr": "qr",
+    "ops.linalg.svd": "svd",
+    "ops.reduction.distances": "cdist dist renorm",
+    "ops.reduction.norms": "norm",
     "ops.linalg.einsum": "einsum inner tensordot",
     "ops.creation.interop": "asarray from_dlpack frombuffer",
     "ops.linalg.least_squares": "pinverse",
     "ops.linalg.lowrank": "lobpcg pca_lowrank svd_lowrank",
     "ops.linalg.lu": "lu lu_solve lu_unpack",
     "ops.linalg.matrix_functions": "chain_matmul matrix_exp matrix_power",
-    "ops.reduction.sorting": """
-        argsort argwhere bucketize kthvalue median mode msort nanmedian nanquantile nonzero_static quantile searchsorted
-        sort topk unique unique_consecutive""",
+    "ops.reduction.sorting": "argsort msort sort topk",
+    "ops.indexing.nonzero": "argwhere nonzero_static",
+    "ops.reduction.searchsorted": "bucketize searchsorted",
+    "ops.reduction.quantiles": "kthvalue median mode nanmedian nanquantile quantile",
+    "ops.reduction.unique": "unique unique_consecutive",
     "ops.shape.padding": "constant_pad_nd",
     "ops.linalg.householder": "geqrf orgqr ormqr",
-    "ops.indexing.scatter": """
-        as_strided_scatter diagonal_scatter index_add index_copy index_fill index_reduce scatter scatter_add
-        scatter_reduce select_scatter slice_scatter""",
+    "ops.indexing.slice_scatter": "as_strided_scatter diagonal_scatter select_scatter slice_scatter",
+    "ops.indexing.index_add": "index_add index_copy index_fill index_reduce",
+    "ops.indexing.scatter": "scatter scatter_add scatter_reduce",
     "ops.linalg.solvers": "cholesky_inverse cholesky_solve det inverse logdet slogdet triangular_solve",
     "ops.elementwise.special": "digamma erf erfc erfinv igamma igammac lgamma logit mvlgamma polygamma xlogy",
     "ops.reduction.statistics": "bincount corrcoef cov histc histogram histogramdd",
@@ -65,26 +70,36 @@ FAMILIES = {
     "core.printing": "set_printoptions",
     "serialization": "load save",
     "_import_hook": "standing_in",
+    "ops.creation.distributions": "_sample_dirichlet _standard_gamma bernoulli binomial multinomial poisson",
+    "ops.linalg.addmm": "addbmm addmm addmv addr baddbmm",
+    "ops.linalg.vectors": "cross vdot",
+    "ops.reduction.softmax": "log_softmax softmax",
+    "ops.reduction.variance": "std std_mean var var_mean",
+    "ops.shape.rearrange": "flip fliplr flipud kron repeat_interleave roll rot90 tile",
 }
 """By module, the names that the package takes from it."""
 
 METHODS = {
     "nn.functional": "hardshrink prelu",
     "ops.elementwise.bessel": "i0 i0_",
-    "ops.linalg.decompositions": "cholesky qr svd",
-    "ops.reduction.distances": "dist norm renorm renorm_",
+    "ops.linalg.cholesky": "cholesky",
+    "ops.linalg.qr": "qr",
+    "ops.linalg.svd": "svd",
+    "ops.reduction.distances": "dist renorm renorm_",
+    "ops.reduction.norms": "norm",
     "ops.linalg.einsum": "inner",
     "ops.linalg.least_squares": "pinverse",
     "ops.linalg.lu": "lu lu_solve",
     "ops.linalg.matrix_functions": "matrix_exp matrix_power",
-    "ops.reduction.sorting": """
-        argsort argwhere kthvalue median mode msort nanmedian nanquantile nonzero_static quantile sort topk unique
-        unique_consecutive""",
+    "ops.reduction.sorting": "argsort msort sort topk",
+    "ops.indexing.nonzero": "argwhere nonzero_static",
+    "ops.reduction.quantiles": "kthvalue median mode nanmedian nanquantile quantile",
+    "ops.reduction.unique": "unique unique_consecutive",
     "ops.linalg.householder": "geqrf orgqr ormqr",
-    "ops.indexing.scatter": """
-        as_strided_scatter diagonal_scatter index_add index_add_ index_copy index_copy_ index_fill index_fill_
-        index_reduce index_reduce_ scatter scatter_ scatter_add scatter_add_ scatter_reduce scatter_reduce_
-        select_scatter slice_scatter""",
+    "ops.indexing.slice_scatter": "as_strided_scatter diagonal_scatter select_scatter slice_scatter",
+    "ops.indexing.index_add": """
+        index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_""",
+    "ops.indexing.scatter": "scatter scatter_ scatter_add scatter_add_ scatter_reduce scatter_reduce_",
     "ops.linalg.solvers": "cholesky_inverse cholesky_solve det inverse logdet slogdet triangular_solve",
     "ops.elementwise.special": """
         digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ igamma igamma_ igammac igammac_ lgamma lgamma_ logit logit_
@@ -92,6 +107,12 @@ METHODS = {
     "ops.reduction.statistics": "bincount corrcoef cov histc histogram",
     "ops.signal.stft": "istft stft",
     "ops.shape.triangular": "diag diag_embed diagflat fill_diagonal_ trace tril tril_ triu triu_",
+    "ops.creation.distributions": "bernoulli multinomial",
+    "ops.linalg.addmm": "addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_",
+    "ops.linalg.vectors": "cross vdot",
+    "ops.reduction.softmax": "log_softmax softmax",
+    "ops.reduction.variance": "std var",
+    "ops.shape.rearrange": "__reversed__ flip fliplr flipud kron repeat repeat_interleave roll rot90 tile",
 }
 """By module, the methods that its declarations attach to Tensor."""
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from nbautograd.ops.signal.fftfreq import (
+    fft_fftfreq as fftfreq,
+    fft_fftshift as fftshift,
+    fft_ifftshift as ifftshift,
+    fft_rfftfreq as rfftfreq,
+)
 from nbautograd.ops.signal.fourier import (
     fft_fft as fft,
     fft_fft2 as fft2,
-    fft_fftfreq as fftfreq,
     fft_fftn as fftn,
-    fft_fftshift as fftshift,
     fft_hfft as hfft,
     fft_hfft2 as hfft2,
     fft_hfftn as hfftn,
     fft_ifft as ifft,
     fft_ifft2 as ifft2,
     fft_ifftn as ifftn,
-    fft_ifftshift as ifftshift,
     fft_ihfft as ihfft,
     fft_ihfft2 as ihfft2,
     fft_ihfftn as ihfftn,
@@ -23,7 +26,6 @@ from nbautograd.ops.signal.fourier import (
     fft_irfftn as irfftn,
     fft_rfft as rfft,
     fft_rfft2 as rfft2,
-    fft_rfftfreq as rfftfreq,
     fft_rfftn as rfftn,
 )
 

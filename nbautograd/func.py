@@ -14,6 +14,7 @@ from nbautograd.autograd.backward import grad as _grad
 from nbautograd.core.grad_mode import enable_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
+from nbautograd.ops.shape.joining import stack
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
 
@@ -169,8 +170,6 @@ def jacrev(func: Function, argnums: Places = 0, has_aux: bool = False) -> Functi
     """
 
     def jacobian(*args: Any) -> Any:
-        from nbautograd import stack
-
         with enable_grad():
             places, fresh, outer = _chosen(args, argnums)
             answer = func(*fresh)
@@ -202,8 +201,6 @@ def jacfwd(func: Function, argnums: Places = 0, has_aux: bool = False) -> Functi
     """
 
     def jacobian(*args: Any) -> Any:
-        from nbautograd import stack
-
         places = [argnums] if isinstance(argnums, int) else list(argnums)
         places = [p + len(args) if p < 0 else p for p in places]
         by_input, several, aux = [], False, None

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from nbautograd.errors import LinAlgError
-from nbautograd.ops.linalg.decompositions import (
-    linalg_cholesky as cholesky,
-    linalg_cholesky_ex as cholesky_ex,
+from nbautograd.ops.linalg.cholesky import linalg_cholesky as cholesky, linalg_cholesky_ex as cholesky_ex
+from nbautograd.ops.linalg.eig import (
     linalg_eig as eig,
     linalg_eigh as eigh,
     linalg_eigvals as eigvals,
     linalg_eigvalsh as eigvalsh,
-    linalg_qr as qr,
-    linalg_svd as svd,
-    linalg_svdvals as svdvals,
 )
 from nbautograd.ops.linalg.householder import linalg_householder_product as householder_product
 from nbautograd.ops.linalg.least_squares import (
@@ -29,18 +25,13 @@ from nbautograd.ops.linalg.lu import (
     linalg_lu_factor_ex as lu_factor_ex,
     linalg_lu_solve as lu_solve,
 )
-from nbautograd.ops.linalg.matmul import (
-    linalg_cross as cross,
-    linalg_diagonal as diagonal,
-    linalg_vander as vander,
-    linalg_vecdot as vecdot,
-    matmul,
-)
+from nbautograd.ops.linalg.matmul import matmul
 from nbautograd.ops.linalg.matrix_functions import (
     linalg_matrix_exp as matrix_exp,
     linalg_matrix_power as matrix_power,
     linalg_multi_dot as multi_dot,
 )
+from nbautograd.ops.linalg.qr import linalg_qr as qr
 from nbautograd.ops.linalg.solvers import (
     linalg_det as det,
     linalg_inv as inv,
@@ -51,6 +42,13 @@ from nbautograd.ops.linalg.solvers import (
     linalg_solve_triangular as solve_triangular,
     linalg_tensorinv as tensorinv,
     linalg_tensorsolve as tensorsolve,
+)
+from nbautograd.ops.linalg.svd import linalg_svd as svd, linalg_svdvals as svdvals
+from nbautograd.ops.linalg.vectors import (
+    linalg_cross as cross,
+    linalg_diagonal as diagonal,
+    linalg_vander as vander,
+    linalg_vecdot as vecdot,
 )
 from nbautograd.ops.reduction.norms import (
     linalg_cond as cond,

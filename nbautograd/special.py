@@ -20,7 +20,7 @@ from nbautograd.ops.elementwise.bessel import (
     special_scaled_modified_bessel_k1 as scaled_modified_bessel_k1,
     special_spherical_bessel_j0 as spherical_bessel_j0,
 )
-from nbautograd.ops.elementwise.exp_log_trig import exp2, expm1, log1p, sigmoid as expit, sinc
+from nbautograd.ops.elementwise.exp_log import exp2, expm1, log1p, sigmoid as expit
 from nbautograd.ops.elementwise.polynomials import (
     special_chebyshev_polynomial_t as chebyshev_polynomial_t,
     special_chebyshev_polynomial_u as chebyshev_polynomial_u,
@@ -57,6 +57,7 @@ from nbautograd.ops.elementwise.special import (
     special_zeta as zeta,
     xlogy,
 )
+from nbautograd.ops.elementwise.trigonometric import sinc
 from nbautograd.ops.reduction.reduction import logsumexp
 from nbautograd.ops.reduction.softmax import log_softmax, softmax
 

@@ -63,7 +63,7 @@ LAPACK = "asked for only after hasattr(lin, ...), which is False of cupyx, or of
 ON_HOST = {
     "arrays/summation.py: numpy.add.reduce": "behind a test for NumPy's class",
     "ops/elementwise/bessel.py: special.airy": "CuPy has none: computed on the host, as the docstring says",
-    "ops/linalg/decompositions.py: linalg.get_lapack_funcs": LAPACK,
+    "ops/linalg/cholesky.py: linalg.get_lapack_funcs": LAPACK,
     "ops/_internal.py: numpy.maximum.reduce": "behind a test for NumPy's class",
     "ops/linalg/lu.py: linalg.get_lapack_funcs": LAPACK,
     "ops/linalg/_common.py: linalg.get_blas_funcs": LAPACK,

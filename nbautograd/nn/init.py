@@ -12,8 +12,8 @@ from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops.creation.creation import empty_like
 from nbautograd.ops.creation.random import randperm
-from nbautograd.ops.elementwise.comparison import where
-from nbautograd.ops.linalg.decompositions import linalg_qr
+from nbautograd.ops.elementwise.selection import where
+from nbautograd.ops.linalg.qr import linalg_qr
 from nbautograd.rng.generator import Generator
 
 __all__ = [
@@ -74,14 +74,16 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
     >>> torch.nn.init.uniform_(torch.empty(2))
     tensor([0.8823, 0.9150])
     """
-    return tensor.uniform_(a, b, generator=generator)
+    filled: Tensor = tensor.uniform_(a, b, generator=generator)
+    return filled
 
 
 @explained
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers."""
-    return tensor.normal_(mean, std, generator=generator)
+    filled: Tensor = tensor.normal_(mean, std, generator=generator)
+    return filled
 
 
 @explained
@@ -136,21 +138,24 @@ def trunc_normal_(
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value."""
-    return tensor.fill_(val)
+    filled: Tensor = tensor.fill_(val)
+    return filled
 
 
 @explained
 @no_grad()
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones."""
-    return tensor.fill_(1.0)
+    filled: Tensor = tensor.fill_(1.0)
+    return filled
 
 
 @explained
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros."""
-    return tensor.zero_()
+    filled: Tensor = tensor.zero_()
+    return filled
 
 
 # -- by the numbers of inputs and outputs ----------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from nbautograd.arrays import dtypes
 from nbautograd.core.node import LEAF
@@ -60,7 +60,7 @@ class Parameter(Tensor, metaclass=_Flagged):
         else:
             made.__class__ = kind
             made.__dict__["is_parameter"] = True
-        return made
+        return cast("Parameter", made)
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         pass
@@ -73,7 +73,7 @@ class Parameter(Tensor, metaclass=_Flagged):
         return found
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
-        return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)
+        return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)  # type: ignore[call-arg, unused-ignore]
 
 
 class Buffer(Tensor, metaclass=_Flagged):
@@ -102,7 +102,7 @@ class Buffer(Tensor, metaclass=_Flagged):
         if data.requires_grad:
             made.requires_grad_()
         made.__dict__.update(persistent=persistent, is_buffer=True)
-        return made
+        return cast("Buffer", made)
 
 
 def _refuse(kind: str) -> NoReturn:

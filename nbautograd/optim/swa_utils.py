@@ -9,7 +9,7 @@ from typing import Any
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.nn.modules.module import Module
-from nbautograd.ops.creation.creation import tensor
+from nbautograd.ops.creation.from_data import tensor
 from nbautograd.optim.optimizer import Optimizer
 from nbautograd.optim.schedule import LRScheduler, Rate, per_group
 from nbautograd.optim.schedules import half_wave

@@ -22,7 +22,7 @@ from nbautograd.arrays.device import device
 from nbautograd.arrays.size import Size
 from nbautograd.core.node import LEAF
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.serialization import FileFormatError
+from nbautograd.serialization.files import FileFormatError
 
 __all__ = ["UnsafeFileError", "read"]
 

@@ -12,7 +12,7 @@ from nbautograd.arrays import dtypes
 from nbautograd.arrays.memory_format import strided
 from nbautograd.arrays.size import as_int
 from nbautograd.core.tensor import Tensor
-from nbautograd.ops.creation.creation import Device
+from nbautograd.ops.creation.from_data import Device
 from nbautograd.ops.signal.windows import (
     BLACKMAN,
     HAMMING,

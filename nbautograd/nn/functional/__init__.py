@@ -3,13 +3,6 @@
 from __future__ import annotations
 
 from nbautograd.nn.functional.activation import (
-    celu,
-    celu_,
-    elu,
-    elu_,
-    gelu,
-    glu,
-    gumbel_softmax,
     hardshrink,
     hardsigmoid,
     hardswish,
@@ -17,28 +10,26 @@ from nbautograd.nn.functional.activation import (
     hardtanh_,
     leaky_relu,
     leaky_relu_,
-    log_softmax,
-    logsigmoid,
-    mish,
     prelu,
     relu,
     relu6,
     relu_,
     rrelu,
     rrelu_,
-    selu,
-    selu_,
-    sigmoid,
-    silu,
-    softmax,
-    softmin,
-    softplus,
     softshrink,
-    softsign,
-    tanh,
-    tanhshrink,
     threshold,
     threshold_,
+)
+from nbautograd.nn.functional.adaptive_pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
 )
 from nbautograd.nn.functional.attention import (
     multi_head_attention_forward,
@@ -87,6 +78,14 @@ from nbautograd.nn.functional.grid import (
     affine_grid,
     grid_sample,
 )
+from nbautograd.nn.functional.likelihood_loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    gaussian_nll_loss,
+    kl_div,
+    poisson_nll_loss,
+    soft_margin_loss,
+)
 from nbautograd.nn.functional.linear import (
     bilinear,
     cosine_similarity,
@@ -95,20 +94,11 @@ from nbautograd.nn.functional.linear import (
     pairwise_distance,
     pdist,
 )
-from nbautograd.nn.functional.loss import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
+from nbautograd.nn.functional.loss import huber_loss, l1_loss, mse_loss, smooth_l1_loss
+from nbautograd.nn.functional.margin_loss import (
     cosine_embedding_loss,
-    gaussian_nll_loss,
     hinge_embedding_loss,
-    huber_loss,
-    kl_div,
-    l1_loss,
     margin_ranking_loss,
-    mse_loss,
-    poisson_nll_loss,
-    smooth_l1_loss,
-    soft_margin_loss,
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
@@ -121,15 +111,6 @@ from nbautograd.nn.functional.normalization import (
     rms_norm,
 )
 from nbautograd.nn.functional.pooling import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool1d_with_indices,
-    adaptive_max_pool2d,
-    adaptive_max_pool2d_with_indices,
-    adaptive_max_pool3d,
-    adaptive_max_pool3d_with_indices,
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,
@@ -142,9 +123,6 @@ from nbautograd.nn.functional.pooling import (
     max_pool2d_with_indices,
     max_pool3d,
     max_pool3d_with_indices,
-    max_unpool1d,
-    max_unpool2d,
-    max_unpool3d,
 )
 from nbautograd.nn.functional.sampling import (
     channel_shuffle,
@@ -155,6 +133,26 @@ from nbautograd.nn.functional.sampling import (
     upsample_bilinear,
     upsample_nearest,
 )
+from nbautograd.nn.functional.smooth_activation import (
+    celu,
+    celu_,
+    elu,
+    elu_,
+    gelu,
+    glu,
+    logsigmoid,
+    mish,
+    selu,
+    selu_,
+    sigmoid,
+    silu,
+    softplus,
+    softsign,
+    tanh,
+    tanhshrink,
+)
+from nbautograd.nn.functional.softmax import gumbel_softmax, log_softmax, softmax, softmin
+from nbautograd.nn.functional.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
 from nbautograd.ops.shape.padding import (
     pad,
 )

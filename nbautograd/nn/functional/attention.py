@@ -7,9 +7,9 @@ import math
 from nbautograd.arrays import backend
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError, ShapeError
-from nbautograd.nn.functional.activation import softmax
 from nbautograd.nn.functional.dropout import dropout
 from nbautograd.nn.functional.linear import linear
+from nbautograd.nn.functional.softmax import softmax
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.shape.joining import cat
 from nbautograd.ops.shape.padding import pad

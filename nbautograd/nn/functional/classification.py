@@ -14,10 +14,10 @@ from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
-from nbautograd.nn.functional.activation import logsigmoid
 from nbautograd.nn.functional.loss import aggregate, each, floating_only  # noqa: F401 - formulas name each
+from nbautograd.nn.functional.smooth_activation import logsigmoid
 from nbautograd.ops._internal import highest, total, zeros_of
-from nbautograd.ops.elementwise.comparison import where
+from nbautograd.ops.elementwise.selection import where
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.reduction.reduction import sum_over
 from nbautograd.ops.reduction.softmax import log_softmax_over

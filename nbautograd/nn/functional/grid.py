@@ -105,7 +105,8 @@ def _elements(grid: Any, size: Ints, options: Options, orders: Ints) -> Any:
         for d, (m, order) in enumerate(zip(size, orders, strict=True))
     ]
     for chosen in itertools.product(*taps):
-        flat, weight = 0, 1
+        flat: Any = 0
+        weight: Any = 1
         for (index, share), m in zip(chosen, size, strict=True):
             inside = (index >= 0) & (index <= m - 1)  # nan is not
             flat = flat * m + np.where(inside, index, 0).astype(np.int64)

@@ -11,8 +11,8 @@ from nbautograd.compiler.argument_errors import explain
 from nbautograd.compiler.op import composite
 from nbautograd.compiler.registry import OPS
 from nbautograd.core.tensor import Tensor
+from nbautograd.ops.linalg.addmm import addmm
 from nbautograd.ops.linalg.einsum import einsum
-from nbautograd.ops.linalg.matmul import addmm
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.reduction.distances import pdist, vector_norm
 

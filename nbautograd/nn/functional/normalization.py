@@ -16,7 +16,7 @@ from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
 from nbautograd.ops._internal import average, sum_to, zeros_of
-from nbautograd.ops.elementwise.exp_log_trig import rsqrt
+from nbautograd.ops.elementwise.exp_log import rsqrt
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.reduction.reduction import mean_over
 from nbautograd.ops.shape.padding import pad

@@ -1,4 +1,4 @@
-"""Pooling: averages and maxima of windows, and putting maxima back where they were."""
+"""Average, power-average and maximum pooling with fixed windows."""
 
 from __future__ import annotations
 
@@ -15,15 +15,6 @@ from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.signal import pool
 
 __all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool1d_with_indices",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool2d_with_indices",
-    "adaptive_max_pool3d",
-    "adaptive_max_pool3d_with_indices",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
@@ -36,9 +27,6 @@ __all__ = [
     "max_pool2d_with_indices",
     "max_pool3d",
     "max_pool3d_with_indices",
-    "max_unpool1d",
-    "max_unpool2d",
-    "max_unpool3d",
 ]
 
 Ints = int | tuple[int, ...]
@@ -90,7 +78,7 @@ def _count(size: int, kernel: int, stride: int, padding: int, dilation: int, cei
     return count - 1 if ceil and (count - 1) * stride >= size + padding else count
 
 
-def _flat(values: tuple[int, ...], first: int) -> tuple[int, ...]:
+def as_2d(values: tuple[int, ...], first: int) -> tuple[int, ...]:
     """Options of one dimension as those of two."""
     return (first, *values)
 
@@ -117,8 +105,14 @@ def _avg(
     if n > 1:
         options = (kernel, step, around, count_include_pad, divisor_override)
         return pool.AVG[n](input, out, options)
-    options = (_flat(kernel, 1), _flat(step, 1), _flat(around, 0), count_include_pad, None)
-    return pool.AVG[2](input.unsqueeze(-2), _flat(out, 1), options).squeeze(-2)
+    options = (
+        as_2d(kernel, 1),
+        as_2d(step, 1),
+        as_2d(around, 0),
+        count_include_pad,
+        None,
+    )
+    return pool.AVG[2](input.unsqueeze(-2), as_2d(out, 1), options).squeeze(-2)
 
 
 def avg_pool1d(
@@ -231,153 +225,6 @@ def lp_pool3d(
     return _lp("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-def _cells(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
-    """The output size; None keeps that of the input."""
-    check_tensors(name, input=input)
-    if n > 1 and isinstance(output_size, (tuple, list)) and input._a.ndim <= n:
-        raise ValueError(f"{name}(): Input dimension should be at least {n + 1}, got shape {list(input._a.shape)}")
-    _check_cells(name, n, input)
-    items = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * n
-    if len(items) == 1:
-        items = tuple(items) * n
-    if len(items) != n:
-        raise RuntimeError(f"{name}(): output_size must be {n} numbers, got {output_size!r}")
-    found = tuple(m if k is None else int(k) for k, m in zip(items, input._a.shape[-n:], strict=True))
-    if min(found) < 0:
-        raise RuntimeError(
-            f"{name}(): elements of output_size must be greater than or equal to 0 but received {output_size!r}"
-        )
-    return found
-
-
-def _check_cells(name: str, n: int, input: Tensor) -> None:
-    check_tensors(name, input=input)
-    shape = input._a.shape
-    if len(shape) not in (n + 1, n + 2):
-        raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(shape)}")
-    if 0 in shape[-n:]:
-        raise ShapeError(
-            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but it has sizes {list(shape)}"
-        )
-    if not input.is_floating_point():
-        raise UnsupportedDtypeError(name, input.dtype, "f")
-
-
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of cells, ``output_size`` along the last dimension, into which ``input`` is divided.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[1., 2., 3.]]), 2)
-    tensor([[1.5000, 2.5000]])
-    """
-    out = _cells("adaptive_avg_pool1d", 1, input, output_size)
-    found: Tensor = pool.ADAPTIVE_AVG[2](input.unsqueeze(-2), _flat(out, 1))
-    return found.squeeze(-2)
-
-
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_avg_pool2d(torch.tensor([[[1., 2., 3.]]]), (1, 2))
-    tensor([[[1.5000, 2.5000]]])
-    """
-    out = _cells("adaptive_avg_pool2d", 2, input, output_size)
-    return pool.ADAPTIVE_AVG[2](input, out)
-
-
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_avg_pool3d(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))
-    tensor([[[[1.5000, 2.5000]]]])
-    """
-    out = _cells("adaptive_avg_pool3d", 3, input, output_size)
-    return pool.ADAPTIVE_AVG[3](input, out)
-
-
-def adaptive_max_pool1d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
-) -> tuple[Tensor, Tensor]:
-    """:func:`adaptive_max_pool1d`, and the place of each maximum in the flattened last dimension.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_max_pool1d_with_indices(torch.tensor([[1., 2., 3.]]), 2)[1]
-    tensor([[1, 2]])
-    """
-    out = _cells("adaptive_max_pool1d", 1, input, output_size)
-    values, indices = pool.ADAPTIVE_MAX[2](input.unsqueeze(-2), _flat(out, 1))
-    return values.squeeze(-2), indices.squeeze(-2)
-
-
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of cells, ``output_size`` along the last dimension, into which ``input`` is divided.
-
-    :param return_indices: return their places, too.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1., 2., 3.]]), 2)
-    tensor([[2., 3.]])
-    """
-    found = adaptive_max_pool1d_with_indices(input, output_size)
-    return found if return_indices else found[0]
-
-
-def adaptive_max_pool2d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
-) -> tuple[Tensor, Tensor]:
-    """:func:`adaptive_max_pool2d`, and the place of each maximum in the flattened last dimensions.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_max_pool2d_with_indices(torch.tensor([[[1., 2., 3.]]]), (1, 2))[1]
-    tensor([[[1, 2]]])
-    """
-    out = _cells("adaptive_max_pool2d", 2, input, output_size)
-    values, indices = pool.ADAPTIVE_MAX[2](input, out)
-    return values, indices
-
-
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
-
-    :param return_indices: return their places, too.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_max_pool2d(torch.tensor([[[1., 2., 3.]]]), (1, 2))
-    tensor([[[2., 3.]]])
-    """
-    found = adaptive_max_pool2d_with_indices(input, output_size)
-    return found if return_indices else found[0]
-
-
-def adaptive_max_pool3d_with_indices(
-    input: Tensor, output_size: Any, return_indices: bool = False
-) -> tuple[Tensor, Tensor]:
-    """:func:`adaptive_max_pool3d`, and the place of each maximum in the flattened last dimensions.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_max_pool3d_with_indices(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))[1]
-    tensor([[[[1, 2]]]])
-    """
-    out = _cells("adaptive_max_pool3d", 3, input, output_size)
-    values, indices = pool.ADAPTIVE_MAX[3](input, out)
-    return values, indices
-
-
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The maxima of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
-
-    :param return_indices: return their places, too.
-
-    >>> import nbautograd as torch
-    >>> torch.nn.functional.adaptive_max_pool3d(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))
-    tensor([[[[2., 3.]]]])
-    """
-    found = adaptive_max_pool3d_with_indices(input, output_size)
-    return found if return_indices else found[0]
-
-
 # -- maxima ----------------------------------------------------------------------------------------------------------
 
 
@@ -397,7 +244,13 @@ def _max(
     if n > 1:
         values, indices = pool.MAX[n](input, out, kernel, step, around, spread)
         return values, indices
-    options = (_flat(out, 1), _flat(kernel, 1), _flat(step, 1), _flat(around, 0), _flat(spread, 1))
+    options = (
+        as_2d(out, 1),
+        as_2d(kernel, 1),
+        as_2d(step, 1),
+        as_2d(around, 0),
+        as_2d(spread, 1),
+    )
     values, indices = pool.MAX[2](input.unsqueeze(-2), *options)
     return values.squeeze(-2), indices.squeeze(-2)
 
@@ -523,120 +376,3 @@ def max_pool3d(
     """
     found = _max("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
     return found if return_indices else found[0]
-
-
-def _unpool(
-    name: str,
-    n: int,
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None,
-    padding: Ints,
-    output_size: Any,
-) -> Tensor:
-    check_tensors(name, input=input, indices=indices)
-    kernel = tuple_of(kernel_size, n, f"{name}: kernel_size")
-    step = kernel if stride is None else tuple_of(stride, n, f"{name}: stride")
-    around = tuple_of(padding, n, f"{name}: padding")
-    a, index = input._a, indices._a
-    if index.dtype != np.int64:
-        raise RuntimeError(f"{name}(): elements in indices should be type int64 but got: {indices.dtype!r}")
-    if index.shape != a.shape:
-        raise ShapeError(
-            f"{name}(): Expected shape of indices to be same as that of the input tensor ({list(a.shape)}) but got "
-            f"indices tensor with shape: {list(index.shape)}"
-        )
-    if a.ndim not in (n + 1, n + 2) or 0 in a.shape[-n:]:
-        raise ShapeError(
-            f"{name}(): Input to max_unpooling should be a {n + 1}d or {n + 2}d Tensor, got {list(a.shape)}"
-        )
-    least = [(m - 1) * s + k - 2 * p for m, s, k, p in zip(a.shape[-n:], step, kernel, around, strict=True)]
-    size = tuple(least) if output_size is None else tuple(int(m) for m in output_size)
-    if len(size) == a.ndim:
-        size = size[-n:]
-    if len(size) != n:
-        raise ValueError(f"{name}(): output_size should be a sequence containing {n} or {n + 2} elements, got {size}")
-    if output_size is not None:
-        for m, low, s in zip(size, least, step, strict=True):
-            if not low - s < m < low + s:
-                raise ValueError(
-                    f"{name}(): invalid output_size {size}: each must differ from {least} by less than stride {step}"
-                )
-    if index.size and (int(index.min()) < 0 or int(index.max()) >= math.prod(size)):
-        raise RuntimeError(
-            f"{name}(): Found an invalid max index: {int(index.max())} (output volumes are of size {size})"
-        )
-    if n > 1:
-        return pool.UNPOOL[n](input, indices, (*a.shape[:-n], *size), n)
-    shape = (*a.shape[:-1], 1, *size)
-    return pool.UNPOOL[2](input.unsqueeze(-2), indices.unsqueeze(-2), shape, 2).squeeze(-2)
-
-
-def max_unpool1d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    output_size: Any = None,
-) -> Tensor:
-    """Zeros, with maxima put back where they were: a partial inverse of :func:`max_pool1d`.
-
-    :param indices: the places that :func:`max_pool1d` returned.
-    :param output_size: the size where several would pool to that of ``input``.
-    :raises ValueError: ``output_size`` does not fit.
-    :raises RuntimeError: the shapes do not fit.
-
-    >>> import nbautograd as torch
-    >>> values, indices = torch.tensor([[3., 2.]]), torch.tensor([[1, 2]])
-    >>> torch.nn.functional.max_unpool1d(values, indices, 2)
-    tensor([[0., 3., 2., 0.]])
-    """
-    return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
-
-
-def max_unpool2d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    output_size: Any = None,
-) -> Tensor:
-    """Zeros, with maxima put back where they were: a partial inverse of :func:`max_pool2d`.
-
-    :param indices: the places that :func:`max_pool2d` returned.
-    :param output_size: the size where several would pool to that of ``input``.
-    :raises ValueError: ``output_size`` does not fit.
-    :raises RuntimeError: the shapes do not fit.
-
-    >>> import nbautograd as torch
-    >>> values, indices = torch.tensor([[[3., 2.]]]), torch.tensor([[[1, 2]]])
-    >>> torch.nn.functional.max_unpool2d(values, indices, (1, 2))
-    tensor([[[0., 3., 2., 0.]]])
-    """
-    return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
-
-
-def max_unpool3d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Ints,
-    stride: Ints | None = None,
-    padding: Ints = 0,
-    output_size: Any = None,
-) -> Tensor:
-    """Zeros, with maxima put back where they were: a partial inverse of :func:`max_pool3d`.
-
-    :param indices: the places that :func:`max_pool3d` returned.
-    :param output_size: the size where several would pool to that of ``input``.
-    :raises ValueError: ``output_size`` does not fit.
-    :raises RuntimeError: the shapes do not fit.
-
-    >>> import nbautograd as torch
-    >>> values, indices = torch.tensor([[[[3., 2.]]]]), torch.tensor([[[[1, 2]]]])
-    >>> torch.nn.functional.max_unpool3d(values, indices, (1, 1, 2))
-    tensor([[[[0., 3., 2., 0.]]]])
-    """
-    return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)

@@ -12,7 +12,7 @@ import numpy as np
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
-from nbautograd.nn.functional.pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from nbautograd.nn.functional.adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.signal.interpolate import Array, Table, declare
 

@@ -13,9 +13,6 @@ from nbautograd.core import tracing
 from nbautograd.core.node import RemovableHandle
 from nbautograd.core.tensor import Tensor
 
-if TYPE_CHECKING:
-    from nbautograd.nn.modules.module import Module
-
 __all__ = [
     "Calls",
     "register_module_forward_hook",
@@ -47,7 +44,7 @@ class _Registry(OrderedDict[int, Hook]):
             self.always_call.add(handle.id)
         return handle
 
-    def call(self, number: int, module: Module, args: Any, kwargs: Any, *rest: Any) -> Any:
+    def call(self, number: int, module: Calls, args: Any, kwargs: Any, *rest: Any) -> Any:
         hook = self[number]
         return hook(module, args, kwargs, *rest) if number in self.with_kwargs else hook(module, args, *rest)
 
@@ -75,7 +72,7 @@ class BackwardHookFunction(Function):
 class _BackwardHooks:
     """One call's part of a backward pass: its hooks run between the nodes behind its inputs and its outputs."""
 
-    def __init__(self, module: Module, hooks: list[Hook], pre_hooks: list[Hook]) -> None:
+    def __init__(self, module: Calls, hooks: list[Hook], pre_hooks: list[Hook]) -> None:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
         self.grad_outputs: tuple[Any, ...] | None = None
         self.arguments = 0

@@ -81,7 +81,7 @@ class Layer(Module):
                 for i, name in enumerate(names)
             ]
         )
-        cls.__init__ = _initialiser(cls._signature)
+        cls.__init__ = _initialiser(cls._signature)  # type: ignore[method-assign]
 
     def _take(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Make the options attributes."""
@@ -134,7 +134,7 @@ def _initialiser(signature: inspect.Signature) -> Any:
         self._take(args, kwargs)
 
     me = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    __init__.__signature__ = inspect.Signature([me, *signature.parameters.values()])
+    __init__.__signature__ = inspect.Signature([me, *signature.parameters.values()])  # type: ignore[attr-defined]
     return __init__
 
 

@@ -145,7 +145,7 @@ class State:
         metadata = getattr(state_dict, "_metadata", None)
         state_dict = OrderedDict(state_dict)
         if metadata is not None:
-            state_dict._metadata = metadata
+            state_dict._metadata = metadata  # type: ignore[attr-defined]
 
         def load(module: State, given: dict[str, Any], prefix: str) -> None:
             about = {} if metadata is None else metadata.get(prefix[:-1], {})
@@ -262,7 +262,7 @@ class State:
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata)`` with the state collected, to change it in place."""
-        hook._public = True
+        hook._public = True  # type: ignore[attr-defined]
         return RemovableHandle(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

@@ -2,109 +2,20 @@
 
 from __future__ import annotations
 
-import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
+from nbautograd.nn.modules._numbered import Numbered, checked_position
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 
-def _position(index: Any, length: int) -> int:
-    """An index, counted from the end where it is negative."""
-    found = operator.index(index)
-    if not -length <= found < length:
-        raise IndexError(f"index {found} is out of range of {length}")
-    return found % length
-
-
-class _Numbered(Module):
-    """Modules by their places; the keys in ``_modules`` are the numbers as strings."""
-
-    def _keys(self) -> list[str]:
-        return list(self._modules)
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules.values())
-
-    def _replace(self, modules: Iterable[Any]) -> None:
-        """Make these the modules, numbered from 0."""
-        self._modules = {str(i): m for i, m in enumerate(modules)}
-
-    def __getitem__(self, index: Any) -> Any:
-        keys = self._keys()
-        if isinstance(index, slice):
-            return self._part(keys[index])
-        return self._modules[keys[_position(index, len(keys))]]
-
-    def _part(self, keys: list[str]) -> Any:
-        raise NotImplementedError
-
-    def __setitem__(self, index: int, module: Module) -> None:
-        keys = self._keys()
-        setattr(self, keys[_position(index, len(keys))], module)
-
-    def __delitem__(self, index: Any) -> None:
-        keys = self._keys()
-        gone = keys[index] if isinstance(index, slice) else [keys[_position(index, len(keys))]]
-        self._replace([m for key, m in self._modules.items() if key not in gone])
-
-    def append(self, module: Module) -> Self:
-        """Add a module at the end.
-
-        :raises TypeError: it is no Module.
-        """
-        self.add_module(str(len(self)), module)
-        return self
-
-    def insert(self, index: int, module: Module) -> Any:
-        """Put a module before the one at a place.
-
-        :raises TypeError: it is no Module.
-        """
-        _check(module)
-        modules = list(self)
-        modules.insert(index, module)
-        self._replace(modules)
-        return None
-
-    def extend(self, modules: Iterable[Module]) -> Self:
-        """Add modules at the end.
-
-        :raises TypeError: one of them is no Module, or ``modules`` no iterable.
-        """
-        if not isinstance(modules, Iterable):
-            raise TypeError(
-                f"{type(self).__name__}.extend should be called with an iterable, but got {kind_of(modules)}"
-            )
-        added = list(modules)
-        for module in added:
-            _check(module)
-        for module in added:
-            self.append(module)
-        return self
-
-    def pop(self, key: Any) -> Module:
-        """Take a module out and return it."""
-        found = self[key]
-        del self[key]
-        return found
-
-
-def _check(module: Any) -> None:
-    if module is not None and not isinstance(module, Module):
-        raise TypeError(f"{kind_of(module)} is not a Module subclass")
-
-
-class Sequential(_Numbered):
+class Sequential(Numbered):
     """Modules one after the other, each getting what the one before it returns.
 
     ``Sequential(first, second)`` or, with names, ``Sequential(OrderedDict(...))``.
@@ -175,7 +86,7 @@ class Sequential(_Numbered):
         return self
 
 
-class ModuleList(_Numbered):
+class ModuleList(Numbered):
     """A list whose modules are registered.
 
     >>> import nbautograd as torch
@@ -259,7 +170,8 @@ class ModuleDict(Module):
 
         :raises KeyError: there is none of this name.
         """
-        return self._modules.pop(key)
+        module: Module = self._modules.pop(key)
+        return module
 
     def keys(self) -> Any:
         """The names."""
@@ -330,10 +242,10 @@ class ParameterList(Module):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)([self[i] for i in range(*index.indices(len(self)))])
-        return getattr(self, str(_position(index, len(self))))
+        return getattr(self, str(checked_position(index, len(self))))
 
     def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, str(_position(index, len(self))), _as_member(value))
+        setattr(self, str(checked_position(index, len(self))), _as_member(value))
 
     def __len__(self) -> int:
         return self._size

@@ -70,7 +70,7 @@ class _ConvNd(Module):
     ) -> None:
         Module.__init__(self)
         full = tuples(self._n)
-        stride = full(stride)
+        strides: tuple[int, ...] = full(stride)
         if groups <= 0:
             raise ValueError(f"groups must be a positive integer, got {groups}")
         for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
@@ -79,12 +79,12 @@ class _ConvNd(Module):
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ValueError(f"Invalid padding string {padding!r}, should be one of 'same', 'valid'")
-            if padding == "same" and any(s != 1 for s in stride):
-                raise ValueError(f"padding='same' is not supported for strided convolutions, got stride {stride}")
+            if padding == "same" and any(s != 1 for s in strides):
+                raise ValueError(f"padding='same' is not supported for strided convolutions, got stride {strides}")
         if padding_mode not in MODES:
             raise ValueError(f"padding_mode must be one of {set(MODES)}, but got padding_mode='{padding_mode}'")
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.kernel_size, self.stride, self.dilation = full(kernel_size), stride, full(dilation)
+        self.kernel_size, self.stride, self.dilation = full(kernel_size), strides, full(dilation)
         self.padding: Any = padding if isinstance(padding, str) else full(padding)
         self.output_padding: tuple[int, ...] = (0,) * self._n
         self.groups, self.padding_mode = groups, padding_mode
@@ -121,7 +121,8 @@ class _ConvNd(Module):
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, self.padding_mode)
             padding = 0
-        return self._function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        output: Tensor = self._function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return output
 
     def extra_repr(self) -> str:
         """The sizes, and the options that are not as by default."""
@@ -191,9 +192,10 @@ class _ConvTransposeNd(_ConvNd):
         :raises ValueError: ``output_size`` is not possible.
         """
         extra = self.output_padding if output_size is None else self._output_padding(input, list(output_size))
-        return self._function(
+        output: Tensor = self._function(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
+        return output
 
     def _output_padding(self, input: Tensor, size: list[int]) -> tuple[int, ...]:
         n = self._n

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, overload
 
 from nbautograd.core.tensor import Tensor
 from nbautograd.nn import functional as F, init  # noqa: N812
@@ -14,6 +14,10 @@ from nbautograd.ops.creation.creation import empty
 __all__ = ["Bilinear", "Identity", "Linear"]
 
 
+@overload
+def new_parameter(*shape: int, device: Any = ..., dtype: Any = ...) -> Parameter: ...
+@overload
+def new_parameter(*shape: int, device: Any = ..., dtype: Any = ..., wanted: bool) -> Parameter | None: ...
 def new_parameter(*shape: int, device: Any = None, dtype: Any = None, wanted: bool = True) -> Parameter | None:
     """A parameter without particular values; None where it is not wanted."""
     return Parameter(empty(*shape, device=device, dtype=dtype)) if wanted else None

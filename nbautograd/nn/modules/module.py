@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
-from nbautograd.arrays import dtypes
-from nbautograd.arrays.device import as_device, device
-from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.nn.modules._calls import KINDS, Calls, _Registry
+from nbautograd.nn.modules._conversion import Conversion
 from nbautograd.nn.modules._state import State
 from nbautograd.nn.parameter import Buffer, Parameter
 
@@ -34,7 +31,7 @@ def forward_missing(self: Module, *input: Any) -> None:
     )
 
 
-class Module(Calls, State):
+class Module(Calls, State, Conversion):
     """Base class of all layers and networks.
 
     A subclass makes its parts in ``__init__``, after ``super().__init__()``, and computes with them in ``forward``.
@@ -90,12 +87,12 @@ class Module(Calls, State):
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        parameters, buffers, modules = (own.get(members) for members in MEMBERS)
+        parameters, buffers, modules = (own.get(members, {}) for members in MEMBERS)
         if isinstance(value, Parameter):
             self._check_made("parameters")
             self._forget(name, "_parameters")
             self.register_parameter(name, value)
-        elif parameters is not None and name in parameters:
+        elif name in parameters:
             if value is not None:
                 raise TypeError(self._unassignable(value, "parameter", name, "torch.nn.Parameter or None"))
             parameters[name] = None
@@ -103,11 +100,11 @@ class Module(Calls, State):
             self._check_made("module")
             self._forget(name, "_modules")
             modules[name] = value
-        elif modules is not None and name in modules:
+        elif name in modules:
             if value is not None:
                 raise TypeError(self._unassignable(value, "child module", name, "torch.nn.Module or None"))
             modules[name] = None
-        elif isinstance(value, Buffer) or buffers is not None and name in buffers:
+        elif isinstance(value, Buffer) or name in buffers:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(self._unassignable(value, "buffer", name, "torch.nn.Buffer, torch.Tensor or None"))
             self._check_made("buffer")
@@ -219,7 +216,7 @@ class Module(Calls, State):
 
         :raises AttributeError: there is none.
         """
-        found: Any = self
+        found: Module = self
         for name in target.split(".") if target else ():
             if not hasattr(found, name):
                 raise AttributeError(f"{type(found).__name__} has no attribute `{name}`")
@@ -247,7 +244,7 @@ class Module(Calls, State):
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
-    def _get_tensor(self, target: str, kind: str) -> Any:
+    def _get_tensor(self, target: str, kind: str) -> tuple[Module, str, Any]:
         path, _, name = target.rpartition(".")
         owner = self.get_submodule(path)
         if not hasattr(owner, name):
@@ -272,7 +269,8 @@ class Module(Calls, State):
         owner, name, found = self._get_tensor(target, "buffer")
         if name not in owner._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        return found
+        buffer: Tensor = found
+        return buffer
 
     # -- going through parts -----------------------------------------------------------------------------------------
 
@@ -392,119 +390,6 @@ class Module(Calls, State):
                     else:
                         p.grad.requires_grad_(False)
                     p.grad.zero_()
-
-    # -- dtypes and devices ------------------------------------------------------------------------------------------
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace the memory of all parameters, their gradients and the buffers by what ``fn`` makes of them."""
-        if recurse:
-            for module in self.children():
-                module._apply(fn)
-        for p in self._parameters.values():
-            if p is None:
-                continue
-            with no_grad():
-                changed = fn(p)
-                if p.requires_grad and changed._a.dtype.kind not in dtypes.INEXACT:
-                    raise RuntimeError(
-                        "data set to a tensor that requires gradients must be floating point or complex dtype"
-                    )
-                gradient = None if p._grad is None else fn(p._grad)
-            p.data = changed
-            if gradient is not None:
-                p._grad = gradient
-        for name, b in self._buffers.items():
-            if b is not None:
-                self._buffers[name] = fn(b)
-        return self
-
-    def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Move the parameters and buffers to another device, and the floating ones among them to another dtype.
-
-        ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(tensor)``. The module itself is changed.
-
-        :raises TypeError: the dtype is neither floating nor complex, or an argument is none of these.
-        """
-        place, kind = kwargs.pop("device", None), kwargs.pop("dtype", None)
-        options = {key: kwargs.pop(key) for key in ("non_blocking", "memory_format") if key in kwargs}
-        for name in kwargs:
-            raise TypeError(f"to() got an unexpected keyword argument '{name}'")
-        for value in args:
-            if isinstance(value, Tensor):
-                place, kind = value.device, value.dtype
-            elif isinstance(value, dtypes.dtype):
-                kind = value
-            elif isinstance(value, (str, device)) or type(value) is int:
-                place = value
-            elif value is not None and not isinstance(value, bool):
-                raise TypeError(f"to(): expected a device, a dtype or a Tensor, got {kind_of(value)}")
-        if kind is not None and not (kind.is_floating_point or kind.is_complex):
-            raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={kind!r}"
-            )
-        if kind is not None and kind.is_complex:
-            warnings.warn(
-                "Complex modules are a new feature in PyTorch: not every layer works with complex parameters",
-                UserWarning,
-                stacklevel=2,
-            )
-        target = None if place is None else as_device(place)
-        wide = options.get("memory_format")
-
-        def convert(t: Tensor) -> Tensor:
-            chosen = dict(options)
-            if wide is not None and t.ndim not in (4, 5):
-                del chosen["memory_format"]
-            return t.to(target, kind if t.is_floating_point() or t.is_complex() else None, **chosen)
-
-        return self._apply(convert)
-
-    def type(self, dst_type: Any) -> Self:
-        """Turn all parameters and buffers into a dtype."""
-        return self._apply(lambda t: t.type(dst_type))
-
-    def _floating(self, kind: dtypes.dtype) -> Self:
-        return self._apply(lambda t: t.to(kind) if t.is_floating_point() else t)
-
-    def float(self) -> Self:
-        """Turn all floating parameters and buffers into float32."""
-        return self._floating(dtypes.float32)
-
-    def double(self) -> Self:
-        """Turn all floating parameters and buffers into float64."""
-        return self._floating(dtypes.float64)
-
-    def half(self) -> Self:
-        """Turn all floating parameters and buffers into float16."""
-        return self._floating(dtypes.float16)
-
-    def bfloat16(self) -> Self:
-        """Turn all floating parameters and buffers into bfloat16."""
-        return self._floating(dtypes.bfloat16)
-
-    def cpu(self) -> Self:
-        """Move all parameters and buffers to the CPU."""
-        return self._apply(lambda t: t.cpu())
-
-    def cuda(self, device: Any = None) -> Self:
-        """Move all parameters and buffers to a CUDA device.
-
-        :raises RuntimeError: CUDA cannot be used here; the message says why.
-        """
-        return self._apply(lambda t: t.cuda(device))
-
-    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Give all parameters and buffers new memory on a device, with no particular values."""
-        from nbautograd.ops.creation.creation import empty_like
-
-        return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
-
-    def share_memory(self) -> Self:
-        """Refused: memory is not shared between processes.
-
-        :raises NotImplementedError: always.
-        """
-        raise NotImplementedError("share_memory() is not supported: memory is not shared between processes here")
 
     # -- text --------------------------------------------------------------------------------------------------------
 

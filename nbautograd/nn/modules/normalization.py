@@ -11,7 +11,8 @@ from nbautograd.nn.modules._options import Layer
 from nbautograd.nn.modules.linear import new_parameter
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
-from nbautograd.ops.creation.creation import empty, ones, tensor, zeros
+from nbautograd.ops.creation.creation import empty, ones, zeros
+from nbautograd.ops.creation.from_data import tensor
 
 __all__ = [
     *("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d"),

@@ -62,7 +62,7 @@ def _gru(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
 
 
 KINDS: dict[str, tuple[int, Any]] = {  # how many gates, and what makes a step
-    "RNN_TANH": (1, _elman(Tensor.tanh)),
+    "RNN_TANH": (1, _elman(F.tanh)),
     "RNN_RELU": (1, _elman(F.relu)),
     "LSTM": (4, _lstm),
     "GRU": (3, _gru),
@@ -154,7 +154,7 @@ class RNNBase(Module):
         for layer in range(num_layers):
             inputs = input_size if layer == 0 else output * self._directions
             for ending in self._endings(layer):
-                shapes = {"weight_ih": (gates, inputs), "weight_hh": (gates, output)}
+                shapes: dict[str, tuple[int, ...]] = {"weight_ih": (gates, inputs), "weight_hh": (gates, output)}
                 if bias:
                     shapes.update(bias_ih=(gates,), bias_hh=(gates,))
                 if proj_size:
@@ -242,15 +242,16 @@ class RNNBase(Module):
                 state = tuple(s.index_select(1, packed.sorted_indices) for s in state)
         self._check_state(state, batch)
         output, last = self._all_layers(data, sizes, state)
+        result: Tensor | PackedSequence = output
         if packed is not None:
-            output = PackedSequence(output, *packed[1:])
+            result = PackedSequence(output, *packed[1:])
             if packed.unsorted_indices is not None:
                 last = tuple(s.index_select(1, packed.unsorted_indices) for s in last)
         elif not batched:
-            output, last = output.squeeze(1), tuple(s.squeeze(1) for s in last)
+            result, last = output.squeeze(1), tuple(s.squeeze(1) for s in last)
         elif self.batch_first:
-            output = output.transpose(0, 1)
-        return output, (last if self.mode == "LSTM" else last[0])
+            result = output.transpose(0, 1)
+        return result, (last if self.mode == "LSTM" else last[0])
 
     def _all_layers(self, data: Tensor, sizes: list[int] | None, state: State) -> tuple[Tensor, State]:
         found: list[State] = []

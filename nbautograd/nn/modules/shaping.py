@@ -8,6 +8,7 @@ from nbautograd.core.tensor import Tensor
 from nbautograd.nn import functional as F  # noqa: N812
 from nbautograd.nn.modules._options import Layer
 from nbautograd.nn.modules.module import Module
+from nbautograd.ops.shape.shape import flatten
 
 __all__ = [
     "ChannelShuffle",
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 
-class Flatten(Layer, function=Tensor.flatten, show="start_dim end_dim"):
+class Flatten(Layer, function=flatten, show="start_dim end_dim"):
     """Several dimensions as one; by default all but the first.
 
     >>> import nbautograd as torch
@@ -61,7 +62,8 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The input in the new shape."""
-        return input.unflatten(self.dim, self.unflattened_size)
+        output: Tensor = input.unflatten(self.dim, self.unflattened_size)
+        return output
 
     def extra_repr(self) -> str:
         """The dimension and its new sizes."""

@@ -149,7 +149,7 @@ class MultiheadAttention(Module):
 def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
     if not isinstance(given, str):
         return given
-    known = {"relu": F.relu, "gelu": F.gelu}
+    known: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
     if given not in known:
         raise RuntimeError(f"activation should be relu/gelu, not {given}")
     return known[given]
@@ -478,4 +478,5 @@ class Transformer(Module):
         tensor([[0., -inf],
                 [0., 0.]])
         """
-        return full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(diagonal=1)
+        mask: Tensor = full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(diagonal=1)
+        return mask

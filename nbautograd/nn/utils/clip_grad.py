@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor
-from nbautograd.ops.creation.creation import tensor
+from nbautograd.ops.creation.from_data import tensor
 from nbautograd.ops.reduction.norms import linalg_vector_norm
 from nbautograd.ops.shape.joining import stack
 

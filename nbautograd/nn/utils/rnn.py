@@ -10,7 +10,8 @@ import numpy as np
 from nbautograd.arrays import dtypes
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
-from nbautograd.ops.creation.creation import as_tensor, full, tensor
+from nbautograd.ops.creation.creation import full
+from nbautograd.ops.creation.from_data import as_tensor, tensor
 from nbautograd.ops.shape.joining import stack
 
 __all__ = [

@@ -11,7 +11,7 @@ from nbautograd.arrays import backend, dtypes, raw_memory
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import as_int
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.ops.creation.creation import check_options, finish, from_numpy, tensor
+from nbautograd.ops.creation.from_data import check_options, finish, from_numpy, tensor
 
 __all__ = ["asarray", "from_dlpack", "frombuffer"]
 

@@ -8,7 +8,8 @@ from nbautograd.arrays import dtypes
 from nbautograd.core.defaults import known_types
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
-from nbautograd.ops.creation.creation import empty, tensor
+from nbautograd.ops.creation.creation import empty
+from nbautograd.ops.creation.from_data import tensor
 
 __all__ = list(dtypes.TENSOR_TYPES)
 

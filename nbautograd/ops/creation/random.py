@@ -15,18 +15,16 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes, strides as stride_tools
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import as_int, new_shape
-from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.compiler.op import KEPT, op
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import store
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, kind_of
-from nbautograd.ops.creation.creation import check_options, finish
+from nbautograd.ops.creation.from_data import check_options, finish
 from nbautograd.ops.creation.random_inplace import (
     Draw,
-    bernoulli_,
     check_dtype,
     common_shape,
-    decided,
     in_memory_order,
     integers,
     normal_numbers,
@@ -37,16 +35,10 @@ from nbautograd.rng import generator
 from nbautograd.rng.generator import Generator, largest_integer, memory_order
 
 __all__ = [
-    "_sample_dirichlet",
-    "_standard_gamma",
-    "bernoulli",
-    "binomial",
     "get_rng_state",
     "initial_seed",
     "manual_seed",
-    "multinomial",
     "normal",
-    "poisson",
     "rand",
     "rand_like",
     "randint",
@@ -76,14 +68,14 @@ def _new(
     if out is None:
         kind = (dtypes.get_default_dtype() if dtype is None else dtype).numpy
         return finish(backend.module(as_device(place)).asarray(draw(shape, kind)), requires_grad)
-    with _resized(out, shape, name):
+    with resized_out(out, shape, name):
         if dtype is not None and dtype is not out.dtype:
             raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
         return store(out, wrap(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
 
 
 @contextmanager
-def _resized(out: Tensor, shape: tuple[int, ...], name: str) -> Iterator[None]:
+def resized_out(out: Tensor, shape: tuple[int, ...], name: str) -> Iterator[None]:
     """``out=`` in the shape of the result, without a warning as in PyTorch; as before if filling it fails."""
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
@@ -379,7 +371,7 @@ def normal(
         made = _normal_both(mean, std, generator)
     if out is None:
         return made
-    with _resized(out, made._a.shape, "normal"):
+    with resized_out(out, made._a.shape, "normal"):
         return store(out, made.detach().to(out.dtype))
 
 
@@ -414,150 +406,6 @@ def _normal_both(mean: Tensor, std: Tensor, generator: Generator | None) -> Tens
     shape = common_shape(mean.shape, std.shape)
     spread = (_standard_normal(mean, shape, 1.0, generator) * std).astype(mean.dtype)
     return spread + mean
-
-
-@composite()
-def bernoulli(
-    input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
-) -> Tensor:
-    """1 with the probability that each element gives, or with probability ``p``; otherwise 0.
-
-    :raises RuntimeError: a probability is not in [0, 1].
-
-    >>> import nbautograd as torch
-    >>> torch.bernoulli(torch.tensor([0., 1.]))
-    tensor([0., 1.])
-    """
-    if p is None:
-        check_dtype("bernoulli", input._a.dtype, "f")
-    if out is not None:
-        with _resized(out, input._a.shape, "bernoulli"):
-            return bernoulli_(out, input.detach() if p is None else p, generator=generator)
-    return _bernoulli(input, p, source(generator))
-
-
-@op(node="BernoulliBackward0", symbol="bernoulli", method=False, half=KEPT, input="zeros_of(g)")
-def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
-    """1 or 0 in the shape and dtype of ``input``."""
-    drawn = decided(backend.fetch(input) if p is None else p, generator)(input.shape, input.dtype)
-    return backend.module(backend.device_of(input)).asarray(drawn)
-
-
-@op(node="PoissonBackward0", symbol="poisson", method=False, half=KEPT, input="zeros_of(g)")
-def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Numbers of events in a unit of time, where ``input`` are expected: Poisson's distribution.
-
-    :raises RuntimeError: a rate is negative.
-
-    >>> import nbautograd as torch
-    >>> _ = torch.manual_seed(42)
-    >>> torch.poisson(torch.tensor([0., 2., 50.]))
-    tensor([ 0.,  0., 36.])
-    """
-    check_dtype("poisson", input.dtype, "f")
-    drawn = source(generator).poisson(backend.fetch(input), input.dtype)
-    return backend.module(backend.device_of(input)).asarray(drawn)
-
-
-@op(
-    node="BinomialBackward0",
-    symbol="binomial",
-    method=False,
-    half=KEPT,
-    count="sum_to(zeros_of(g), count.shape)",
-    prob="sum_to(zeros_of(g), prob.shape)",
-)
-def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Numbers of successes of ``count`` trials, each with its probability ``prob``.
-
-    The gradient is zero; PyTorch has none.
-
-    :raises ValueError: ``count`` is not of a floating dtype.
-    :raises RuntimeError: ``prob`` is of another dtype, or the shapes do not broadcast.
-
-    >>> import nbautograd as torch
-    >>> _ = torch.manual_seed(42)
-    >>> torch.binomial(torch.tensor([5., 100.]), torch.tensor([1., 0.5]))
-    tensor([ 5., 40.])
-    """
-    if count.dtype.kind not in "fV":
-        raise ValueError(f"binomial only supports floating-point dtypes for count, got: {dtypes.of(count.dtype)!r}")
-    if prob.dtype.kind not in "fV":
-        raise ValueError(f"binomial only supports floating-point dtypes for prob, got: {dtypes.of(prob.dtype)!r}")
-    if count.dtype.itemsize == 2:
-        raise NotImplementedError(f"binomial() is not implemented for {dtypes.of(count.dtype)!r}")
-    if count.dtype != prob.dtype:
-        found, expected = dtypes.of(prob.dtype), dtypes.of(count.dtype)
-        raise RuntimeError(f"binomial(): Found dtype {found!r} for prob but expected {expected!r}, that of count")
-    shape = common_shape(count.shape, prob.shape)
-    trials, chances = (np.broadcast_to(backend.fetch(a), shape) for a in (count, prob))
-    drawn = source(generator).binomial(trials, chances, count.dtype)
-    return backend.module(backend.device_of(count)).asarray(drawn)
-
-
-def _check_wide(name: str, input: Tensor) -> None:
-    """Refuse half precision, and derivatives that are missing here."""
-    if input.dtype in dtypes.HALVES:
-        raise NotImplementedError(f"{name}() is not implemented for {input.dtype!r}, but for float32 and float64")
-    if input._fn is not None and is_grad_enabled():
-        raise NotImplementedError(f"{name}(): the derivative is not implemented; use input.detach()")
-
-
-@composite(method=False)
-def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Numbers of the gamma distributions with the shape parameters ``input`` and scale 1.
-
-    :raises NotImplementedError: ``input`` requires grad (the derivative of a gamma number by its parameter is missing
-        here), or is not of dtype float32 or float64.
-    """
-    check_dtype("_standard_gamma", input._a.dtype, "f")
-    _check_wide("_standard_gamma", input)
-    drawn = source(generator).gamma(backend.fetch(input._a), input._a.dtype)
-    return finish(backend.module(input.device).asarray(drawn))
-
-
-@composite(method=False)
-def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Points of the Dirichlet distributions with the parameters in the last dimension of ``input``.
-
-    :raises NotImplementedError: ``input`` is of half precision.
-    """
-    check_dtype("_sample_dirichlet", input._a.dtype, "f")
-    _check_wide("_sample_dirichlet", input)
-    drawn = source(generator).dirichlet(backend.fetch(input._a), input._a.dtype)
-    return finish(backend.module(input.device).asarray(drawn))
-
-
-@composite()
-def multinomial(
-    input: Tensor,
-    num_samples: int,
-    replacement: bool = False,
-    *,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-) -> Tensor:
-    """``num_samples`` indices into the last dimension of ``input``, drawn with its elements as weights.
-
-    :param input: one or two dimensions; the weights of a row need not sum to 1.
-    :returns: int64, shape (num_samples,) or (rows, num_samples).
-    :raises RuntimeError: weights that are negative, not finite or all zero; more samples than weights without
-        replacement.
-
-    >>> import nbautograd as torch
-    >>> _ = torch.manual_seed(42)
-    >>> torch.multinomial(torch.tensor([0., 10., 3., 0.]), 2)
-    tensor([1, 2])
-    """
-    count = as_int(num_samples, "multinomial(): argument 'num_samples'")
-    if out is not None and out.dtype is not dtypes.int64:
-        raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype!r}")
-    drawn = source(generator).multinomial(backend.fetch(input._a), count, bool(replacement))
-    result = wrap(backend.module(input.device).asarray(drawn))
-    if out is None:
-        return result
-    with _resized(out, result._a.shape, "multinomial"):
-        return store(out, result)
 
 
 # -- the generator ---------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from nbautograd.arrays.device import as_device
 from nbautograd.arrays.size import as_int
 from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor
-from nbautograd.ops.creation.creation import Device, check_options, finish
+from nbautograd.ops.creation.from_data import Device, check_options, finish
 from nbautograd.ops.queries import check_tensors
 
 __all__ = ["arange", "linspace", "logspace", "range"]

@@ -17,7 +17,8 @@ from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import check_writable, store
 from nbautograd.core.tensor import Tensor, array_of
 from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, kind_of
-from nbautograd.ops.creation.creation import copy, tensor
+from nbautograd.ops.creation.creation import copy
+from nbautograd.ops.creation.from_data import tensor
 from nbautograd.ops.shape.broadcasting import joint_shape
 from nbautograd.ops.shape.shape import unsqueeze, view
 from nbautograd.ops.shape.slicing import select, slice_
@@ -238,7 +239,7 @@ def index_back(input: Tensor, shape: Any, key: Any) -> Tensor:
     return found
 
 
-Tensor.__getitem__ = _get
+Tensor.__getitem__ = _get  # type: ignore[method-assign]
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
@@ -360,7 +361,7 @@ def zero_at(input: Tensor, key: Any) -> Tensor:
     return found
 
 
-Tensor.__setitem__ = _set
+Tensor.__setitem__ = _set  # type: ignore[method-assign]
 
 
 def _delete(x: Tensor, key: Any) -> None:

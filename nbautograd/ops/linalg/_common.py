@@ -17,15 +17,14 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.compiler.derivative_helper import twofold
 from nbautograd.compiler.op import op
-from nbautograd.core.tensor import Tensor
-from nbautograd.errors import DtypeError, LinAlgError, ShapeError, kind_of
+from nbautograd.core.tensor import Tensor, array_of
+from nbautograd.errors import SCALAR_TYPES, DtypeError, LinAlgError, ShapeError, kind_of
 from nbautograd.ops._internal import sum_to
 from nbautograd.ops.elementwise.complex import conj
-from nbautograd.ops.shape.shape import transpose
+from nbautograd.ops.shape.transpose import transpose
 from nbautograd.ops.shape.triangular import tril, triu
 
 __all__ = [
-    "array",
     "check_float",
     "check_info",
     "check_same",
@@ -44,22 +43,10 @@ __all__ = [
     "triangle_solve",
 ]
 
-WORDS = {
-    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
-    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
-"""What PyTorch calls the dtypes in its messages."""
 
-
-def array(x: Any) -> Any:
-    """The array of a tensor, or an array itself."""
-    return x._a if isinstance(x, Tensor) else x
-
-
-def word(x: Any) -> str:
-    """PyTorch's word for the dtype of ``x``."""
-    return WORDS[dtypes.of(array(x).dtype).name]
+def scalar_type(x: Any) -> str:
+    """The scalar type of a tensor or array, as PyTorch's messages call it."""
+    return SCALAR_TYPES[dtypes.of(array_of(x).dtype).name]
 
 
 # -- checks ----------------------------------------------------------------------------------------------------------
@@ -75,11 +62,11 @@ def check_float(name: str, x: Any, low: bool = False) -> None:
     elif not hasattr(x, "dtype"):
         raise TypeError(f"{name}(): argument 'A' (position 1) must be Tensor, not {kind_of(x)}")
     if x.dtype.kind not in dtypes.INEXACT:
-        raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {word(x)}")
+        raise DtypeError(f"{name}: Expected a floating point or complex tensor as input. Got {scalar_type(x)}")
     if not low and x.dtype.itemsize == 2:
         raise NotImplementedError(
-            f"{name}: Low precision dtypes not supported. Got {word(x)}: it is not implemented for '{word(x)}', "
-            "cast it to float32 first"
+            f"{name}: Low precision dtypes not supported. Got {scalar_type(x)}: it is not implemented for "
+            f"'{scalar_type(x)}', cast it to float32 first"
         )
 
 
@@ -89,7 +76,7 @@ def checked(name: str, x: Any, square: bool = False, label: str = "A") -> None:
     :raises RuntimeError: fewer than two dimensions, not square where that is needed, or another dtype.
     """
     if isinstance(x, Tensor) or hasattr(x, "ndim"):
-        shape = array(x).shape
+        shape = array_of(x).shape
         if len(shape) < 2:
             raise ShapeError(
                 f"{name}: The input tensor {label} must have at least 2 dimensions, but its shape is {list(shape)}"
@@ -103,10 +90,10 @@ def checked(name: str, x: Any, square: bool = False, label: str = "A") -> None:
 
 def check_same(name: str, a: Any, b: Any, labels: tuple[str, str] = ("A", "B")) -> None:
     """Make sure that two tensors have the same dtype."""
-    if array(a).dtype != array(b).dtype:
+    if array_of(a).dtype != array_of(b).dtype:
         raise DtypeError(
             f"{name}: Expected {labels[0]} and {labels[1]} to have the same dtype, but found {labels[0]} of type "
-            f"{word(a)} and {labels[1]} of type {word(b)} instead"
+            f"{scalar_type(a)} and {labels[1]} of type {scalar_type(b)} instead"
         )
 
 
@@ -117,7 +104,7 @@ def check_info(name: str, info: Any, message: str) -> None:
     :param message: what went wrong; ``{}`` stands for what it said.
     :raises LinAlgError: one failed; the batch element is named.
     """
-    info = backend.fetch(array(info))
+    info = backend.fetch(array_of(info))
     if info.any():
         where = int(np.flatnonzero(info)[0])
         batch = f"(Batch element {where}): " if info.ndim else ""
@@ -137,7 +124,7 @@ def refuse_derivative(name: str) -> Any:
 
 def is_complex(x: Any) -> bool:
     """Whether the elements are complex."""
-    return bool(array(x).dtype.kind == "c")
+    return bool(array_of(x).dtype.kind == "c")
 
 
 @twofold

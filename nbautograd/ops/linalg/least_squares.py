@@ -11,10 +11,11 @@ from nbautograd.arrays import backend
 from nbautograd.compiler.derivative_helper import twofold
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.return_types import return_type
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.core.tensor import Tensor, array_of, wrap
 from nbautograd.errors import ShapeError
-from nbautograd.ops.linalg._common import array, check_float, check_same, checked, mH, together
-from nbautograd.ops.linalg.decompositions import converging, linalg_eigvalsh, linalg_svdvals
+from nbautograd.ops.linalg._common import check_float, check_same, checked, mH, together
+from nbautograd.ops.linalg.eig import linalg_eigvalsh
+from nbautograd.ops.linalg.svd import converging, linalg_svdvals
 
 __all__ = ["pinverse"]
 
@@ -27,7 +28,7 @@ def tolerance(a: Any, largest: Any, atol: Any, rtol: Any) -> Any:
 
     Without ``rtol`` it is eps times the larger side of the matrix, or 0 where there is a positive ``atol``.
     """
-    atol, rtol = array(atol), array(rtol)
+    atol, rtol = array_of(atol), array_of(rtol)
     absolute = 0.0 if atol is None else atol
     if rtol is None:
         rtol = np.finfo(a.dtype).eps * max(a.shape[-2:])

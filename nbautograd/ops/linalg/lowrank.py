@@ -10,8 +10,11 @@ from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError
 from nbautograd.ops.creation.random import randn
 from nbautograd.ops.linalg._common import checked, mH, triangle_solve
-from nbautograd.ops.linalg.decompositions import linalg_cholesky, linalg_eigh, linalg_qr, linalg_svd
+from nbautograd.ops.linalg.cholesky import linalg_cholesky
+from nbautograd.ops.linalg.eig import linalg_eigh
 from nbautograd.ops.linalg.matmul import matmul
+from nbautograd.ops.linalg.qr import linalg_qr
+from nbautograd.ops.linalg.svd import linalg_svd
 
 __all__ = ["lobpcg", "pca_lowrank", "svd_lowrank"]
 

@@ -28,7 +28,7 @@ from nbautograd.ops.linalg._common import (
     triangle_solve,
 )
 from nbautograd.ops.shape.joining import cat_same
-from nbautograd.ops.shape.shape import transpose
+from nbautograd.ops.shape.transpose import transpose
 from nbautograd.ops.shape.triangular import tril, triu
 
 __all__ = ["lu", "lu_solve", "lu_unpack"]
@@ -428,8 +428,8 @@ def ldl_solution(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tens
         x, _ = trs(m, exchanges, b, lower=True)
         return (np.ascontiguousarray(x),)
 
-    pivots = np.broadcast_to(pivots, LD.shape[:-1])
-    (x,) = each(solve, LD, B, pivots, vectors=1)
+    exchanges = np.broadcast_to(pivots, LD.shape[:-1])
+    (x,) = each(solve, LD, B, exchanges, vectors=1)
     return x
 
 

@@ -15,8 +15,8 @@ from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import LinAlgError, ShapeError, kind_of
 from nbautograd.ops._internal import sum_to
-from nbautograd.ops.elementwise.comparison import where
 from nbautograd.ops.elementwise.complex import conj, real
+from nbautograd.ops.elementwise.selection import where
 from nbautograd.ops.linalg._common import (
     check_info,
     check_same,
@@ -411,7 +411,7 @@ alias(det=det)
 @twofold
 def slogdet_back(gs: Any, gl: Any, sign: Any, a: Any) -> Any:
     """The gradient of log(det A) = log|det A| + i arg(det A), whose derivative is tr(A⁻¹ dA)."""
-    weight = 0 if gl is None else gl
+    weight: Any = 0 if gl is None else gl
     if gs is not None and is_complex(sign):
         weight = weight - real(conj(gs) * sign * -1j) * 1j
     elif gl is None:

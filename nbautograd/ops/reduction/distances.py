@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from nbautograd.errors import DtypeError
 from nbautograd.ops._internal import axes, ratio, total, widened  # noqa: F401 - formulas name ratio
 from nbautograd.ops.reduction.minmax import check
 
-__all__ = ["cdist", "dist", "norm", "pdist", "renorm"]
+__all__ = ["cdist", "dist", "pdist", "renorm"]
 
 Dims = int | tuple[int, ...] | list[int] | None
 
@@ -68,7 +69,7 @@ def zero_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared: bool = True) -> Tensor:
     """The largest or smallest absolute value over ``dim``; equal ones share the gradient, or each get it all."""
     a = precise.absolute(input)
-    check("norm", a, dim)
+    check(a, dim)
     return (a.max if largest else a.min)(axes(dim, input.ndim), None, keepdim)
 
 
@@ -105,39 +106,6 @@ def vector_norm(input: Tensor, p: float = 2, dim: Dims = None, keepdim: bool = F
     if math.isinf(p):
         return extreme_norm(input, p > 0, dim, keepdim)
     return power_norm(input, p, dim, keepdim)
-
-
-@composite(out=True)
-def norm(
-    input: Tensor,
-    p: float | str | None = "fro",
-    dim: Dims = None,
-    keepdim: bool = False,
-    *,
-    dtype: dtypes.dtype | None = None,
-) -> Tensor:
-    """The p-norm of the elements, all or over ``dim``: (sum of abs(x)^p)^(1/p); 2 by default.
-
-    :param p: a number, ``inf``, ``-inf``, ``"fro"`` (2) or ``"nuc"``, the sum of a matrix' singular values.
-    :raises RuntimeError: the dtype is an integer one or bool.
-
-    >>> import nbautograd as torch
-    >>> torch.norm(torch.tensor([3., 4.]))
-    tensor(5.)
-    """
-    if dtype is not None:
-        input = input.to(dtype)
-    if input._a.dtype.kind not in dtypes.INEXACT:
-        raise DtypeError(
-            f"norm(): Expected a floating point or complex tensor as input. Got {dtypes.of(input._a.dtype).name}"
-        )
-    if p == "nuc":
-        from nbautograd import linalg  # which imports this module
-
-        return linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
-    if isinstance(p, str) and p != "fro":
-        raise RuntimeError(f"norm(): p must be a number, inf, -inf, 'fro' or 'nuc', not {p!r}")
-    return vector_norm(input, 2.0 if p is None or p == "fro" else float(p), dim, keepdim)
 
 
 @composite()
@@ -205,7 +173,7 @@ def _length(difference: Tensor, p: float) -> Tensor:
     return vector_norm(difference, p, -1)
 
 
-MODES = {
+MODES: dict[str, Callable[[int], bool]] = {
     "use_mm_for_euclid_dist_if_necessary": lambda rows: rows > 25,
     "use_mm_for_euclid_dist": lambda rows: True,
     "donot_use_mm_for_euclid_dist": lambda rows: False,

@@ -13,7 +13,7 @@ from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.ops._internal import added, axes, reduced_shape, total  # noqa: F401 - formulas name some
-from nbautograd.ops.elementwise.comparison import maximum, minimum
+from nbautograd.ops.elementwise.selection import maximum, minimum
 
 __all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min"]
 

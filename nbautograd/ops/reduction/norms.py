@@ -11,13 +11,13 @@ from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import composite
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, kind_of
-from nbautograd.ops.elementwise.comparison import where
+from nbautograd.ops.elementwise.selection import where
 from nbautograd.ops.linalg._common import check_float, checked
-from nbautograd.ops.linalg.decompositions import linalg_svdvals
 from nbautograd.ops.linalg.solvers import linalg_inv_ex
+from nbautograd.ops.linalg.svd import linalg_svdvals
 from nbautograd.ops.reduction.distances import vector_norm
 
-__all__: list[str] = []
+__all__ = ["norm"]
 
 Dims = int | tuple[int, ...] | list[int] | None
 
@@ -203,3 +203,37 @@ def linalg_cond(A: Tensor, p: float | str | None = None) -> Tensor:
     inverse, info = linalg_inv_ex(A)
     product = linalg_matrix_norm(A, p) * linalg_matrix_norm(inverse, p)
     return where(info != 0, math.inf, product)
+
+
+# -- vectors or matrices -----------------------------------------------------------------------------------------------
+
+
+@composite(out=True)
+def norm(
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.dtype | None = None,
+) -> Tensor:
+    """The p-norm of the elements, all or over ``dim``: (sum of abs(x)^p)^(1/p); 2 by default.
+
+    :param p: a number, ``inf``, ``-inf``, ``"fro"`` (2) or ``"nuc"``, the sum of a matrix' singular values.
+    :raises RuntimeError: the dtype is an integer one or bool.
+
+    >>> import nbautograd as torch
+    >>> torch.norm(torch.tensor([3., 4.]))
+    tensor(5.)
+    """
+    if dtype is not None:
+        input = input.to(dtype)
+    if input._a.dtype.kind not in dtypes.INEXACT:
+        raise DtypeError(
+            f"norm(): Expected a floating point or complex tensor as input. Got {dtypes.of(input._a.dtype).name}"
+        )
+    if p == "nuc":
+        return linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"norm(): p must be a number, inf, -inf, 'fro' or 'nuc', not {p!r}")
+    return vector_norm(input, 2.0 if p is None or p == "fro" else float(p), dim, keepdim)

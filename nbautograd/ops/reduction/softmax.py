@@ -10,7 +10,7 @@ from nbautograd.compiler.op import composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import UnsupportedDtypeError
 from nbautograd.ops._internal import highest, total
-from nbautograd.ops.elementwise.exp_log_trig import exp  # noqa: F401 - a formula names it
+from nbautograd.ops.elementwise.exp_log import exp  # noqa: F401 - a formula names it
 from nbautograd.ops.queries import check_tensors
 
 __all__ = ["log_softmax", "softmax"]

@@ -20,7 +20,7 @@ from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.ops.elementwise.complex import view_as_complex, view_as_real
 from nbautograd.ops.queries import check_tensors
-from nbautograd.ops.shape import shape as shapes, slicing
+from nbautograd.ops.shape import joining, shape as shapes, slicing, split, transpose
 from nbautograd.ops.shape.broadcasting import expand
 from nbautograd.ops.shape.slicing import as_strided_in
 
@@ -150,10 +150,10 @@ def fix_views(base: Tensor, array: Any) -> None:
 
 
 for _name, _function in {
-    "t_": shapes.t,
-    "transpose_": shapes.transpose,
-    "swapaxes_": shapes.swapaxes,
-    "swapdims_": shapes.swapdims,
+    "t_": transpose.t,
+    "transpose_": transpose.transpose,
+    "swapaxes_": transpose.swapaxes,
+    "swapdims_": transpose.swapdims,
     "squeeze_": shapes.squeeze,
     "unsqueeze_": shapes.unsqueeze,
     "as_strided_": as_strided,
@@ -357,7 +357,9 @@ def _view_as(input: Tensor, size: Any = None, *, dtype: dtypes.dtype | None = No
 
 
 def _alias(input: Tensor) -> Tensor:
-    return shapes.view(input, *input._a.shape) if input.is_contiguous() else shapes.permute(input, *range(input.ndim))
+    if input.is_contiguous():
+        return shapes.view(input, *input._a.shape)
+    return transpose.permute(input, *range(input.ndim))
 
 
 alias_copy = _copies("alias_copy", lambda input: input)
@@ -366,15 +368,15 @@ detach_copy = _copies("detach_copy", lambda input: input.detach())
 diagonal_copy = _copies("diagonal_copy", slicing.diagonal)
 expand_copy = _copies("expand_copy", lambda input, size, *, implicit=False: expand(input, *size))
 narrow_copy = _copies("narrow_copy", slicing.narrow, method=True)
-permute_copy = _copies("permute_copy", lambda input, dims: shapes.permute(input, *dims))
+permute_copy = _copies("permute_copy", lambda input, dims: transpose.permute(input, *dims))
 select_copy = _copies("select_copy", slicing.select)
 slice_copy = _copies("slice_copy", _slice)
-split_copy = _copies("split_copy", slicing.split)
-split_with_sizes_copy = _copies("split_with_sizes_copy", slicing.split_with_sizes)
+split_copy = _copies("split_copy", split.split)
+split_with_sizes_copy = _copies("split_with_sizes_copy", split.split_with_sizes)
 squeeze_copy = _copies("squeeze_copy", shapes.squeeze)
-t_copy = _copies("t_copy", shapes.t)
-transpose_copy = _copies("transpose_copy", shapes.transpose)
-unbind_copy = _copies("unbind_copy", slicing.unbind)
+t_copy = _copies("t_copy", transpose.t)
+transpose_copy = _copies("transpose_copy", transpose.transpose)
+unbind_copy = _copies("unbind_copy", joining.unbind)
 unfold_copy = _copies("unfold_copy", slicing.unfold)
 unsqueeze_copy = _copies("unsqueeze_copy", shapes.unsqueeze)
 view_as_complex_copy = _copies("view_as_complex_copy", view_as_complex)

@@ -1,4 +1,4 @@
-"""Several tensors joined into one, or set against each other."""
+"""Joining tensors along an existing or a new dimension, and ``unbind``, which undoes ``stack``."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.size import dimension
-from nbautograd.compiler.op import KEPT, op
+from nbautograd.compiler.op import KEPT, VIEW, op
 from nbautograd.core.inplace import into
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.core.tensor import Tensor, array_of, wrap
 from nbautograd.errors import DeviceError, ShapeError, kind_of
 from nbautograd.ops.shape.broadcasting import atleast_1d, atleast_2d, atleast_3d, expand, several
 from nbautograd.ops.shape.shape import reshape, view
-from nbautograd.ops.shape.slicing import unbind
+from nbautograd.ops.shape.slicing import part
 
 __all__ = [
     "block_diag",
@@ -31,6 +31,7 @@ __all__ = [
     "meshgrid",
     "row_stack",
     "stack",
+    "unbind",
     "vstack",
 ]
 
@@ -114,7 +115,40 @@ def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
     return [item.to(kind) for item in tensors]
 
 
-# -- along a new dimension -------------------------------------------------------------------------------------------
+# -- along a new dimension, and back --------------------------------------------------------------------------------
+
+
+@op(node="UnbindBackward0", symbol="unbind", kind=VIEW, many=True, input="restack(g, input.shape, dim)")
+def unbind(input: Tensor, dim: int = 0) -> Any:
+    """The slices along one dimension, which goes away, as a tuple; the memory is shared.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([[1, 2], [3, 4]]).unbind()
+    (tensor([1, 2]), tensor([3, 4]))
+    """
+    d = dimension(dim, input.ndim)
+    if not input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    return [part(input, d, i) for i in range(input.shape[d])]
+
+
+def zeros_for_missing(parts: list[Any], shapes: list[tuple[int, ...]]) -> list[Any]:
+    """The gradients of several parts, zeros for those that did not arrive."""
+    known = next(p for p in parts if p is not None)
+    found = []
+    for p, shape in zip(parts, shapes, strict=True):
+        if p is None:
+            p = np.zeros_like(array_of(known), shape=shape)
+            p = wrap(p) if isinstance(known, Tensor) else p
+        found.append(p)
+    return found
+
+
+def restack(parts: list[Any], shape: tuple[int, ...], dim: int) -> Any:
+    """The gradient of ``unbind``: those of its parts, zeros for the missing ones, stacked."""
+    d = dimension(dim, len(shape))
+    filled = zeros_for_missing(parts, [(*shape[:d], *shape[d + 1 :])] * len(parts))
+    return stack(filled, d) if isinstance(filled[0], Tensor) else np.stack(filled, d)
 
 
 def unstacked(g: Any, dim: int) -> list[Any]:

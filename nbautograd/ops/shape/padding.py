@@ -30,7 +30,7 @@ def constant_pad(input: Tensor, pads: Pads, value: Any) -> Tensor:
     size = tuple(n + a + b for n, (a, b) in zip(input.shape[first:], pads, strict=True))
     source = tuple(slice(max(-a, 0), n + min(b, 0)) for n, (a, b) in zip(input.shape[first:], pads, strict=True))
     target = tuple(slice(max(a, 0), n - max(b, 0)) for n, (a, b) in zip(size, pads, strict=True))
-    found = np.full_like(input, value, shape=(*input.shape[:first], *size), order="C")
+    found: Any = np.full_like(input, value, shape=(*input.shape[:first], *size), order="C")
     found[(..., *target)] = input[(..., *source)]
     return found
 

@@ -1,4 +1,4 @@
-"""The whole of a tensor's memory in another shape or order of dimensions; copies of it."""
+"""The same elements in another shape: views, flattening, dimensions of length 1, copies."""
 
 from __future__ import annotations
 
@@ -12,27 +12,11 @@ from nbautograd.arrays import dtypes, memory_format as memory_formats, strides a
 from nbautograd.arrays.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
 from nbautograd.arrays.size import as_int, dimension, sizes
 from nbautograd.arrays.strides import restride, strides_of
-from nbautograd.compiler.op import KEPT, VIEW, alias, composite, op
+from nbautograd.compiler.op import KEPT, VIEW, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import SCALAR_TYPES, ShapeError, kind_of
 
-__all__ = [
-    "adjoint",
-    "clone",
-    "flatten",
-    "moveaxis",
-    "movedim",
-    "permute",
-    "ravel",
-    "reshape",
-    "squeeze",
-    "swapaxes",
-    "swapdims",
-    "t",
-    "transpose",
-    "unflatten",
-    "unsqueeze",
-]
+__all__ = ["clone", "flatten", "ravel", "reshape", "squeeze", "unflatten", "unsqueeze"]
 
 # -- other shapes ----------------------------------------------------------------------------------------------------
 
@@ -257,201 +241,6 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return view(input, (*shape[:d], *parts, *shape[d + 1 :]))
 
 
-# -- other orders ----------------------------------------------------------------------------------------------------
-
-
-def permuted(a: Any, dims: tuple[int, ...]) -> Any:
-    """The dimensions of an array in another order."""
-    if a.size:
-        return a.transpose(dims)
-    strides = strides_of(a)
-    return restride(a, tuple(a.shape[d] for d in dims), tuple(strides[d] for d in dims))
-
-
-def order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    """A permutation of all dimensions, from the front.
-
-    :raises RuntimeError: it names too few, too many, or one twice.
-    """
-    if len(dims) != ndim:
-        raise RuntimeError(
-            "permute(): number of dimensions in the tensor input does not match the length of the desired ordering of "
-            f"dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
-        )
-    found = tuple(dimension(d, ndim) for d in dims)
-    if len(set(found)) != ndim:
-        raise RuntimeError(f"permute(): duplicate dims are not allowed, got {list(dims)}")
-    return found
-
-
-def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
-    """The permutation that undoes ``dims``."""
-    found = order(dims, len(dims))
-    return tuple(sorted(range(len(found)), key=found.__getitem__))
-
-
-@op(node="PermuteBackward0", symbol="permute", kind=VIEW, input="permute(g, *inverse(dims))")
-def permute(input: Tensor, *dims: int) -> Tensor:
-    """The dimensions in another order; the memory is shared.
-
-    :raises RuntimeError: ``dims`` is no permutation of the dimensions.
-
-    >>> import nbautograd as torch
-    >>> torch.ones(2, 3, 4).permute(2, 0, 1).shape
-    torch.Size([4, 2, 3])
-    """
-    return permuted(input, order(dims, input.ndim))
-
-
-@op(node="TransposeBackward0", symbol="transpose", kind=VIEW, input="transpose(g, dim0, dim1)")
-def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dimensions exchanged; the memory is shared.
-
-    >>> import nbautograd as torch
-    >>> torch.ones(2, 3).transpose(0, 1).shape
-    torch.Size([3, 2])
-    """
-    a, b = dimension(dim0, input.ndim), dimension(dim1, input.ndim)
-    if not input.ndim:
-        return input.view()
-    if input.size:
-        return input.swapaxes(a, b)
-    dims = list(range(input.ndim))
-    dims[a], dims[b] = b, a
-    return permuted(input, tuple(dims))
-
-
-@composite()
-def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Two dimensions exchanged: NumPy's name for ``transpose``.
-
-    >>> import nbautograd as torch
-    >>> torch.ones(2, 3).swapaxes(0, 1).shape
-    torch.Size([3, 2])
-    """
-    return transpose(input, axis0, axis1)
-
-
-@composite()
-def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dimensions exchanged: another name for ``transpose``.
-
-    >>> import nbautograd as torch
-    >>> torch.ones(2, 3).swapdims(0, 1).shape
-    torch.Size([3, 2])
-    """
-    return transpose(input, dim0, dim1)
-
-
-@op(node="TBackward0", symbol="ᵀ", kind=VIEW, input="t(g)")
-def t(input: Tensor) -> Tensor:
-    """A matrix transposed; of fewer dimensions, the tensor itself.
-
-    :raises RuntimeError: there are more than two dimensions.
-
-    >>> import nbautograd as torch
-    >>> torch.ones(2, 3).t().shape
-    torch.Size([3, 2])
-    """
-    return input.T if input.size and input.ndim <= 2 else _at_most_2d(input)
-
-
-def _at_most_2d(a: Any) -> Any:
-    if a.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {a.ndim}D")
-    return a.T if a.size else permuted(a, tuple(range(a.ndim))[::-1])
-
-
-def _reversed(self: Tensor) -> Tensor:
-    n = self._a.ndim
-    if n not in (0, 2):
-        _warn_reversed(n)
-    return permute(self, *range(n - 1, -1, -1))
-
-
-def _warn_reversed(ndim: int) -> None:
-    import warnings
-
-    warnings.warn(
-        f"The use of x.T on tensors of dimension other than 2, here {ndim}, to reverse their shape is deprecated. Use "
-        "x.mT to transpose batches of matrices or x.permute(*range(x.ndim - 1, -1, -1)) to reverse the dimensions.",
-        UserWarning,
-        stacklevel=3,
-    )
-
-
-def _matrices(t: Tensor, name: str) -> Tensor:
-    if t._a.ndim < 2:
-        raise RuntimeError(
-            f"tensor.{name} is only supported on matrices or batches of matrices. Got {t._a.ndim}-D tensor."
-        )
-    return transpose(t, -2, -1)
-
-
-def _hermitian(self: Tensor) -> Tensor:
-    if self._a.ndim not in (0, 2):
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self._a.ndim}-D tensor.")
-    return adjoint(self) if self._a.ndim else self
-
-
-@composite()
-def adjoint(input: Tensor) -> Tensor:
-    """The last two dimensions exchanged and the elements conjugated.
-
-    :raises RuntimeError: there are fewer than two dimensions.
-
-    >>> import nbautograd as torch
-    >>> torch.tensor([[1j, 2]]).adjoint()
-    tensor([[0.-1.j],
-            [2.-0.j]])
-    """
-    if input._a.ndim < 2:
-        raise RuntimeError(
-            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input._a.ndim}-D tensor."
-        )
-    return transpose(input, -2, -1).conj()
-
-
-Tensor.T = property(_reversed, doc="All dimensions reversed.")
-Tensor.mT = property(lambda self: _matrices(self, "mT"), doc="The last two dimensions exchanged.")
-Tensor.H = property(_hermitian, doc="A matrix transposed and conjugated.")
-Tensor.mH = property(lambda self: _matrices(self, "mH").conj(), doc="The last two dimensions exchanged, conjugated.")
-
-
-@composite()
-def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """The dimensions ``source`` moved to ``destination``, the others kept in order.
-
-    :raises RuntimeError: one is named twice, or there are more of one than of the other.
-
-    >>> import nbautograd as torch
-    >>> torch.movedim(torch.ones(2, 3, 4), 0, 2).shape
-    torch.Size([3, 4, 2])
-    """
-    n = input._a.ndim
-    given = [source] if isinstance(source, int) else list(source)
-    wanted = [destination] if isinstance(destination, int) else list(destination)
-    if len(given) != len(wanted):
-        raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({given} dims) should contain the same number of "
-            f"dims as destination ({wanted} dims)"
-        )
-    here, there = [dimension(d, n) for d in given], [dimension(d, n) for d in wanted]
-    for what, found in (("source", here), ("destination", there)):
-        if len(set(found)) != len(found):
-            raise RuntimeError(f"movedim: repeated dim in `{what}` ({found})")
-    if not n:
-        return permute(input)
-    dims = [d for d in range(n) if d not in here]
-    for position, d in sorted(zip(there, here, strict=True)):
-        dims.insert(position, d)
-    return permute(input, *dims)
-
-
-moveaxis = movedim
-alias(moveaxis=movedim)
-
-
 # -- dimensions of length 1 ------------------------------------------------------------------------------------------
 
 
@@ -573,7 +362,7 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     )
 
 
-Tensor.is_contiguous = is_contiguous
+Tensor.is_contiguous = is_contiguous  # type: ignore[method-assign]
 
 
 @op(node="RealBackward0", symbol="Re", method=False, input="cast_back(g, input.dtype)")

@@ -12,7 +12,7 @@ from nbautograd.arrays.size import as_int, dimension
 from nbautograd.compiler.op import KEPT, composite, op
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.ops._internal import total
-from nbautograd.ops.creation.creation import check_options
+from nbautograd.ops.creation.from_data import check_options
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.shape.as_strided import as_strided
 from nbautograd.ops.shape.rearrange import flip

@@ -6,23 +6,18 @@ transform's adjoint is the transform the other way with the other normalization,
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes
-from nbautograd.arrays.device import as_device
+from nbautograd.arrays import dtypes
 from nbautograd.arrays.size import as_int, dimension
 from nbautograd.compiler.op import composite, op
-from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, kind_of
-from nbautograd.ops.creation.creation import Device, check_options, finish
 from nbautograd.ops.elementwise.complex import conj
 from nbautograd.ops.indexing.gather import crop_like, pad_like
-from nbautograd.ops.shape.rearrange import roll
 
 __all__: list[str] = []
 
@@ -454,108 +449,3 @@ def fft_ihfft2(input: Tensor, s: Sizes = None, dim: Dims = (-2, -1), norm: str |
     torch.Size([3, 2, 3])
     """
     return fft_ihfftn(input, s, dim, norm)
-
-
-# -- frequencies -----------------------------------------------------------------------------------------------------
-
-
-def _frequencies(
-    name: str, indices: tuple[int, ...], n: Any, d: float, dtype: dtypes.dtype | None, layout: Any, device: Device
-) -> Any:
-    """The numbers ``range(*indices)`` in units of 1 / (n * d)."""
-    check_options(name, dtype, layout)
-    kind = dtype or dtypes.get_default_dtype()
-    if kind.rank < 2:
-        raise DtypeError(f"{name} requires a floating point or complex dtype, but got {kind!r}")
-    if kind.is_complex:
-        raise NotImplementedError(f'"{name}" not implemented for complex numbers: dtype={kind!r}')
-    unit = 1 / (n * d) if n * d else math.inf
-    with backend.quiet():  # where d is 0, 0 * inf is nan
-        return backend.module(as_device(device)).arange(*indices).astype(kind.numpy) * kind.numpy.type(unit)
-
-
-def _length(name: str, n: Any) -> int:
-    length = as_int(n, f"{name}(): argument 'n' (position 1)")
-    if length < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {length}: [{length}] in {name}()")
-    return length
-
-
-def fft_fftfreq(
-    n: int,
-    d: float = 1.0,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """The frequencies that the elements of :func:`fft_fft` stand for, in cycles per unit of time.
-
-    :param n: the number of points.
-    :param d: the time between two.
-
-    >>> import nbautograd as torch
-    >>> torch.fft.fftfreq(4)
-    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
-    """
-    length = _length("fft_fftfreq", n)
-    values = _frequencies("fft_fftfreq", (-(length // 2), (length + 1) // 2), length, d, dtype, layout, device)
-    return into(out, finish(np.roll(values, -(length // 2)), requires_grad), "fft_fftfreq")
-
-
-def fft_rfftfreq(
-    n: int,
-    d: float = 1.0,
-    *,
-    out: Tensor | None = None,
-    dtype: dtypes.dtype | None = None,
-    layout: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """The frequencies that the elements of :func:`fft_rfft` stand for, in cycles per unit of time.
-
-    :param n: the number of points of the real signal.
-    :param d: the time between two.
-
-    >>> import nbautograd as torch
-    >>> torch.fft.rfftfreq(4)
-    tensor([0.0000, 0.2500, 0.5000])
-    """
-    length = _length("fft_rfftfreq", n)
-    values = _frequencies("fft_rfftfreq", (length // 2 + 1,), length, d, dtype, layout, device)
-    return into(out, finish(values, requires_grad), "fft_rfftfreq")
-
-
-def _shifted(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
-    given = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
-    dims = tuple(dimension(d, input.ndim) for d in given)
-    if not dims:
-        raise RuntimeError(f"{name}(): `shifts` required: there is no dimension to shift along")
-    return roll(input, tuple((input.shape[d] + back) // 2 for d in dims), dims)
-
-
-@composite(method=False)
-def fft_fftshift(input: Tensor, dim: Dims = None) -> Tensor:
-    """The transform reordered so that frequency 0 is in the middle, along all or some dimensions.
-
-    >>> import nbautograd as torch
-    >>> torch.fft.fftshift(torch.arange(5))
-    tensor([3, 4, 0, 1, 2])
-    """
-    return _shifted("fft_fftshift", input, dim, False)
-
-
-@composite(method=False)
-def fft_ifftshift(input: Tensor, dim: Dims = None) -> Tensor:
-    """The inverse of :func:`fft_fftshift`.
-
-    >>> import nbautograd as torch
-    >>> torch.fft.ifftshift(torch.arange(5))
-    tensor([2, 3, 4, 0, 1])
-    """
-    return _shifted("fft_ifftshift", input, dim, True)

@@ -17,7 +17,7 @@ class Table(NamedTuple):
     """Which old elements a new one is made of, along one dimension."""
 
     dim: int
-    index: Array
+    indices: Array
     """(new, k): positions among the old."""
     weight: Array | None
     """(new, k): factors; None where all are 1."""

@@ -50,7 +50,8 @@ def _every(d: int, start: int, step: int, count: int) -> tuple[Any, ...]:
 def _avg_pool(input: Tensor, out: Ints, options: Any) -> Tensor:
     """Means of windows; options: kernel, stride, padding, whether padding counts, another divisor."""
     kernel, stride, padding, *_ = options
-    first, found = input.ndim - len(out), input
+    first = input.ndim - len(out)
+    found: Any = input
     for d, (m, k, s, p) in enumerate(zip(out, kernel, stride, padding, strict=True), first):
         # One dimension after the other: a sum of sums. What lies in the padding is 0 and left out.
         x, n = found, found.shape[d]
@@ -131,7 +132,7 @@ def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
 )
 def adaptive_avg_back(input: Tensor, shape: Any, dims: int) -> Tensor:
     """The transpose of the adaptive average over the last ``dims`` dimensions."""
-    found = input
+    found: Any = input
     for d in range(input.ndim - dims, input.ndim):
         size, m = shape[d], found.shape[d]
         if m and size % m == 0:
@@ -162,7 +163,7 @@ def _max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints, padding: Int
     if any(p or (m - 1) * s + d * (k - 1) >= length for length, m, k, s, p, d in steps):
         ends = [max(p, (m - 1) * s + d * (k - 1) + 1 - length) for length, m, k, s, p, d in steps]
         shape = [length + p + e for length, p, e in zip(size, padding, ends, strict=True)]
-        wide = np.full_like(input, _least(input.dtype), shape=(*input.shape[: input.ndim - n], *shape), order="C")
+        wide: Any = np.full_like(input, _least(input.dtype), shape=(*input.shape[: input.ndim - n], *shape), order="C")
         wide[(..., *(slice(p, p + length) for p, length in zip(padding, size, strict=True)))] = input
     else:
         wide = input

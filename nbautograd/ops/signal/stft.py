@@ -17,8 +17,9 @@ from nbautograd.ops.elementwise.complex import view_as_real
 from nbautograd.ops.indexing.gather import crop_like, pad_like
 from nbautograd.ops.shape.broadcasting import expand
 from nbautograd.ops.shape.padding import constant_pad, pad
-from nbautograd.ops.shape.shape import reshape, transpose
+from nbautograd.ops.shape.shape import reshape
 from nbautograd.ops.shape.slicing import narrow
+from nbautograd.ops.shape.transpose import transpose
 from nbautograd.ops.signal.fourier import _fft_c2c, _fft_c2r, _fft_r2c
 
 __all__ = ["istft", "stft"]

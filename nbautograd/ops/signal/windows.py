@@ -17,7 +17,7 @@ from nbautograd.arrays.device import as_device
 from nbautograd.arrays.size import as_int
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError
-from nbautograd.ops.creation.creation import Device, check_options, finish
+from nbautograd.ops.creation.from_data import Device, check_options, finish
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]
 

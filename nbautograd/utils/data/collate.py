@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd.arrays import dtypes
 from nbautograd.core.tensor import Tensor
-from nbautograd.ops.creation.creation import as_tensor, tensor
+from nbautograd.ops.creation.from_data import as_tensor, tensor
 from nbautograd.ops.shape.joining import stack
 
 __all__ = ["default_collate", "default_convert"]

@@ -8,8 +8,10 @@ from typing import Any, Generic, TypeVar
 
 from nbautograd.arrays import dtypes
 from nbautograd.core.tensor import Tensor
-from nbautograd.ops.creation.creation import as_tensor, empty
-from nbautograd.ops.creation.random import multinomial, randint, randperm
+from nbautograd.ops.creation.creation import empty
+from nbautograd.ops.creation.distributions import multinomial
+from nbautograd.ops.creation.from_data import as_tensor
+from nbautograd.ops.creation.random import randint, randperm
 from nbautograd.rng.generator import Generator
 
 __all__ = [

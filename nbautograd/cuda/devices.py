@@ -1,0 +1,208 @@
+"""The CUDA devices: which there are, which is the current one, and why CUDA cannot be used where it cannot."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple
+
+from nbautograd.arrays import backend
+from nbautograd.arrays.device import device as Device  # noqa: N812 - ``device`` is the context manager here
+from nbautograd.errors import kind_of
+
+__all__ = [
+    "current_device",
+    "device",
+    "device_count",
+    "device_of",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "init",
+    "is_available",
+    "is_bf16_supported",
+    "is_initialized",
+    "set_device",
+    "synchronize",
+    "why_not",
+]
+
+
+def _runtime() -> Any:
+    """CUDA's own functions.
+
+    :raises CudaUnavailableError: CUDA cannot be used here.
+    """
+    return backend.cuda.start().cuda.runtime
+
+
+def _index(place: Any, none_is: int | None = None) -> int:
+    """The index of the device that an argument names: a number, text or a device; None is the current one.
+
+    :raises ValueError: it is a device of another type.
+    :raises TypeError: it names no device at all.
+    """
+    if place is None:
+        return backend.cuda.current() if none_is is None else none_is
+    if isinstance(place, (str, Device)):
+        place = Device(place)
+        if place.type != "cuda":
+            raise ValueError(f"Expected a cuda device, but got: {place}")
+        return backend.cuda.current() if place.index is None else int(place.index)
+    try:
+        return operator.index(place)
+    except TypeError:
+        raise TypeError(f"expected a CUDA device: an int, a str or a torch.device, not {kind_of(place)}") from None
+
+
+def checked_index(place: Any) -> int:
+    """The index of a device that exists."""
+    backend.cuda.start()
+    index = _index(place)
+    backend.cuda.check(index)
+    return index
+
+
+# -- whether there is any ----------------------------------------------------------------------------------------------
+
+
+def why_not() -> str | None:
+    """None when CUDA can be used, otherwise why it cannot, with the command that installs what is missing."""
+    return backend.cuda.why_not()
+
+
+def is_available() -> bool:
+    """Whether tensors can live on CUDA devices here.
+
+    >>> import nbautograd as torch
+    >>> x = torch.ones(2, device="cuda" if torch.cuda.is_available() else "cpu")
+    """
+    return why_not() is None
+
+
+def device_count() -> int:
+    """How many CUDA devices can be used; 0 where CUDA cannot be used at all."""
+    return backend.cuda.count() if is_available() else 0
+
+
+def init() -> None:
+    """Load CuPy and CUDA now, not when they are first needed.
+
+    :raises CudaUnavailableError: CUDA cannot be used here.
+    """
+    backend.cuda.start()
+
+
+def is_initialized() -> bool:
+    """Whether CUDA has been used yet."""
+    return backend.cuda.started()
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether there are bfloat16 tensors on CUDA devices: no, as CuPy has no such dtype."""
+    return False
+
+
+# -- the devices -------------------------------------------------------------------------------------------------------
+
+
+def current_device() -> int:
+    """The index of the device that ``"cuda"`` means."""
+    return int(_runtime().getDevice())
+
+
+def set_device(device: Device | str | int) -> None:
+    """Make ``device`` the one that ``"cuda"`` means; a negative index does nothing."""
+    index = _index(device)
+    if index >= 0:
+        _runtime().setDevice(checked_index(index))
+
+
+class device:  # noqa: N801 - PyTorch's name
+    """``with cuda.device(1):`` makes another device the current one for a while; a negative index does nothing."""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = _index(device, -1)
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        if self.idx >= 0:
+            self.prev_idx = current_device()
+            set_device(self.idx)
+
+    def __exit__(self, *exception: object) -> None:
+        if self.idx >= 0:
+            set_device(self.prev_idx)
+
+
+class device_of(device):  # noqa: N801 - PyTorch's name
+    """``with cuda.device_of(tensor):`` makes its device the current one; nothing for a tensor on the CPU."""
+
+    def __init__(self, obj: Any) -> None:
+        super().__init__(obj.device.index if obj.is_cuda else -1)
+
+
+class DeviceProperties(NamedTuple):
+    """What is known of a device; the sizes are in bytes."""
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    multi_processor_count: int
+    warp_size: int
+    max_threads_per_multi_processor: int
+    regs_per_multiprocessor: int
+    shared_memory_per_block: int
+    shared_memory_per_multiprocessor: int
+    L2_cache_size: int
+    is_integrated: int
+    is_multi_gpu_board: int
+    pci_bus_id: int
+    pci_device_id: int
+    pci_domain_id: int
+
+
+_PROPERTIES = {
+    "total_memory": "totalGlobalMem",
+    "multi_processor_count": "multiProcessorCount",
+    "warp_size": "warpSize",
+    "max_threads_per_multi_processor": "maxThreadsPerMultiProcessor",
+    "regs_per_multiprocessor": "regsPerMultiprocessor",
+    "shared_memory_per_block": "sharedMemPerBlock",
+    "shared_memory_per_multiprocessor": "sharedMemPerMultiprocessor",
+    "L2_cache_size": "l2CacheSize",
+    "is_integrated": "integrated",
+    "is_multi_gpu_board": "isMultiGpuBoard",
+    "pci_bus_id": "pciBusID",
+    "pci_device_id": "pciDeviceID",
+    "pci_domain_id": "pciDomainID",
+}
+"""What CUDA calls them."""
+
+
+def get_device_properties(device: Any = None) -> DeviceProperties:
+    """Name, capability, memory, multiprocessors and more of a device, the current one by default."""
+    found = _runtime().getDeviceProperties(checked_index(device))
+    name = found["name"]
+    return DeviceProperties(
+        name=name.decode() if isinstance(name, bytes) else str(name),
+        major=int(found["major"]),
+        minor=int(found["minor"]),
+        **{ours: int(found.get(theirs, 0)) for ours, theirs in _PROPERTIES.items()},
+    )
+
+
+def get_device_name(device: Any = None) -> str:
+    """The name of a device, such as ``"NVIDIA H200"``."""
+    return get_device_properties(device).name
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """The compute capability of a device, such as ``(9, 0)``."""
+    found = get_device_properties(device)
+    return found.major, found.minor
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait until everything that was asked of a device has been done."""
+    backend.cuda.start().cuda.Device(checked_index(device)).synchronize()

@@ -1,0 +1,40 @@
+"""Seeds of the random numbers of CUDA devices."""
+
+from __future__ import annotations
+
+from nbautograd.cuda.devices import init, is_available
+from nbautograd.rng.generator import default_generator
+
+__all__ = ["initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all"]
+
+
+def manual_seed(seed: int) -> None:
+    """Seed the random numbers of the current CUDA device; nothing where there is none, as in PyTorch.
+
+    Tensors on CUDA get their numbers from the CPU's generator here, so where there is CUDA, that one is seeded.
+    """
+    seed = int(seed)
+    if is_available():
+        default_generator.manual_seed(seed)
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seed the random numbers of all CUDA devices; see :func:`manual_seed`."""
+    manual_seed(seed)
+
+
+def seed() -> None:
+    """Seed the random numbers of the current CUDA device with a number from the operating system."""
+    if is_available():
+        default_generator.seed()
+
+
+def seed_all() -> None:
+    """The same for all CUDA devices."""
+    seed()
+
+
+def initial_seed() -> int:
+    """The number that the random numbers of the current device were last seeded with."""
+    init()
+    return default_generator.initial_seed()

@@ -1,0 +1,186 @@
+"""Streams and events of CUDA."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from nbautograd.arrays import backend
+from nbautograd.arrays.device import device as Device  # noqa: N812 - ``device`` is the context manager here
+from nbautograd.cuda.devices import checked_index, device, set_device
+
+__all__ = ["Event", "Stream", "StreamContext", "current_stream", "default_stream", "set_stream", "stream"]
+
+
+class Event:
+    """A mark in a stream, to wait for and to measure times with.
+
+    :param enable_timing: whether :meth:`elapsed_time` will be asked.
+    :param blocking: whether waiting for it leaves the processor to others.
+    :raises CudaUnavailableError: CUDA cannot be used here.
+    """
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
+        self._cupy = backend.cuda.start()
+        self._event = self._cupy.cuda.Event(block=blocking, disable_timing=not enable_timing, interprocess=interprocess)
+        self._recorded = False
+
+    @property
+    def cuda_event(self) -> int:
+        """CUDA's handle of it."""
+        return int(self._event.ptr)
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Put the mark at the end of what the stream (the current one by default) has been asked for so far."""
+        self._event.record((current_stream() if stream is None else stream)._stream)
+        self._recorded = True
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let what the stream is asked for from now on wait for the mark."""
+        (current_stream() if stream is None else stream).wait_event(self)
+
+    def query(self) -> bool:
+        """Whether everything before the mark has been done."""
+        return not self._recorded or bool(self._event.done)
+
+    def synchronize(self) -> None:
+        """Wait for the mark."""
+        if self._recorded:
+            self._event.synchronize()
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """The milliseconds from this mark to another; both must have been passed.
+
+        :raises ValueError: one of them has not been recorded.
+        """
+        if not (self._recorded and end_event._recorded):
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        return float(self._cupy.cuda.get_elapsed_time(self._event, end_event._event))
+
+
+class Stream:
+    """A queue of work for a device; work in different streams may be done at the same time.
+
+    A backward pass is run in the stream that is the current one when it is called: run it in that of the forward pass,
+    or let the one wait for the other.
+
+    :param device: the current one by default.
+    :param priority: lower numbers go first.
+    :raises CudaUnavailableError: CUDA cannot be used here.
+    """
+
+    def __init__(self, device: Any = None, priority: int = 0) -> None:
+        library = backend.cuda.start()
+        index = checked_index(device)
+        with library.cuda.Device(index):
+            self._set(library.cuda.Stream(non_blocking=True, priority=priority), index)
+
+    def _set(self, stream: Any, index: int) -> Stream:
+        self._stream, self.device_index, self._left = stream, index, threading.local()
+        return self
+
+    @property
+    def device(self) -> Device:
+        """The device whose queue it is."""
+        return Device("cuda", self.device_index)
+
+    @property
+    def cuda_stream(self) -> int:
+        """CUDA's handle of it; 0 for the default stream."""
+        return int(self._stream.ptr)
+
+    @property
+    def priority(self) -> int:
+        """Lower numbers go first."""
+        return int(self._stream.priority)
+
+    def query(self) -> bool:
+        """Whether everything that it was asked for has been done."""
+        return bool(self._stream.done)
+
+    def synchronize(self) -> None:
+        """Wait until everything that it was asked for has been done."""
+        self._stream.synchronize()
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Put an event (a new one by default) at the end of the queue, and return it."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        """Let what comes from now on wait for an event."""
+        if event._recorded:
+            self._stream.wait_event(event._event)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Let what comes from now on wait for what another stream has been asked for so far."""
+        self.wait_event(stream.record_event())
+
+    def __enter__(self) -> Stream:
+        if not hasattr(self._left, "contexts"):
+            self._left.contexts = []
+        context = StreamContext(self)
+        context.__enter__()
+        self._left.contexts.append(context)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._left.contexts.pop().__exit__(*exception)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and (self.cuda_stream, self.device_index) == (
+            other.cuda_stream,
+            other.device_index,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.cuda_stream, self.device_index))
+
+    def __repr__(self) -> str:
+        return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
+
+
+class StreamContext:
+    """``with cuda.stream(s):`` makes a stream, and its device, the current one; None changes nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            self._device = device(self.stream.device_index)
+            self._device.__enter__()
+            self._before = current_stream()
+            self.stream._stream.use()
+
+    def __exit__(self, *exception: object) -> None:
+        if self.stream is not None:
+            self._before._stream.use()
+            self._device.__exit__()
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """A context in which ``stream`` is the current one."""
+    return StreamContext(stream)
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream that gets the work of this thread for a device, the current one by default."""
+    library = backend.cuda.start()
+    index = checked_index(device)
+    with library.cuda.Device(index):
+        return Stream.__new__(Stream)._set(library.cuda.get_current_stream(), index)
+
+
+def default_stream(device: Any = None) -> Stream:
+    """The stream that gets the work where no other has been chosen."""
+    library = backend.cuda.start()
+    return Stream.__new__(Stream)._set(library.cuda.Stream.null, checked_index(device))
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Make a stream, and its device, the current one for good; None changes nothing."""
+    if stream is not None:
+        set_device(stream.device_index)
+        stream._stream.use()

@@ -1,0 +1,170 @@
+"""Adaptive pooling: averages and maxima of windows that divide the input into a given number of cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import ShapeError, UnsupportedDtypeError
+from nbautograd.nn.functional.pooling import as_2d
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.signal import pool
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+]
+
+
+def _cells(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...]:
+    """The output size; None keeps that of the input."""
+    check_tensors(name, input=input)
+    if n > 1 and isinstance(output_size, (tuple, list)) and input._a.ndim <= n:
+        raise ValueError(f"{name}(): Input dimension should be at least {n + 1}, got shape {list(input._a.shape)}")
+    _check_cells(name, n, input)
+    items = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * n
+    if len(items) == 1:
+        items = tuple(items) * n
+    if len(items) != n:
+        raise RuntimeError(f"{name}(): output_size must be {n} numbers, got {output_size!r}")
+    found = tuple(m if k is None else int(k) for k, m in zip(items, input._a.shape[-n:], strict=True))
+    if min(found) < 0:
+        raise RuntimeError(
+            f"{name}(): elements of output_size must be greater than or equal to 0 but received {output_size!r}"
+        )
+    return found
+
+
+def _check_cells(name: str, n: int, input: Tensor) -> None:
+    check_tensors(name, input=input)
+    shape = input._a.shape
+    if len(shape) not in (n + 1, n + 2):
+        raise ShapeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(shape)}")
+    if 0 in shape[-n:]:
+        raise ShapeError(
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but it has sizes {list(shape)}"
+        )
+    if not input.is_floating_point():
+        raise UnsupportedDtypeError(name, input.dtype, "f")
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of cells, ``output_size`` along the last dimension, into which ``input`` is divided.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_avg_pool1d(torch.tensor([[1., 2., 3.]]), 2)
+    tensor([[1.5000, 2.5000]])
+    """
+    out = _cells("adaptive_avg_pool1d", 1, input, output_size)
+    found: Tensor = pool.ADAPTIVE_AVG[2](input.unsqueeze(-2), as_2d(out, 1))
+    return found.squeeze(-2)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_avg_pool2d(torch.tensor([[[1., 2., 3.]]]), (1, 2))
+    tensor([[[1.5000, 2.5000]]])
+    """
+    out = _cells("adaptive_avg_pool2d", 2, input, output_size)
+    return pool.ADAPTIVE_AVG[2](input, out)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The means of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_avg_pool3d(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))
+    tensor([[[[1.5000, 2.5000]]]])
+    """
+    out = _cells("adaptive_avg_pool3d", 3, input, output_size)
+    return pool.ADAPTIVE_AVG[3](input, out)
+
+
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """:func:`adaptive_max_pool1d`, and the place of each maximum in the flattened last dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_max_pool1d_with_indices(torch.tensor([[1., 2., 3.]]), 2)[1]
+    tensor([[1, 2]])
+    """
+    out = _cells("adaptive_max_pool1d", 1, input, output_size)
+    values, indices = pool.ADAPTIVE_MAX[2](input.unsqueeze(-2), as_2d(out, 1))
+    return values.squeeze(-2), indices.squeeze(-2)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maxima of cells, ``output_size`` along the last dimension, into which ``input`` is divided.
+
+    :param return_indices: return their places, too.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1., 2., 3.]]), 2)
+    tensor([[2., 3.]])
+    """
+    found = adaptive_max_pool1d_with_indices(input, output_size)
+    return found if return_indices else found[0]
+
+
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """:func:`adaptive_max_pool2d`, and the place of each maximum in the flattened last dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_max_pool2d_with_indices(torch.tensor([[[1., 2., 3.]]]), (1, 2))[1]
+    tensor([[[1, 2]]])
+    """
+    out = _cells("adaptive_max_pool2d", 2, input, output_size)
+    values, indices = pool.ADAPTIVE_MAX[2](input, out)
+    return values, indices
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maxima of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
+
+    :param return_indices: return their places, too.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_max_pool2d(torch.tensor([[[1., 2., 3.]]]), (1, 2))
+    tensor([[[2., 3.]]])
+    """
+    found = adaptive_max_pool2d_with_indices(input, output_size)
+    return found if return_indices else found[0]
+
+
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: Any, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """:func:`adaptive_max_pool3d`, and the place of each maximum in the flattened last dimensions.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_max_pool3d_with_indices(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))[1]
+    tensor([[[[1, 2]]]])
+    """
+    out = _cells("adaptive_max_pool3d", 3, input, output_size)
+    values, indices = pool.ADAPTIVE_MAX[3](input, out)
+    return values, indices
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maxima of cells, ``output_size`` along the last dimensions, into which ``input`` is divided.
+
+    :param return_indices: return their places, too.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.adaptive_max_pool3d(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))
+    tensor([[[[2., 3.]]]])
+    """
+    found = adaptive_max_pool3d_with_indices(input, output_size)
+    return found if return_indices else found[0]

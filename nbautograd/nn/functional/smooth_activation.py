@@ -1,0 +1,392 @@
+"""Smooth activations: ELU and its relatives, GELU, SiLU, Mish, softplus, gated linear units."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, precise
+from nbautograd.arrays.size import dimension
+from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.op import POINTWISE, composite, op
+from nbautograd.core.tensor import Tensor
+from nbautograd.nn.functional._common import in_place_or_not
+from nbautograd.ops.elementwise.exp_log import exp, sigmoid
+from nbautograd.ops.elementwise.special import erf
+from nbautograd.ops.elementwise.trigonometric import tanh
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.reduction.softmax import refuse_integers
+from nbautograd.ops.shape.joining import cat_same
+
+__all__ = [
+    "celu",
+    "celu_",
+    "elu",
+    "elu_",
+    "gelu",
+    "glu",
+    "logsigmoid",
+    "mish",
+    "selu",
+    "selu_",
+    "sigmoid",
+    "silu",
+    "softplus",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+]
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+"""The fixed point of Klambauer et al., "Self-Normalizing Neural Networks" (2017)."""
+
+SQRT_HALF = math.sqrt(0.5)
+INVERSE_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
+GELU_SCALE, GELU_CUBE = math.sqrt(2 / math.pi), 0.044715
+
+
+def gelu_inner(x: Any) -> Any:
+    """The argument of tanh in the approximation of gelu."""
+    return x * (x * x * (GELU_SCALE * GELU_CUBE) + GELU_SCALE)
+
+
+# -- exponential units -----------------------------------------------------------------------------------------------
+
+
+@op(
+    node="EluBackward0",
+    symbol="elu",
+    kind=POINTWISE,
+    accepts="f",
+    method=False,
+    inplace_method=False,
+    input="where(input > 0, g * scale, g * (alpha * scale * input_scale) * exp(input * input_scale))",
+    name="elu",
+)
+def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
+    """``scale * input`` where positive, otherwise ``alpha * scale * (exp(input_scale * input) - 1)``."""
+    return np.where(input > 0, input * scale, precise.expm1(np.minimum(input, 0) * input_scale) * (alpha * scale))
+
+
+@op(
+    node="CeluBackward0",
+    symbol="celu",
+    kind=POINTWISE,
+    accepts="f",
+    method=False,
+    inplace_method=False,
+    out=False,
+    input="where(input > 0, g, g * exp(input / alpha))",
+)
+def _celu(input: Tensor, alpha: float) -> Tensor:
+    """``input`` where positive, otherwise ``alpha * (exp(input / alpha) - 1)``."""
+    return np.where(input > 0, input, precise.expm1(np.minimum(input, 0) / alpha) * alpha)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``input`` where it is positive, otherwise ``alpha * (exp(input) - 1)``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.elu(torch.tensor([-1., 2.]))
+    tensor([-0.6321,  2.0000])
+    """
+    return in_place_or_not("elu", _elu, inplace, input, alpha, 1.0, 1.0)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """:func:`elu`, written into ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.elu_(torch.tensor([-1., 2.]))
+    tensor([-0.6321,  2.0000])
+    """
+    return elu(input, alpha, True)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """:func:`elu` with the two constants for which a deep network keeps mean 0 and variance 1.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.selu(torch.tensor([-1., 2.]))
+    tensor([-1.1113,  2.1014])
+    """
+    return in_place_or_not("selu", _elu, inplace, input, SELU_ALPHA, SELU_SCALE, 1.0)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """:func:`selu`, written into ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.selu_(torch.tensor([-1., 2.]))
+    tensor([-1.1113,  2.1014])
+    """
+    return selu(input, True)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``input`` where it is positive, otherwise ``alpha * (exp(input / alpha) - 1)``.
+
+    :raises RuntimeError: ``alpha`` is 0.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.celu(torch.tensor([-1., 2.]))
+    tensor([-0.6321,  2.0000])
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return in_place_or_not("celu", _celu, inplace, input, alpha)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """:func:`celu`, written into ``input``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.celu_(torch.tensor([-1., 2.]))
+    tensor([-0.6321,  2.0000])
+    """
+    return celu(input, alpha, True)
+
+
+# -- smooth ones -----------------------------------------------------------------------------------------------------
+
+
+@twofold
+def gelu_slope(x: Any) -> Any:
+    """The derivative of gelu: the normal distribution function plus ``x`` times the density."""
+    return (erf(x * SQRT_HALF) + 1) * 0.5 + x * exp(x * x * -0.5) * INVERSE_SQRT_2PI
+
+
+@twofold
+def gelu_tanh_slope(x: Any) -> Any:
+    """The derivative of the approximation by tanh."""
+    t = tanh(gelu_inner(x))
+    return (t + 1) * 0.5 + x * (1 - t * t) * (x * x * (3 * GELU_SCALE * GELU_CUBE) + GELU_SCALE) * 0.5
+
+
+@op(
+    node="GeluBackward0",
+    symbol="gelu",
+    kind=POINTWISE,
+    accepts="f",
+    method=False,
+    inplace_method=False,
+    out=False,
+    input="g * gelu_slope(input)",
+)
+def _gelu(input: Tensor) -> Tensor:
+    """``input`` times the normal distribution function of it."""
+    return input * ((backend.scipy(input, "special").erf(input * SQRT_HALF) + 1) * 0.5)
+
+
+@op(
+    node="GeluBackward0",
+    symbol="gelu",
+    kind=POINTWISE,
+    accepts="f",
+    method=False,
+    inplace_method=False,
+    out=False,
+    input="g * gelu_tanh_slope(input)",
+)
+def _gelu_tanh(input: Tensor) -> Tensor:
+    """The approximation of gelu by tanh."""
+    return input * (precise.tanh(gelu_inner(input)) + 1) * 0.5
+
+
+@composite(method=False, out=True)
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """``input`` times the normal distribution function of it.
+
+    :param approximate: ``"none"``, or ``"tanh"`` for 0.5 x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) (Hendrycks and
+        Gimpel, 2016).
+    :raises RuntimeError: another approximation.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.gelu(torch.tensor([-1., 2.]))
+    tensor([-0.1587,  1.9545])
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}")
+    return _gelu(input) if approximate == "none" else _gelu_tanh(input)
+
+
+@twofold
+def silu_slope(x: Any) -> Any:
+    """The derivative of silu."""
+    s = sigmoid(x)
+    return s * (1 + x * (1 - s))
+
+
+@op(
+    node="SiluBackward0",
+    symbol="silu",
+    kind=POINTWISE,
+    accepts="fc",
+    method=False,
+    inplace_method=False,
+    input="g * conj(silu_slope(input))",
+    name="silu",
+)
+def _silu(input: Tensor) -> Tensor:
+    """``input`` times its logistic function."""
+    return input / (1 + precise.exp(-input))
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * sigmoid(input)``, also called swish.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.silu(torch.tensor([-1., 2.]))
+    tensor([-0.2689,  1.7616])
+    """
+    return in_place_or_not("silu", _silu, inplace, input)
+
+
+@twofold
+def mish_slope(x: Any) -> Any:
+    """The derivative of mish."""
+    t = tanh(softplus(x, 1.0, 20.0))
+    return t + x * sigmoid(x) * (1 - t * t)
+
+
+@op(
+    node="MishBackward0",
+    symbol="mish",
+    kind=POINTWISE,
+    accepts="f",
+    method=False,
+    inplace_method=False,
+    input="g * mish_slope(input)",
+    name="mish",
+)
+def _mish(input: Tensor) -> Tensor:
+    """``input * tanh(softplus(input))``."""
+    return input * precise.tanh(_softplus.__wrapped__(input, 1.0, 20.0))
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """``input * tanh(log(1 + exp(input)))``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.mish(torch.tensor([-1., 2.]))
+    tensor([-0.3034,  1.9440])
+    """
+    return in_place_or_not("mish", _mish, inplace, input)
+
+
+@op(
+    node="SoftplusBackward0",
+    symbol="softplus",
+    kind=POINTWISE,
+    accepts="f",
+    method=False,
+    inplace_method=False,
+    input="where(input * beta > threshold, g, g * sigmoid(input * beta))",
+    name="softplus",
+)
+def _softplus(input: Tensor, beta: float, threshold: float) -> Tensor:
+    """``log(1 + exp(beta * input)) / beta``, and ``input`` itself where that is large."""
+    scaled = input * beta
+    return np.where(scaled > threshold, input, precise.log1p(precise.exp(scaled)) / beta)
+
+
+@composite(method=False, out=True)
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """``log(1 + exp(beta * input)) / beta``, and ``input`` itself where ``beta * input`` exceeds ``threshold``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.softplus(torch.tensor([-1., 2.]))
+    tensor([0.3133, 2.1269])
+    """
+    return _softplus(input, beta, threshold)
+
+
+@op(
+    node="LogSigmoidBackward0",
+    symbol="log σ",
+    kind=POINTWISE,
+    accepts="f",
+    method=False,
+    inplace_method=False,
+    input="g * sigmoid(-input)",
+)
+def logsigmoid(input: Tensor) -> Tensor:
+    """``log(sigmoid(input))``, without overflow.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.logsigmoid(torch.tensor([-100., 0.]))
+    tensor([-100.0000,   -0.6931])
+    """
+    return np.minimum(input, 0) - precise.log1p(precise.exp(-np.abs(input)))
+
+
+def softsign(input: Tensor) -> Tensor:
+    """``input / (1 + abs(input))``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.softsign(torch.tensor([-1., 3.]))
+    tensor([-0.5000,  0.7500])
+    """
+    check_tensors("softsign", input=input)
+    return input / (input.abs() + 1)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """``input - tanh(input)``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.tanhshrink(torch.tensor([-1., 2.]))
+    tensor([-0.2384,  1.0360])
+    """
+    check_tensors("tanhshrink", input=input)
+    return input - input.tanh()
+
+
+def first_half(x: Any, dim: int) -> Any:
+    """The first half along a dimension, of an array or a tensor."""
+    return x[(slice(None),) * (dim % x.ndim) + (slice(None, x.shape[dim] // 2),)]
+
+
+def second_half(x: Any, dim: int) -> Any:
+    """The other half."""
+    return x[(slice(None),) * (dim % x.ndim) + (slice(x.shape[dim] // 2, None),)]
+
+
+@twofold
+def glu_back(g: Any, x: Any, dim: int) -> Any:
+    """The gradient of glu."""
+    s = sigmoid(second_half(x, dim))
+    part = g * s
+    return cat_same([part, part * first_half(x, dim) * (1 - s)], dim)
+
+
+@op(
+    node="GluBackward0",
+    symbol="glu",
+    method=False,
+    input="glu_back(g, input, dim)",
+)
+def _glu(input: Tensor, dim: int) -> Tensor:
+    """The first half times the logistic function of the second."""
+    return first_half(input, dim) * sigmoid.__wrapped__(second_half(input, dim))
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half of ``input`` along ``dim`` times the sigmoid of the second half.
+
+    :raises RuntimeError: the size along ``dim`` is odd, or there is no dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.glu(torch.tensor([1., 2., 0., 0.]))
+    tensor([0.5000, 1.0000])
+    """
+    check_tensors("glu", input=input)
+    if not input._a.ndim:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    refuse_integers("glu", input._a)
+    d = dimension(dim, input._a.ndim)
+    if input._a.shape[d] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {d} is size {input._a.shape[d]}")
+    return _glu(input, d)

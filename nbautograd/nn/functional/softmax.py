@@ -1,0 +1,90 @@
+"""Softmax, softmin, their logarithms, and Gumbel-softmax."""
+
+from __future__ import annotations
+
+import warnings
+
+from nbautograd.arrays import backend, dtypes
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.reduction.softmax import log_softmax_over, refuse_integers, softmax_over
+from nbautograd.rng import generator
+
+__all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]
+
+
+def _implicit_dim(name: str, dim: int | None, ndim: int) -> int:
+    if dim is None:
+        warnings.warn(
+            f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
+            "argument.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return 0 if ndim in (0, 1, 3) else 1
+    return dim
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None) -> Tensor:
+    """``exp(input)`` divided by its sum over ``dim``, without overflow.
+
+    :raises RuntimeError: the dtype is not floating.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    check_tensors("softmax", input=input)
+    x = input if dtype is None else input.to(dtype)
+    return softmax_over(x, _implicit_dim("softmax", dim, x._a.ndim))
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None) -> Tensor:
+    """:func:`softmax` of ``-input``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.softmin(torch.tensor([0., 1000.]), dim=0)
+    tensor([1., 0.])
+    """
+    check_tensors("softmin", input=input)
+    x = -input if dtype is None else (-input).to(dtype)
+    return softmax_over(x, _implicit_dim("softmin", dim, x._a.ndim))
+
+
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtypes.dtype | None = None
+) -> Tensor:
+    """The logarithm of :func:`softmax`, computed without it.
+
+    :raises RuntimeError: the dtype is not floating.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.log_softmax(torch.tensor([0., 0.]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+    check_tensors("log_softmax", input=input)
+    x = input if dtype is None else input.to(dtype)
+    return log_softmax_over(x, _implicit_dim("log_softmax", dim, x._a.ndim))
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """Samples of a categorical distribution, relaxed so that they have a gradient (Jang et al., 2017).
+
+    :param tau: the temperature: the nearer to 0, the nearer to one-hot vectors.
+    :param hard: one-hot vectors forward, the gradient of the relaxed ones backward.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.functional.gumbel_softmax(torch.zeros(2, 3), hard=True).sum(1)
+    tensor([1., 1.])
+    """
+    check_tensors("gumbel_softmax", logits=logits)
+    array = logits._a
+    refuse_integers("gumbel_softmax", array)
+    drawn = generator.default_generator.exponential(array.shape, array.dtype)
+    noise = -wrap(backend.module(logits.device).asarray(drawn)).log()
+    soft = softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    chosen = soft.detach().argmax(dim, True)
+    one_hot = (soft.detach() * 0).scatter(dim, chosen, 1.0)
+    return one_hot - soft.detach() + soft

@@ -1,0 +1,190 @@
+"""Elementwise division: exact, rounded, remainders, and divisors of integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd.compiler.op import POINTWISE, alias, composite, op
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops._internal import not_implemented  # noqa: F401 - formulas name it
+from nbautograd.ops.queries import Number
+
+__all__ = ["div", "divide", "floor_divide", "fmod", "gcd", "lcm", "reciprocal", "remainder", "true_divide"]
+
+
+@op(
+    node="DivBackward0",
+    symbol="÷",
+    kind=POINTWISE,
+    operators="__truediv__ __itruediv__ __div__ __idiv__",
+    floating=True,
+    input="g / conj(other)",
+    other="-g * conj(input / other / other)",
+)
+def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """The quotient of each element of ``input`` by that of ``other``; integers give floats.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([1, 2]) / 2
+    tensor([0.5000, 1.0000])
+    """
+    return input / other
+
+
+@composite(inplace_method=True)
+def div(
+    input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None
+) -> Tensor:
+    """The quotient, exact or rounded to an integer.
+
+    :param rounding_mode: None, ``"trunc"`` (towards zero) or ``"floor"`` (down).
+    :raises RuntimeError: another rounding mode.
+
+    >>> import nbautograd as torch
+    >>> torch.div(torch.tensor([7., -7.]), 2, rounding_mode="trunc")
+    tensor([ 3., -3.])
+    """
+    if rounding_mode is None:
+        return true_divide(input, other, out=out)
+    if rounding_mode in ("floor", "trunc"):
+        return divide_rounded(input, other, rounding_mode, out=out)
+    raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+
+
+divide = div
+alias(divide=div)
+
+
+def _refuse_zero_divisor(input: Any, other: Any) -> None:
+    """PyTorch refuses to divide integers by zero, where NumPy gives 0."""
+    if input.dtype.kind in "iu" and bool((other == 0).any()):
+        raise RuntimeError("ZeroDivisionError: an integer tensor was divided by zero")
+
+
+@op(
+    node="DivBackward2",
+    symbol="÷",
+    kind=POINTWISE,
+    accepts="if",
+    method=False,
+    inplace_method=False,
+    input="zeros_of(g)",
+    other="zeros_of(g)",
+)
+def divide_rounded(input: Tensor | Number, other: Tensor | Number, rounding_mode: str) -> Tensor:
+    """The quotient rounded to an integer, in the inputs' dtype; its derivative is 0."""
+    _refuse_zero_divisor(input, other)
+    if rounding_mode == "floor":
+        return np.floor_divide(input, other)
+    if input.dtype.kind == "f":
+        return np.trunc(input / other)
+    quotient = np.floor_divide(input, other)
+    return quotient + ((quotient < 0) & (quotient * other != input)).astype(quotient.dtype)
+
+
+@op(
+    node="NotImplemented",
+    symbol="⌊÷⌋",
+    kind=POINTWISE,
+    operators="__floordiv__ __ifloordiv__",
+    accepts="if",
+    input="not_implemented('floor_divide')",
+    other="not_implemented('floor_divide')",
+)
+def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """The quotient rounded down; not differentiable (``div(..., rounding_mode="floor")`` is).
+
+    :raises RuntimeError: integers are divided by zero.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([7, -7]) // 2
+    tensor([ 3, -4])
+    """
+    _refuse_zero_divisor(input, other)
+    return np.floor_divide(input, other)
+
+
+@composite(operators="__rfloordiv__", method=False)
+def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
+    return floor_divide(other, input)
+
+
+@op(
+    node="RemainderBackward0",
+    symbol="mod",
+    kind=POINTWISE,
+    accepts="if",
+    operators="__mod__ __imod__",
+    input="g",
+    other="-g * floor(input / other)",
+)
+def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """What is left after dividing and rounding down; it has the divisor's sign.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor([-3., 3.]) % 2
+    tensor([1., 1.])
+    """
+    _refuse_zero_divisor(input, other)
+    return np.remainder(input, other)
+
+
+@composite(operators="__rmod__", method=False)
+def _rmod(input: Tensor, other: Tensor | Number) -> Tensor:
+    return remainder(other, input)
+
+
+@op(node="FmodBackward0", symbol="fmod", kind=POINTWISE, accepts="if", input="g", other="-g * trunc(input / other)")
+def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
+    """What is left after dividing and rounding towards zero; it has the dividend's sign.
+
+    >>> import nbautograd as torch
+    >>> torch.fmod(torch.tensor([-3., 3.]), 2)
+    tensor([-1.,  1.])
+    """
+    _refuse_zero_divisor(input, other)
+    return np.fmod(input, other)
+
+
+@op(node="ReciprocalBackward0", symbol="1/·", kind=POINTWISE, floating=True, input="-g * conj(result * result)")
+def reciprocal(input: Tensor) -> Tensor:
+    """``1 / input``.
+
+    >>> import nbautograd as torch
+    >>> torch.reciprocal(torch.tensor([2., 4.]))
+    tensor([0.5000, 0.2500])
+    """
+    return np.reciprocal(input)
+
+
+@composite(operators="__rtruediv__ __rdiv__", method=False)
+def _rdiv(input: Tensor, other: Tensor | Number) -> Tensor:
+    return reciprocal(input) * other
+
+
+@op(kind=POINTWISE, accepts="i")
+def gcd(input: Tensor, other: Tensor) -> Tensor:
+    """The greatest common divisor of each pair of integers.
+
+    :raises RuntimeError: the dtype is not an integer one.
+
+    >>> import nbautograd as torch
+    >>> torch.gcd(torch.tensor([4, 6]), torch.tensor([6, -9]))
+    tensor([2, 3])
+    """
+    return np.gcd(input, other)
+
+
+@op(kind=POINTWISE, accepts="i")
+def lcm(input: Tensor, other: Tensor) -> Tensor:
+    """The least common multiple of each pair of integers.
+
+    :raises RuntimeError: the dtype is not an integer one.
+
+    >>> import nbautograd as torch
+    >>> torch.lcm(torch.tensor([4, 6]), torch.tensor([6, 9]))
+    tensor([12, 18])
+    """
+    return np.lcm(input, other)

@@ -1,0 +1,319 @@
+"""Elementwise selection: ``where``, ``relu``, the larger or smaller of two, ``clamp``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays.masking import choice
+from nbautograd.compiler.op import POINTWISE, alias, composite, op
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import DtypeError
+from nbautograd.ops.elementwise.arithmetic import as_category
+from nbautograd.ops.queries import Number, check_tensors
+
+__all__ = ["clamp", "clamp_max", "clamp_min", "clip", "fmax", "fmin", "maximum", "minimum", "relu", "where"]
+
+Mask = Tensor
+
+
+@op(
+    node="WhereBackward0",
+    symbol="where",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    input="where(condition, g, zeros_of(g))",
+    other="where(condition, zeros_of(g), g)",
+    name="where",
+)
+def _where(condition: Mask, input: Tensor | Number, other: Tensor | Number) -> Tensor:
+    """Elements of ``input`` where ``condition`` is true, of ``other`` where it is false."""
+    return choice(condition, input, other)
+
+
+def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
+    """Elements of ``input`` where ``condition`` is true, of ``other`` where it is false; all three are broadcast.
+
+    With ``condition`` alone: the indices of its true elements, as ``nonzero(condition, as_tuple=True)`` gives them.
+
+    :param condition: a bool (or uint8) tensor.
+    :raises RuntimeError: ``condition`` is of another dtype.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor([1., -2.])
+    >>> torch.where(x > 0, x, 0.)
+    tensor([1., 0.])
+    """
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if isinstance(condition, Tensor) and condition._a.dtype.char not in "?B":
+        raise DtypeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype!r}"
+        )
+    return _where(condition, input, other, out=out)
+
+
+Tensor.where = lambda self, condition, other: where(condition, self, other)
+
+
+def along(node: str) -> Callable[..., Tensor]:
+    """Declare a function that gives its first argument, recorded as depending on both, with no slope in the other.
+
+    A gradient that only chooses by its input is still a function of it: differentiated again, it gives 0, not an error.
+    """
+
+    def first(input: Tensor, other: Tensor) -> Tensor:
+        """The first of two tensors."""
+        return input
+
+    name = f"along_{node.partition('Backward')[0].lower()}"
+    declare = op(node=node, symbol="·", kind=POINTWISE, method=False, inplace_method=False, out=False, name=name,
+                 input="g", other="zeros_of(g)")  # fmt: skip
+    return declare(first)
+
+
+along_threshold = along("ThresholdBackwardBackward0")
+
+
+@op(
+    node="ReluBackward0",
+    symbol="relu",
+    kind=POINTWISE,
+    accepts="if",
+    input="along_threshold(where(result <= 0, zeros_of(g), g), result)",
+)
+def relu(input: Tensor) -> Tensor:
+    """Each element, or 0 where it is negative; the derivative at 0 is 0.
+
+    >>> import nbautograd as torch
+    >>> torch.relu(torch.tensor([-1., 2.]))
+    tensor([0., 2.])
+    """
+    return np.maximum(input, 0)
+
+
+@op(
+    node="MaximumBackward0",
+    symbol="max",
+    kind=POINTWISE,
+    accepts="bif",
+    inplace_method=False,
+    input="where(input < other, zeros_of(g), where(input == other, g / 2, g))",
+    other="where(input > other, zeros_of(g), where(input == other, g / 2, g))",
+)
+def maximum(input: Tensor, other: Tensor) -> Tensor:
+    """The larger of each pair of elements, nan where one is nan; equal ones share the gradient.
+
+    >>> import nbautograd as torch
+    >>> torch.maximum(torch.tensor([1., 5.]), torch.tensor([3., 2.]))
+    tensor([3., 5.])
+    """
+    return np.maximum(input, other)
+
+
+@op(
+    node="MinimumBackward0",
+    symbol="min",
+    kind=POINTWISE,
+    accepts="bif",
+    inplace_method=False,
+    input="where(input > other, zeros_of(g), where(input == other, g / 2, g))",
+    other="where(input < other, zeros_of(g), where(input == other, g / 2, g))",
+)
+def minimum(input: Tensor, other: Tensor) -> Tensor:
+    """The smaller of each pair of elements, nan where one is nan; equal ones share the gradient.
+
+    >>> import nbautograd as torch
+    >>> torch.minimum(torch.tensor([1., 5.]), torch.tensor([3., 2.]))
+    tensor([1., 2.])
+    """
+    return np.minimum(input, other)
+
+
+@op(
+    node="FmaxBackward0",
+    symbol="fmax",
+    kind=POINTWISE,
+    accepts="bif",
+    inplace_method=False,
+    input="where(logical_or(input >= other, isnan(other)), g, zeros_of(g))",
+    other="where(logical_or(input >= other, isnan(other)), zeros_of(g), g)",
+)
+def fmax(input: Tensor, other: Tensor) -> Tensor:
+    """The larger of each pair of elements, the other where one is nan; of equal ones, ``input`` has the gradient.
+
+    >>> import nbautograd as torch
+    >>> torch.fmax(torch.tensor([1., float("nan")]), torch.tensor([3., 2.]))
+    tensor([3., 2.])
+    """
+    return np.fmax(input, other)
+
+
+@op(
+    node="FminBackward0",
+    symbol="fmin",
+    kind=POINTWISE,
+    accepts="bif",
+    inplace_method=False,
+    input="where(logical_or(input <= other, isnan(other)), g, zeros_of(g))",
+    other="where(logical_or(input <= other, isnan(other)), zeros_of(g), g)",
+)
+def fmin(input: Tensor, other: Tensor) -> Tensor:
+    """The smaller of each pair of elements, the other where one is nan; of equal ones, ``input`` has the gradient.
+
+    >>> import nbautograd as torch
+    >>> torch.fmin(torch.tensor([1., float("nan")]), torch.tensor([3., 2.]))
+    tensor([1., 2.])
+    """
+    return np.fmin(input, other)
+
+
+@op(
+    node="ClampBackward1",
+    symbol="clamp",
+    kind=POINTWISE,
+    accepts="if",
+    method=False,
+    inplace_method=False,
+    input="where(logical_and(input >= low, input <= high), g, zeros_of(g))",
+)
+def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
+    """Each element brought into [low, high]."""
+    # One pass over large arrays; over small ones two are faster, which skip the Python in np.clip.
+    return np.clip(input, low, high) if input.size > 4096 else np.minimum(np.maximum(input, low), high)
+
+
+@op(
+    node="ClampBackward0",
+    symbol="clamp",
+    kind=POINTWISE,
+    accepts="if",
+    method=False,
+    inplace_method=False,
+    input="where(logical_and(input >= low, input <= high), g, zeros_of(g))",
+    low="where(logical_and(low < high, input < low), g, zeros_of(g))",
+    high="where(logical_or(input > high, high < low), g, zeros_of(g))",
+)
+def _clamp_tensors(input: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """Each element brought into [low, high], which may differ from element to element."""
+    return np.minimum(np.maximum(input, low), high)
+
+
+@op(
+    node="ClampMinBackward0",
+    symbol="clamp",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    input="where(input >= low, g, zeros_of(g))",
+)
+def _clamp_min(input: Tensor, low: Number) -> Tensor:
+    """Each element, or ``low`` where it is less."""
+    return np.maximum(input, low)
+
+
+@op(
+    node="ClampMaxBackward0",
+    symbol="clamp",
+    kind=POINTWISE,
+    method=False,
+    inplace_method=False,
+    input="where(input <= high, g, zeros_of(g))",
+)
+def _clamp_max(input: Tensor, high: Number) -> Tensor:
+    """Each element, or ``high`` where it is more."""
+    return np.minimum(input, high)
+
+
+@op(
+    node="ClampMinBackward1",
+    symbol="clamp",
+    kind=POINTWISE,
+    accepts="bif",
+    method=False,
+    inplace_method=False,
+    input="where(input >= min, g, zeros_of(g))",
+    min="where(input < min, g, zeros_of(g))",
+)
+def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor:
+    """The larger of each pair of elements; of equal ones, ``input`` has the gradient."""
+    return np.maximum(input, min)
+
+
+@op(
+    node="ClampMaxBackward1",
+    symbol="clamp",
+    kind=POINTWISE,
+    accepts="bif",
+    method=False,
+    inplace_method=False,
+    input="where(input <= max, g, zeros_of(g))",
+    max="where(input > max, g, zeros_of(g))",
+)
+def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor:
+    """The smaller of each pair of elements; of equal ones, ``input`` has the gradient."""
+    return np.minimum(input, max)
+
+
+@composite(inplace_method=True, out=True)
+def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
+    """Each element, or ``min`` where it is less than that.
+
+    >>> import nbautograd as torch
+    >>> torch.clamp_min(torch.tensor([-3., 0.5]), -1)
+    tensor([-1.0000,  0.5000])
+    """
+    check_tensors("clamp_min", input=input)
+    return _clamp_min_tensor(input, min) if isinstance(min, Tensor) else _clamp_min(as_category(input, min), min)
+
+
+@composite(inplace_method=True, out=True)
+def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
+    """Each element, or ``max`` where it is more than that.
+
+    >>> import nbautograd as torch
+    >>> torch.clamp_max(torch.tensor([0.5, 3.]), 1)
+    tensor([0.5000, 1.0000])
+    """
+    check_tensors("clamp_max", input=input)
+    return _clamp_max_tensor(input, max) if isinstance(max, Tensor) else _clamp_max(as_category(input, max), max)
+
+
+@composite(inplace_method=True)
+def clamp(
+    input: Tensor,
+    min: Tensor | Number | None = None,
+    max: Tensor | Number | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """Each element brought into [``min``, ``max``]; the derivative is 1 inside and at the bounds, 0 outside.
+
+    :raises RuntimeError: neither bound is given, or something is complex.
+
+    >>> import nbautograd as torch
+    >>> torch.clamp(torch.tensor([-3., 0.5, 3.]), min=-1, max=1)
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        if max is None:
+            return clamp_min(input, min, out=out)
+        if min is None:
+            return clamp_max(input, max, out=out)
+        return _clamp_tensors(input, min, max, out=out)
+    for bound in (min, max):
+        if bound is not None:
+            input = as_category(input, bound)
+    info = np.iinfo(input._a.dtype) if input._a.dtype.kind in "iu" else None
+    low = min if min is not None else (-np.inf if info is None else info.min)
+    high = max if max is not None else (np.inf if info is None else info.max)
+    return _clamp(input, low, high, out=out)
+
+
+clip = clamp
+alias(clip=clamp)

@@ -1,0 +1,198 @@
+"""Adding, copying, filling and reducing whole slices at the positions of an index vector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.size import dimension
+from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import SCALAR_TYPES
+from nbautograd.ops.indexing.gather import (
+    at_slices,
+    check_vector,
+    numpy_dtype,  # noqa: F401 - formulas name it
+)
+from nbautograd.ops.indexing.indexing import own
+from nbautograd.ops.indexing.scatter import EXTREME, MEAN, PROD, scatter_amax, scatter_amin, scatter_mean, scatter_prod
+from nbautograd.ops.queries import Number
+
+__all__ = ["index_add", "index_copy", "index_fill", "index_reduce"]
+
+
+def _check_slices(
+    name: str, input: Any, dim: int, index: Any, source: Any, error: type[Exception] = RuntimeError
+) -> int:
+    """The dimension, once slices and their indices are known to fit."""
+    if source.dtype != input.dtype:
+        left, right = (SCALAR_TYPES[dtypes.of(a.dtype).name] for a in (input, source))
+        raise RuntimeError(
+            f"{name}(): self and source expected to have the same dtype: self ({left}) and source ({right}) must have "
+            "the same scalar type"
+        )
+    d = check_vector(name, input, dim, index, error)
+    count = source.shape[d] if source.ndim else 1
+    if count != index.size:
+        kind = IndexError if name == "index_copy_" else RuntimeError
+        raise kind(
+            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {d}"
+        )
+    ours, theirs = ((*a.shape[:d], *a.shape[d + 1 :]) for a in (input, source))
+    if ours != theirs and source.ndim:
+        kind = IndexError if name == "index_copy_" and len(ours) != len(theirs) else RuntimeError
+        raise kind(
+            f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+            f"self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
+        )
+    return d
+
+
+def _lines(a: Any) -> Any:
+    """An array with at least one dimension."""
+    return a if a.ndim else a.reshape((1,))
+
+
+@op(
+    node="IndexAddBackward0",
+    symbol="index +",
+    inplace_method=True,
+    out=True,
+    input="g",
+    source="index_select(g, dim, index).reshape(source.shape) * alpha",
+)
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+    """The slices of ``source``, times ``alpha``, added to those at ``index`` along a dimension, in a copy.
+
+    :raises RuntimeError: an index is out of bounds, or a shape or a dtype differs.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros(2, 2).index_add(0, torch.tensor([1, 1]), torch.ones(2, 2))
+    tensor([[0., 0.],
+            [2., 2.]])
+    """
+    d = _check_slices("index_add_", input, dim, index, source)
+    if isinstance(alpha, float) and input.dtype.kind in "iub":
+        raise RuntimeError(
+            f"index_add_(): For integral input tensors, argument alpha must not be a floating point number, got {alpha}"
+        )
+    found = own(input)
+    values = source if alpha == 1 else (source * alpha).astype(source.dtype)
+    backend.add_at(_lines(found), at_slices(d, index), _lines(values))
+    return found
+
+
+@op(
+    node="IndexCopyBackward0",
+    symbol="index =",
+    inplace_method=True,
+    out=True,
+    half=KEPT,
+    input="index_fill(g, dim, index, 0)",
+    source="index_select(g, dim, index).reshape(source.shape)",
+)
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """The slices at ``index`` along a dimension replaced by those of ``source``, in a copy.
+
+    :raises IndexError: an index is out of bounds, or there are not as many slices.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros(2, 2).index_copy(0, torch.tensor([1]), torch.ones(1, 2))
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
+    if index.dtype.char not in "lqp":
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {dtypes.of(index.dtype).name}")
+    d = _check_slices("index_copy_", input, dim, index, source, IndexError)
+    found = own(input)
+    _lines(found)[at_slices(d, index)] = _lines(source)
+    return found
+
+
+@op(
+    node="IndexFillBackward0",
+    symbol="index =",
+    inplace_method=True,
+    input="index_fill(g, dim, index, 0)",
+    value="cast_back(index_select(g, dim, once(index, input.shape, dim)).sum(), numpy_dtype(value))",
+)
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
+    """The slices at ``index`` along a dimension filled with one value, in a copy.
+
+    :param value: a number or a 0-d tensor.
+    :raises IndexError: an index is out of bounds.
+
+    >>> import nbautograd as torch
+    >>> torch.zeros(2, 2).index_fill(0, torch.tensor([1]), 5)
+    tensor([[0., 0.],
+            [5., 5.]])
+    """
+    if getattr(value, "ndim", 0):
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    if index.dtype.char not in "lqp":
+        raise IndexError(f"index_fill_(): Expected dtype int64 for index, got {dtypes.of(index.dtype).name}")
+    if index.ndim > 1:
+        raise RuntimeError(f"index_fill_(): Index has to be a vector/scalar, got one of {index.ndim} dimensions")
+    kind = value.dtype.kind if hasattr(value, "dtype") else "c" if isinstance(value, complex) else ""
+    if kind == "c" and input.dtype.kind != "c":
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    d = dimension(dim, input.ndim)
+    n = input.shape[d] if input.ndim else 1
+    if index.size and (index.min() < -n or index.max() >= n):
+        raise IndexError(f"index {int(index.max())} is out of bounds for dimension {d} with size {n}")
+    found = own(input)
+    _lines(found)[at_slices(d, index)] = value
+    return found
+
+
+@op(method=False)
+def once(index: Tensor, shape: Any, dim: int) -> Tensor:
+    """Indices along a dimension, from the front and each only once."""
+    return np.unique(index.reshape((-1,)) % (shape[dim] if shape else 1))
+
+
+@op(method=False)
+def spread_index(index: Tensor, shape: Any, dim: int) -> Tensor:
+    """A vector of indices along a dimension, as the index that ``scatter`` wants."""
+    return np.broadcast_to(index.reshape((-1,) + (1,) * (len(shape) - dim - 1)), shape) if shape else index.reshape(())
+
+
+def _indexed(name: str, scattering: Any, formulas: dict[str, str]) -> Any:
+    """The operation under the name of its node."""
+    return op(node="IndexReduceBackward0", symbol=scattering.__name__, name=name, method=False, **formulas)(
+        scattering.__wrapped__
+    )
+
+
+INDEX_REDUCTIONS = {
+    "prod": _indexed("index_prod", scatter_prod, PROD),
+    "mean": _indexed("index_mean", scatter_mean, MEAN),
+    "amax": _indexed("index_amax", scatter_amax, EXTREME),
+    "amin": _indexed("index_amin", scatter_amin, EXTREME),
+}
+
+
+@composite(inplace_method=True, out=True)
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """The product, mean, largest or smallest of the slices of ``source`` that go to each index, in a copy.
+
+    :param reduce: ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
+    :param include_self: whether the slice that is there counts too.
+    :raises RuntimeError: a shape or a dtype differs, or ``reduce`` is another.
+    :raises IndexError: an index is out of bounds.
+
+    >>> import nbautograd as torch
+    >>> torch.ones(2).index_reduce(0, torch.tensor([0, 0]), torch.tensor([2., 3.]), "prod")
+    tensor([6., 1.])
+    """
+    if reduce not in INDEX_REDUCTIONS:
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    d = _check_slices("index_reduce", input._a, dim, index._a, source._a, IndexError)
+    places = spread_index(index, source._a.shape, d)
+    return INDEX_REDUCTIONS[reduce](input, d, places, source, include_self)

@@ -1,0 +1,44 @@
+"""Indices of the elements that are not zero."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nbautograd.compiler.op import composite, op
+from nbautograd.core.tensor import Tensor, wrap
+
+__all__ = ["argwhere", "nonzero_static"]
+
+
+@op()
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the nonzero elements, a row for each.
+
+    >>> import nbautograd as torch
+    >>> torch.argwhere(torch.tensor([0, 5, 7]))
+    tensor([[1],
+            [2]])
+    """
+    if not input.ndim:
+        return np.zeros_like(input, np.int64, shape=(int(input != 0), 0))
+    return np.stack(np.nonzero(input), 1)
+
+
+@composite()
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The indices of the first ``size`` nonzero elements, a row for each; ``fill_value`` if there are less.
+
+    :raises RuntimeError: size is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.nonzero_static(torch.tensor([0, 5, 7]), size=3)
+    tensor([[ 1],
+            [ 2],
+            [-1]])
+    """
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, not {size}")
+    found = argwhere(input.detach())._a[:size]
+    whole = np.full_like(found, fill_value, shape=(size, input._a.ndim))
+    whole[: found.shape[0]] = found
+    return wrap(whole)

@@ -1,0 +1,109 @@
+"""Binary search in sorted sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes
+from nbautograd.compiler.op import composite, op
+from nbautograd.core.tensor import Tensor, wrap
+
+__all__ = ["bucketize", "searchsorted"]
+
+
+@op(method=False)
+def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None) -> Tensor:
+    """Where each value is to be put into a sorted sequence; each row of several sequences has its own values."""
+    if sorter is not None:
+        sequence = np.take_along_axis(sequence, sorter, -1)  # type: ignore[assignment]
+    n = sequence.shape[-1]
+    found: Any
+    if sequence.ndim == 1:
+        found = np.searchsorted(sequence, values, "right" if right else "left")
+    else:
+        # In a stable order of both together, a value's place less the values before it counts what comes before.
+        m = values.shape[-1]
+        both = np.concatenate([sequence, values] if right else [values, sequence], -1)
+        places = np.argsort(both, -1, kind="stable")
+        is_value = places >= n if right else places < m
+        counted = np.arange(n + m, like=places) - (is_value.cumsum(-1) - 1)
+        found = np.empty_like(values, np.int64)
+        index = np.nonzero(is_value)
+        found[(*index[:-1], (places - n if right else places)[index])] = counted[index]
+    return np.where(values != values, n, found)  # a nan is beyond everything, a nan too
+
+
+def _searched(name: str, sequence: Tensor, values: Any, out_int32: bool, right: bool, sorter: Any) -> Tensor:
+    if not isinstance(values, Tensor):
+        if sequence._a.ndim != 1:
+            raise RuntimeError(
+                f"{name}(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+                f"boundaries tensor dim({sequence._a.ndim})"
+            )
+        values = wrap(backend.module(sequence.device).asarray(values))
+    a, b = sequence._a, values._a
+    if not a.ndim:
+        raise RuntimeError(f"{name}(): boundaries tensor should have positive dimension, but got 0 dimension")
+    if a.ndim > 1 and (a.ndim != b.ndim or a.shape[:-1] != b.shape[:-1]):
+        raise RuntimeError(
+            f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+            f"input value tensor must match, but we got boundaries tensor {list(a.shape)} and input value tensor "
+            f"{list(b.shape)}"
+        )
+    if sorter is not None and sorter._a.shape != a.shape:
+        raise RuntimeError(
+            f"{name}(): boundary and sorter must have the same size, but got boundary tensor {list(a.shape)} and got "
+            f"sorter tensor {list(sorter._a.shape)}"
+        )
+    if sorter is not None and sorter._a.dtype != np.int64:
+        raise RuntimeError(f"{name}(): sorter must be a tensor of long dtype but got dtype {sorter.dtype!r}")
+    if a.dtype.kind == "c" or b.dtype.kind == "c":
+        raise RuntimeError(f"{name}(): does not support complex input, which has no order")
+    found = search(sequence.detach(), values.detach(), right, sorter)
+    return found.to(dtypes.int32) if out_int32 else found
+
+
+@composite(method=False, out=True)
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """The indices at which the values have to be put into a sorted sequence to keep it sorted.
+
+    :param sorted_sequence: 1-d, or as many sequences as ``input`` has rows.
+    :param right: behind equal elements, not before them; the same as ``side="right"``.
+    :param sorter: the indices that sort the sequence if it is not sorted.
+    :param out_int32: give int32, not int64.
+    :raises RuntimeError: the shapes do not fit, or right and side contradict each other.
+
+    >>> import nbautograd as torch
+    >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 6]))
+    tensor([1, 3])
+    """
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError("searchsorted(): side and right can't be set to opposites, got side of left, right was True")
+    return _searched("searchsorted", sorted_sequence, input, out_int32, right or side == "right", sorter)
+
+
+@composite(method=False, out=True)
+def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """The index of the bucket that each value belongs to: how many boundaries are below it.
+
+    :param right: buckets contain their left boundary, not their right one.
+
+    >>> import nbautograd as torch
+    >>> torch.bucketize(torch.tensor([3, 6, 9]), torch.tensor([1, 3, 5, 7, 9]))
+    tensor([1, 3, 4])
+    """
+    if boundaries._a.ndim != 1:
+        raise RuntimeError(f"bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries._a.ndim})")
+    return _searched("bucketize", boundaries, input, out_int32, right, None)

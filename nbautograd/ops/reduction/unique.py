@@ -1,0 +1,132 @@
+"""Distinct elements and rows, with inverse indices and counts."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from nbautograd.arrays.size import dimension
+from nbautograd.compiler.op import composite, op
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops.reduction.minmax import check
+from nbautograd.ops.reduction.sorting import order
+
+__all__ = ["unique", "unique_consecutive"]
+
+
+def not_implemented(name: str) -> NoReturn:
+    """There is no gradient.
+
+    :raises NotImplementedError: always.
+    """
+    raise NotImplementedError(f"the derivative for '{name}' is not implemented")
+
+
+def _runs(rows: Any, places: Any) -> tuple[Any, Any, Any]:
+    """Of elements, or rows, in order: which of them are first of their kind, which kind each is, how many of each.
+
+    :param places: where each was before it was brought into order, or None.
+    """
+    n = rows.shape[0]
+    first = np.ones_like(rows, bool, shape=(n,))
+    if n:
+        unlike = rows[1:] != rows[:-1]
+        first[1:] = unlike.reshape(n - 1, -1).any(1) if n > 1 else unlike.reshape(-1)
+    kind = first.cumsum() - 1
+    starts = np.nonzero(first)[0]
+    counts = np.diff(np.concatenate([starts, np.full_like(starts, n, shape=(1,))]))
+    if places is not None:
+        inverse = np.empty_like(kind)
+        inverse[places] = kind
+        kind = inverse
+    return starts, kind, counts
+
+
+def _rows(input: Any, dim: int | None, name: str) -> tuple[Any, int]:
+    """The elements in a row, or the slices along a dimension as rows."""
+    check(name, input)
+    if dim is None:
+        return input.reshape((-1,)), 0
+    if not input.ndim:
+        raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
+    d = dimension(dim, input.ndim)
+    if 0 in input.shape[:d] + input.shape[d + 1 :] and input.shape[d]:
+        raise RuntimeError(
+            f"{name}(): There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+        )
+    moved = np.moveaxis(input, d, 0)
+    return moved.reshape((moved.shape[0], moved[:1].size if moved.shape[0] else 0)), d
+
+
+@op(node="Unique2Backward0", symbol="unique", many=True, method=False, input="not_implemented('unique')")
+def unique_over(input: Tensor, dim: int | None = None) -> Any:
+    """The unique elements or slices in order, which of them each is, and how many of each there are."""
+    rows, d = _rows(input, dim, "unique")
+    if rows.ndim == 1:
+        places = order(rows, 0)
+    elif rows.shape[1]:
+        places = np.lexsort(np.flip(rows, 1).T)
+    else:
+        places = np.arange(rows.shape[0], like=rows)
+    starts, kind, counts = _runs(rows[places], places)
+    values = rows[places[starts]] if dim is None else np.take(input, places[starts], d)
+    return values, kind.reshape(input.shape) if dim is None else kind, counts
+
+
+@op(
+    node="UniqueConsecutiveBackward0",
+    symbol="unique",
+    many=True,
+    method=False,
+    input="not_implemented('unique_consecutive')",
+)
+def consecutive_over(input: Tensor, dim: int | None = None) -> Any:
+    """The first of each run of equal elements or slices, which run each is in, and how long they are."""
+    rows, d = _rows(input, dim, "unique_consecutive")
+    starts, kind, counts = _runs(rows, None)
+    values = rows[starts] if dim is None else np.take(input, starts, d)
+    return values, kind.reshape(input.shape) if dim is None else kind, counts
+
+
+def _wanted(found: Any, inverse: bool, counts: bool) -> Any:
+    """The parts of the result that are asked for."""
+    wanted = (found[0], *found[1:2] * inverse, *found[2:] * counts)
+    return wanted if len(wanted) > 1 else wanted[0]
+
+
+@composite()
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The unique elements, or slices along ``dim``, in order; each nan is one of its own.
+
+    :param sorted: they are in order in any case.
+    :param return_inverse: also where each element of ``input`` is among them.
+    :param return_counts: also how often each occurs.
+
+    >>> import nbautograd as torch
+    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    return _wanted(unique_over(input, dim), return_inverse, return_counts)
+
+
+@composite()
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements, or slices along ``dim``, without those that equal the one before.
+
+    :param return_inverse: also where each element of ``input`` is among them.
+    :param return_counts: also how long each run is.
+
+    >>> import nbautograd as torch
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    return _wanted(consecutive_over(input, dim), return_inverse, return_counts)

@@ -1,0 +1,333 @@
+"""Splitting a tensor into parts along one dimension: ``split``, ``chunk`` and their relatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays.size import as_int, dimension
+from nbautograd.compiler.argument_errors import explained
+from nbautograd.compiler.op import KEPT, VIEW, alias, composite, op
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops.queries import check_tensors
+from nbautograd.ops.shape.joining import cat_same, zeros_for_missing
+from nbautograd.ops.shape.slicing import slice_, stretch
+
+__all__ = [
+    "chunk",
+    "dsplit",
+    "hsplit",
+    "split",
+    "split_with_sizes",
+    "tensor_split",
+    "unsafe_chunk",
+    "unsafe_split",
+    "unsafe_split_with_sizes",
+    "vsplit",
+]
+
+
+def parts_of(a: Any, sections: Sequence[int], d: int) -> list[Any]:
+    """Parts of the given lengths along one dimension of an array."""
+    return [stretch(a, d, start, stop) for start, stop in pairwise(accumulate(sections, initial=0))]
+
+
+@op(
+    node="SplitBackward0",
+    symbol="split",
+    kind=VIEW,
+    many=True,
+    method=False,
+    input="rejoin(g, input.shape, sections, dim)",
+)
+def split_evenly(input: Tensor, sections: Any, dim: int) -> Any:
+    """Parts of one length, the last excepted, along one dimension; the memory is shared."""
+    return parts_of(input, sections, dim)
+
+
+@op(
+    node="SplitWithSizesBackward0",
+    symbol="split",
+    kind=VIEW,
+    many=True,
+    method=False,
+    input="rejoin(g, input.shape, sections, dim)",
+)
+def split_at(input: Tensor, sections: Any, dim: int) -> Any:
+    """Parts of the given lengths along one dimension; the memory is shared."""
+    return parts_of(input, sections, dim)
+
+
+@op(
+    node="UnsafeSplitBackward0",
+    symbol="split",
+    many=True,
+    method=False,
+    half=KEPT,
+    input="rejoin(g, input.shape, sections, dim)",
+)
+def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
+    """Parts of one length, the last excepted, that autograd takes for tensors of their own."""
+    return parts_of(input, sections, dim)
+
+
+@op(
+    node="UnsafeSplitWithSizesBackward0",
+    symbol="split",
+    many=True,
+    method=False,
+    half=KEPT,
+    input="rejoin(g, input.shape, sections, dim)",
+)
+def split_apart_at(input: Tensor, sections: Any, dim: int) -> Any:
+    """Parts of the given lengths that autograd takes for tensors of their own."""
+    return parts_of(input, sections, dim)
+
+
+def rejoin(parts: list[Any], shape: tuple[int, ...], sections: Sequence[int], dim: int) -> Any:
+    """The gradient of ``split``: those of its parts, zeros for the missing ones, joined."""
+    filled = zeros_for_missing(parts, [(*shape[:dim], n, *shape[dim + 1 :]) for n in sections])
+    return cat_same(filled, dim) if isinstance(filled[0], Tensor) else np.concatenate(filled, dim)
+
+
+def _length(input: Tensor, dim: int, name: str) -> tuple[int, int]:
+    """The dimension, from the front, and its length."""
+    if input._a.ndim == 0:
+        raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
+    d = dimension(dim, input._a.ndim)
+    return d, input._a.shape[d]
+
+
+def _even(step: Any, n: int, name: str) -> list[int]:
+    """How long the parts are where a dimension of length ``n`` is split in parts of ``step``."""
+    step = as_int(step, f"{name}(): argument 'split_size'")
+    if step < 0:
+        raise RuntimeError(f"{name} expects split_size be non-negative, but got split_size={step}")
+    if step == 0 and n:
+        raise RuntimeError(
+            f"{name} expects split_size > 0 unless the dimension has length 0: split_size can only be 0 if dimension "
+            f"size is 0, but got dimension size of {n}"
+        )
+    return [min(step, n - i) for i in range(0, n, step)] if n else [0]
+
+
+def _given(sizes: Sequence[int], n: int, d: int) -> list[int]:
+    """The lengths of the parts, once they are known to fit."""
+    found = [as_int(size, "split_with_sizes(): argument 'split_sizes'") for size in sizes]
+    if sum(found) != n or min(found, default=0) < 0:
+        what = "sum exactly to" if min(found, default=0) >= 0 else "have only non-negative entries and sum to"
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to {what} {n} (input tensor's size at dimension {d}), but got "
+            f"split_sizes={found}"
+        )
+    return found
+
+
+@composite()
+def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts of a length (the last may be shorter), or of several lengths, along one dimension.
+
+    :raises RuntimeError: the lengths do not sum to that of the dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(5).split(2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+    if isinstance(split_size_or_sections, (tuple, list)):
+        return split_with_sizes(tensor, split_size_or_sections, dim)
+    d, n = _length(tensor, dim, "split")
+    found: tuple[Tensor, ...] = split_evenly(tensor, _even(split_size_or_sections, n, "split"), d)
+    return found
+
+
+Tensor.split = lambda self, split_size, dim=0: split(self, split_size, dim)
+
+
+@composite()
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts of the given lengths along one dimension.
+
+    :raises RuntimeError: the lengths do not sum to that of the dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(3).split_with_sizes([1, 2])
+    (tensor([0]), tensor([1, 2]))
+    """
+    d, n = _length(input, dim, "split_with_sizes")
+    found: tuple[Tensor, ...] = split_at(input, _given(split_sizes, n, d), d)
+    return found
+
+
+def _chunks(input: Tensor, chunks: int, dim: int) -> tuple[int, list[int]]:
+    """The dimension, and the lengths of at most ``chunks`` parts."""
+    d, n = _length(input, dim, "chunk")
+    if as_int(chunks, "chunk(): argument 'chunks'") <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    return d, _even(-(-n // chunks), n, "chunk") if n else [0] * chunks
+
+
+@composite()
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most ``chunks`` parts of equal length (the last may be shorter) along one dimension.
+
+    :raises RuntimeError: ``chunks`` is not positive.
+
+    >>> import nbautograd as torch
+    >>> torch.arange(5).chunk(2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+    d, sections = _chunks(input, chunks, dim)
+    found: tuple[Tensor, ...] = (split_evenly if input._a.shape[d] else split_at)(input, sections, d)
+    return found
+
+
+@composite()
+def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """``split`` whose parts may be written to in place, on the promise that the whole is not used any more.
+
+    >>> import nbautograd as torch
+    >>> torch.unsafe_split(torch.arange(3), 2)
+    (tensor([0, 1]), tensor([2]))
+    """
+    d, n = _length(input, dim, "split")
+    found: tuple[Tensor, ...] = split_apart(input, _even(split_size, n, "split"), d)
+    return found
+
+
+@composite()
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """``split_with_sizes`` whose parts may be written to in place, if the whole is not used any more.
+
+    >>> import nbautograd as torch
+    >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
+    (tensor([0]), tensor([1, 2]))
+    """
+    d, n = _length(input, dim, "split_with_sizes")
+    found: tuple[Tensor, ...] = split_apart_at(input, _given(split_sizes, n, d), d)
+    return found
+
+
+@composite()
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """``chunk`` whose parts may be written to in place, if the whole is not used any more.
+
+    >>> import nbautograd as torch
+    >>> torch.unsafe_chunk(torch.arange(3), 2)
+    (tensor([0, 1]), tensor([2]))
+    """
+    d, sections = _chunks(input, chunks, dim)
+    found: tuple[Tensor, ...] = (split_apart if input._a.shape[d] else split_apart_at)(input, sections, d)
+    return found
+
+
+@explained
+def tensor_split(
+    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
+) -> tuple[Tensor, ...]:
+    """Parts along one dimension: a number of nearly equal ones, or cut at the given indices.
+
+    :param indices_or_sections: how many parts, or where to cut; also as a tensor on the CPU.
+    :raises RuntimeError: the tensor is 0-d, or the number is not positive.
+
+    >>> import nbautograd as torch
+    >>> torch.tensor_split(torch.arange(5), 3)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    >>> torch.tensor_split(torch.arange(5), (1, 3))
+    (tensor([0]), tensor([1, 2]), tensor([3, 4]))
+    """
+    given = next((v for v in (indices_or_sections, indices, sections) if v is not None), None)
+    d, n = _length(input, dim, "tensor_split")
+    if isinstance(given, Tensor):
+        if given._a.ndim > 1 or str(given.dtype) != "torch.int64":
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor "
+                f"of dtype int64 on the CPU, but got one of {given._a.ndim} dimensions and {given.dtype}"
+            )
+        given = given.tolist()
+    if not isinstance(given, (tuple, list)):
+        count = as_int(given, "tensor_split(): argument 'indices_or_sections'")
+        if count <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+        small, longer = divmod(n, count)
+        given = list(accumulate([small + (i < longer) for i in range(count - 1)]))
+    cuts = [0, *(as_int(i, "tensor_split(): an index") for i in given), n]
+    return tuple(_between(input, d, start, stop) for start, stop in pairwise(cuts))
+
+
+def _between(input: Tensor, d: int, start: int, stop: int) -> Tensor:
+    n = input._a.shape[d]
+    first, last = (min(max(i + n * (i < 0), 0), n) for i in (start, stop))
+    return slice_(input, d, first, max(first, last), 1)
+
+
+alias(tensor_split=tensor_split)
+
+
+def _splitter(name: str, least: int, dim_of: Any, doc: str) -> Any:
+    def splits(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        check_tensors(name, input=input)
+        n = input._a.ndim
+        if n < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor "
+                f"with {n} dimensions!"
+            )
+        d = dim_of(n)
+        if isinstance(indices_or_sections, int):
+            if indices_or_sections <= 0:
+                raise RuntimeError(f"number of sections must be larger than 0, got {indices_or_sections}")
+            if input._a.shape[d] % indices_or_sections:
+                raise RuntimeError(
+                    f"torch.{name} attempted to split along dimension {d}, but the size of the dimension "
+                    f"{input._a.shape[d]} is not divisible by the split_size {indices_or_sections}!"
+                )
+        return tensor_split(input, indices_or_sections, d)
+
+    splits.__name__ = splits.__qualname__ = name
+    splits.__doc__ = doc
+    setattr(Tensor, name, splits)
+    return splits
+
+
+hsplit = _splitter(
+    "hsplit",
+    1,
+    lambda n: 0 if n == 1 else 1,
+    """Parts side by side: along dimension 1, or 0 of a vector; a number of equal ones, or cut at the given indices.
+
+    :raises RuntimeError: the length is not divisible by the number.
+
+    >>> import nbautograd as torch
+    >>> torch.hsplit(torch.arange(4), 2)
+    (tensor([0, 1]), tensor([2, 3]))
+    """,
+)
+vsplit = _splitter(
+    "vsplit",
+    2,
+    lambda n: 0,
+    """Parts one below the other, along dimension 0; a number of equal ones, or cut at the given indices.
+
+    :raises RuntimeError: the length is not divisible by the number.
+
+    >>> import nbautograd as torch
+    >>> torch.vsplit(torch.tensor([[1], [2]]), 2)
+    (tensor([[1]]), tensor([[2]]))
+    """,
+)
+dsplit = _splitter(
+    "dsplit",
+    3,
+    lambda n: 2,
+    """Parts along dimension 2; a number of equal ones, or cut at the given indices.
+
+    :raises RuntimeError: the length is not divisible by the number.
+
+    >>> import nbautograd as torch
+    >>> torch.dsplit(torch.tensor([[[1, 2]]]), 2)
+    (tensor([[[1]]]), tensor([[[2]]]))
+    """,
+)

@@ -1,0 +1,158 @@
+"""The safetensors format, which Hugging Face's library reads and writes: tensors by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from nbautograd.arrays import backend, raw_memory
+from nbautograd.arrays.device import device
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.serialization.files import (
+    FileFormatError,
+    Path,
+    brief,
+    dtype_by_name,
+    open_to_read,
+    open_to_write,
+    to_location,
+)
+
+__all__ = ["load_safetensors", "save_safetensors"]
+
+
+def save_safetensors(
+    tensors: Mapping[str, Tensor], f: Path | BinaryIO, metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write tensors by name to a file of the safetensors format: values, dtypes and shapes, nothing else.
+
+    :param metadata: strings by name, to go into the file too.
+    :raises TypeError: ``tensors`` is no dict from strings to tensors.
+    :raises ValueError: a dtype that the format lacks (complex128), or a name that it keeps for itself.
+    """
+    if not isinstance(tensors, Mapping) or not all(isinstance(t, Tensor) for t in tensors.values()):
+        raise TypeError("save_safetensors(): expected a dict from names to tensors: the format holds nothing else")
+    header: dict[str, Any] = {}
+    if metadata is not None:
+        header["__metadata__"] = {str(key): str(value) for key, value in metadata.items()}
+    position, blocks = 0, []
+    for name, t in sorted(tensors.items(), key=lambda item: (-item[1].itemsize, item[0])):  # so that all are aligned
+        if not isinstance(name, str) or name == "__metadata__":
+            raise (ValueError if isinstance(name, str) else TypeError)(f"save_safetensors(): {name!r} cannot be a name")
+        if t.dtype.name not in _SAFE_NAMES:
+            raise ValueError(f"save_safetensors(): the format has no dtype {t.dtype!r}, which {name!r} has")
+        block = np.ascontiguousarray(backend.fetch(t._a))
+        header[name] = {
+            "dtype": _SAFE_NAMES[t.dtype.name],
+            "shape": list(t.shape),
+            "data_offsets": [position, position + block.nbytes],
+        }
+        position += block.nbytes
+        blocks.append(raw_memory.span(block)[0])
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    with open_to_write(f) as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for data in blocks:
+            file.write(data.data)
+
+
+def load_safetensors(f: Path | BinaryIO, device: device | str = "cpu") -> dict[str, Tensor]:
+    """The tensors of a safetensors file by name.
+
+    :raises FileFormatError: (a RuntimeError) the file is damaged, of another format, or of dtypes missing here.
+    """
+    with open_to_read(f) as file:
+        tensors, _ = read_safetensors(file)
+    return {name: to_location(t, "cpu", device) for name, t in tensors.items()}
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def is_safetensors_path(path: Path) -> bool:
+    return os.fspath(path).endswith(".safetensors")
+
+
+# -- safetensors -----------------------------------------------------------------------------------------------------
+
+_SAFE_NAMES = {
+    "bool": "BOOL",
+    "uint8": "U8",
+    "int8": "I8",
+    "int16": "I16",
+    "int32": "I32",
+    "int64": "I64",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "float32": "F32",
+    "float64": "F64",
+    "complex64": "C64",
+}
+LONGEST_HEADER = 100_000_000  # bytes, as in the format's own library
+
+
+def starts_as_safetensors(start: bytes, file: BinaryIO) -> bool:
+    """Whether a file begins with a plausible length and the brace of a header."""
+    if len(start) < 8 or not 2 <= struct.unpack("<Q", start)[0] <= LONGEST_HEADER:
+        return False
+    file.seek(8)
+    brace = file.read(1)
+    file.seek(0)
+    return brace == b"{"
+
+
+def read_safetensors(file: BinaryIO) -> tuple[dict[str, Tensor], dict[str, str]]:
+    data = bytearray(file.read())
+    try:
+        length = struct.unpack_from("<Q", data)[0]
+        if length > min(LONGEST_HEADER, len(data) - 8):
+            raise ValueError(f"its header should have {length} bytes, more than there are or may be")
+        header = json.loads(bytes(data[8 : 8 + length]).decode(), object_pairs_hook=_without_repeats)
+        metadata = header.pop("__metadata__", {})
+        tensors, position = {}, 0
+        for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+            begin, end = entry["data_offsets"]
+            if entry["dtype"] not in _SAFE_DTYPES:
+                raise ValueError(f"dtype {entry['dtype']!r} of {name!r} does not exist here")
+            kind = dtype_by_name(_SAFE_DTYPES[entry["dtype"]]).numpy
+            shape = tuple(entry["shape"])
+            count = kind.itemsize
+            for n in shape:
+                if type(n) is not int or n < 0:
+                    raise ValueError(f"{name!r} has the impossible shape {shape}")
+                count *= n
+            if begin != position or end - begin != count:
+                raise ValueError(f"{name!r} of {count} bytes cannot lie at bytes {begin} to {end} after {position}")
+            position = end
+            tensors[name] = (shape, kind, begin)
+        if 8 + length + position != len(data):
+            raise ValueError(f"it has {len(data)} bytes instead of {8 + length + position}")
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, struct.error) as error:
+        raise FileFormatError(f"this is no safetensors file, or a damaged one: {brief(error)}") from error
+    start = 8 + length
+    values = {
+        # Copied, so that each tensor is aligned in memory and none keeps the others' alive.
+        name: wrap(np.frombuffer(data, kind, _count(shape), start + begin).reshape(shape).copy())
+        for name, (shape, kind, begin) in tensors.items()
+    }
+    return {name: values[name] for name in header}, metadata
+
+
+_SAFE_DTYPES = {short: name for name, short in _SAFE_NAMES.items()}
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    return int(np.prod(shape, dtype=np.int64))
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name occurs twice in its header")
+    return found
