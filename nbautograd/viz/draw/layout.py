@@ -39,7 +39,7 @@ LANE_GAP = 9.0  # between two lanes beside the drawing
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Places of all nodes, lines of all edges from source to destination, and the size of the whole.
+    """SourceLocator of all nodes, lines of all edges from source to destination, and the size of the whole.
 
     What several long edges share is one of the ``trunks``; ``branches`` has the rest of each such edge, and ``routes``
     each edge whole. (In a huge drawing the route of such an edge is its branch only.)

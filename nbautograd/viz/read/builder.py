@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from nbautograd.protocol import Places
+from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import fold as folding, formulas, introspect, values
@@ -54,7 +54,8 @@ def build(
     :param opened: ids or labels of groups that are not folded.
     :param described: in a graph of more operations, those that are not drawn are not described either.
     """
-    return _Builder(roots, namespace or {}, resolve or Places.locate, most, budget, fold, opened, described).model()
+    resolve = resolve or SourceLocator.locate
+    return _Builder(roots, namespace or {}, resolve, most, budget, fold, opened, described).model()
 
 
 class _Builder:
