@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from nbautograd.viz.draw.coordinates import isotonic
 from nbautograd.viz.draw.layout import Layout, layout
-from nbautograd.viz.read.builder import Edge, GraphModel, Node
+from nbautograd.viz.read.model import Edge, GraphModel, Node
 
 
 def graph(count: int, pairs: list[tuple[int, int]]) -> GraphModel:

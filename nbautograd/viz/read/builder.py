@@ -17,10 +17,10 @@ from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import fold as folding, formulas, introspect, values
 from nbautograd.viz.read.formulas import Mark
-from nbautograd.viz.read.introspect import Names, attribute, is_tensor, node_name
-from nbautograd.viz.read.model import Edge, Formula, GraphModel, Group, Handles, Node, Saved
+from nbautograd.viz.read.introspect import Names, attribute, node_name
+from nbautograd.viz.read.model import Edge, Formula, GraphModel, Handles, Node
 
-__all__ = ["Edge", "Formula", "GraphModel", "Group", "Handles", "Node", "Resolve", "Saved", "build", "is_tensor"]
+__all__ = ["Resolve", "build"]
 
 Resolve = Callable[[str, int], tuple[str, str]]
 """(filename, line number) -> (a label such as ``In [3]``, the text of the line)."""
