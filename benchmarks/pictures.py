@@ -22,8 +22,9 @@ from typing import Any
 
 import nbautograd
 from nbautograd import viz
+from nbautograd.viz.draw.boxes import measure
 from nbautograd.viz.draw.layout import layout
-from nbautograd.viz.draw.svg import draw, measure
+from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.read.builder import build
 
 SIZES = (10, 100, 1000, 10_000)

@@ -31,7 +31,7 @@ __all__ = [
     "Operand",
     "PassFinished",
     "PassStarted",
-    "Places",
+    "SourceLocator",
     "Trace",
     "current_scope",
     "declaration",
@@ -142,7 +142,7 @@ def _file_place(filename: str, lineno: int) -> tuple[str, str]:
     return filename.rpartition("/")[2], linecache.getline(filename, lineno).strip()
 
 
-class Places:
+class SourceLocator:
     """How a line of code is called, in messages and pictures: a notebook's extension knows its cells by number."""
 
     locate: Callable[[str, int], tuple[str, str]] = staticmethod(_file_place)

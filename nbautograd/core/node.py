@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from nbautograd.arrays import version_counter
 from nbautograd.arrays.version_counter import tick
 from nbautograd.errors import GraphFreedError, InplaceError
-from nbautograd.protocol import Places
+from nbautograd.protocol import SourceLocator
 
 __all__ = ["FREED", "LEAF", "MANY", "AccumulateGrad", "Node", "Port", "RemovableHandle", "Slots", "public_edge"]
 
@@ -341,7 +341,7 @@ Node.__module__ = "nbautograd.autograd.graph"
 
 def _located(filename: str, lineno: int) -> str:
     """A line of code as messages name it: the cell or file, the number, the text."""
-    label, source = Places.locate(filename, lineno)
+    label, source = SourceLocator.locate(filename, lineno)
     return f"{label}, line {lineno}{': ' + source if source else ''}"
 
 

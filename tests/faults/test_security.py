@@ -128,9 +128,7 @@ FORBIDDEN = re.compile(
 )
 ALLOWED = {
     # Drawings are parsed as XML, which runs nothing, and copied element by element from an allow-list.
-    ("parts.js", "DOMParser"),
-    ("stage.js", "DOMParser"),
-    ("player.js", "DOMParser"),
+    ("dom.js", "DOMParser"),
     # A page inside a frame tells its own height, a number, to the page around it.
     ("frame.js", "postMessage"),
 }

@@ -25,7 +25,7 @@ from hypothesis import given, strategies as st
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd.core import tracing
-from nbautograd.protocol import Places
+from nbautograd.protocol import SourceLocator
 from nbautograd.viz.read import formulas
 from tests import needs
 
@@ -98,7 +98,7 @@ def outputs(text: str) -> dict[str, Any]:
         return g * 1
 
     hook.__name__ = hook.__qualname__ = text.replace("\0", "")
-    former, Places.locate = Places.locate, staticmethod(lambda filename, line: (text, f"{text} = 1"))
+    former, SourceLocator.locate = SourceLocator.locate, staticmethod(lambda filename, line: (text, f"{text} = 1"))
     Broken.text = text
     try:
         with tracing.traced():
@@ -122,7 +122,7 @@ def outputs(text: str) -> dict[str, Any]:
             "text": [repr(drawn), repr(played), repr(failed), repr(table)],
         }  # fmt: skip
     finally:
-        Places.locate = staticmethod(former)
+        SourceLocator.locate = staticmethod(former)
 
 
 # -- readers -----------------------------------------------------------------------------------------------------------

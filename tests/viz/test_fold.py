@@ -11,11 +11,13 @@ from hypothesis import given, settings, strategies as st
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd.core import tracing
+from nbautograd.viz.draw.boxes import measure
+from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.layout import layout
-from nbautograd.viz.draw.svg import draw, measure
-from nbautograd.viz.notebook.ledger_text import graph_text
+from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.read import fold
-from nbautograd.viz.read.builder import GraphModel, build
+from nbautograd.viz.read.builder import build
+from nbautograd.viz.read.model import GraphModel
 
 from .fake import AccumulateGrad, Add, Node, Tensor
 

@@ -11,10 +11,12 @@ import pytest
 import nbautograd as nb
 from nbautograd import viz
 from nbautograd.core import tracing
+from nbautograd.viz.draw.boxes import measure
+from nbautograd.viz.draw.graph_text import graph_text, table
 from nbautograd.viz.draw.layout import layout
-from nbautograd.viz.draw.svg import draw, measure
+from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.escape import columns, fit, ordered, width
-from nbautograd.viz.notebook.ledger_text import graph_table, graph_text, table
+from nbautograd.viz.notebook.output import graph_table
 from nbautograd.viz.read.builder import build
 
 from .fake import HOSTILE, AccumulateGrad, Add, Node, Tensor

@@ -10,8 +10,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from nbautograd.viz.draw.layout import Layout, isotonic, layout
-from nbautograd.viz.read.builder import Edge, GraphModel, Node
+from nbautograd.viz.draw.coordinates import isotonic
+from nbautograd.viz.draw.layout import Layout, layout
+from nbautograd.viz.read.model import Edge, GraphModel, Node
 
 
 def graph(count: int, pairs: list[tuple[int, int]]) -> GraphModel:

@@ -77,9 +77,9 @@ def test_passes_accumulate() -> None:
 
 def test_a_moment_has_what_was_active_as_done() -> None:
     timeline = recorded()
-    before, after = timeline.moment(2), timeline.moment(3)
+    before, after = timeline.state_at(2), timeline.state_at(3)
     assert before.active - after.active <= after.done
-    assert timeline.moment(0).active == frozenset()
+    assert timeline.state_at(0).active == frozenset()
     assert timeline.final().active == frozenset()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd import viz
-from nbautograd.viz.notebook.ledger_text import graph_text
+from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.read.builder import build
 from tests import needs
 

@@ -13,7 +13,7 @@ from nbautograd import protocol
 from nbautograd.viz.capture.timeline import Product
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
-from nbautograd.viz.read.builder import GraphModel
+from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["first_bad", "is_freed", "log_size", "products", "reset"]
 

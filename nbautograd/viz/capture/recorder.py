@@ -21,6 +21,7 @@ from nbautograd.viz.capture.equations import equations
 from nbautograd.viz.capture.timeline import (
     Equation,
     Frame,
+    LeafState,
     LedgerRow,
     Product,
     Timeline,
@@ -29,12 +30,12 @@ from nbautograd.viz.capture.timeline import (
     same_group,
     saved_text,
 )
-from nbautograd.viz.draw.svg import LeafState
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
-from nbautograd.viz.read.builder import GraphModel, Node, Resolve, build
+from nbautograd.viz.read.builder import Resolve, build
 from nbautograd.viz.read.formulas import Mark
+from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["Equation", "Frame", "LedgerRow", "Product", "Recorder", "Timeline"]
 

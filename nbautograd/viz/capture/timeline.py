@@ -10,14 +10,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from nbautograd.viz.draw.svg import LeafState, Moment
 from nbautograd.viz.language import say
-from nbautograd.viz.read.builder import GraphModel, Node
 from nbautograd.viz.read.formulas import Mark
+from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = [
     "Equation",
     "Frame",
+    "FrameState",
+    "LeafState",
     "LedgerRow",
     "Product",
     "Timeline",
@@ -28,6 +29,37 @@ __all__ = [
     "saved_text",
     "scene_json",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class LeafState:
+    """What a leaf's two rows say."""
+
+    arriving: str = "–"
+    count: str = ""
+    grad: str = "None"
+
+
+@dataclass(frozen=True)
+class FrameState:
+    """The state after a frame: what is active, what has happened, and the texts that have changed."""
+
+    active: frozenset[str] = frozenset()
+    done: frozenset[str] = frozenset()
+    bad: frozenset[str] = frozenset()
+    freed: frozenset[str] = frozenset()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    leaves: Mapping[str, LeafState] = field(default_factory=dict)
+
+    def seen_in(self, model: GraphModel) -> FrameState:
+        """What a folded view of the graph shows of it: a group for what happens inside, the latest text of a line."""
+        if not model.stands:
+            return self
+        ids = [frozenset(model.stands.get(key, key) for key in keys) for keys in
+               (self.active, self.done, self.bad, self.freed)]  # fmt: skip
+        groups = {node.id for node in model.nodes if node.kind == "group"}
+        labels = {model.stands.get(key, key): text for key, text in self.labels.items()}
+        return FrameState(ids[0], ids[1], ids[2], ids[3] - groups, labels, self.leaves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +207,10 @@ class Timeline:
     def __len__(self) -> int:
         return len(self.frames)
 
-    def moment(self, index: int, scene: int = -1) -> Moment:
+    def state_at(self, index: int, scene: int = -1) -> FrameState:
         """The state after ``index`` steps (0: before the first), for the scene that is then shown.
 
-        It tells of every operation; ``Moment.seen_in`` tells what a folded view of the graph shows of it.
+        It tells of every operation; ``FrameState.seen_in`` tells what a folded view of the graph shows of it.
         """
         active: set[str] = set()
         done: set[str] = set()
@@ -200,11 +232,11 @@ class Timeline:
             leaves |= frame.leaves
             bad |= set(frame.bad)
             freed |= set(frame.freed)
-        return Moment(frozenset(active), frozenset(done), frozenset(bad), frozenset(freed), labels, leaves)
+        return FrameState(frozenset(active), frozenset(done), frozenset(bad), frozenset(freed), labels, leaves)
 
-    def final(self, scene: int = -1) -> Moment:
+    def final(self, scene: int = -1) -> FrameState:
         """The state at the end, with nothing active any more."""
-        last = self.moment(len(self.frames), scene)
+        last = self.state_at(len(self.frames), scene)
         return replace(last, active=frozenset(), done=last.done | last.active)
 
     def scene_at(self, index: int) -> int:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.viz.read.builder import GraphModel
+from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["is_foreign", "watch"]
 

@@ -10,7 +10,7 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 
 from nbautograd.viz.escape import clean
-from nbautograd.viz.read.builder import GraphModel, Node
+from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["dot_svg", "program", "run", "to_dot"]
 

@@ -1,4 +1,4 @@
-"""A graph, its layout and at most one moment of a backward pass as SVG text.
+"""A graph, its layout and at most one state of a backward pass as SVG text.
 
 The picture stands alone: presentation attributes give it the light colours on an opaque card, so that it looks the same
 in an ``<img>``, on GitHub and in print. Classes let the player's style sheet give it the colours of the page. Only a
@@ -9,165 +9,40 @@ the same bytes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from itertools import pairwise
 
+from nbautograd.viz.capture.timeline import FrameState, LeafState
+from nbautograd.viz.draw.boxes import (
+    DOWN,
+    LINE,
+    PAD,
+    PILE,
+    about_text,
+    cut,
+    cut_lines,
+    group_lines,
+    head_height,
+    measure,
+    name_text,
+    value_text,
+)
 from nbautograd.viz.draw.layout import Box, Layout, Point, layout
 from nbautograd.viz.draw.theme import LIGHT, MONO, SANS
-from nbautograd.viz.escape import escape, fit, width
+from nbautograd.viz.escape import escape, width
 from nbautograd.viz.language import say
-from nbautograd.viz.read.builder import GraphModel, Node
+from nbautograd.viz.read.model import GraphModel, Node
 
-__all__ = ["LeafState", "Moment", "draw", "label_size", "measure", "path"]
+__all__ = ["draw", "path"]
 
-ROW = 22.0  # height of a leaf's rows
-LINE = 16.0  # height of a line of a value
-DOWN = 14.0  # from one line of a small text to the next
-PAD = 11.0
-WIDEST = 330.0
-BOLD = 1.1  # by how much bold letters are wider
-NAME, GROUP = 200.0, 230.0  # room for the name of a tensor, and for the lines of a group
-PILE = 4.0  # by how much the cards of a pile are apart
 NOTE = 18.0  # height of a note below the drawing
 NBSP = "\u00a0"
-
-
-@dataclass(frozen=True, slots=True)
-class LeafState:
-    """What a leaf's two rows say."""
-
-    arriving: str = "–"
-    count: str = ""
-    grad: str = "None"
-
-
-@dataclass(frozen=True)
-class Moment:
-    """One moment of a backward pass: what is active, what has happened, and the texts that have changed."""
-
-    active: frozenset[str] = frozenset()
-    done: frozenset[str] = frozenset()
-    bad: frozenset[str] = frozenset()
-    freed: frozenset[str] = frozenset()
-    labels: Mapping[str, str] = field(default_factory=dict)
-    leaves: Mapping[str, LeafState] = field(default_factory=dict)
-
-    def seen_in(self, model: GraphModel) -> Moment:
-        """What a folded view of the graph shows of it: a group for what happens inside, the latest text of a line."""
-        if not model.stands:
-            return self
-        ids = [frozenset(model.stands.get(key, key) for key in keys) for keys in
-               (self.active, self.done, self.bad, self.freed)]  # fmt: skip
-        groups = {node.id for node in model.nodes if node.kind == "group"}
-        labels = {model.stands.get(key, key): text for key, text in self.labels.items()}
-        return Moment(ids[0], ids[1], ids[2], ids[3] - groups, labels, self.leaves)
-
-
-# -- sizes -----------------------------------------------------------------------
-
-
-def measure(
-    model: GraphModel, states: Mapping[str, Sequence[LeafState]] | None = None
-) -> dict[str, tuple[float, float]]:
-    """The size of each node's box, wide enough for every state that a leaf will be in."""
-    return {node.id: _size(node, (states or {}).get(node.id, ())) for node in model.nodes}
-
-
-def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
-    if node.kind == "constant" and not node.shape and not node.value:
-        return _even(width(node.name, 12, mono=True) + 8), 20.0
-    if node.kind in ("group", "pile"):
-        return _group_size(node)
-    if node.kind == "op":
-        wide = max(width(node.name, 9.5), width(node.symbol, 16), width(_cut(node.value, 24), 11, mono=True))
-        return _even(max(wide + 24, 60)), 46.0 + 15 * bool(node.value)
-    head = BOLD * width(_name(node), 14) + width(_about(node), 10) + 14
-    value = width(_cut_lines(_value(node)), 12, mono=True)
-    rows, height = 0.0, _head_height(node)
-    if node.kind == "leaf":
-        every = (LeafState(grad=node.grad, count=say("count_of", n=0, of=9)), *states)
-        rows = max(_rows_width(state) for state in every)
-        deep = max(max(s.arriving.count("\n"), s.grad.count("\n")) for s in every)
-        height += 2 * (ROW + DOWN * deep)
-    least = 116.0 if node.kind == "leaf" else 84.0
-    return _even(min(max(head, value, rows, least - 2 * PAD) + 2 * PAD, WIDEST + 2 * PAD)), height
-
-
-def _name(node: Node) -> str:
-    """As much of a tensor's name as there is room for beside its type."""
-    room = min(NAME, WIDEST - width(_about(node), 10) - 14) / BOLD
-    return fit(node.name, room, 14)
-
-
-def _head_height(node: Node) -> float:
-    """Of name and value."""
-    lines = _cut_lines(_value(node)).count("\n") + 1 if _value(node) else 0
-    return 30 + LINE * lines + (6 if lines else 0)
-
-
-def _value(node: Node) -> str:
-    """What stands below the name: the value, and the gradient that a computed tensor was told to keep."""
-    return "\n".join([node.value] * bool(node.value) + [f".grad {node.grad}"] * node.retains)
-
-
-def _group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
-    """(text, size, class, in the font of code) of the lines of a group."""
-    about = " · ".join(part for part in (node.label, _about(node)) if part)
-    lines = [
-        (fit(node.symbol, GROUP, 15), 15.0, "nb-symbol", False),
-        (fit(node.name, GROUP, 11), 11.0, "nb-sub", False),
-        (fit(node.source, GROUP, 10.5, mono=True), 10.5, "nb-value", True),
-        (fit(about if about != node.symbol else "", GROUP, 10), 10.0, "nb-sub", False),
-    ]
-    return [line for line in lines if line[0]]
-
-
-def _group_size(node: Node) -> tuple[float, float]:
-    lines = _group_lines(node)
-    wide = max(width(text, size, mono=mono) for text, size, _, mono in lines)
-    sign = 16.0 if node.kind == "group" else 0.0  # of a player, which opens it
-    wide = max(wide, width(lines[0][0], 15) + 2 * sign)
-    return _even(wide + 2 * PAD + 2 * PILE), 12.0 + 17 * len(lines) + 2 * PILE
-
-
-def _rows_width(state: LeafState) -> float:
-    arriving = width(_cut_lines(state.arriving), 11.5, mono=True) + 2 * 7.1 + width(state.count, 10) + 14
-    return max(arriving, width(_cut_lines(state.grad), 11.5, mono=True) + 6 * 7.1)
-
-
-def label_size(text: str) -> tuple[float, float]:
-    """The size of a text on an edge."""
-    return width(_cut_lines(text), 11.5, mono=True) + 4, DOWN * (_cut_lines(text).count("\n") + 1)
-
-
-def _even(number: float) -> float:
-    return float(2 * round(number / 2))
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _cut_lines(text: str) -> str:
-    return "\n".join(_cut(line, 46) for line in text.split("\n")[:4])
-
-
-def _about(node: Node) -> str:
-    parts = [node.dtype, _cut(node.shape, 18), _cut(node.device, 10)]
-    parts += [f"v{node.version}"] * (node.version > 0 and node.kind != "leaf") + [
-        say("view_of_n", name=_cut(node.view_of, 12))
-    ] * bool(node.view_of)
-    return " ".join(part for part in parts if part)
-
-
-# -- drawing -----------------------------------------------------------------------
 
 
 def draw(
     model: GraphModel,
     places: Layout | None = None,
-    moment: Moment | None = None,
+    state: FrameState | None = None,
     *,
     direction: str = "LR",
     title: str = "",
@@ -176,11 +51,13 @@ def draw(
     """The SVG text of a graph.
 
     :param places: a layout of this graph; made if not given.
-    :param moment: the moment of a backward pass to show; none gives the graph as it was built.
+    :param state: the state of a backward pass to show; none gives the graph as it was built.
     :param description: the graph in words, for screen readers.
     """
     places = places or layout(model, measure(model), direction=direction)
-    return _Picture(model, places, moment or Moment(), title or say("graph_of", label=model.label), description).text()
+    return _Picture(
+        model, places, state or FrameState(), title or say("graph_of", label=model.label), description
+    ).text()
 
 
 def path(line: Sequence[Point], direction: str = "LR") -> str:
@@ -213,8 +90,8 @@ def _n(number: float) -> str:
 class _Picture:
     """Writes one SVG, element by element."""
 
-    def __init__(self, model: GraphModel, places: Layout, moment: Moment, title: str, description: str) -> None:
-        self.model, self.places, self.moment = model, places, moment
+    def __init__(self, model: GraphModel, places: Layout, state: FrameState, title: str, description: str) -> None:
+        self.model, self.places, self.state = model, places, state
         self.title, self.description = title, description
         self.prefix = "\0"  # a placeholder, which no text from outside can hold, for a digest of the whole
         self.out: list[str] = []
@@ -264,7 +141,7 @@ class _Picture:
     def edges(self) -> None:
         """Each line once in the direction of the computation, and once, if a gradient went there, against it."""
         flows = []
-        moving = self.moment.active | self.moment.done
+        moving = self.state.active | self.state.done
         for edge in self.model.edges:
             line = self.places.routes[edge.id]
             own = self.places.branches.get(edge.id, line)
@@ -283,9 +160,9 @@ class _Picture:
 
     def flow(self, key: str, line: Sequence[Point]) -> str:
         """The line of a gradient, drawn from the user of a value to its maker."""
-        active, done = key in self.moment.active, key in self.moment.done
-        colour = LIGHT["bad"] if key in self.moment.bad else LIGHT["grad"] if active else LIGHT["done"]
-        state = " nb-active" * active + " nb-done" * (done and not active) + " nb-bad" * (key in self.moment.bad)
+        active, done = key in self.state.active, key in self.state.done
+        colour = LIGHT["bad"] if key in self.state.bad else LIGHT["grad"] if active else LIGHT["done"]
+        state = " nb-active" * active + " nb-done" * (done and not active) + " nb-bad" * (key in self.state.bad)
         hidden = "" if active or done else ' visibility="hidden"'
         kind = "active" if active else "done"
         return (
@@ -300,8 +177,8 @@ class _Picture:
             spot = self.places.labels.get(edge.id)
             if spot is None:
                 continue
-            active, shown = edge.id in self.moment.active, self.moment.labels.get(edge.id, "")
-            bad = edge.id in self.moment.bad
+            active, shown = edge.id in self.state.active, self.state.labels.get(edge.id, "")
+            bad = edge.id in self.state.bad
             colour = LIGHT["bad"] if bad else LIGHT["grad"]
             weight = ' font-weight="700"' if active else ""
             state = " nb-active" * active + " nb-bad" * bad
@@ -316,11 +193,11 @@ class _Picture:
 
     def node(self, node: Node) -> None:
         """A box or a pill."""
-        box, moment = self.places.boxes[node.id], self.moment
-        states = {"active": moment.active, "done": moment.done, "bad": moment.bad, "freed": moment.freed}
-        state = "".join(f" nb-{name}" for name, ids in states.items() if node.id in ids)
+        box, now = self.places.boxes[node.id], self.state
+        states = {"active": now.active, "done": now.done, "bad": now.bad, "freed": now.freed}
+        classes = "".join(f" nb-{name}" for name, ids in states.items() if node.id in ids)
         kind = {"group": "op nb-group", "pile": "leaf nb-group"}.get(node.kind, node.kind)
-        self.out.append(f'<g class="nb-node nb-{kind}{state}" data-node="{node.id}">')
+        self.out.append(f'<g class="nb-node nb-{kind}{classes}" data-node="{node.id}">')
         self.out.append(f"<title>{escape(_tip(node))}</title>")
         if node.kind == "op":
             self.pill(node, box)
@@ -334,8 +211,8 @@ class _Picture:
         self.out.append("</g>")
 
     def pill(self, node: Node, box: Box) -> None:
-        active, bad = node.id in self.moment.active, node.id in self.moment.bad
-        done = node.id in self.moment.done
+        active, bad = node.id in self.state.active, node.id in self.state.bad
+        done = node.id in self.state.done
         stroke = "bad" if bad else "grad" if active else "done" if done else "wire"
         fill, ink = ("bad-bg", "bad") if bad else ("grad-bg", "grad") if active else ("op-bg", "op")
         self.out.append(
@@ -347,12 +224,12 @@ class _Picture:
         self.put(x, y + 21, node.symbol, "nb-symbol", LIGHT[ink], 16, anchor="middle")
         self.put(x, y + 36, node.name, "nb-sub", LIGHT[ink if active or bad else "muted"], 9.5, anchor="middle")
         if node.value:
-            self.put(x, y + 51, _cut(node.value, 24), "nb-value", LIGHT["fg"], 11, mono=True, anchor="middle")
+            self.put(x, y + 51, cut(node.value, 24), "nb-value", LIGHT["fg"], 11, mono=True, anchor="middle")
         self.saved(node, box)
 
     def saved(self, node: Node, box: Box) -> None:
         """A dot for each saved tensor; hollow when it has been given up."""
-        gone = node.freed or node.id in self.moment.freed
+        gone = node.freed or node.id in self.state.freed
         count = min(len(node.saved or ()) or int(node.freed), 3)
         for i in range(count):
             x = box.center[0] + 7 * (i - (count - 1) / 2)
@@ -364,8 +241,8 @@ class _Picture:
 
     def group(self, node: Node, box: Box) -> None:
         """A pile of cards."""
-        leaves, active, bad = node.kind == "pile", node.id in self.moment.active, node.id in self.moment.bad
-        done = node.id in self.moment.done
+        leaves, active, bad = node.kind == "pile", node.id in self.state.active, node.id in self.state.bad
+        done = node.id in self.state.done
         fill, stroke, ink = ("leaf-bg", "leaf", "leaf") if leaves else ("op-bg", "wire", "op")
         stroke = "bad" if bad else "grad" if active else "done" if done else stroke
         w, h = box.width - 2 * PILE, box.height - 2 * PILE
@@ -376,7 +253,7 @@ class _Picture:
                 f'stroke-width="{"2.4" if active and not i else "1.2"}"/>'
             )
         y = box.y + 9.0
-        for text, size, cls, mono in _group_lines(node):
+        for text, size, cls, mono in group_lines(node):
             colour = LIGHT[ink] if cls == "nb-symbol" else LIGHT["fg" if mono else "muted"]
             self.put(box.x + w / 2, y + 11, text, cls, colour, size, mono=mono, anchor="middle")
             y += 17
@@ -386,7 +263,7 @@ class _Picture:
         fill, stroke, ink = paint.get(node.kind, ("bg", "wire", "fg"))
         if node.kind == "constant":
             fill, stroke, ink = "op-bg", "line", "muted"
-        active = node.id in self.moment.active
+        active = node.id in self.state.active
         if active:
             stroke = "grad"
         self.out.append(
@@ -398,11 +275,11 @@ class _Picture:
         strong = node.kind in ("leaf", "output")
         size = 14 if strong else 13
         colour = LIGHT[ink] if node.named else LIGHT["muted"]
-        name, own = _name(node), node.named
+        name, own = name_text(node), node.named
         self.put(box.x + PAD, box.y + 20, name, "nb-name", colour, size, bold=own, italic=not own)
-        self.put(box.x + box.width - PAD, box.y + 20, _about(node), "nb-about", LIGHT["muted"], 10, anchor="end")
+        self.put(box.x + box.width - PAD, box.y + 20, about_text(node), "nb-about", LIGHT["muted"], 10, anchor="end")
         at = box.y + 40
-        for line in _cut_lines(_value(node)).split("\n") if _value(node) else ():
+        for line in cut_lines(value_text(node)).split("\n") if value_text(node) else ():
             self.put(box.x + PAD, at, line, "nb-value", LIGHT["fg"], 12, mono=True)
             at += LINE
         if node.kind == "leaf":
@@ -410,8 +287,8 @@ class _Picture:
 
     def leaf_rows(self, node: Node, box: Box) -> None:
         """What is arriving in this pass, and what ``.grad`` holds: two sums, two rows."""
-        state = self.moment.leaves.get(node.id, LeafState(count=say("count_of", n=0, of=node.arrivals), grad=node.grad))
-        high = (box.height - _head_height(node)) / 2
+        state = self.state.leaves.get(node.id, LeafState(count=say("count_of", n=0, of=node.arrivals), grad=node.grad))
+        high = (box.height - head_height(node)) / 2
         top = box.y + box.height - 2 * high
         waiting = state.arriving == "–"
         ink = LIGHT["muted"] if waiting else LIGHT["grad"]
@@ -464,7 +341,7 @@ class _Picture:
 
 def _lines(text: str, x: float, indent: int, middle: bool = False) -> str:
     """The inside of a text element with as many lines as the text has; spaces keep their width."""
-    rows = [row.replace(" ", "\u00a0") for row in _cut_lines(text).split("\n")]
+    rows = [row.replace(" ", "\u00a0") for row in cut_lines(text).split("\n")]
     if len(rows) == 1:
         return escape(rows[0])
     first = -DOWN / 2 * (len(rows) - 1) if middle else 0.0
@@ -476,9 +353,9 @@ def _lines(text: str, x: float, indent: int, middle: bool = False) -> str:
 
 def _tip(node: Node) -> str:
     """What a node says when the pointer rests on it."""
-    lines = [node.expression or node.name, node.name if node.expression else "", node.value, _about(node)]
+    lines = [node.expression or node.name, node.name if node.expression else "", node.value, about_text(node)]
     if node.kind in ("group", "pile"):
-        lines = [node.symbol, node.name, node.label, _about(node)]
+        lines = [node.symbol, node.name, node.label, about_text(node)]
     kept = ", ".join(f"{s.name} {s.nbytes:,} B" for s in (node.saved or ())[:6])
     lines += [" / ".join(node.scope), node.where, node.source, say("tip_saves", what=kept) if kept else ""]
     lines += [say("tip_version", n=node.version)] if node.version else []

@@ -16,7 +16,8 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook.picture import Picture
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.read import fold as folding
-from nbautograd.viz.read.builder import GraphModel, Resolve, build
+from nbautograd.viz.read.builder import Resolve, build
+from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.settings import settings
 
 __all__ = ["Animation", "Picture", "Recording", "animate", "callers_names", "graph", "record"]

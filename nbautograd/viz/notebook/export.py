@@ -19,6 +19,12 @@ from nbautograd.viz.escape import escape
 
 __all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page", "save", "saving_js", "to_dot", "write"]
 
+PLAYER = (
+    "dom", "formula", "history", "links", "viewport", "stage", "playback", "groups", "search", "ledger", "panel",
+    "controls", "keys", "snapshot", "player", "saving", "widget",
+)  # fmt: skip
+"""The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
+
 
 # -- pages -----------------------------------------------------------------------
 
@@ -26,7 +32,7 @@ __all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page",
 @cache
 def player_js() -> str:
     """The player's module, put together from its parts."""
-    return "\n".join(map(_static, ("parts.js", "stage.js", "saving.js", "player.js")))
+    return "\n".join(_static(f"{name}.js") for name in PLAYER)
 
 
 def saving_js() -> str:

@@ -9,15 +9,16 @@ from typing import Any
 
 from nbautograd.viz import language
 from nbautograd.viz.capture.timeline import bytes_text, scene_json
+from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.layout import Layout, layout
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import export, ledger_text, output
+from nbautograd.viz.notebook import export, output
 from nbautograd.viz.read import fold
-from nbautograd.viz.read.builder import GraphModel, Node
+from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.settings import settings
 
-__all__ = ["DRAWN", "Shown", "arrange"]
+__all__ = ["DRAWN", "Figure", "arrange"]
 
 DRAWN = 3000  # boxes; more than that is shown as text
 LARGEST = 2_500_000  # bytes of a widget's state: Jupyter lets through about three million in three seconds
@@ -44,7 +45,7 @@ def arrange(
     return places
 
 
-class Shown:
+class Figure:
     """Drawings of graphs, each a *scene*, of which groups can be opened; and the steps in which something happens.
 
     A *view* is a scene with other groups open. Its key is ``"scene:groups"``, where groups are ids in order, and
@@ -262,4 +263,4 @@ def _ids(frames: Iterable[Mapping[str, Any]], scene: int) -> set[str]:
 def _scene(model: GraphModel, used: Collection[str]) -> dict[str, Any]:
     """A view as the player gets it: its nodes, its words, and what stands for the nodes and edges that steps name."""
     stands = {key: stand for key, stand in model.stands.items() if key in used}
-    return scene_json(model) | {"words": ledger_text.graph_text(model)} | ({"stands": stands} if stands else {})
+    return scene_json(model) | {"words": graph_text(model)} | ({"stands": stands} if stands else {})

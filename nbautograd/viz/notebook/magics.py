@@ -16,7 +16,7 @@ from IPython.display import display
 from nbautograd import protocol, viz
 from nbautograd.core import grad_mode, tracing
 from nbautograd.core.tensor import Tensor
-from nbautograd.protocol import Places
+from nbautograd.protocol import SourceLocator
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import tables
 from nbautograd.viz.notebook.display import Locator, TensorFormatter, TensorImage
@@ -172,8 +172,8 @@ class AutogradMagics(Magics):
         shell = self.shell
         code = "\n" + shell.transform_cell(cell)  # the magic's own line is the first
         name = shell.compile.cache(code, shell.execution_count, raw_code=cell)
-        if isinstance(Places.locate, Locator):
-            Places.locate.part_of_cell(name)
+        if isinstance(SourceLocator.locate, Locator):
+            SourceLocator.locate.part_of_cell(name)
         tree = ast.parse(code, name)
         for transformer in shell.ast_transformers:
             tree = transformer.visit(tree)
@@ -273,8 +273,8 @@ class _Loaded:
         settings.update_config(shell.config)  # which may say otherwise
         tracing.switch(settings.tracing)
         shell.configurables.append(settings)
-        self.former_places = Places.locate
-        self.locator = Places.locate = Locator(shell)
+        self.former_places = SourceLocator.locate
+        self.locator = SourceLocator.locate = Locator(shell)
         self.before: list[tuple[Any, Any]] = []  # the modes at the beginning of a cell
         mixing = Mixing(shell)
         self.events = [
@@ -322,7 +322,7 @@ class _Loaded:
         tracing.switch(self.tracing)
         own = ("NBAutograd", "AutogradMagics")
         shell.configurables[:] = [c for c in shell.configurables if type(c).__name__ not in own]
-        Places.locate = staticmethod(self.former_places)
+        SourceLocator.locate = staticmethod(self.former_places)
         for name, callback in self.events:
             shell.events.unregister(name, callback)
         tables.watch.counts = False

@@ -20,7 +20,7 @@ from nbautograd.viz.notebook import output
 from nbautograd.viz.notebook.api import callers_names
 from nbautograd.viz.notebook.tables import named_leaves
 from nbautograd.viz.read import values
-from nbautograd.viz.read.builder import is_tensor
+from nbautograd.viz.read.introspect import is_tensor
 from nbautograd.viz.settings import settings
 
 __all__ = ["Monitor", "monitor"]

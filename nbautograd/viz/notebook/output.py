@@ -21,11 +21,13 @@ import base64
 from collections.abc import Callable, Iterable, Sequence
 
 from nbautograd.viz.draw import raster, theme
+from nbautograd.viz.draw.graph_text import graph_rows
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
+from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.settings import settings
 
-__all__ = ["LARGEST", "coloured", "details", "image", "images", "table", "within"]
+__all__ = ["LARGEST", "coloured", "details", "graph_table", "image", "images", "table", "within"]
 
 LARGEST = 2_000_000  # bytes of one output: Jupyter drops what comes faster than a megabyte a second
 
@@ -59,6 +61,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "")
     )
     about = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f"<table>{about}<thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def graph_table(model: GraphModel) -> str:
+    """Every node of a graph in an HTML table, for screen readers and for where no picture shows."""
+    head = [say(key) for key in ("col_name", "col_kind", "value", "col_type", "col_memory", "col_where")]
+    return table(head, graph_rows(model))
 
 
 def details(title: str, body: str, *, opened: bool = False) -> str:

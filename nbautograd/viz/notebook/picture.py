@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from nbautograd.viz.draw.svg import draw, measure
+from nbautograd.viz.draw.boxes import measure
+from nbautograd.viz.draw.graph_text import graph_text
+from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import export, ledger_text, output
-from nbautograd.viz.notebook.figure import Shown, arrange
+from nbautograd.viz.notebook import export, output
+from nbautograd.viz.notebook.figure import Figure, arrange
 from nbautograd.viz.read import fold
-from nbautograd.viz.read.builder import GraphModel, Node
+from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["Picture"]
 
 BUDGETS = (100, 40)  # nodes of smaller pictures
 
 
-class Picture(Shown):
+class Picture(Figure):
     """A graph, drawn. The last line of a cell shows it; ``save`` writes a file.
 
     >>> import nbautograd as torch
@@ -57,7 +59,7 @@ class Picture(Shown):
 
     def drawing(self, scene: int, model: GraphModel) -> str:
         """The SVG of a view, without the colours that are set."""
-        return draw(model, arrange(model, measure(model), self.direction), description=ledger_text.graph_text(model))
+        return draw(model, arrange(model, measure(model), self.direction), description=graph_text(model))
 
     @property
     def svg(self) -> str:
@@ -77,11 +79,11 @@ class Picture(Shown):
     @property
     def text(self) -> str:
         """The graph in words."""
-        return ledger_text.graph_text(self.model)
+        return graph_text(self.model)
 
     def tables(self) -> list[str]:
         """Every node in a line."""
-        return [output.details(say("as_table"), ledger_text.graph_table(self.model))]
+        return [output.details(say("as_table"), output.graph_table(self.model))]
 
     @property
     def dot(self) -> str:

@@ -6,18 +6,20 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from nbautograd.viz.capture.timeline import Timeline
+from nbautograd.viz.capture.timeline import FrameState, Timeline
+from nbautograd.viz.draw.boxes import label_size, measure
+from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.layout import Layout
-from nbautograd.viz.draw.svg import Moment, draw, label_size, measure
+from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, ledger_text, output
-from nbautograd.viz.notebook.figure import Shown, arrange
-from nbautograd.viz.read.builder import GraphModel, Node
+from nbautograd.viz.notebook.figure import Figure, arrange
+from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["Animation", "Recording"]
 
 
-class Recording(Shown):
+class Recording(Figure):
     """Backward passes that have been recorded: the timeline, its pictures and its player."""
 
     def __init__(
@@ -64,17 +66,17 @@ class Recording(Shown):
         labels = {key: label_size(shown) for key, shown in self.timeline.label_texts(scene, model).items()}
         return arrange(model, sizes, self.direction, labels)
 
-    def _drawn(self, scene: int, model: GraphModel, moment: Moment) -> str:
-        return draw(model, self.place(scene, model), moment.seen_in(model), description=ledger_text.graph_text(model))
+    def _drawn(self, scene: int, model: GraphModel, state: FrameState) -> str:
+        return draw(model, self.place(scene, model), state.seen_in(model), description=graph_text(model))
 
     def drawing(self, scene: int, model: GraphModel) -> str:
         """The SVG of a view before the first step, without the colours that are set."""
-        return self._drawn(scene, model, self.timeline.moment(0, scene))
+        return self._drawn(scene, model, self.timeline.state_at(0, scene))
 
     def frame_svg(self, index: int, scene: int = -1) -> str:
         """The picture after ``index`` steps."""
         scene = self.timeline.scene_at(index) if scene < 0 else scene
-        return self._drawn(scene, self.scenes[scene], self.timeline.moment(index, scene))
+        return self._drawn(scene, self.scenes[scene], self.timeline.state_at(index, scene))
 
     @property
     def svg(self) -> str:
@@ -85,7 +87,7 @@ class Recording(Shown):
         scene = shown[-1] if shown else 0
         return output.coloured(self._drawn(scene, self.scenes[scene], self._end(scene)))
 
-    def _end(self, scene: int) -> Moment:
+    def _end(self, scene: int) -> FrameState:
         final = self.timeline.final(scene)
         last = self.timeline.frames[-1]
         return replace(final, active=frozenset(last.active)) if last.kind == "error" else final
@@ -93,13 +95,13 @@ class Recording(Shown):
     @property
     def text(self) -> str:
         """The graph, the steps and the ledger in words."""
-        graphs = [ledger_text.graph_text(scene) for scene in self.scenes[-1:]]
+        graphs = [graph_text(scene) for scene in self.scenes[-1:]]
         return "\n\n".join([*graphs, ledger_text.timeline_text(self.timeline)])
 
     def tables(self) -> list[str]:
         """What each leaf got, and every node of the graph in a line."""
         ledger = output.table(ledger_text.ledger_head(), ledger_text.ledger_rows(self.timeline))
-        nodes = [output.details(say("as_table"), ledger_text.graph_table(scene)) for scene in self.scenes[-1:]]
+        nodes = [output.details(say("as_table"), output.graph_table(scene)) for scene in self.scenes[-1:]]
         return [output.details(say("leaf_got"), ledger, opened=True), *nodes]
 
     @property

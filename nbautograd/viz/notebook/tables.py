@@ -13,11 +13,12 @@ from typing import Any
 
 from nbautograd import protocol
 from nbautograd.viz.capture import torch_events
+from nbautograd.viz.draw.graph_text import table
 from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import ledger_text, output
+from nbautograd.viz.notebook import output
 from nbautograd.viz.read import values
-from nbautograd.viz.read.builder import is_tensor
+from nbautograd.viz.read.introspect import is_tensor
 from nbautograd.viz.settings import settings
 
 __all__ = ["Table", "Watch", "grads", "leaves_of", "named_leaves", "settings_table", "watch", "zero_grads"]
@@ -38,7 +39,7 @@ class Table:
     def __repr__(self) -> str:
         if not self.rows:
             return self.title
-        return f"{self.title}\n{ledger_text.table([self.head, *self.rows])}"
+        return f"{self.title}\n{table([self.head, *self.rows])}"
 
     def _repr_html_(self) -> str:
         if not self.rows:

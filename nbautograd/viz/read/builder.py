@@ -12,15 +12,15 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from nbautograd.protocol import Places
+from nbautograd.protocol import SourceLocator
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import fold as folding, formulas, introspect, values
 from nbautograd.viz.read.formulas import Mark
-from nbautograd.viz.read.introspect import Names, attribute, is_tensor, node_name
-from nbautograd.viz.read.model import Edge, Formula, GraphModel, Group, Handles, Node, Saved
+from nbautograd.viz.read.introspect import Names, attribute, node_name
+from nbautograd.viz.read.model import Edge, Formula, GraphModel, Handles, Node
 
-__all__ = ["Edge", "Formula", "GraphModel", "Group", "Handles", "Node", "Resolve", "Saved", "build", "is_tensor"]
+__all__ = ["Resolve", "build"]
 
 Resolve = Callable[[str, int], tuple[str, str]]
 """(filename, line number) -> (a label such as ``In [3]``, the text of the line)."""
@@ -54,7 +54,8 @@ def build(
     :param opened: ids or labels of groups that are not folded.
     :param described: in a graph of more operations, those that are not drawn are not described either.
     """
-    return _Builder(roots, namespace or {}, resolve or Places.locate, most, budget, fold, opened, described).model()
+    resolve = resolve or SourceLocator.locate
+    return _Builder(roots, namespace or {}, resolve, most, budget, fold, opened, described).model()
 
 
 class _Builder:

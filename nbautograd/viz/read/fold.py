@@ -1,14 +1,14 @@
 """Large graphs made small: what repeats, what has a name and what merely follows is drawn as one node.
 
-Operations are taken in the order in which they ran. Any stretch of that order may be drawn as one node, because no path
-leads out of a stretch and back into it: what comes between two operations ran between them. So the drawing never gets a
+Operations are taken in the order in which they ran. Any segment of that order may be drawn as one node, because no path
+leads out of a segment and back into it: what comes between two operations ran between them. So the drawing never gets a
 cycle, whatever is folded.
 
-1. ``stretches.plan`` makes a tree of stretches: blocks with a name (``scope``), loops (the same structure several
+1. ``segments.plan`` makes a tree of segments: blocks with a name (``scope``), loops (the same structure several
    times in succession), their steps.
-2. :func:`choose` closes stretches: layers, where there are some, so that they are seen first; then, until a number of
+2. :func:`choose` closes segments: layers, where there are some, so that they are seen first; then, until a number of
    nodes is not exceeded, all but the last step of each loop, inner blocks before outer ones, whatever follows.
-3. :func:`collapse` draws closed stretches as one node each, and leaves that go to the same groups as one pile.
+3. :func:`collapse` draws closed segments as one node each, and leaves that go to the same groups as one pile.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any
@@ -25,9 +25,9 @@ from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import formulas
 from nbautograd.viz.read.model import Edge, GraphModel, Group, Node
-from nbautograd.viz.read.segments import Piece, plan
+from nbautograd.viz.read.segments import Segment, plan
 
-__all__ = ["BUDGET", "Piece", "allowed", "choose", "collapse", "nearest", "plan", "view"]
+__all__ = ["BUDGET", "Segment", "allowed", "choose", "collapse", "nearest", "plan", "view"]
 
 BUDGET = 200
 """Nodes of a drawing; a graph with more folds by itself."""
@@ -38,55 +38,54 @@ _ID = re.compile("g([0-9]{1,9})_([0-9]{1,9})")
 # -- 2. what to close -----------------------------------------------------------------------
 
 
-def choose(tree: Piece, budget: int = BUDGET, opened: Collection[str] = (), *, fold: bool | None = False) -> Piece:
-    """The tree with pieces closed so that at most ``budget`` are drawn, or not many more.
+def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *, fold: bool | None = False) -> Segment:
+    """The tree with segments closed so that at most ``budget`` are drawn, or not many more.
 
-    :param opened: ids or labels of pieces that stay open, and all around them with them.
+    :param opened: ids or labels of segments that stay open, and all around them with them.
     :param fold: True closes layers and loops also where the graph is small; None only layers, if there are several.
     """
-    everything = [piece for _, piece in tree.inner()]
-    for piece in everything:
-        piece.closed = False
+    everything = [segment for _, segment in tree.inner()]
+    for segment in everything:
+        segment.closed = False
     kept = _Kept(everything, opened)
     if fold is not False:
         _close(_layers(tree), kept)
     if not fold and tree.size() <= budget:
         return tree
-    for piece in everything:  # of each loop, all steps but the last
-        if piece.kind == "loop" and piece.children[0].kind == "loop" and piece.children[0].times == piece.times - 1:
-            rest = piece.children[0]
-            _close([rest], kept)
+    for segment in everything:
+        if segment.kind == "loop" and (rest := segment.children[0]).kind == "loop" and rest.times == segment.times - 1:
+            _close([rest], kept)  # all steps but the last
             if not rest.closed:
                 _close(rest.children, kept)
     drawn = tree.size()
     if drawn > budget:
-        inner = [(depth, piece) for depth, piece in _visible(tree) if depth and piece not in kept]
-        for _, piece in sorted(inner, key=lambda item: (-item[0], item[1].start)):
-            drawn -= piece.size() - 1
-            piece.closed = True
+        inner = [(depth, segment) for depth, segment in _visible(tree) if depth and segment not in kept]
+        for _, segment in sorted(inner, key=lambda item: (-item[0], item[1].start)):
+            drawn -= segment.size() - 1
+            segment.closed = True
             if drawn <= budget:
                 break
     return tree if drawn <= budget else _in_runs(tree, budget, kept)
 
 
 class _Kept:
-    """Which pieces stay open: those that were asked for, and those around them."""
+    """Which segments stay open: those that were asked for, and those around them."""
 
-    def __init__(self, pieces: Sequence[Piece], opened: Collection[str]) -> None:
+    def __init__(self, segments: Sequence[Segment], opened: Collection[str]) -> None:
         asked = [_ID.fullmatch(key) for key in opened]
-        self.stretches = {(int(found[1]), int(found[2])) for found in asked if found}
-        self.stretches |= {(piece.start, piece.stop) for piece in pieces if piece.label and piece.label in opened}
+        self.segments = {(int(found[1]), int(found[2])) for found in asked if found}
+        self.segments |= {(one.start, one.stop) for one in segments if one.label and one.label in opened}
 
-    def __contains__(self, piece: Piece) -> bool:
-        return any(piece.start <= start and stop <= piece.stop for start, stop in self.stretches)
-
-
-def _close(pieces: Iterable[Piece], kept: _Kept) -> None:
-    for piece in pieces:
-        piece.closed = bool(piece.children) and piece not in kept
+    def __contains__(self, segment: Segment) -> bool:
+        return any(segment.start <= start and stop <= segment.stop for start, stop in self.segments)
 
 
-def _layers(tree: Piece) -> list[Piece]:
+def _close(segments: Iterable[Segment], kept: _Kept) -> None:
+    for segment in segments:
+        segment.closed = bool(segment.children) and segment not in kept
+
+
+def _layers(tree: Segment) -> list[Segment]:
     """The outermost blocks with names; of a single one, those inside it; none if there are not several."""
     found = _blocks(tree)
     while len(found) == 1:
@@ -94,9 +93,9 @@ def _layers(tree: Piece) -> list[Piece]:
     return found
 
 
-def _blocks(piece: Piece) -> list[Piece]:
-    found: list[Piece] = []
-    for child in piece.children:
+def _blocks(segment: Segment) -> list[Segment]:
+    found: list[Segment] = []
+    for child in segment.children:
         found += [child] if child.kind == "scope" else _blocks(child)
     return found
 
@@ -106,38 +105,38 @@ def allowed(ops: int, leaves: int, budget: int) -> int:
     return max(ops, budget) if ops + leaves <= budget else budget * 2 // 3
 
 
-def _visible(piece: Piece, depth: int = 0) -> Iterator[tuple[int, Piece]]:
-    if piece.children and not piece.closed:
-        yield depth, piece
-        for child in piece.children:
+def _visible(segment: Segment, depth: int = 0) -> Iterator[tuple[int, Segment]]:
+    if segment.children and not segment.closed:
+        yield depth, segment
+        for child in segment.children:
             yield from _visible(child, depth + 1)
 
 
-def _in_runs(tree: Piece, budget: int, kept: _Kept) -> Piece:
-    """What is left, in stretches of equal length; the end, next to the result, stays as it is, and so does ``kept``."""
+def _in_runs(tree: Segment, budget: int, kept: _Kept) -> Segment:
+    """What is left, in segments of equal length; the end, next to the result, stays as it is, and so does ``kept``."""
     atoms = list(_units(tree, kept))
     last = min(24, budget // 4)
     first, end = (atoms[:-last], atoms[-last:]) if last else (atoms, [])
     length = max(-(-len(first) // max(min(budget - last, 12), 1)), 2)
-    made: list[Piece] = []
-    run: list[Piece] = []
+    made: list[Segment] = []
+    run: list[Segment] = []
     for atom in [*first, None]:
         if run and (atom is None or atom in kept or len(run) == length):
-            piece = Piece(run[0].start, run[-1].stop, "run", children=run)
-            piece.closed = piece not in kept
-            made += run if len(run) == 1 else [piece]
+            segment = Segment(run[0].start, run[-1].stop, "run", children=run)
+            segment.closed = segment not in kept
+            made += run if len(run) == 1 else [segment]
             run = []
         if atom is not None:
             if atom in kept:
                 made.append(atom)
             else:
                 run.append(atom)
-    divided = [_in_runs(piece, budget * 2 // 3, kept) if piece.size() > budget else piece for piece in [*made, *end]]
-    return Piece(tree.start, tree.stop, tree.kind, tree.label, tree.times, tree.code, divided)
+    divided = [_in_runs(one, budget * 2 // 3, kept) if one.size() > budget else one for one in [*made, *end]]
+    return Segment(tree.start, tree.stop, tree.kind, tree.label, tree.times, tree.code, divided)
 
 
-def _units(tree: Piece, kept: _Kept) -> Iterator[Piece]:
-    """What is drawn for a piece, where that is not inside of something that stays open."""
+def _units(tree: Segment, kept: _Kept) -> Iterator[Segment]:
+    """What is drawn for a segment, where that is not inside of something that stays open."""
     for child in tree.children:
         if child.closed or not child.children or child in kept:
             yield child
@@ -205,76 +204,97 @@ def _is_step(node: Node) -> bool:
     return node.kind in ("op", "group")
 
 
-def groups_of(tree: Piece, order: Sequence[str]) -> tuple[Group, ...]:
+def groups_of(tree: Segment, order: Sequence[str]) -> tuple[Group, ...]:
     """The tree as plain data."""
     found: list[Group] = []
 
-    def write(piece: Piece, parent: str, root: bool) -> None:
+    def write(segment: Segment, parent: str, root: bool) -> None:
         if not root:
-            members = tuple(order[piece.start : piece.stop])
-            found.append(Group(piece.id, piece.kind, piece.label, piece.times, members, parent, piece.closed))
-        for child in piece.children if not piece.closed else ():
+            members = tuple(order[segment.start : segment.stop])
+            found.append(Group(segment.id, segment.kind, segment.label, segment.times, members, parent, segment.closed))
+        for child in segment.children if not segment.closed else ():
             if child.children:
-                write(child, "" if root else piece.id, False)
+                write(child, "" if root else segment.id, False)
 
     write(tree, "", True)
     return tuple(found)
 
 
-def collapse(model: GraphModel, tree: Piece, budget: int = BUDGET) -> GraphModel:
-    """The model with each closed piece of the tree as one node."""
-    order = model.order
-    closed = [piece for piece in tree.shown() if piece.closed]
-    groups = groups_of(tree, order)
+def collapse(model: GraphModel, tree: Segment, budget: int = BUDGET) -> GraphModel:
+    """The model with each closed segment of the tree as one node."""
+    closed = [segment for segment in tree.shown() if segment.closed]
+    groups = groups_of(tree, model.order)
     if not closed:
         return replace(model, groups=groups, handles=model.handles)
-    stands = {key: piece.id for piece in closed for key in order[piece.start : piece.stop]}
+    stands = {key: segment.id for segment in closed for key in model.order[segment.start : segment.stop]}
     hidden = _hide_boxes(model, stands)
     stands |= _pile(model, stands, max(24, budget // 4))
-    piles = Counter(key for node, key in stands.items() if model.by_id[node].kind == "leaf")
     leaves = _leaves_of(model)
-    about = {piece.id: _group_node(model, piece, leaves) for piece in closed}
-    nodes: dict[str, Node] = {}
-    for node in model.nodes:
-        key = stands.get(node.id, node.id)
-        if node.id in hidden or key in nodes:
-            continue
-        nodes[key] = node if key == node.id else about[key] if key in about else _pile_node(model, key, stands, piles)
-    edges: dict[Any, Edge] = {}
-    lines: dict[str, str] = {}  # for each edge the one that is drawn for it
-    for edge in model.edges:
-        src, dst = stands.get(edge.src, edge.src), stands.get(edge.dst, edge.dst)
-        if src == dst or src not in nodes or dst not in nodes:
-            lines[edge.id] = ""
-            continue
-        folded = dst in about or src in piles
-        same = (src, dst) if folded else (src, dst, edge.slot, edge.kind)
-        if same in edges:
-            edges[same] = replace(edges[same], count=edges[same].count + edge.count)
-        else:  # slots of groups are numbers that no operation has
-            edges[same] = replace(edge, src=src, dst=dst, slot=10_000 + len(edges) if folded else edge.slot)
-        if edges[same].id != edge.id:
-            lines[edge.id] = edges[same].id
-
-    def drawn_for(key: str) -> str:
-        stand = stands.get(key, key)
-        return stand if stand in nodes else ""
-
-    drawn = sum(node.kind == "op" for node in nodes.values())
-    said = say("folded", ops=len(order), drawn=drawn, groups=say("in_groups", n=len(closed)))
+    about = {segment.id: _group_node(model, segment, leaves) for segment in closed}
+    piles = Counter(key for node, key in stands.items() if model.by_id[node].kind == "leaf")
+    nodes = _drawn_nodes(model, hidden, stands, about, piles)
+    edges, lines = _merged_edges(model, stands, nodes, about, piles)
+    drawn_for = {key: stand if (stand := stands.get(key, key)) in nodes else "" for key in model.by_id}
+    ops = sum(node.kind == "op" for node in nodes.values())
+    said = say("folded", ops=len(model.order), drawn=ops, groups=say("in_groups", n=len(closed)))
     return GraphModel(
         tuple(nodes.values()),
-        tuple(edges.values()),
+        edges,
         tuple(stands.get(root, root) for root in model.roots),
         model.handles,
         groups,
         (*model.notes, said),
         model,
-        model.counts or (len(model.leaves), len(order)),
+        model.counts or (len(model.leaves), len(model.order)),
         order=model.order,
         tree=tree,
-        stands={key: drawn_for(key) for key in model.by_id if drawn_for(key) != key} | lines,
+        stands={key: drawn for key, drawn in drawn_for.items() if drawn != key} | lines,
     )
+
+
+def _drawn_nodes(
+    model: GraphModel, hidden: set[str], stands: Mapping[str, str], about: Mapping[str, Node], piles: Counter[str]
+) -> dict[str, Node]:
+    """The nodes of the folded graph by id, each at the place of the first that it stands for."""
+    nodes: dict[str, Node] = {}
+    for node in model.nodes:
+        key = stands.get(node.id, node.id)
+        if node.id in hidden or key in nodes:
+            continue
+        if key == node.id:
+            nodes[key] = node
+        else:
+            nodes[key] = about[key] if key in about else _pile_node(model, key, stands, piles)
+    return nodes
+
+
+def _merged_edges(
+    model: GraphModel,
+    stands: Mapping[str, str],
+    nodes: Collection[str],
+    groups: Collection[str],
+    piles: Collection[str],
+) -> tuple[tuple[Edge, ...], dict[str, str]]:
+    """The edges of the folded graph, and for each edge that is not among them the one that is drawn for it, or nothing.
+
+    Parallel edges into a group, or out of a pile, are drawn as one.
+    """
+    edges: dict[Any, Edge] = {}
+    drawn_for: dict[str, str] = {}
+    for edge in model.edges:
+        src, dst = stands.get(edge.src, edge.src), stands.get(edge.dst, edge.dst)
+        if src == dst or src not in nodes or dst not in nodes:
+            drawn_for[edge.id] = ""
+            continue
+        merges = dst in groups or src in piles
+        same = (src, dst) if merges else (src, dst, edge.slot, edge.kind)
+        if same in edges:
+            edges[same] = replace(edges[same], count=edges[same].count + edge.count)
+            drawn_for[edge.id] = edges[same].id
+        else:  # slots of groups are numbers that no operation has
+            slot = 10_000 + len(edges) if merges else edge.slot
+            edges[same] = replace(edge, src=src, dst=dst, slot=slot)
+    return tuple(edges.values()), drawn_for
 
 
 def _hide_boxes(model: GraphModel, stands: dict[str, str]) -> set[str]:
@@ -359,9 +379,9 @@ def _owner(names: Iterable[str]) -> str:
     return ".".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], both))
 
 
-def _group_node(model: GraphModel, piece: Piece, leaves: dict[str, list[str]]) -> Node:
-    own = [model.by_id[key] for key in model.order[piece.start : piece.stop]]
-    step = own[-(len(own) // piece.times) :] if piece.times else own
+def _group_node(model: GraphModel, segment: Segment, leaves: dict[str, list[str]]) -> Node:
+    own = [model.by_id[key] for key in model.order[segment.start : segment.stop]]
+    step = own[-(len(own) // segment.times) :] if segment.times else own
     names = [formulas.base(node.name).lower() for node in step]
     kinds = Counter(names)
     if len(names) <= 8:
@@ -369,16 +389,16 @@ def _group_node(model: GraphModel, piece: Piece, leaves: dict[str, list[str]]) -
     else:
         shown = " · ".join(f"{name} ×{count}" if count > 1 else name for name, count in kinds.most_common(4))
         shown += " · …" * (len(kinds) > 4)
-    scope = piece.kind == "scope"
+    scope = segment.kind == "scope"
     owner = _owner(name for node in own for name in leaves.get(node.id, ())) if scope else ""
     places = list(dict.fromkeys((n.where, n.source, n.cell, n.line) for n in step if n.where))
     many = say("op_count", n=len(own))
     return Node(
-        piece.id,
+        segment.id,
         "group",
         one_line(f"{owner}: {shown}" if owner else shown, 60),
         label=many,
-        symbol={"loop": f"×{piece.times:,}", "scope": piece.label, "step": piece.label}.get(piece.kind, many),
+        symbol={"loop": f"×{segment.times:,}", "scope": segment.label, "step": segment.label}.get(segment.kind, many),
         where=places[-1][0] if places else "",
         cell=places[-1][2] if places else "",
         line=places[-1][3] if places else 0,
@@ -386,5 +406,5 @@ def _group_node(model: GraphModel, piece: Piece, leaves: dict[str, list[str]]) -
         saved=None,
         scope=own[0].scope,
         members=len(own),
-        times=piece.times,
+        times=segment.times,
     )

@@ -4,7 +4,8 @@ function joinPage() {
   if (!frame) return;
   const own = document.documentElement, page = frame.ownerDocument;
   own.dataset.nbFramed = "";
-  new ResizeObserver(() => { frame.style.height = `${Math.ceil(document.body.getBoundingClientRect().height)}px`; }).observe(document.body);
+  const fit = () => { frame.style.height = `${Math.ceil(document.body.getBoundingClientRect().height)}px`; };
+  new ResizeObserver(fit).observe(document.body);
   const names = ["theme", "data-theme", "data-jp-theme-light", "class"];
   const follow = () => {
     for (const [from, to] of [[page.documentElement, own], [page.body, document.body]]) {
@@ -18,5 +19,8 @@ function joinPage() {
   };
   follow();
   const watch = new page.defaultView.MutationObserver(follow);
-  for (const element of [page.documentElement, page.body]) watch.observe(element, { attributes: true, attributeFilter: names });
+  for (const element of [page.documentElement, page.body]) {
+    watch.observe(element, { attributes: true, attributeFilter: names });
+  }
 }
+

@@ -1,0 +1,128 @@
+"""What the box of a node says, and how large it is for that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nbautograd.viz.capture.timeline import LeafState
+from nbautograd.viz.escape import fit, width
+from nbautograd.viz.language import say
+from nbautograd.viz.read.model import GraphModel, Node
+
+__all__ = [
+    "about_text",
+    "cut",
+    "cut_lines",
+    "group_lines",
+    "head_height",
+    "label_size",
+    "measure",
+    "name_text",
+    "value_text",
+]
+
+ROW = 22.0  # height of a leaf's rows
+LINE = 16.0  # height of a line of a value
+DOWN = 14.0  # from one line of a small text to the next
+PAD = 11.0
+WIDEST = 330.0
+BOLD = 1.1  # by how much bold letters are wider
+NAME, GROUP = 200.0, 230.0  # room for the name of a tensor, and for the lines of a group
+PILE = 4.0  # by how much the cards of a pile are apart
+
+
+def measure(
+    model: GraphModel, states: Mapping[str, Sequence[LeafState]] | None = None
+) -> dict[str, tuple[float, float]]:
+    """The size of each node's box, wide enough for every state that a leaf will be in."""
+    return {node.id: _size(node, (states or {}).get(node.id, ())) for node in model.nodes}
+
+
+def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
+    if node.kind == "constant" and not node.shape and not node.value:
+        return _even(width(node.name, 12, mono=True) + 8), 20.0
+    if node.kind in ("group", "pile"):
+        return _group_size(node)
+    if node.kind == "op":
+        wide = max(width(node.name, 9.5), width(node.symbol, 16), width(cut(node.value, 24), 11, mono=True))
+        return _even(max(wide + 24, 60)), 46.0 + 15 * bool(node.value)
+    head = BOLD * width(name_text(node), 14) + width(about_text(node), 10) + 14
+    value = width(cut_lines(value_text(node)), 12, mono=True)
+    rows, height = 0.0, head_height(node)
+    if node.kind == "leaf":
+        every = (LeafState(grad=node.grad, count=say("count_of", n=0, of=9)), *states)
+        rows = max(_rows_width(state) for state in every)
+        deep = max(max(s.arriving.count("\n"), s.grad.count("\n")) for s in every)
+        height += 2 * (ROW + DOWN * deep)
+    least = 116.0 if node.kind == "leaf" else 84.0
+    return _even(min(max(head, value, rows, least - 2 * PAD) + 2 * PAD, WIDEST + 2 * PAD)), height
+
+
+def name_text(node: Node) -> str:
+    """As much of a tensor's name as there is room for beside its type."""
+    room = min(NAME, WIDEST - width(about_text(node), 10) - 14) / BOLD
+    return fit(node.name, room, 14)
+
+
+def head_height(node: Node) -> float:
+    """Of name and value."""
+    lines = cut_lines(value_text(node)).count("\n") + 1 if value_text(node) else 0
+    return 30 + LINE * lines + (6 if lines else 0)
+
+
+def value_text(node: Node) -> str:
+    """What stands below the name: the value, and the gradient that a computed tensor was told to keep."""
+    return "\n".join([node.value] * bool(node.value) + [f".grad {node.grad}"] * node.retains)
+
+
+def group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
+    """(text, size, class, in the font of code) of the lines of a group."""
+    about = " · ".join(part for part in (node.label, about_text(node)) if part)
+    lines = [
+        (fit(node.symbol, GROUP, 15), 15.0, "nb-symbol", False),
+        (fit(node.name, GROUP, 11), 11.0, "nb-sub", False),
+        (fit(node.source, GROUP, 10.5, mono=True), 10.5, "nb-value", True),
+        (fit(about if about != node.symbol else "", GROUP, 10), 10.0, "nb-sub", False),
+    ]
+    return [line for line in lines if line[0]]
+
+
+def _group_size(node: Node) -> tuple[float, float]:
+    lines = group_lines(node)
+    wide = max(width(text, size, mono=mono) for text, size, _, mono in lines)
+    sign = 16.0 if node.kind == "group" else 0.0  # of a player, which opens it
+    wide = max(wide, width(lines[0][0], 15) + 2 * sign)
+    return _even(wide + 2 * PAD + 2 * PILE), 12.0 + 17 * len(lines) + 2 * PILE
+
+
+def _rows_width(state: LeafState) -> float:
+    arriving = width(cut_lines(state.arriving), 11.5, mono=True) + 2 * 7.1 + width(state.count, 10) + 14
+    return max(arriving, width(cut_lines(state.grad), 11.5, mono=True) + 6 * 7.1)
+
+
+def label_size(text: str) -> tuple[float, float]:
+    """The size of a text on an edge."""
+    return width(cut_lines(text), 11.5, mono=True) + 4, DOWN * (cut_lines(text).count("\n") + 1)
+
+
+def _even(number: float) -> float:
+    return float(2 * round(number / 2))
+
+
+def cut(text: str, limit: int) -> str:
+    """A text of at most so many characters."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def cut_lines(text: str) -> str:
+    """The first lines of a text, each cut where it is long."""
+    return "\n".join(cut(line, 46) for line in text.split("\n")[:4])
+
+
+def about_text(node: Node) -> str:
+    """Type, shape, device, version and base of a tensor, in a line."""
+    parts = [node.dtype, cut(node.shape, 18), cut(node.device, 10)]
+    parts += [f"v{node.version}"] * (node.version > 0 and node.kind != "leaf") + [
+        say("view_of_n", name=cut(node.view_of, 12))
+    ] * bool(node.view_of)
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,232 @@
+"""The last two steps of the layered layout: coordinate assignment across the layers, and along the edges.
+
+*Breadth* runs across the layers: weighted isotonic regression pulls each node towards its neighbours and keeps the
+order and the gaps. *Depth* runs along the edges: layers are as deep as their deepest node, and gaps as wide as the
+labels in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from nbautograd.viz.draw.layering import SMALL, LayeredGraph
+
+__all__ = ["BreadthAssignment", "DepthAssignment", "isotonic"]
+
+BREADTH_GAP = 20.0  # between two boxes of one layer
+BEND_GAP = 14.0  # beside a line that passes
+LANE_GAP = 9.0  # between two lanes beside the drawing
+DEPTH_GAP = 34.0  # between two layers, at least
+LABEL_ROOM = 22.0  # beyond a label's own length
+LONGEST_LABEL = 190.0
+
+Pulls = list[list[tuple[int, float]]]
+"""Of each node its neighbours, and how strongly they pull."""
+
+
+class BreadthAssignment:
+    """``breadth``: the middle of each node across the layers; ``span``: how broad the whole is."""
+
+    def __init__(self, graph: LayeredGraph, rows: list[list[int]]) -> None:
+        self.graph, self.rows = graph, rows
+        self.breadth = [0.0] * graph.total
+        gaps = [self.stack_row(row) for row in rows]
+        self.relax(gaps)
+        self.straighten(gaps)
+        sides = [(b - thick / 2, b + thick / 2) for b, thick in zip(self.breadth, graph.thickness, strict=True)]
+        top = min((low for low, _ in sides), default=0.0)
+        self.breadth = [b - top for b in self.breadth]
+        self.span = self.beside = max((high for _, high in sides), default=0.0) - top
+        if graph.lanes:
+            self.beside += BREADTH_GAP
+            self.span = self.lane_at(max(graph.lanes.values()))
+
+    def lane_at(self, lane: int) -> float:
+        """The breadth of a lane."""
+        return self.beside + LANE_GAP * lane
+
+    def passes(self, src: int, layer: int) -> float:
+        """The breadth at which the long edges of ``src`` pass a layer."""
+        graph, lane = self.graph, self.graph.lanes.get(src)
+        if lane is not None:
+            return self.lane_at(lane)
+        return self.breadth[graph.trunk[src][layer - graph.layer[src]]]
+
+    def stack_row(self, row: list[int]) -> list[float]:
+        """Put a layer's nodes side by side around 0; returns the least distances between their middles."""
+        graph = self.graph
+        gaps, at = [], 0.0
+        for i, v in enumerate(row):
+            if i:
+                u = row[i - 1]
+                gap = BREADTH_GAP if u < graph.count and v < graph.count else BEND_GAP
+                gaps.append((graph.thickness[u] + graph.thickness[v]) / 2 + gap)
+                at += gaps[-1]
+            self.breadth[v] = at
+        for v in row:
+            self.breadth[v] -= at / 2
+        return gaps
+
+    def relax(self, gaps: list[list[float]]) -> None:
+        """Let the layers move in turn until they are at rest: towards one side's neighbours, then towards both."""
+        graph = self.graph
+        before, after = self.pulls()
+        both = [near + far for near, far in zip(before, after, strict=True)]
+        early = [[[total_weight(pull[v]) for v in row] for row in self.rows] for pull in (after, before)]
+        late = [[total_weight(both[v]) for v in row] for row in self.rows]
+        rounds = graph.effort(14, 7, 6)
+        quiet, tolerance = 0, 0.05 if graph.total < SMALL else 0.5
+        for step in range(rounds):
+            pull = both if step >= rounds // 2 else before if step % 2 else after
+            masses = late if step >= rounds // 2 else early[step % 2]
+            moved = 0.0
+            for r in range(len(self.rows)) if step % 2 else reversed(range(len(self.rows))):
+                moved = max(moved, self.settle(self.rows[r], gaps[r], pull, masses[r]))
+            quiet = quiet + 1 if moved < tolerance else 0
+            if quiet == 2:
+                break
+
+    def pulls(self) -> tuple[Pulls, Pulls]:
+        """Neighbours and how strongly they pull: trunks are straight first, then the spine; leaves step aside."""
+        graph = self.graph
+        source = [not graph.before[v] for v in range(graph.total)]
+
+        def weight(u: int, v: int) -> float:
+            if source[u]:
+                return 0.25
+            bends = (u >= graph.count) + (v >= graph.count)
+            return (3.0, 1.0, 8.0)[bends]
+
+        before = [[(u, weight(u, v)) for u in graph.before[v]] for v in range(graph.total)]
+        after = [[(u, weight(v, u)) for u in graph.after[v]] for v in range(graph.total)]
+        return before, after
+
+    def settle(self, row: list[int], gaps: list[float], pull: Pulls, masses: list[float]) -> float:
+        """Move a layer's nodes to where their neighbours pull them, as far as order and gaps allow; says how far."""
+        breadth = self.breadth
+        wanted = []
+        for v, mass in zip(row, masses, strict=True):
+            force = 0.0
+            for u, weight in pull[v]:
+                force += weight * breadth[u]
+            wanted.append(force / mass if mass else breadth[v])
+        weights = masses if all(masses) else [mass or 0.05 for mass in masses]
+        moved = 0.0
+        for v, b in zip(row, isotonic(wanted, weights, gaps) if gaps else wanted, strict=True):
+            step = b - breadth[v]
+            if step:
+                breadth[v] = b
+                if step > moved or -step > moved:
+                    moved = abs(step)
+        return moved
+
+    def straighten(self, gaps: list[list[float]]) -> None:
+        """Give each chain of neighbours one breadth, where the nodes beside it leave room for that."""
+        graph = self.graph
+        chains = self.chains()
+        lower, upper = (
+            [-float("inf")] * graph.total,
+            [float("inf")] * graph.total,
+        )  # which node is beside, and how far
+        before, after = [-1] * graph.total, [-1] * graph.total
+        for row, between in zip(self.rows, gaps, strict=True):
+            for u, v, gap in zip(row, row[1:], between, strict=False):
+                after[u], before[v], upper[u], lower[v] = v, u, gap, gap
+        for _ in range(3):
+            for chain in chains:
+                low = max((self.breadth[before[v]] + lower[v] for v in chain if before[v] >= 0), default=-float("inf"))
+                high = min((self.breadth[after[v]] - upper[v] for v in chain if after[v] >= 0), default=float("inf"))
+                if low <= high + 1e-6:
+                    mean = self.wish(chain)
+                    place = min(max(mean, low), high)
+                    for v in chain:
+                        self.breadth[v] = place
+
+    def wish(self, chain: list[int]) -> float:
+        """Where a chain wants to be: a trunk as near as can be to the nodes that it serves, others where they are."""
+        graph = self.graph
+        served = [u for v in chain for u in graph.after[v] if u < graph.count] if chain[0] >= graph.count else []
+        members = served or chain
+        return sum(self.breadth[v] for v in members) / len(members)
+
+    def chains(self) -> list[list[int]]:
+        """Paths that should be straight: trunks, and from each node on to the one that has it as its main input."""
+        graph = self.graph
+        follows: dict[int, int] = {}
+        taken = set()
+        for row in self.rows:
+            for v in row:
+                bend = v >= graph.count
+                same = [u for u in graph.before[v] if u not in taken and (u >= graph.count) == bend]
+                inputs = [u for u in same if bend or graph.before[u]]
+                if not bend and not inputs and len(graph.before[v]) == 1 and len(graph.after[graph.before[v][0]]) == 1:
+                    inputs = [u for u in graph.before[v] if u not in taken]
+                if len(inputs) > 1 and len(inputs) == len(graph.before[v]) and not bend:
+                    continue  # a node with several equal inputs stands between them
+                if inputs:
+                    follows[inputs[0]] = v
+                    taken.add(inputs[0])
+        starts = follows.keys() - set(follows.values())
+        chains = []
+        for v in sorted(starts):
+            chain = [v]
+            while chain[-1] in follows:
+                chain.append(follows[chain[-1]])
+            chains.append(chain)
+        return chains
+
+
+def total_weight(pull: list[tuple[int, float]]) -> float:
+    """How strongly a node is pulled in all."""
+    return sum([weight for _, weight in pull])
+
+
+class DepthAssignment:
+    """``depth``: the middle of each node along the edges; ``starts`` and ``ends`` of the layers; ``length`` in all."""
+
+    def __init__(self, graph: LayeredGraph, rows: list[list[int]], breadth: Sequence[float]) -> None:
+        deep = [max((graph.sizes[v][0] for v in row if v < graph.count), default=2.0) for row in rows]
+        room = [DEPTH_GAP] * (len(rows) + 1)
+        for (_, dst), (long, _) in zip(graph.edges, graph.labels, strict=True):
+            if long:
+                room[graph.layer[dst]] = max(room[graph.layer[dst]], min(long, LONGEST_LABEL) + LABEL_ROOM)
+        for r, row in enumerate(rows[1:], 1):  # steep lines need room to bend
+            steep = max((abs(breadth[u] - breadth[v]) for v in row for u in graph.before[v]), default=0.0)
+            room[r] = max(room[r], min(DEPTH_GAP + steep / 7, 90.0))
+        self.starts, self.ends, at = [], [], 0.0
+        for r, size in enumerate(deep):
+            at += room[r] if r else 0.0
+            self.starts.append(at)
+            at += size
+            self.ends.append(at)
+        self.length = at
+        self.depth = [(self.starts[r] + self.ends[r]) / 2 for r in graph.layer]
+        for v in range(graph.count):
+            if graph.light[v] and graph.after[v]:  # leaves and constants stand right before what uses them
+                self.depth[v] = self.ends[graph.layer[v]] - graph.sizes[v][0] / 2
+
+
+def isotonic(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
+    """The places closest to the wanted ones (weighted least squares) that keep the order and these gaps.
+
+    >>> isotonic([0.0, 0.0], [1.0, 1.0], [2.0])
+    [-1.0, 1.0]
+    """
+    if len(wanted) == 2:
+        a, b = wanted
+        excess = gaps[0] - (b - a)
+        if excess <= 0:
+            return [a, b]
+        first = a - excess * weights[1] / (weights[0] + weights[1])
+        return [first, first + gaps[0]]
+    offsets = list(accumulate(gaps, initial=0.0))
+    blocks: list[tuple[float, float, int]] = []  # sum of weight * place, sum of weight, how many
+    for want, weight, offset in zip(wanted, weights, offsets, strict=False):
+        force, mass, count = weight * (want - offset), weight, 1
+        while blocks and blocks[-1][0] * mass >= force * blocks[-1][1]:
+            force, mass, count = force + blocks[-1][0], mass + blocks[-1][1], count + blocks[-1][2]
+            blocks.pop()
+        blocks.append((force, mass, count))
+    places = [force / mass for force, mass, count in blocks for _ in range(count)]
+    return [place + offset for place, offset in zip(places, offsets, strict=False)]

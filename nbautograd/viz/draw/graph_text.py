@@ -1,0 +1,104 @@
+"""A graph as text: for terminals, ``text/plain`` outputs and screen readers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nbautograd.viz.capture.timeline import bytes_text
+from nbautograd.viz.escape import columns, one_line, ordered, padded
+from nbautograd.viz.language import say
+from nbautograd.viz.read.model import GraphModel, Node
+
+__all__ = ["graph_rows", "graph_text", "table"]
+
+MOST_LINES = 400
+
+
+def graph_text(model: GraphModel) -> str:
+    """The graph as a tree from the roots, a line per operation; what is used twice is written once.
+
+    ::
+
+        y → 2 leaves, 3 operations
+        y = a × b  MulBackward0  6.  f32 (1,)  In [3], line 5
+        ├─ a = w + x  AddBackward0  3.  f32 (1,)  In [3], line 3
+        │  ├─ w  leaf  1.  f32 (1,)  .grad None
+        ...
+    """
+    inputs: dict[str, list[str]] = {}
+    makers = {edge.dst: edge.src for edge in model.edges if edge.kind == "result"}
+    boxes = {edge.src: model.by_id[edge.dst] for edge in reversed(model.edges) if edge.kind == "result"}
+    for edge in sorted(model.edges, key=lambda edge: edge.slot):
+        if edge.kind != "result":
+            inputs.setdefault(edge.dst, []).append(makers.get(edge.src, edge.src))
+    rows: list[tuple[str, list[str]]] = []
+    seen: set[str] = set()
+    stack = [(makers.get(root, root), "", "") for root in reversed(model.roots)]
+    while stack and len(rows) < MOST_LINES:
+        key, lead, indent = stack.pop()
+        node = model.by_id[key]
+        if key in seen:
+            rows.append((f"{lead}{ordered(_short(node))}", [say("see_above")]))
+            continue
+        if node.kind != "constant":
+            seen.add(key)
+        rows.append((f"{lead}{ordered(_head(node))}", _columns(node, boxes.get(key))))
+        below = inputs.get(key, [])
+        deeper = len(below) == 1 and len(indent) > 60  # a long chain goes down, not ever further to the right
+        for i, child in reversed(list(enumerate(below))):
+            last = i == len(below) - 1
+            branch = "" if deeper else "└─ " if last else "├─ "
+            stack.append((child, indent + branch, indent + ("" if deeper else "   " if last else "│  ")))
+    lines = [model.label, *model.notes] + [
+        f"{head}  {'  '.join(part for part in about if part)}".rstrip() for head, about in rows
+    ]
+    if stack:
+        lines.append(say("more_nodes", n=len(model.nodes) - len(seen)))
+    return "\n".join(lines)
+
+
+def _short(node: Node) -> str:
+    return f"{node.symbol} {node.name}" if node.kind in ("group", "pile") else node.label or node.name
+
+
+def _head(node: Node) -> str:
+    if node.kind in ("group", "pile"):
+        return _short(node)
+    return one_line(node.expression or node.name, 100) if node.kind == "op" else node.name
+
+
+def _columns(node: Node, box: Node | None) -> list[str]:
+    shown = box if box is not None else node
+    value = one_line(shown.value, 80)
+    about = f"{shown.dtype} {shown.shape}".strip()
+    more = [say("version_n", n=shown.version)] if shown.version else []
+    more += [say("view_of_n", name=shown.view_of)] if shown.view_of else []
+    more += [f".grad {shown.grad}"] if shown.retains else []
+    if node.kind == "op":
+        return [node.name, value, about, node.where, *more]
+    if node.kind in ("group", "pile"):
+        return [say(f"kind_{node.kind}"), node.label, about, node.where, node.source]
+    if node.kind == "leaf":
+        return [say("leaf"), value, about, f".grad {node.grad}", *more]
+    return [say("constant") if about or not node.named else "", value, about, *node.notes]
+
+
+def graph_rows(model: GraphModel) -> list[tuple[str, ...]]:
+    """Every node of the graph, from the result on: name, kind, value, type and shape, memory, place in the code."""
+    rows: list[tuple[str, ...]] = []
+    for node in model.nodes[:MOST_LINES]:
+        kind = node.name if node.kind == "op" else say(f"kind_{node.kind}")
+        name = node.expression or node.label or node.name if node.kind == "op" else _short(node)
+        kept = sum(saved.nbytes for saved in node.saved or ())
+        size = bytes_text(kept or node.nbytes)
+        memory = say("saves_bytes", size=size) if kept else size if node.nbytes else ""
+        about = f"{node.dtype} {node.shape}".strip()
+        rows.append((one_line(name, 100), kind, one_line(node.value, 80), about, memory, node.where))
+    return rows
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns, each as wide as it needs to be."""
+    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    lines = (map(padded, row, widths) for row in rows)
+    return "\n".join("  ".join(line).rstrip() for line in lines)

@@ -1,0 +1,135 @@
+"""The first two steps of the layered layout: layer assignment, and dummy nodes for long edges.
+
+A node's layer is its longest distance to a root, so that every edge runs towards the roots. An edge over several layers
+passes each of them at a dummy node, here called a *bend*. All long edges from one node share their bends, so a weight
+used a thousand times is one trunk with branches, and the work stays in proportion to the drawing. Where trunks would
+need many more bends than there are nodes, the longest run in *lanes* beside the drawing instead: they cross nothing but
+lines, and cost as little as a short edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+
+from nbautograd.viz.draw.labels import Size
+
+__all__ = ["HUGE", "SMALL", "LayeredGraph"]
+
+SMALL, HUGE = 160, 8000  # nodes and bends up to which many, and from which on few rounds are made
+BEND = 2.0  # breadth of a line that passes
+
+
+class LayeredGraph:
+    """The graph as lists indexed by node, each in its layer; bends are nodes with higher numbers.
+
+    ``before`` and ``after`` are the neighbours in the adjacent layers, ``trunk[v]`` is v followed by the bends that its
+    long edges share, and ``lanes`` tells of the nodes whose long edges run beside the drawing in which lane they do.
+    """
+
+    def __init__(
+        self,
+        sizes: Sequence[Size],
+        edges: Sequence[tuple[int, int]],
+        labels: Sequence[Size],
+        light: Sequence[bool],
+        boxy: Sequence[bool],
+    ) -> None:
+        self.count = len(sizes)
+        self.sizes, self.edges, self.labels, self.light, self.boxy = sizes, edges, labels, light, boxy
+        self.thickness = [size[1] for size in sizes]  # breadth of each node
+        self.layer = assign_layers(self.count, edges)
+        self.before: list[list[int]] = [[] for _ in range(self.count)]
+        self.after: list[list[int]] = [[] for _ in range(self.count)]
+        self.trunk: dict[int, list[int]] = {}
+        self.travellers = [0] * self.count  # how many long edges leave each node
+        self.lanes = choose_lanes(self.layer, edges)
+        self.insert_bends()
+        self.total = len(self.layer)
+
+    def effort(self, small: int, large: int, huge: int) -> int:
+        """How many rounds to make, by the size of the drawing with its bends."""
+        return small if self.total < SMALL else large if self.total < HUGE else huge if self.total < 4 * HUGE else 1
+
+    def insert_bends(self) -> None:
+        """Break long edges at every layer that they pass."""
+        for src, dst in self.edges:
+            trunk = self.trunk.setdefault(src, [src])
+            steps = self.layer[dst] - self.layer[src]
+            self.travellers[src] += steps > 1
+            if src in self.lanes:
+                if steps == 1:
+                    self.join(src, dst)
+                continue
+            while len(trunk) < steps:
+                bend = self.add_bend(self.layer[src] + len(trunk))
+                self.join(trunk[-1], bend)
+                trunk.append(bend)
+            self.join(trunk[steps - 1], dst)
+
+    def add_bend(self, layer: int) -> int:
+        """A dummy node in a layer."""
+        self.layer.append(layer)
+        self.thickness.append(BEND)
+        self.before.append([])
+        self.after.append([])
+        return len(self.layer) - 1
+
+    def join(self, u: int, v: int) -> None:
+        """Make u and v, which lie in successive layers, neighbours."""
+        self.after[u].append(v)
+        self.before[v].append(u)
+
+    def branches_off(self, k: int) -> bool:
+        """Whether edge k shares its way with others."""
+        src, dst = self.edges[k]
+        return self.layer[dst] - self.layer[src] > 1 and self.travellers[src] > 1
+
+
+def assign_layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
+    """The layer of each node: the longest distance to a sink, counted from the other end, in topological order.
+
+    :raises ValueError: the graph has a cycle.
+    """
+    sources: list[list[int]] = [[] for _ in range(count)]
+    users = [0] * count  # in-degree, seen from the sinks
+    for src, dst in edges:
+        sources[dst].append(src)
+        users[src] += 1
+    distance = [0] * count
+    ready = [v for v in range(count) if not users[v]]
+    for v in ready:
+        for u in sources[v]:
+            distance[u] = max(distance[u], distance[v] + 1)
+            users[u] -= 1
+            if not users[u]:
+                ready.append(u)
+    if len(ready) != count:
+        raise ValueError("the graph has a cycle")
+    last = max(distance, default=0)
+    return [last - d for d in distance]
+
+
+def choose_lanes(layer: Sequence[int], edges: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """Of the nodes whose long edges run beside the drawing, in which lane they do (0: the nearest)."""
+    count = len(layer)
+    reach = [0] * count
+    for src, dst in edges:
+        reach[src] = max(reach[src], layer[dst])
+    bends = {v: reach[v] - layer[v] - 1 for v in range(count) if reach[v] - layer[v] > 1}
+    excess = sum(bends.values()) - max(3 * count // 2, 250)
+    beside = []
+    for v in sorted(bends, key=lambda v: (-bends[v], v)):
+        if excess <= 0:
+            break
+        excess -= bends[v]
+        beside.append(v)
+    lanes: dict[int, int] = {}
+    free: list[int] = []  # lanes that nobody uses any more
+    leaving: list[tuple[int, int]] = []  # (the layer where a lane falls free, the lane)
+    for v in sorted(beside, key=lambda v: (layer[v], v)):
+        while leaving and leaving[0][0] <= layer[v]:
+            heappush(free, heappop(leaving)[1])
+        lanes[v] = heappop(free) if free else len(leaving)
+        heappush(leaving, (reach[v], lanes[v]))
+    return lanes

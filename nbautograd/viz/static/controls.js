@@ -1,0 +1,108 @@
+const SPEEDS = [0.25, 0.5, 1, 2, 4];
+const CLOSER = 1.25, FURTHER = 0.8; // by what the buttons and keys zoom
+const SIZES = ["0", "10⁻⁶", "10⁻³", "10²", "10⁵"]; // lower bounds of the legend's classes, see BOUNDS
+
+/** The bar above the picture: search, what is in view, and the transport; and the legend below the picture. */
+class Controls {
+  constructor(player) {
+    this.player = player;
+    const { t } = player;
+    this.count = h("span", { class: "nb-count" });
+    this.play = this.button("play", t("play_key"), () => player.playback.toggle());
+    this.slider = h("input", { type: "range", class: "nb-slider", min: 0, max: player.stops.length - 1, step: 1,
+      value: 0, "aria-label": t("step_slider"),
+      oninput: () => this.goTo(player.stops[Number(this.slider.value)] ?? player.last) });
+    this.speeds = this.choice("", t("speed"), SPEEDS.map((x) => [x, `${x}×`, x === 1]),
+      (value) => { player.playback.speed = value; });
+    this.jump = player.passes.length > 1 && this.choice(" nb-jump", t("jump"),
+      player.passes.map(([n, first]) => [first, t("pass_n", { n }), false]), (value) => this.goTo(value));
+    this.loop = this.toggle("loop", t("loop"), () => (player.playback.loops = !player.playback.loops));
+    const { everything } = player.groups;
+    this.repeats = everything && this.toggle("repeats", t(`${everything}_all`), () => player.groups.toggleEverything());
+    this.scale = this.toggle("scale", t("scale"), () => this.showScale());
+    this.legend = h("div", { class: "nb-legend", hidden: "", title: t("legend") }, h("span", {}, t("legend_small")),
+      ...SIZES.map((text, i) => h("i", { "data-size": i, title: `> ${text}` }, i ? text : "")),
+      h("span", {}, t("legend_large")));
+    this.bar = this.toolbar();
+  }
+
+  button(name, label, onclick) {
+    const attributes = { type: "button", class: `nb-button nb-${name}`, "aria-label": label, title: label, onclick };
+    return h("button", attributes, icon(name));
+  }
+
+  /** A button that stays pressed; `action` returns whether it does now. */
+  toggle(name, label, action) {
+    const button = this.button(name, label, () => {
+      const on = action();
+      button.setAttribute("aria-pressed", String(on));
+      button.classList.toggle("nb-pressed", on);
+    });
+    button.setAttribute("aria-pressed", "false");
+    return button;
+  }
+
+  /** A list to choose a number from: [value, text, whether it is chosen]. */
+  choice(kind, label, options, action) {
+    return h("select", { class: `nb-speed${kind}`, "aria-label": label, title: label,
+      onchange: (event) => action(Number(event.target.value)) },
+    ...options.map(([value, text, chosen]) => h("option", { value, selected: chosen && "" }, text)));
+  }
+
+  goTo(index) {
+    this.player.playback.pause();
+    this.player.go(index);
+  }
+
+  showScale() {
+    const { player } = this, { stage } = player;
+    stage.scaled = !stage.scaled;
+    this.legend.hidden = !stage.scaled;
+    stage.paint(player.state());
+    return stage.scaled;
+  }
+
+  toolbar() {
+    const { player } = this, { plays, search, t } = player;
+    return h("div", { class: "nb-bar", role: "toolbar", "aria-label": t("playback") },
+      h("span", { class: "nb-head-line" }, h("strong", {}, t(plays ? "backward" : "graph")), " ", this.count),
+      h("span", { class: "nb-buttons nb-find" }, search.field, search.matches),
+      h("span", { class: "nb-buttons", role: "group", "aria-label": t("view") }, plays && this.scale, this.repeats,
+        this.button("out", t("out"), () => player.stage.zoom(FURTHER)),
+        this.button("in", t("in"), () => player.stage.zoom(CLOSER)),
+        this.button("fit", t("fit"), () => player.stage.fit(true)),
+        this.button("save", t("save"), () => player.save())),
+      plays && this.transport());
+  }
+
+  transport() {
+    const { player } = this, { t } = player;
+    const step = (name, to) => this.button(name, t(name), () => player.step(to()));
+    return h("span", { class: "nb-transport" }, h("span", { class: "nb-buttons" },
+      step("first", () => 0), step("back", () => player.backward()), this.play,
+      step("forward", () => player.forward()), step("last", () => player.last), this.loop),
+    this.slider, this.jump, this.speeds);
+  }
+
+  showPlaying(on) {
+    const label = this.player.t(on ? "pause_key" : "play_key");
+    this.play.replaceChildren(icon(on ? "pause" : "play"));
+    this.play.setAttribute("aria-label", label);
+    this.play.title = label;
+    this.play.classList.toggle("nb-on", on);
+  }
+
+  /** Where the pass is: the count, the slider and the list of passes; `text` says it aloud. */
+  showStep(here, label, text) {
+    const { player } = this, { index, passes, plays } = player, most = player.stops.length - 1;
+    const where = player.t("step", { index: here, last: most });
+    this.count.textContent = plays ? `${where} · ${label}` : player.data.label;
+    this.count.title = this.count.textContent;
+    this.slider.max = most;
+    this.slider.value = here;
+    this.slider.style.setProperty("--nb-part", `${most ? (100 * here) / most : 0}%`);
+    this.slider.setAttribute("aria-valuetext", `${where}: ${text}`);
+    if (this.jump) this.jump.value = [...passes].reverse().find(([, first]) => first <= Math.max(index, 1))?.[1] ?? 1;
+  }
+}
+

@@ -1,0 +1,68 @@
+// Shows a graph and plays a recorded backward pass. One module for the Jupyter widget (render) and for saved pages
+// (mount), put together from the files of this folder in the order that viz/notebook/export.py says.
+// Text only ever becomes text nodes; the drawing, which Python made, is parsed as XML and filtered. No network, no
+// eval.
+
+const SVG = "http://www.w3.org/2000/svg";
+const DRAWABLE = new Set(["svg", "g", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text",
+  "tspan", "title", "desc", "defs", "marker"]);
+const ICONS = {
+  first: "M5 4h3v16H5zM20 4v16L9 12z", back: "M17 4v16L6 12z", play: "M7 4v16l13-8z",
+  pause: "M6 4h4v16H6zM14 4h4v16h-4z",
+  forward: "M7 4v16l11-8z", last: "M4 4v16l11-8zM16 4h3v16h-3z", out: "M4 11h16v2.4H4z",
+  in: "M10.8 4h2.4v6.8H20v2.4h-6.8V20h-2.4v-6.8H4v-2.4h6.8z",
+  fit: "M4 4h6v2.4H6.4V10H4zM14 4h6v6h-2.4V6.4H14zM4 14h2.4v3.6H10V20H4zM17.6 14H20v6h-6v-2.4h3.6z",
+  loop: "M7 7h9V4l5 4.5-5 4.5v-3H9.5v3H7zM17 17H8v3l-5-4.5L8 11v3h6.5v-3H17z",
+  repeats: "M5 4h10v3H8v10H5zM10 9h10v11H10z",
+  scale: "M4 15h3.4v5H4zM10.3 9.5h3.4V20h-3.4zM16.6 4H20v16h-3.4z",
+  save: "M10.8 3h2.4v9l3.3-3.2 1.6 1.7L12 16.4l-6.1-5.9 1.6-1.7 3.3 3.2zM4 18.4h16V21H4z",
+};
+
+/** An element with attributes, listeners (onclick: f) and children; false and null children are left out. */
+function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== false && child != null));
+  return element;
+}
+
+/** A text with numbers and names put into its places. */
+function fill(text, places) {
+  return String(text ?? "").replace(/\{(\w+)\}/g, (whole, name) => (name in places ? String(places[name]) : whole));
+}
+
+function s(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+function icon(name) {
+  return s("svg", { viewBox: "0 0 24 24", width: 15, height: 15, "aria-hidden": "true", fill: "currentColor" },
+    s("path", { d: ICONS[name] }));
+}
+
+/** The drawing as elements of this page, with ids that no other drawing on the page has. */
+function drawing(text) {
+  const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
+  const root = document.importNode(parsed.documentElement, true);
+  if (root.localName !== "svg") throw new Error("the picture cannot be read");
+  const own = "nb" + Math.random().toString(36).slice(2, 10);
+  const ids = [...root.querySelectorAll("[id]")].map((e) => e.id);
+  const prefix = ids.length ? ids[0].replace(/-[a-z]+$/, "") : "nb";
+  for (const element of [root, ...root.querySelectorAll("*")]) {
+    if (!DRAWABLE.has(element.localName)) { element.remove(); continue; }
+    for (const { name, value } of [...element.attributes]) {
+      if (/^on|href$/i.test(name)) element.removeAttribute(name);
+      else if (name === "id" || name === "marker-end" || name === "aria-labelledby") {
+        element.setAttribute(name, value.replaceAll(prefix, own));
+      }
+    }
+  }
+  return [root, own];
+}
+

@@ -1,0 +1,112 @@
+const ANSWER = 6000; // milliseconds in which a kernel answers
+
+/** Which groups are open, and which of the drawn views of a scene shows them so. */
+class Groups {
+  constructor(player, views) {
+    this.player = player;
+    this.views = views; // "scene:open groups" -> the number of the scene that is drawn for it
+    this.opened = new Set();
+    this.asked = 0;
+    const has = (key) => Object.keys(views).some((view) => view.endsWith(`:${key}`));
+    this.everything = ["fold", "open"].find(has); // what the button does with all groups at once
+    this.viewOf = (number) => this.player.history.scenes[this.drawnFor(number)];
+    this.chips = h("div", { class: "nb-chips" });
+  }
+
+  /** The key of a scene's view with the groups open that are open now, as far as that scene has them. */
+  keyOf(number) {
+    const { scenes } = this.player.history;
+    const own = Object.entries(this.views).filter(([key]) => key.startsWith(`${number}:`));
+    const known = new Set(own.flatMap(([, drawn]) => scenes[drawn].groups.map(([group]) => group)));
+    const open = [...this.opened].filter((key) => known.has(key) || `${number}:${key}` in this.views);
+    return `${number}:${open.sort().join(",")}`;
+  }
+
+  drawnFor(number) { return this.views[this.keyOf(number)] ?? number; }
+
+  get all() { return this.player.drawn?.groups || []; }
+
+  get closed() { return this.all.filter(([group, , closed]) => closed && this.player.links.nodes[group]); }
+
+  openable(id) { return this.closed.some(([group]) => group === id); }
+
+  /** Open all groups, or fold all, or undo that; returns whether it is done now. */
+  toggleEverything() {
+    const { opened, everything } = this;
+    if (!opened.delete(everything)) {
+      opened.clear();
+      opened.add(everything);
+    }
+    this.redraw();
+    return opened.has(everything);
+  }
+
+  /** Open a group, or close it again; false where that cannot be shown. */
+  open(id) {
+    const { player, opened } = this, { caption, hooks, t } = player;
+    const before = [...opened], number = player.history.sceneAt(player.index);
+    if (!opened.delete(id)) opened.add(id);
+    if (!(this.keyOf(number) in this.views) && !hooks.onopen) {
+      // a page without a kernel knows views with one group open
+      for (const key of [...opened]) if (key !== this.everything && key !== id) opened.delete(key);
+    }
+    const key = this.keyOf(number);
+    if (key in this.views) { this.redraw(id); return true; }
+    this.replace(before);
+    if (!hooks.onopen) { caption.textContent = t("needs_kernel"); return false; }
+    caption.textContent = "…";
+    hooks.onopen(key);
+    clearTimeout(this.asked);
+    this.asked = setTimeout(() => { caption.textContent = t("needs_kernel"); }, ANSWER);
+    return true;
+  }
+
+  replace(keys) {
+    this.opened.clear();
+    for (const key of keys) this.opened.add(key);
+  }
+
+  /** What the kernel answers: one more view. */
+  add({ view, svg, scene }) {
+    const { scenes } = this.player.history;
+    clearTimeout(this.asked);
+    if (!(view in this.views)) {
+      this.views[view] = scenes.length;
+      this.player.data.svgs[scenes.length] = svg;
+      scenes.push(scene);
+    }
+    const before = new Set(this.opened), keys = view.slice(view.indexOf(":") + 1).split(",").filter(Boolean);
+    this.replace(keys);
+    this.redraw(keys.find((key) => !before.has(key)));
+  }
+
+  /** Show the step again, after a group was opened or closed, which is brought into view. */
+  redraw(group = "") {
+    const { player } = this, { stage } = player;
+    player.playback.pause();
+    player.stops = player.history.stops(this.viewOf);
+    player.go(player.index);
+    const inside = this.all.find(([id]) => id === group)?.[3] || [];
+    const near = [group, ...inside].find((id) => player.links.nodes[id]);
+    if (near && stage.overflows) stage.centre(near);
+  }
+
+  /** What a group is called where it is closed. */
+  called(group) {
+    const { symbol, name } = this.player.history.scenes.map(({ nodes }) => nodes[group]).find(Boolean) || {};
+    return [symbol || group, name?.includes(": ") && name.split(": ")[0]].filter(Boolean).join(" ");
+  }
+
+  /** A chip for each group that is open, which closes it again. */
+  showChips() {
+    const { player } = this;
+    const open = this.all.filter(([group, , closed]) => this.opened.has(group) && !closed);
+    this.chips.replaceChildren(...open.map(([group]) => {
+      const name = this.called(group), label = player.t("close_group", { name });
+      const close = () => { this.open(group); player.root.focus({ preventScroll: true }); };
+      const about = { type: "button", class: "nb-button nb-closer", "aria-label": label, title: label, onclick: close };
+      return h("button", about, `${name} `, h("span", { "aria-hidden": "true" }, "×"));
+    }));
+  }
+}
+

@@ -1,0 +1,151 @@
+const RECEIVED = 6; // gradients that a group's step lists
+
+/** What a view draws for a node or an edge of the whole graph, or nothing. */
+const see = (view, id) => view?.stands?.[id] ?? id;
+const seen = (view, ids = []) => [...new Set(ids.map((id) => see(view, id)))].filter(Boolean);
+const isGroup = (node) => ["group", "pile"].includes(node?.kind);
+const isEdge = (id) => id.startsWith("e");
+
+/**
+ * What has happened after each number of steps; computed from the frames, never from the page. Frames name every
+ * operation; a view in which some are folded into groups says for each what stands for it (`stands`), and shows what
+ * happens in one group in succession as one step.
+ */
+class History {
+  constructor(timeline) {
+    this.frames = timeline.frames;
+    this.scenes = timeline.scenes;
+    const former = new Map(); // rows of the ledger tell only which terms are new
+    for (const frame of this.frames) {
+      for (const [id, row] of Object.entries(frame.ledger || {})) {
+        const place = `${frame.scene} ${frame.backward} ${id}`;
+        if (row.kept) { row.terms = [...former.get(place).slice(0, row.kept), ...row.terms]; delete row.kept; }
+        former.set(place, row.terms);
+      }
+    }
+  }
+
+  sceneAt(index) {
+    return this.frames.length ? this.frames[Math.max(index, 1) - 1].scene : 0;
+  }
+
+  /** Whether frame k and the next one happen in one closed group of a view. */
+  together(k, view) {
+    const one = this.frames[k - 1], other = this.frames[k], at = see(view, one.node);
+    return !!other && one.node !== undefined && ["op", "accumulate"].includes(one.kind) && one.kind === other.kind
+      && one.scene === other.scene && one.backward === other.backward
+      && at === see(view, other.node) && isGroup(view?.nodes[at]);
+  }
+
+  /** After which frames the player stops: all but those that are followed by one of the same group. */
+  stops(viewOf) {
+    const found = [0];
+    for (let k = 1; k <= this.frames.length; k++) {
+      if (!this.together(k, viewOf(this.frames[k - 1].scene))) found.push(k);
+    }
+    return found;
+  }
+
+  /** The step that ends with a frame, as a view shows it. */
+  step(index, view, t) {
+    const frame = this.frames[index - 1];
+    if (!frame || !view?.stands) return frame || null;
+    let first = index;
+    while (first > 1 && this.together(first - 1, view)) first -= 1;
+    const run = this.frames.slice(first - 1, index), shown = this.joined(frame, run, view);
+    const node = view.nodes[see(view, frame.node)];
+    const folded = isGroup(node) && ["op", "accumulate"].includes(frame.kind);
+    return folded ? this.grouped(shown, frame, run, view, node, t) : shown;
+  }
+
+  /** Several frames as one, with what a view draws for each node and edge. */
+  joined(frame, run, view) {
+    const all = (name) => seen(view, run.flatMap((f) => f[name] || []));
+    const entries = (name) => run.flatMap((f) => Object.entries(f[name] || {}));
+    const keyed = (name) => Object.fromEntries(entries(name).map(([id, v]) => [see(view, id), v]).filter(([id]) => id));
+    const own = (name) => Object.fromEntries(entries(name).filter(([id]) => see(view, id) === id));
+    return {
+      ...frame, node: see(view, frame.node), active: all("active"), received: all("received"), bad: all("bad"),
+      freed: all("freed"), labels: keyed("labels"), sizes: keyed("sizes"), leaves: own("leaves"), ledger: own("ledger"),
+      hooks: run.flatMap((f) => f.hooks || []).map(([id, text]) => [see(view, id), text]),
+    };
+  }
+
+  /** What a group's step says: of what it received and sent, only what came from outside or went there. */
+  grouped(shown, frame, run, view, node, t) {
+    const crosses = (f, id, comes) => isEdge(id) && (f.received || []).includes(id) === comes && see(view, id);
+    const outside = (comes) => run.filter((f) => (f.active || []).some((id) => crosses(f, id, comes)));
+    return {
+      ...shown, title: node.symbol || node.name, subtitle: node.name,
+      caption: frame.count ? frame.caption : t("group_step", { name: node.symbol, what: node.name, n: run.length }),
+      receives: outside(true).flatMap((f) => f.receives || []).slice(0, RECEIVED),
+      sends: outside(false).flatMap((f) => f.sends || []).slice(0, RECEIVED),
+      notes: [...new Set(run.flatMap((f) => f.notes || []))], alarms: run.flatMap((f) => f.alarms || []),
+      equations: undefined, saved: "",
+    };
+  }
+
+  /** The state after a number of steps, as a view shows it. */
+  at(index, view, t) {
+    const scene = this.sceneAt(index), nodes = view?.nodes || {};
+    const freed = Object.entries(nodes).filter(([, node]) => node.freed).map(([id]) => id);
+    const state = {
+      index, scene, active: new Set(), done: new Set(), bad: new Set(), freed: new Set(freed), labels: new Map(),
+      leaves: new Map(), ledger: new Map(), sizes: new Map(), ran: new Map(), frame: null,
+    };
+    let joins = false;
+    this.frames.slice(0, index).forEach((frame, i) => {
+      if (frame.scene !== scene) return;
+      this.advance(state, frame, view, joins);
+      joins = this.together(i + 1, view);
+      state.frame = frame;
+    });
+    if (state.frame) state.frame = this.step(index, view, t);
+    return state;
+  }
+
+  /** One frame further; `joins`: it belongs to the same step as the frame before. */
+  advance(state, frame, view, joins) {
+    const put = (map, id, value) => { map.delete(id); map.set(id, value); }; // the last one last
+    if (!joins) {
+      for (const id of state.active) state.done.add(id);
+      state.active = new Set();
+    }
+    if (frame.kind === "start") for (const name of ["done", "bad", "labels", "sizes", "ran"]) state[name].clear();
+    for (const id of seen(view, frame.active)) state.active.add(id);
+    for (const id of seen(view, frame.bad)) state.bad.add(id);
+    for (const id of seen(view, frame.freed)) if (!isGroup(view?.nodes?.[id])) state.freed.add(id);
+    for (const name of ["labels", "sizes"]) {
+      for (const [id, value] of Object.entries(frame[name] || {})) put(state[name], see(view, id), value);
+    }
+    if (frame.node && frame.kind !== "start") state.ran.set(see(view, frame.node), frame);
+    for (const name of ["leaves", "ledger"]) {
+      for (const [id, row] of Object.entries(frame[name] || {})) state[name].set(id, row);
+    }
+  }
+
+  /** What .grad was after each pass up to this step, by the leaf's name, with what was done to it in between. */
+  grads(index) {
+    const found = new Map(), resets = { zeroed: "↺ 0", none: "↺ None", changed: "✎" };
+    const add = (name, text) => found.set(name, [...(found.get(name) || []), text]);
+    for (const frame of this.frames.slice(0, index)) {
+      const nodes = this.scenes[frame.scene].nodes;
+      if (frame.kind === "start") {
+        for (const [id, row] of Object.entries(frame.ledger || {})) {
+          if (row.reset && nodes[id]) add(nodes[id].name, resets[row.reset]);
+        }
+      }
+      const row = frame.kind === "accumulate" && frame.ledger?.[frame.node];
+      if (row && nodes[frame.node]) add(nodes[frame.node].name, row.after);
+    }
+    return found;
+  }
+
+  /** [number of the pass, its first step] of every pass. */
+  passes() {
+    const found = new Map();
+    this.frames.forEach((frame, i) => { if (!found.has(frame.backward)) found.set(frame.backward, i + 1); });
+    return [...found];
+  }
+}
+

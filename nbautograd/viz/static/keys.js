@@ -1,0 +1,49 @@
+/** What each key does, by its name. */
+function keyActions(player) {
+  const { controls, groups, plays, search, stage } = player;
+  const moves = plays ? {
+    ArrowRight: () => player.step(player.forward()),
+    ArrowLeft: () => player.step(player.backward()),
+    Home: () => player.step(0),
+    End: () => player.step(player.last),
+    " ": () => player.playback.toggle(),
+    l: () => controls.loop.click(),
+    m: () => controls.scale.click(),
+  } : {
+    ArrowRight: () => player.walk("users"),
+    ArrowLeft: () => player.walk("makers"),
+    ArrowDown: () => player.walk(1),
+    ArrowUp: () => player.walk(-1),
+  };
+  return {
+    ...moves,
+    Escape: () => player.deselect(),
+    "/": () => search.focus(),
+    "+": () => stage.zoom(CLOSER),
+    "=": () => stage.zoom(CLOSER),
+    "-": () => stage.zoom(FURTHER),
+    f: () => stage.fit(true),
+    "[": () => player.walk(-1),
+    "]": () => player.walk(1),
+    Enter: () => player.selected && groups.openable(player.selected) && groups.open(player.selected),
+    c: () => player.selected && player.fold(player.selected),
+    r: () => controls.repeats && controls.repeats.click(),
+  };
+}
+
+/** A key that was pressed in the player. The notebook's own shortcuts are not meant, and do not hear it. */
+function pressed(player, event) {
+  if (event.altKey || event.ctrlKey || event.metaKey) return;
+  event.stopPropagation();
+  if (event.target === player.search.field) {
+    if (player.search.key(event)) event.preventDefault();
+    return;
+  }
+  const actions = keyActions(player), tag = event.target.tagName;
+  const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const confirms = tag === "BUTTON" && (event.key === " " || event.key === "Enter");
+  if (tag === "SELECT" || tag === "SUMMARY" || confirms || !Object.hasOwn(actions, name)) return;
+  actions[name]();
+  event.preventDefault();
+}
+

@@ -1,0 +1,59 @@
+/** How the nodes of a scene hang together. */
+class Links {
+  constructor(scene) {
+    this.nodes = scene?.nodes || {};
+    this.edges = (scene?.edges || []).map(([id, src, dst, kind, slot]) => ({ id, src, dst, kind, slot }));
+    this.into = new Map();
+    this.from = new Map();
+    for (const edge of this.edges) {
+      this.into.set(edge.dst, [...(this.into.get(edge.dst) || []), edge]);
+      this.from.set(edge.src, [...(this.from.get(edge.src) || []), edge]);
+    }
+    this.byId = new Map(this.edges.map((edge) => [edge.id, edge]));
+    this.lines = new Map(); // "In [3], line 5" -> the nodes that this line made
+    for (const [id, node] of Object.entries(this.nodes)) {
+      if (node.where) this.lines.set(node.where, [...(this.lines.get(node.where) || []), id]);
+    }
+  }
+
+  makers(id) { return this.into.get(id) || []; }
+
+  users(id) { return this.from.get(id) || []; }
+
+  /** What is only there to make this node: it can be hidden without hiding what others use. */
+  private(id) {
+    const before = new Set(), waiting = [id];
+    while (waiting.length) {
+      for (const { src } of this.makers(waiting.pop())) {
+        if (!before.has(src)) { before.add(src); waiting.push(src); }
+      }
+    }
+    before.delete(id);
+    for (let changed = true; changed;) {
+      changed = false;
+      for (const other of before) {
+        const shared = this.users(other).some(({ dst }) => dst !== id && !before.has(dst));
+        if (shared) { before.delete(other); changed = true; }
+      }
+    }
+    return before;
+  }
+
+  /** The lines of the cell that a line is in: [where, number, text], in order. */
+  listing(where) {
+    const first = (place) => this.nodes[this.lines.get(place)?.[0]] || {}, { cell } = first(where);
+    return [...this.lines.keys()].filter((other) => first(other).cell === cell)
+      .map((other) => [other, first(other).line || 0, first(other).source || ""])
+      .sort((a, b) => a[1] - b[1]);
+  }
+
+  /** The nodes in which a text occurs, in the order of the picture. */
+  search(text) {
+    const wanted = text.trim().toLowerCase();
+    if (!wanted) return [];
+    const said = ({ name, label, expression, symbol, value, shape, dtype, where, source }) =>
+      [name, label, expression, symbol, value, shape, dtype, where, source].join("\n").toLowerCase();
+    return Object.entries(this.nodes).filter(([, node]) => said(node).includes(wanted)).map(([id]) => id);
+  }
+}
+

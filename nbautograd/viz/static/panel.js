@@ -1,0 +1,196 @@
+const LINES = 60; // of a cell that are listed
+const NEIGHBOURS = 8; // that a node names
+const WIDE_LINE = 22; // characters of a matrix' row, from which on a product takes more room
+
+const row = (name, ...content) => [h("dt", {}, name), h("dd", {}, ...content)];
+const rowIf = (there, name, content) => (there ? row(name, ...content()) : []);
+const pairs = (list, sign) => list.map(([name, value]) =>
+  h("div", { class: "nb-pair" }, name, h("span", { class: "nb-sign" }, ` ${sign} `), h("b", {}, value)));
+const heading = (title, subtitle) => h("h4", {}, h("span", { class: "nb-title" }, title), " ",
+  h("span", { class: "nb-subtitle" }, subtitle || ""));
+
+/** What stands beside the picture: the step that is shown, the node that is selected, or how to begin. */
+class Panel {
+  constructor(player) {
+    this.player = player;
+    this.element = h("aside", { class: "nb-side", "aria-label": player.t("this_step") });
+  }
+
+  show(state) {
+    const { player } = this, { selected, stage } = player, node = selected && player.links.nodes[selected];
+    const content = node ? this.node(selected, node, state) : state.frame ? this.step(state.frame) : this.idle();
+    this.element.replaceChildren(...content);
+    for (const element of stage.element.querySelectorAll(".nb-selected")) element.classList.remove("nb-selected");
+    if (node) stage.part("node", selected)?.classList.add("nb-selected");
+  }
+
+  /** Light the equations and lines of code that belong to what is pointed at. */
+  light(slots, own, where) {
+    for (const equation of this.element.querySelectorAll("[data-slot]")) {
+      const near = slots.some(([dst, slot]) => dst === own && String(slot) === equation.dataset.slot);
+      equation.classList.toggle("nb-near", near);
+    }
+    for (const line of this.element.querySelectorAll("[data-where]")) {
+      line.classList.toggle("nb-near", line.dataset.where === where);
+    }
+  }
+
+  idle() {
+    const { player } = this, { plays, t } = player;
+    return [
+      h("h4", {}, plays ? t("before_pass") : player.data.label),
+      h("p", { class: "nb-hint" }, t(plays ? "before_hint" : "graph_hint")),
+      player.stage.overflows && h("p", { class: "nb-hint nb-cut-off" }, t("cut_off")),
+      ...this.listing(null),
+    ].filter(Boolean);
+  }
+
+  // -- a step ---------------------------------------------------------------------------------------------------------
+  step(frame) {
+    const { t } = this.player, adds = frame.kind === "accumulate", alarms = new Set(frame.alarms || []);
+    const boxed = (equations) => [h("div", { class: "nb-formula" }, ...equations)];
+    return [
+      heading(frame.title, frame.subtitle),
+      ...(frame.notes || []).map((note) => h("p", { class: `nb-note${alarms.has(note) ? " nb-bad" : ""}` }, note)),
+      h("dl", {},
+        ...rowIf(frame.receives, t("receives"), () => pairs(frame.receives, "=")),
+        ...rowIf(frame.products, "vᵀJ", () => boxed(frame.products.map((product) => this.product(product)))),
+        ...rowIf(frame.equations, t(adds ? "adds" : "formula"), () => boxed(this.equations(frame, adds))),
+        ...rowIf(frame.sends, t(adds ? "now" : "sends"), () => pairs(frame.sends, adds ? "=" : "←")),
+        ...rowIf(frame.where, t("from_cell"), () => [frame.where]),
+        ...rowIf(frame.saved, t("saves"), () => [frame.saved])),
+      ...(frame.where ? this.listing(frame.where) : []),
+    ];
+  }
+
+  equations({ node, equations }, adds) {
+    const slots = this.player.links.nodes[node]?.slots;
+    return equations.map(({ marks, text, numbers }, i) =>
+      this.equation(marks, text, numbers, adds ? undefined : slots?.[i], node));
+  }
+
+  /** A formula with its numbers, which lights the edge that it is about. */
+  equation(marks, label, numbers, slot, node) {
+    const { links, stage } = this.player, written = formula(marks);
+    if (label) {
+      written.setAttribute("role", "math");
+      written.setAttribute("aria-label", label);
+    }
+    const edge = links.makers(node).find((e) => e.slot === slot && e.kind === "flow");
+    const point = (on) => () => stage.light(on && edge ? [edge.src, node] : [], on && edge ? [edge.id] : []);
+    return h("div", {
+      class: "nb-equation", "data-slot": slot, onpointerenter: point(true), onpointerleave: point(false),
+    }, written, numbers && h("div", { class: "nb-numbers" }, numbers));
+  }
+
+  /** A vector-Jacobian product, written out. */
+  product({ title, v, matrix, result, text }) {
+    const written = formula([["m", [v]], ["o", "·"], ["m", matrix]]);
+    const wide = [v, ...matrix].some((line) => line.join(" ").length > WIDE_LINE);
+    written.setAttribute("role", "math");
+    written.setAttribute("aria-label", text);
+    return h("div", { class: `nb-equation${wide ? " nb-wide" : ""}` }, h("div", { class: "nb-soft" }, title), written,
+      h("div", { class: "nb-result" }, math([["o", "="], ["m", [result]]])));
+  }
+
+  /** The lines of the cell, with the one that this is about marked; they point at their nodes. */
+  listing(where) {
+    const { player } = this, { links } = player;
+    const shown = links.listing(where || [...links.lines.keys()].pop() || "");
+    if (!shown.some(([, , source]) => source)) return [];
+    const { cell } = links.nodes[links.lines.get(shown[0][0])[0]];
+    const lines = shown.slice(0, LINES).map(([own, number, source]) => h("li", {
+      value: number, "data-where": own, class: own === where && "nb-lit",
+      onpointerenter: () => player.hover(null, null, own), onpointerleave: () => player.hover(null, null),
+      onclick: () => player.select(links.lines.get(own)[0], player.stage.overflows),
+    }, h("code", {}, source || "…")));
+    return [h("div", { class: "nb-code" }, h("div", { class: "nb-cell" }, cell), h("ol", {}, ...lines))];
+  }
+
+  // -- a node ---------------------------------------------------------------------------------------------------------
+  node(id, node, state) {
+    const { player } = this, { t } = player;
+    return [
+      heading(node.name, node.expression || t(`kind_${node.kind}`)),
+      h("dl", {}, ...this.facts(node), ...this.gradients(id, node, state), ...this.neighbours(id, node)),
+      ...(node.where ? this.listing(node.where) : []),
+      this.actions(id, node),
+    ];
+  }
+
+  facts(node) {
+    const { t } = this.player, result = !["op", "group", "pile"].includes(node.kind);
+    const members = () => [t(node.kind === "pile" ? "members_leaves" : "members_count", { count: node.members }),
+      node.times ? ` · ×${node.times}` : ""];
+    return [
+      ...rowIf(node.value, t("value"), () => [h("span", { class: "nb-pre" }, node.value)]),
+      ...rowIf(node.shape || node.dtype, t("type"), () => [`${node.dtype || ""} ${node.shape || ""}`]),
+      ...rowIf(node.members, t("members"), members),
+      ...rowIf(result, t("device"), () => [node.device || "cpu"]),
+      ...rowIf(node.view_of, t("view_of"), () => [node.view_of]),
+      ...rowIf(node.hooks, t("hooks"), () => [node.hooks]),
+      ...rowIf(node.version !== undefined, t("version"), () => [String(node.version)]),
+    ];
+  }
+
+  /** What the pass has brought so far, and what the node computes with. */
+  gradients(id, node, state) {
+    const { player } = this, { links, t } = player;
+    const leaf = state.leaves.get(id), ran = state.ran.get(id);
+    const maker = links.makers(id).find((edge) => edge.kind === "result");
+    const flowed = maker && state.labels.get(maker.id);
+    const formulas = () => node.formulas.map((marks, i) =>
+      this.equation(marks, "", ran?.equations?.[i]?.numbers, node.slots?.[i], id));
+    return [
+      ...rowIf(leaf, t("arriving"), () => [`${leaf.arriving}${leaf.count ? ` (${leaf.count})` : ""}`]),
+      ...rowIf(node.kind === "leaf", ".grad", () => [leaf ? leaf.grad : node.grad]),
+      ...rowIf(maker && player.plays, t("gradient"), () => (flowed ? this.stored(node, flowed) : [t("not_yet")])),
+      ...rowIf(ran?.receives && node.kind === "op", t("receives"), () => pairs(ran.receives, "=")),
+      ...rowIf(node.formulas, t("formula"), () => [h("div", { class: "nb-formula" }, ...formulas())]),
+      ...rowIf(node.kept, t("saves"), () => [
+        ...(node.kept.length ? node.kept.map((tensor) => h("div", {}, tensor)) : [node.saved]),
+        node.kept.length > 0 && state.freed.has(id) && h("div", { class: "nb-soft" }, t("freed")),
+      ]),
+    ];
+  }
+
+  /** The gradient that went through an intermediate result, and whether `.grad` keeps it. */
+  stored(node, value) {
+    const { t } = this.player;
+    if (node.retains) return [value];
+    return [t("not_stored", { value }), h("div", { class: "nb-soft" }, t("keep_it", { name: node.name }))];
+  }
+
+  neighbours(id, node) {
+    const { links, t } = this.player;
+    const made = [...new Set(links.makers(id).map(({ src }) => src))];
+    const used = [...new Set(links.users(id).map(({ dst }) => dst))];
+    const near = (list) => list.slice(0, NEIGHBOURS).flatMap((to, i) => [i ? ", " : "", this.link(to)]);
+    return [
+      ...rowIf(made.length, t("made_from"), () => near(made)),
+      ...rowIf(used.length, t("used_by"), () => near(used)),
+      ...rowIf(node.where, t("from_cell"), () => [node.where]),
+      ...rowIf(node.notes, t("note"), () => node.notes),
+    ];
+  }
+
+  link(to) {
+    const { player } = this, { kind, expression, name } = player.links.nodes[to];
+    return h("button", { type: "button", class: "nb-link", onclick: () => player.select(to, player.stage.overflows) },
+      kind === "op" ? expression || name : name);
+  }
+
+  actions(id, node) {
+    const { player } = this, { t } = player;
+    const inside = player.links.private(id).size, folded = player.stage.folded.has(id);
+    const action = (name, onclick, label, more = {}) =>
+      h("button", { type: "button", class: `nb-button nb-${name}`, ...more, onclick }, label);
+    return h("div", { class: "nb-buttons nb-actions" },
+      player.groups.openable(id) && action("opener", () => player.groups.open(id),
+        t("open_group", { name: node.symbol || node.name })),
+      inside > 0 && action("folder", () => player.fold(id), folded ? t("unfold", { count: inside }) : t("fold"),
+        { "aria-expanded": String(!folded) }),
+      action("close", () => player.deselect(), player.plays ? t("back_to_step") : "×"));
+  }
+}
+

@@ -1,0 +1,70 @@
+const STEP = 900; // milliseconds in which the numbers of a step travel, at normal speed
+const REST = 900; // and for which the step then stays
+const FIRST_REST = 350; // before the first step
+
+/** Plays the steps one after the other: the timer, the speed, the repetition, and the numbers on their way. */
+class Playback {
+  constructor(player) {
+    this.player = player;
+    this.speed = 1;
+    this.loops = false;
+    this.timer = 0;
+    this.running = 0; // the animation frame that has been asked for
+  }
+
+  get playing() { return this.timer !== 0; }
+
+  toggle() {
+    if (this.playing) this.pause();
+    else this.play();
+  }
+
+  play() {
+    const { player } = this;
+    if (!player.plays) return;
+    if (player.index >= player.last) player.go(0);
+    player.controls.showPlaying(true);
+    this.next();
+  }
+
+  pause() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.player.controls.showPlaying(false);
+  }
+
+  next() {
+    const { player } = this;
+    this.timer = setTimeout(() => {
+      const ended = player.index >= player.last;
+      if (!player.root.isConnected || (ended && !this.loops)) { this.pause(); return; }
+      player.go(ended ? 0 : player.forward(), true);
+      this.next();
+    }, (player.index === 0 ? FIRST_REST : STEP + REST) / this.speed);
+  }
+
+  /** Let no number travel any more. */
+  halt() {
+    cancelAnimationFrame(this.running);
+    this.running = 0;
+  }
+
+  /** First the step's beginning, then its numbers on their way, then its end. */
+  animate(state, before) {
+    const { stage } = this.player;
+    const travelling = new Set((state.frame.active || []).filter((id) => stage.part("flow", id)));
+    const leaves = before.scene === state.scene ? before.leaves : state.leaves;
+    stage.paint({ ...state, leaves }, travelling);
+    const begun = performance.now(), duration = STEP / this.speed;
+    const tick = (now) => {
+      const progress = Math.min((now - begun) / duration, 1);
+      stage.travel(state.frame, progress);
+      if (progress < 1) { this.running = requestAnimationFrame(tick); return; }
+      this.running = 0;
+      stage.still();
+      stage.settle(state);
+    };
+    this.running = requestAnimationFrame(tick);
+  }
+}
+

@@ -1,0 +1,43 @@
+const TRAITS = ["svgs", "timeline", "label", "texts", "theme", "views"];
+const PAUSE = 120; // milliseconds in which further changes are waited for, before the kernel is told
+
+/** anywidget's entry. */
+function render({ model, el }) {
+  saveTheStill(model.widget_manager, model.get("own_id"));
+  let player, own = false;
+  const timers = {};
+  const send = (name) => (value) => {
+    clearTimeout(timers[name]);
+    timers[name] = setTimeout(() => {
+      if (value === model.get(name)) return;
+      own = true;
+      try { model.set(name, value); model.save_changes(); } catch { /* no kernel: the player does not need one */ }
+      own = false;
+    }, PAUSE);
+  };
+  const ask = (view) => {
+    try { model.send({ view }); } catch { /* no kernel: the player says so after a while */ }
+  };
+  const make = () => {
+    player?.destroy();
+    const data = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
+    const hooks = { index: model.get("index"), onindex: send("index"), onselect: send("selected"), onopen: ask };
+    player = mount(el, data, hooks);
+  };
+  make();
+  const events = {
+    "change:timeline": make,
+    "change:index": () => { if (!own) player.go(model.get("index")); },
+    "change:selected": () => { if (!own) player.select(model.get("selected")); },
+    "msg:custom": (message) => { if (message?.view) player.add(message); },
+  };
+  for (const [name, listener] of Object.entries(events)) model.on(name, listener);
+  return () => {
+    player.destroy();
+    for (const timer of Object.values(timers)) clearTimeout(timer);
+    for (const [name, listener] of Object.entries(events)) model.off(name, listener);
+  };
+}
+
+export default { render };
+

@@ -1,0 +1,64 @@
+"""The player's JavaScript as oxlint sees it: whole, as its files share one scope, and in lines of a bounded length."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import nbautograd
+from nbautograd.viz.notebook import export
+
+STATIC = Path(nbautograd.__file__).parent / "viz" / "static"
+RULES = STATIC.parents[2] / ".oxlintrc.json"
+OXLINT = shutil.which("oxlint", path=sysconfig.get_path("scripts")) or shutil.which("oxlint")
+BUNDLES = {"player": export.PLAYER, "page": (*export.PLAYER, "frame")}
+"""Each bundle with its files; what a page adds below them is ``player_page``'s."""
+
+
+def bundle(names: tuple[str, ...]) -> tuple[str, list[str]]:
+    """The text, and for each of its lines the file and line that it is from."""
+    text, origins = "", []
+    for name in names:
+        source = (STATIC / f"{name}.js").read_text(encoding="utf-8") + "\n"
+        origins += [f"{name}.js:{number}" for number in range(1, source.count("\n") + 1)]
+        text += source
+    return text, origins
+
+
+def test_the_bundle_is_what_the_widget_runs() -> None:
+    assert bundle(export.PLAYER)[0] == export.player_js() + "\n"
+
+
+def test_every_file_is_in_a_bundle() -> None:
+    assert {path.stem for path in STATIC.glob("*.js")} == {name for names in BUNDLES.values() for name in names}
+
+
+@pytest.mark.parametrize("path", sorted(STATIC.glob("*.js")), ids=lambda path: path.name)
+def test_files_and_lines_are_short(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 500
+    assert [f"{path.name}:{i}" for i, line in enumerate(lines, 1) if len(line) > 120] == []
+
+
+@pytest.mark.skipif(OXLINT is None, reason="needs oxlint: pip install nbautograd[dev]")
+@pytest.mark.skipif(not RULES.exists(), reason="needs .oxlintrc.json of a checkout")
+@pytest.mark.parametrize("name", BUNDLES)
+def test_the_linter_finds_nothing(name: str, tmp_path: Path) -> None:
+    text, origins = bundle(BUNDLES[name])
+    used_by_page = "\njoinPage();\n" if name == "page" else ""
+    (tmp_path / f"{name}.mjs").write_text(text + used_by_page, encoding="utf-8")
+    command = [str(OXLINT), "--config", str(RULES), "--format", "json", str(tmp_path / f"{name}.mjs")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    found = json.loads(ran.stdout)
+    assert found["number_of_files"] == 1, ran.stderr
+    origins.append("player_page")
+    said = [
+        f"{origins[min(d['labels'][0]['span']['line'], len(origins)) - 1]}: {d.get('code', '')} {d['message']}"
+        for d in found["diagnostics"]
+    ]
+    assert said == []
