@@ -43,7 +43,6 @@ SHELL = """
 import sys
 from IPython.core.interactiveshell import InteractiveShell
 
-from tests import needs
 shell = InteractiveShell.instance()
 done = shell.run_cell(sys.argv[1])
 done.raise_error()
