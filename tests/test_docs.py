@@ -17,7 +17,8 @@ from tests import needs
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*DOCS.glob("*.md"), *DOCS.glob("guides/*.md")])
-WITH_EXAMPLES = [page for page in PAGES if ">>> " in (ROOT / page).read_text(encoding="utf-8")]
+FOLLOWED = "docs/first_change.md"  # by tests/test_first_change.py
+WITH_EXAMPLES = [page for page in PAGES if ">>> " in (ROOT / page).read_text(encoding="utf-8") and page != FOLLOWED]
 
 DOCTEST = """
 import doctest, pathlib, re, sys, warnings
@@ -109,6 +110,24 @@ def test_the_glossary_says_each_word_once_and_in_a_sentence() -> None:
     )
     words = [word for word, _, _ in rows if word != "word"]
     assert len(words) == len({*words}) >= 40
+
+
+def test_the_sessions_that_are_named_are_there() -> None:
+    sessions = {
+        *re.findall(r"^@nox\.session\ndef (\w+)", (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert {"quick", "full", "bare", "cpu", "docs", "bench", "gpu"} <= sessions
+    for path in ("CONTRIBUTING.md", ".ci/run", "docs/first_change.md", "docs/add_an_operation.md"):
+        named = re.findall(r"nox -s ([\w ]*\w)", (ROOT / path).read_text(encoding="utf-8"))
+        assert {name for names in named for name in names.split()} <= sessions, path
+
+
+def test_the_hooks_run_what_is_there_and_ask_no_network() -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    scripts = re.findall(r"entry: python (?:-m )?(\S+)", hooks)
+    assert len(scripts) == hooks.count("- id:") >= 5 and hooks.count("language: system") == len(scripts)
+    assert [script for script in scripts if "/" in script and not (ROOT / script).exists()] == []
+    assert re.findall(r"repo: (\S+)", hooks) == ["local"]
 
 
 def test_the_readmes_pictures_are_small_and_described() -> None:
