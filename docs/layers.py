@@ -20,13 +20,10 @@ ABOUT = {
     "nbautograd.nn": "PyTorch's namespaces, on tensors only",
     "nbautograd.autograd": "backward, grad, Function, hooks",
     "nbautograd.ops": "the operations, one declaration each, by family",
-    "nbautograd.ops._internal": "what bodies share",
     "nbautograd.rng": "random streams, bit for bit",
     "nbautograd.compiler": "@op: from a declaration to the functions that run",
     "nbautograd.fusion": "large elementwise expressions, tiled and fused",
-    "nbautograd.compiler.source": "declarations and the source of their bodies",
-    "nbautograd.core": "tensors, views and in-place writes, modes",
-    "nbautograd.core.node": "the recorded graph",
+    "nbautograd.core": "tensors and nodes, views and in-place writes, modes",
     "nbautograd.arrays": "arrays: where they live and how they lie in memory",
     "nbautograd.protocol": "what observers see",
     "nbautograd.errors": "what everybody may know",
@@ -49,10 +46,16 @@ def text(x: float, y: float, words: str, size: int, ink: str, more: str = "") ->
     return f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{ink}" {more}>{escape(words)}</text>'
 
 
+def there(name: str) -> bool:
+    """Whether the package has a module or a package of this name: some layers name what may come."""
+    path = ROOT.joinpath(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
 def box(y: float, names: set[str]) -> tuple[str, float]:
     """One layer, and how high it is."""
     about = next(ABOUT[name] for name in ABOUT if name in names)
-    inside = lines(sorted(name.removeprefix("nbautograd.") for name in names))
+    inside = lines(sorted(name.removeprefix("nbautograd.") for name in names if there(name)))
     height = 32 + 17 * len(inside)
     parts = [
         f'<rect x="{LEFT}" y="{y:g}" width="{RIGHT - LEFT}" height="{height}" rx="8" fill="#fff" stroke="#9aa5b1"/>'

@@ -1,5 +1,7 @@
 """Run notebooks and store their outputs: ``python notebooks/refresh.py [NOTEBOOK ...]`` (all of them by default).
 
+With ``--check`` nothing is run or written: it fails if one is not in the form in which it would be stored.
+
 The English notebook is the source of the code: its code cells are first carried, by cell id, into the Chinese one of
 the same name under ``zh/``, whose first cell alone has a line more, which chooses the language. What differs from run
 to run (times, widget models) is not stored, so that running this twice changes nothing.
@@ -30,11 +32,8 @@ def carry(source: Path, target: Path) -> None:
     nbformat.write(notebook, target)
 
 
-def run(path: Path) -> None:
-    """Execute a notebook in its own folder and write it back with the outputs that stay the same."""
-    notebook = nbformat.read(path, 4)
-    folder = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(notebook, timeout=300, coalesce_streams=True, resources=folder).execute()
+def clean(notebook: nbformat.NotebookNode) -> None:
+    """Leave out what differs from run to run, or is nothing without its kernel."""
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         for output in cell.get("outputs", []):
@@ -42,12 +41,35 @@ def run(path: Path) -> None:
             output.get("metadata", {}).pop(WIDGET, None)
     notebook.metadata.pop("widgets", None)
     notebook.metadata.get("language_info", {}).pop("version", None)
+
+
+def is_stored_form(path: Path) -> bool:
+    """Whether running it would write it as it is, as far as one can tell without running it."""
+    text = path.read_text(encoding="utf-8")
+    notebook = nbformat.reads(text, 4)
+    clean(notebook)
+    counts = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
+    return nbformat.writes(notebook) + "\n" == text and counts == [*range(1, len(counts) + 1)]
+
+
+def run(path: Path) -> None:
+    """Execute a notebook in its own folder and write it back with the outputs that stay the same."""
+    notebook = nbformat.read(path, 4)
+    folder = {"metadata": {"path": str(path.parent)}}
+    NotebookClient(notebook, timeout=300, coalesce_streams=True, resources=folder).execute()
+    clean(notebook)
     nbformat.write(notebook, path)
     print(path.relative_to(HERE), f"{path.stat().st_size / 1000:.0f} kB")
 
 
 def main(names: list[str]) -> None:
     """Refresh these notebooks, or all, each with its translation."""
+    if "--check" in names:
+        paths = [Path(name) for name in names if name != "--check"] or sorted(HERE.rglob("[!.]*.ipynb"))
+        wrong = [path.name for path in paths if not is_stored_form(path)]
+        if wrong:
+            raise SystemExit(f"not as notebooks/refresh.py stores them: {', '.join(wrong)}")
+        return
     for path in [Path(name).resolve() for name in names] or sorted(HERE.glob("*.ipynb")):
         run(path)
         translation = HERE / "zh" / path.name

@@ -24,6 +24,7 @@ HOW = {
     "Graphviz": "apt install graphviz, or brew install graphviz",
     "PyTorch": "pip install -e '.[oracle]'",
     "root": "run the tests as root",
+    "mypy": "pip install -e '.[dev]'",
     "myst_nb": "pip install -e '.[docs]'",
     "the site": "sphinx-build -W docs build/site",
     "the tutorial documents": "the variable NBAUTOGRAD_SEEDS names their folder",

@@ -17,7 +17,8 @@ from tests import needs
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*DOCS.glob("*.md"), *DOCS.glob("guides/*.md")])
-WITH_EXAMPLES = [page for page in PAGES if ">>> " in (ROOT / page).read_text(encoding="utf-8")]
+FOLLOWED = "docs/first_change.md"  # by tests/test_first_change.py
+WITH_EXAMPLES = [page for page in PAGES if ">>> " in (ROOT / page).read_text(encoding="utf-8") and page != FOLLOWED]
 
 DOCTEST = """
 import doctest, pathlib, re, sys, warnings
@@ -43,7 +44,6 @@ SHELL = """
 import sys
 from IPython.core.interactiveshell import InteractiveShell
 
-from tests import needs
 shell = InteractiveShell.instance()
 done = shell.run_cell(sys.argv[1])
 done.raise_error()
@@ -78,6 +78,56 @@ def test_links_lead_somewhere(page: str) -> None:
     targets = ["".join(found) for found in LINK.findall((ROOT / page).read_text(encoding="utf-8"))]
     missing = [t for t in targets if not t.startswith(made) and not ((ROOT / page).parent / t).exists()]
     assert missing == []
+
+
+SOON = {
+    "arrays/reference_count.py", "autograd/topology.py", "compiler/elementwise.py", "compiler/schema.py",
+    "core/hooks.py", "core/views.py",
+}  # fmt: skip
+"""Paths that docs/architecture.md names and that are about to be there."""
+
+
+def test_what_the_architecture_names_is_there() -> None:
+    """Paths in the package, and in the table of places the names that are said to be in them."""
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    paths = {found for found in re.findall(r"`([\w/]+(?:/|\.(?:py|pyi|js)))`", text) if not found.startswith("docs/")}
+    folders = (ROOT / "nbautograd", ROOT)
+    missing = {path for path in paths if not any((folder / path).exists() for folder in folders)}
+    assert sorted(missing - SOON) == [] and len(paths) > 70
+    assert sorted(SOON - missing) == [], "these are there: take them off SOON"
+    table = text.partition("## Where is")[2].partition("##")[0]
+    places = re.findall(r"`([\w/]+\.py)`(?:, `(\w+)`(?: and `(\w+)`)?)?", table)
+    for path, *names in places:
+        if path not in SOON and names != ["", ""]:
+            source = next(folder / path for folder in folders if (folder / path).exists()).read_text(encoding="utf-8")
+            assert [name for name in names if name and f"def {name}(" not in source] == [], path
+
+
+def test_the_glossary_says_each_word_once_and_in_a_sentence() -> None:
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| ([\w -]+) \| (.+) \| (`\S+`) \|$", text.partition("## Words")[2].partition("##")[0], re.MULTILINE
+    )
+    words = [word for word, _, _ in rows if word != "word"]
+    assert len(words) == len({*words}) >= 40
+
+
+def test_the_sessions_that_are_named_are_there() -> None:
+    sessions = {
+        *re.findall(r"^@nox\.session\ndef (\w+)", (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert {"quick", "full", "bare", "cpu", "docs", "bench", "gpu"} <= sessions
+    for path in ("CONTRIBUTING.md", ".ci/run", "docs/first_change.md", "docs/add_an_operation.md"):
+        named = re.findall(r"nox -s ([\w ]*\w)", (ROOT / path).read_text(encoding="utf-8"))
+        assert {name for names in named for name in names.split()} <= sessions, path
+
+
+def test_the_hooks_run_what_is_there_and_ask_no_network() -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    scripts = re.findall(r"entry: python (?:-m )?(\S+)", hooks)
+    assert len(scripts) == hooks.count("- id:") >= 5 and hooks.count("language: system") == len(scripts)
+    assert [script for script in scripts if "/" in script and not (ROOT / script).exists()] == []
+    assert re.findall(r"repo: (\S+)", hooks) == ["local"]
 
 
 def test_the_readmes_pictures_are_small_and_described() -> None:

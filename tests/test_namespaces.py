@@ -90,7 +90,7 @@ def test_nothing_is_imported_that_depends_on_what_was_imported_before() -> None:
     wrong = [
         f"{name}: {target}"
         for name, tree in TREES.items()
-        for node in statements(tree, inside_functions=True)
+        for node in statements(tree, types=False)
         for target in imported(node, name)
         if target in concealed and node.__class__.__name__ == "ImportFrom" and node.module != target  # type: ignore[attr-defined]
     ]
@@ -118,6 +118,19 @@ def test_dir_lists_no_internal_module() -> None:
         modules = [name for name in dir(package) if isinstance(getattr(package, name), types.ModuleType)]
         assert [name for name in modules if not _namespaces.is_public(f"{below}.{name}".strip("."))] == []
     assert {"nn", "optim", "errors", "protocol", "tensor", "device"} <= {*dir(nbautograd)}
+
+
+OURS = {
+    "errors", "protocol", "standing_in", "load_ipython_extension", "unload_ipython_extension",
+    "ComplexDoubleTensor", "ComplexFloatTensor",
+}  # fmt: skip
+"""The public names of the package that PyTorch has not got."""
+
+
+def test_dir_lists_pytorchs_names_and_a_few_of_our_own() -> None:
+    torch = needs.package("torch")
+    public = {name for name in dir(nbautograd) if not name.startswith("_")}
+    assert public - {*dir(torch)} - {"library", "viz"} == OURS  # these two once somebody has imported them
     scope: dict[str, object] = {}
     exec("from nbautograd import *", scope)
     assert "tensor" in scope and not {"pieces", "annotations", "TYPE_CHECKING"} & {*scope}

@@ -55,7 +55,6 @@ assert torch.linalg.svd(torch.randn(3, 3)).S.shape == (3,) and torch.fft.fft(tor
 
 from nbautograd.cli.lab import copy, course
 
-from tests import needs
 new, kept = copy(course(), __import__("pathlib").Path(sys.argv[1]))
 print(json.dumps({"version": torch.__version__, "notebooks": len(new), "numpy": __import__("numpy").__version__}))
 """
@@ -86,8 +85,14 @@ def tracked(folder: str, pattern: str) -> set[str]:
 def test_the_wheel_holds_all_that_runs_and_nothing_else(packages: dict[str, Path]) -> None:
     names = set(zipfile.ZipFile(packages["wheel"]).namelist())
     course = {name.replace("notebooks/", "nbautograd/course/") for name in tracked("notebooks", "*.ipynb")}
-    wanted = tracked("nbautograd", "*.py") | tracked("nbautograd/viz/static", "*.*") | course | {"nbautograd/py.typed"}
+    wanted = (
+        tracked("nbautograd", "*.py", "*.pyi")
+        | tracked("nbautograd/viz/static", "*.*")
+        | course
+        | {"nbautograd/py.typed"}
+    )
     assert {name for name in names if ".dist-info/" not in name} == wanted
+    assert {"nbautograd/__init__.pyi", "nbautograd/core/_tensor_methods.pyi"} <= wanted  # for editors
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 

@@ -288,4 +288,4 @@ def _backward(
 
 
 _backward.__name__ = _backward.__qualname__ = "backward"
-Tensor.backward = _backward  # type: ignore[attr-defined]
+Tensor.backward = _backward  # type: ignore[assignment, method-assign]

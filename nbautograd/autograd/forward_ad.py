@@ -360,9 +360,9 @@ def _follow(t: Tensor, result: Tensor) -> None:
             new = wrap(np.zeros_like(t._a))
         if base is not t:
             before = tangent_of(base)
-            whole = wrap(np.zeros_like(base.shared_array())) if before is None else before.clone()
-            inplace.look(whole, t._view.steps()).copy_(new)
-            set_tangent(base, whole)
+            written = wrap(np.zeros_like(base.shared_array())) if before is None else before.clone()
+            inplace.look(written, t._view.steps()).copy_(new)
+            set_tangent(base, written)
         else:
             set_tangent(t, new)
         whole = tangent_of(base)

@@ -34,7 +34,13 @@ new = object.__new__
 _VERSIONED = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # DLPack's capsules, in NumPy
 
 
-class _Fields:
+if TYPE_CHECKING:  # what the operations' declarations attach, written down by docs/stubs.py
+    from nbautograd.core._tensor_methods import TensorMethods as _Methods
+else:
+    _Methods = object
+
+
+class _Fields(_Methods):
     __slots__ = ("_a", "_fn")
     _a: Any
     _fn: Any
@@ -59,24 +65,6 @@ class Tensor(_Fields):
     _view: Any = None  # where the tensor is a view of another's memory: see core/inplace.py
     _grad: Tensor | None = None
     _hooks: Hooks | None = None
-
-    if TYPE_CHECKING:
-        # The methods that the operations' declarations attach, for type checkers.
-        def __getattr__(self, name: str) -> Any: ...
-        def _operator(self, other: Any) -> Tensor: ...
-
-        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _operator
-        __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = _operator
-        __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __lshift__ = __rshift__ = _operator
-        __lt__ = __le__ = __gt__ = __ge__ = _operator
-
-        def __eq__(self, other: object) -> Tensor: ...  # type: ignore[override]
-        def __ne__(self, other: object) -> Tensor: ...  # type: ignore[override]
-        def __neg__(self) -> Tensor: ...
-        def __abs__(self) -> Tensor: ...
-        def __invert__(self) -> Tensor: ...
-        def __getitem__(self, key: Any) -> Tensor: ...
-        def __setitem__(self, key: Any, value: Any) -> None: ...
 
     def __init__(self, *data: Any, device: device | str | None = None) -> None:
         place = backend.module(as_device(device))

@@ -1,0 +1,109 @@
+"""What is run again and again, each under one name: by contributors, and by ``.ci/run``.
+
+nox -l          # the sessions
+nox -s quick    # while you work
+nox -s full     # before you hand in
+
+Sessions run in the environment that nox was started in (``pip install -e '.[test,dev,docs,png,pdf]'``), so that nothing
+is installed twice. What follows ``--`` is handed on: ``nox -s quick -- -k logsumexp``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+SITE = "build/site"
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+nox.options.default_venv_backend = "none"
+nox.options.sessions = ["lint", "types", "quick"]
+
+
+def python(session: nox.Session, *arguments: str, **variables: str) -> None:
+    """Run this very Python, with variables in its environment."""
+    session.run(sys.executable, *arguments, env={**os.environ, **variables}, external=True)
+
+
+def pytest(session: nox.Session, *arguments: str, **variables: str) -> None:
+    """Run tests, with what was handed on."""
+    python(session, "-m", "pytest", "-q", *arguments, *session.posargs, **variables)
+
+
+@nox.session
+def quick(session: nox.Session) -> None:
+    """The quick tier: one case of every test, in about a minute."""
+    pytest(session, "-n", "auto", "-m", "not sweep")
+
+
+@nox.session
+def full(session: nox.Session) -> None:
+    """Everything that can run here."""
+    pytest(session, "-n", "auto")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Rules, format, generated files."""
+    python(session, "-m", "ruff", "check", ".")
+    python(session, "-m", "ruff", "format", "--check", ".")
+    for script in ("stubs", "reference"):
+        python(session, f"docs/{script}.py", "--check")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """The types of the package."""
+    python(session, "-m", "mypy")
+
+
+@nox.session
+def bare(session: nox.Session) -> None:
+    """README's two commands, word for word, where nothing else is installed."""
+    python(session, ".ci/bare", *session.posargs)
+
+
+@nox.session
+def cpu(session: nox.Session) -> None:
+    """The same numbers at every level of NumPy's and OpenBLAS' kernels that this processor has."""
+    from levels import levels
+
+    kernels = {"all": {}, "no AVX-512": {"OPENBLAS_CORETYPE": "Haswell"}, "baseline": {"OPENBLAS_CORETYPE": "Prescott"}}
+    intel = re.search("x86|amd64", os.uname().machine.lower() if hasattr(os, "uname") else "")
+    for name, variables in levels().items():
+        session.log(f"level: {name}")
+        blas = kernels.get(name, {}) if intel else {}
+        pytest(session, "-n", "auto", "tests/ops/test_precise.py", "nbautograd", "notebooks", **variables, **blas)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The site, and what its tests say of it."""
+    shutil.rmtree(ROOT / SITE, ignore_errors=True)
+    python(session, "-m", "sphinx", "-W", "-q", "-j", "auto", "-d", "build/doctrees", "docs", SITE)
+    if session.posargs != ["build"]:
+        pytest(session, "tests/test_docs.py", "tests/test_reference.py")
+
+
+@nox.session
+def packages(session: nox.Session) -> None:
+    """The wheel and the source archive, installed with the oldest and the newest NumPy."""
+    pytest(session, "tests/test_packaging.py", NBAUTOGRAD_PACKAGING="1")
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Speed, against other libraries: see benchmarks/README.md."""
+    python(session, "benchmarks/compare.py", *session.posargs)
+
+
+@nox.session
+def gpu(session: nox.Session) -> None:
+    """What needs a CUDA device."""
+    pytest(session, "-m", "cuda", "tests/cuda")

@@ -1,0 +1,68 @@
+"""No file is too long to be read in one sitting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BOUND = 500
+FILES = [
+    path
+    for folder, pattern in (
+        ("nbautograd", "*.py"), ("nbautograd", "*.js"), ("tests", "*.py"), ("docs", "*.py"), ("benchmarks", "*.py"),
+    )
+    for path in sorted((ROOT / folder).rglob(pattern))
+]  # fmt: skip
+
+ALLOWED: dict[str, str] = {}
+"""Longer files that stay as they are: why."""
+STILL = [
+    "nbautograd/autograd/function.py",
+    "nbautograd/compiler/op.py",
+    "nbautograd/core/tensor.py",
+    "nbautograd/cuda.py",
+    "nbautograd/nn/functional/activation.py",
+    "nbautograd/nn/functional/loss.py",
+    "nbautograd/nn/functional/pooling.py",
+    "nbautograd/nn/modules/container.py",
+    "nbautograd/nn/modules/module.py",
+    "nbautograd/ops/creation/creation.py",
+    "nbautograd/ops/creation/random.py",
+    "nbautograd/ops/elementwise/arithmetic.py",
+    "nbautograd/ops/elementwise/comparison.py",
+    "nbautograd/ops/elementwise/exp_log_trig.py",
+    "nbautograd/ops/indexing/scatter.py",
+    "nbautograd/ops/linalg/decompositions.py",
+    "nbautograd/ops/linalg/matmul.py",
+    "nbautograd/ops/reduction/reduction.py",
+    "nbautograd/ops/reduction/sorting.py",
+    "nbautograd/ops/shape/shape.py",
+    "nbautograd/ops/shape/slicing.py",
+    "nbautograd/ops/signal/fourier.py",
+    "nbautograd/rng/generator.py",
+    "nbautograd/serialization/__init__.py",
+    "nbautograd/viz/capture/recorder.py",
+    "nbautograd/viz/draw/layout.py",
+    "nbautograd/viz/read/builder.py",
+    "nbautograd/viz/static/player.js",
+    "tests/autograd/test_autograd.py",
+    "tests/nn/test_module.py",
+    "tests/ops/opinfo.py",
+    "tests/strict.py",
+    "tests/test_interop.py",
+    "tests/test_strict.py",
+    "tests/viz/test_player.py",
+]
+"""Files that are to be split by subject: a test says when one is short enough and can be taken off."""
+
+
+def lines(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def test_files_are_short_enough() -> None:
+    names = {path.relative_to(ROOT).as_posix(): lines(path) for path in FILES}
+    long = {name for name, count in names.items() if count > BOUND}
+    assert len(names) > 400
+    assert sorted(long - {*ALLOWED, *STILL}) == [], f"files of more than {BOUND} lines: split them by subject"
+    assert sorted({*ALLOWED, *STILL} - long) == [], "short enough, or gone: take them off the list"
