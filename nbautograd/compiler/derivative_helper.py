@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 from nbautograd.compiler.op import OPS
 from nbautograd.core.tensor import Tensor
 
-__all__ = ["twofold"]
+__all__ = ["derivative_helper"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def twofold(function: F) -> F:
+def derivative_helper(function: F) -> F:
     """Let ``function``, called with arrays, use the bodies of operations, and called with tensors, the operations."""
     made: dict[bool, Callable[..., Any]] = {}
 

@@ -22,7 +22,7 @@ from nbautograd.compiler.registry import OPS
 from nbautograd.compiler.source import expression_of
 
 if TYPE_CHECKING:
-    from nbautograd.compiler.op import Declaration
+    from nbautograd.compiler.op import CompiledOp
 
 __all__ = ["CONSTANTS", "constant", "constants_as_arrays", "elementwise", "inlined", "operators_as_ufuncs"]
 
@@ -53,7 +53,7 @@ class _Inliner(ast.NodeTransformer):
             return node
         return self._body(op, node) or node
 
-    def _body(self, op: Declaration, call: ast.Call) -> ast.expr | None:
+    def _body(self, op: CompiledOp, call: ast.Call) -> ast.expr | None:
         """The body with the arguments in it; None where it is no expression, or an argument would be computed twice."""
         expression = expression_of(op.body)
         if expression is None or op.rest or op.keywords or call.keywords or len(call.args) != len(op.positional):

@@ -12,10 +12,10 @@ from nbautograd.compiler.registry import OPS, POINTWISE
 from nbautograd.compiler.rewrite import UFUNCS, elementwise, inlined
 from nbautograd.compiler.source import compiled
 
-__all__ = ["Work", "written_out"]
+__all__ = ["ElementwiseKernel", "lower_to_ufuncs"]
 
 
-class Work(NamedTuple):
+class ElementwiseKernel(NamedTuple):
     """What is to be computed: as a function of operands, and step by step."""
 
     plain: Callable[..., Any]
@@ -27,7 +27,7 @@ class Work(NamedTuple):
     """How many passes over memory the steps are worth: functions that take long count for several."""
 
     @classmethod
-    def of(cls, expression: str, names: list[str], scope: dict[str, Any]) -> Work:
+    def of(cls, expression: str, names: list[str], scope: dict[str, Any]) -> ElementwiseKernel:
         """The work that an expression of ``names`` is; without steps if it is not elementwise.
 
         :param scope: what other names mean, as in the function that the expression was written in.
@@ -40,7 +40,7 @@ class Work(NamedTuple):
         whole = compiled(f"def plain({given}):\n    return {expression}", f"<nbautograd {expression}>", "plain")
         plain = types.FunctionType(whole, scope)
         tree = inlined(ast.parse(expression, mode="eval").body, scope)
-        written = written_out(tree, names, scope)
+        written = lower_to_ufuncs(tree, names, scope)
         if written is None and _is_elementwise(tree, scope):
             written = [f"out_[...] = {ast.unparse(tree)}"], 0
         if written is None:
@@ -59,7 +59,7 @@ def _is_elementwise(tree: ast.expr, scope: dict[str, Any]) -> bool:
         id(op.body)
         for op in OPS.values()
         if op.kind == POINTWISE and not op.keywords and len(op.positional) == len(op.tensors)
-    } | {id(masking.kept), id(masking.dropped)}
+    } | {id(masking.zero_where_not), id(masking.zero_where)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             known = elementwise(node.func) is not None or id(scope.get(ast.unparse(node.func))) in bodies
@@ -77,7 +77,7 @@ _CHEAP = tuple(f"np.{name}(" for name in UFUNCS.values())
 _SYNTAX = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop)
 
 
-class _No(Exception):  # noqa: N818 - a way out
+class NotElementwise(Exception):  # noqa: N818 - a way out
     """The expression is not elementwise, or not in a way that is known here."""
 
 
@@ -94,7 +94,7 @@ class _Writer:
             self.check(node)
             return ast.unparse(node)
         if not any(isinstance(part, ast.Name) and part.id in self.names for part in ast.walk(node)):
-            raise _No
+            raise NotElementwise
         function, parts = self.called(node)
         given = [self.operand(part) for part in parts]
         self.free += [name for name in given if name.startswith("rooms_")]
@@ -113,7 +113,7 @@ class _Writer:
     def check(self, node: ast.Name | ast.Constant) -> None:
         value = node.value if isinstance(node, ast.Constant) else self.scope.get(node.id)
         if not (isinstance(node, ast.Name) and node.id in self.names) and value.__class__ not in (int, float):
-            raise _No
+            raise NotElementwise
 
     def called(self, node: ast.expr) -> tuple[str, list[ast.expr]]:
         """The function of a step and its operands."""
@@ -125,10 +125,10 @@ class _Writer:
             case ast.Call(called, parts, []) if (function := elementwise(called)) is not None:
                 if "f" * len(parts) + "->f" in function.types and function.nout == 1:
                     return ast.unparse(called), parts
-        raise _No
+        raise NotElementwise
 
 
-def written_out(tree: ast.expr, names: list[str], scope: dict[str, Any]) -> tuple[list[str], int] | None:
+def lower_to_ufuncs(tree: ast.expr, names: list[str], scope: dict[str, Any]) -> tuple[list[str], int] | None:
     """The lines that compute an expression, the last one into ``out_``, and how many rooms they need; None: it cannot
     be written so.
 
@@ -141,6 +141,6 @@ def written_out(tree: ast.expr, names: list[str], scope: dict[str, Any]) -> tupl
     try:
         function, parts = writer.called(tree)
         writer.line(function, [writer.operand(part) for part in parts], "out_")
-    except _No:
+    except NotElementwise:
         return None
     return writer.lines, writer.rooms

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import precise
-from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError
@@ -44,14 +44,14 @@ LEAST_LOG = -100.0
 """A probability of 0 costs no more than this, so that losses stay finite."""
 
 
-@twofold
+@derivative_helper
 def bce_slope(x: Any, t: Any) -> Any:
     """The derivative of the cross entropy by the probability."""
     spread = (1 - x) * x
     return (x - t) / where(spread < 1e-12, zeros_of(spread) + 1e-12, spread)
 
 
-@twofold
+@derivative_helper
 def bce_target_slope(x: Any) -> Any:
     """The derivative of the cross entropy by the target."""
     return clamped(log1p(-x)) - clamped(log(x))
@@ -114,7 +114,7 @@ def binary_cross_entropy(
     return _bce(input, target, weight, reduction)
 
 
-@twofold
+@derivative_helper
 def logits_slope(x: Any, t: Any, pos_weight: Any) -> Any:
     """The derivative of the cross entropy by the logit."""
     if pos_weight is None:
@@ -122,7 +122,7 @@ def logits_slope(x: Any, t: Any, pos_weight: Any) -> Any:
     return (1 - t) - ((pos_weight - 1) * t + 1) * sigmoid(-x)
 
 
-@twofold
+@derivative_helper
 def logits_target_slope(x: Any, pos_weight: Any) -> Any:
     """The derivative of the cross entropy by the target."""
     return -x if pos_weight is None else -x - (pos_weight - 1) * logsigmoid(x)

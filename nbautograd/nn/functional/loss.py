@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import dtypes
-from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError, UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
-from nbautograd.ops._internal import total
+from nbautograd.ops._internal import pairwise_sum
 from nbautograd.ops.elementwise.arithmetic import abs, sgn
 from nbautograd.ops.elementwise.selection import where
 from nbautograd.ops.queries import check_tensors
@@ -29,7 +29,7 @@ def aggregate(losses: Any, reduction: str) -> Any:
     """Arrays of losses as ``reduction`` asks."""
     if reduction == "none":
         return losses
-    summed = total(losses)
+    summed = pairwise_sum(losses)
     return summed / losses.dtype.type(losses.size) if reduction == "mean" else summed
 
 
@@ -165,7 +165,7 @@ def l1_loss(
     return _weighted_difference((input - target).abs(), weight, reduction, True)
 
 
-@twofold
+@derivative_helper
 def smooth_l1_slope(d: Any, beta: float) -> Any:
     """The derivative of the smooth absolute value."""
     return where(abs(d) < beta, d / beta, sgn(d))
@@ -212,7 +212,7 @@ def smooth_l1_loss(
     return _smooth_l1(input, target, reduction, beta)
 
 
-@twofold
+@derivative_helper
 def huber_slope(d: Any, delta: float) -> Any:
     """The derivative of Huber's loss."""
     return where(abs(d) <= delta, d, sgn(d) * delta)

@@ -6,7 +6,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import as_int
-from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import store
 from nbautograd.core.tensor import Tensor, wrap
@@ -38,14 +38,14 @@ def bernoulli(
     return _bernoulli(input, p, source(generator))
 
 
-@op(node="BernoulliBackward0", symbol="bernoulli", method=False, half=KEPT, input="zeros_of(g)")
+@op(node="BernoulliBackward0", symbol="bernoulli", method=False, half=NATIVE, input="zeros_of(g)")
 def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
     """1 or 0 in the shape and dtype of ``input``."""
     drawn = decided(backend.fetch(input) if p is None else p, generator)(input.shape, input.dtype)
     return backend.module(backend.device_of(input)).asarray(drawn)
 
 
-@op(node="PoissonBackward0", symbol="poisson", method=False, half=KEPT, input="zeros_of(g)")
+@op(node="PoissonBackward0", symbol="poisson", method=False, half=NATIVE, input="zeros_of(g)")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Numbers of events in a unit of time, where ``input`` are expected: Poisson's distribution.
 
@@ -65,7 +65,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     node="BinomialBackward0",
     symbol="binomial",
     method=False,
-    half=KEPT,
+    half=NATIVE,
     count="sum_to(zeros_of(g), count.shape)",
     prob="sum_to(zeros_of(g), prob.shape)",
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, precise
 from nbautograd.compiler.op import POINTWISE, alias, composite, op
-from nbautograd.compiler.promotion import number
+from nbautograd.compiler.promotion import number_like
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
 from nbautograd.ops._internal import (
@@ -63,7 +63,7 @@ def times(alpha: Number, array: Any) -> Any:
 
     :raises RuntimeError: ``alpha`` is of a higher category than the array.
     """
-    factor = number(alpha, array.__class__, array)
+    factor = number_like(alpha, array.__class__, array)
     if factor is not None:  # a plain number for a usual floating dtype
         try:
             return backend.quietly.run(operator.mul, array, factor)

@@ -8,7 +8,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import dimension
-from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import SCALAR_TYPES
 from nbautograd.ops.indexing.gather import (
@@ -89,7 +89,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     symbol="index =",
     inplace_method=True,
     out=True,
-    half=KEPT,
+    half=NATIVE,
     input="index_fill(g, dim, index, 0)",
     source="index_select(g, dim, index).reshape(source.shape)",
 )

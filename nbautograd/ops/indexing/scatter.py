@@ -9,8 +9,8 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, strides as stride_tools
 from nbautograd.arrays.size import dimension
-from nbautograd.compiler.derivative_helper import twofold
-from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.compiler.derivative_helper import derivative_helper
+from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.ops.indexing.gather import along, check_along
@@ -58,7 +58,7 @@ def _same_dtype(name: str, input: Any, src: Any) -> None:
     node="ScatterBackward0",
     symbol="scatter",
     method=False,
-    half=KEPT,
+    half=NATIVE,
     input="zero_along(g, dim, index)",
     src="pad_like(gather(g, dim, index), src.shape)",
 )
@@ -68,13 +68,13 @@ def scatter_src(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return _scattered("scatter", input, dim, index, src, _replace)
 
 
-@op(node="ScatterBackward1", symbol="scatter", method=False, half=KEPT, input="zero_along(g, dim, index)")
+@op(node="ScatterBackward1", symbol="scatter", method=False, half=NATIVE, input="zero_along(g, dim, index)")
 def scatter_value(input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """The same with one number for all."""
     return _scattered("scatter", input, dim, index, value, _replace)
 
 
-@op(node="ScatterBackward1", symbol="scatter", method=False, half=KEPT, input="zero_along(g, dim, index)")
+@op(node="ScatterBackward1", symbol="scatter", method=False, half=NATIVE, input="zero_along(g, dim, index)")
 def zero_along(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """A copy of ``input`` with zeros where ``scatter`` writes."""
     return _scattered("scatter", input, dim, index, 0, _replace, check=False)
@@ -257,7 +257,7 @@ PROD = {
 }
 
 
-@twofold
+@derivative_helper
 def prod_back(g: Any, input: Any, dim: int, index: Any, src: Any, include_self: bool) -> Any:
     """The gradient of products: for each factor the product of the others, which one zero among them makes 0."""
     zero_input, zero_src = is_zero(input), is_zero(src)
@@ -285,7 +285,7 @@ EXTREME = {
 }
 
 
-@twofold
+@derivative_helper
 def extreme_back(g: Any, input: Any, dim: int, index: Any, src: Any, result: Any, include_self: bool) -> Any:
     """The gradient of the largest or smallest: in equal parts to all that equal it."""
     chosen_input = equal_to(input, result)

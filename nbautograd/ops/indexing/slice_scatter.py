@@ -7,7 +7,7 @@ from typing import Any
 from nbautograd.arrays import strides as stride_tools
 from nbautograd.arrays.size import dimension, sizes
 from nbautograd.arrays.strides import Geometry, restride
-from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops.indexing.indexing import own
 from nbautograd.ops.shape.as_strided import check_inside
@@ -37,7 +37,7 @@ def _written(input: Any, view: Any, src: Any) -> Any:
 @op(
     node="SelectScatterBackward0",
     symbol="select =",
-    half=KEPT,
+    half=NATIVE,
     input="select_scatter(g, zeros_of(select(g, dim, index)), dim, index)",
     src="cast_back(select(g, dim, index), src.dtype)",
 )
@@ -63,7 +63,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     node="SliceScatterBackward0",
     symbol="slice =",
     out=True,
-    half=KEPT,
+    half=NATIVE,
     input="slice_scatter(g, zeros_of(slice_(g, dim % input.ndim, start, end, step)), dim, start, end, step)",
     src="cast_back(slice_(g, dim % input.ndim, start, end, step), src.dtype)",
 )
@@ -90,7 +90,7 @@ def slice_scatter(
 @op(
     node="DiagonalScatterBackward0",
     symbol="diagonal =",
-    half=KEPT,
+    half=NATIVE,
     input="diagonal_scatter(g, zeros_of(diagonal(g, offset, dim1, dim2)), offset, dim1, dim2)",
     src="cast_back(diagonal(g, offset, dim1, dim2), src.dtype)",
 )
@@ -128,7 +128,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     node="AsStridedScatterBackward0",
     symbol="strides =",
     method=False,
-    half=KEPT,
+    half=NATIVE,
     input="strided_scatter(g, zeros_of(strided_gather(g, view, home, length)), view, home, length)",
     src="cast_back(strided_gather(g, view, home, length), src.dtype)",
 )

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
-from nbautograd.compiler.derivative_helper import twofold
-from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.compiler.derivative_helper import derivative_helper
+from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops.linalg._common import check_info, checked, each, mH, no_info, triangle_solve
@@ -22,7 +22,7 @@ from nbautograd.ops.shape.triangular import tril
 __all__ = ["cholesky"]
 
 
-@twofold
+@derivative_helper
 def cholesky_back(g: Any, factor: Any, upper: bool) -> Any:
     """The gradient of A = L Lᴴ: L⁻ᴴ sym(tril(Lᴴ g)) L⁻¹ / 2 (Giles 2008, section 2.2.4; Seeger et al. 2017)."""
     if upper:
@@ -113,7 +113,7 @@ def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = F
     return return_type("linalg_cholesky_ex")((factor, info))
 
 
-@op(node="CholeskyBackward0", symbol="chol", half=KEPT, out=True, input="cholesky_back(g, result, upper)")
+@op(node="CholeskyBackward0", symbol="chol", half=NATIVE, out=True, input="cholesky_back(g, result, upper)")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factor, as :func:`linalg.cholesky` gives it.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor
@@ -27,7 +27,7 @@ from nbautograd.ops.shape.triangular import diag_embed
 __all__: list[str] = []
 
 
-@twofold
+@derivative_helper
 def eigh_back(gl: Any, gv: Any, values: Any, v: Any) -> Any:
     """The gradient of A = V L Vᴴ: V (gL + (Vᴴ gV) / (λⱼ - λᵢ)) Vᴴ (Giles 2008, section 2.3.1)."""
     if gv is None:
@@ -92,7 +92,7 @@ def linalg_eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     return found
 
 
-@twofold
+@derivative_helper
 def eig_back(gl: Any, gv: Any, values: Any, v: Any) -> Any:
     """The gradient of A V = V L with columns of norm 1 (Giles 2008, section 2.3.1).
 

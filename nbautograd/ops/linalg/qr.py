@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
-from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor
@@ -24,7 +24,7 @@ from nbautograd.ops.shape.triangular import triu
 __all__ = ["qr"]
 
 
-@twofold
+@derivative_helper
 def qr_back(gq: Any, gr: Any, q: Any, r: Any, mode: str) -> Any:
     """The gradient of A = QR (Seeger et al. 2017, section 4.3; for wide A = Q [R1 R2] with R2 = Qᴴ A2)."""
     m, n = q.shape[-2] if q.ndim > 1 else 0, r.shape[-1]
@@ -49,7 +49,7 @@ def qr_back(gq: Any, gr: Any, q: Any, r: Any, mode: str) -> Any:
     return cat_same([_qr_square(gq, gr, q, r[..., :m]), wide], -1)
 
 
-@twofold
+@derivative_helper
 def _qr_square(gq: Any, gr: Any, q: Any, r: Any) -> Any:
     """The gradient where R is square: (gQ + Q T) R⁻ᴴ, T the upper triangle of gR Rᴴ - Qᴴ gQ made Hermitian."""
     x = r * 0 if gr is None else gr @ mH(r)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import composite, op
 from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import is_grad_enabled
@@ -27,7 +27,7 @@ from nbautograd.ops.shape.triangular import diag_embed
 __all__ = ["svd"]
 
 
-@twofold
+@derivative_helper
 def gaps(values: Any) -> Any:
     """The differences ``values[j] - values[i]``, with ones instead of the zeros on the diagonal."""
     return values[..., None, :] - values[..., :, None] + eye_of(values)
@@ -46,7 +46,7 @@ def check_phase(name: str, x: Any) -> None:
         )
 
 
-@twofold
+@derivative_helper
 def svd_back(gu: Any, gs: Any, gvh: Any, u: Any, s: Any, vh: Any) -> Any:
     """The gradient of A = U S Vᴴ (Giles 2008, section 2.3; Wan & Zhang 2019 for the phases of complex vectors).
 

@@ -14,12 +14,12 @@ from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError
 from nbautograd.ops._internal import (
     added,  # noqa: F401 - formulas name it
-    average,
     axes,
     count,
+    pairwise_mean,
+    pairwise_sum,
     ratio,  # noqa: F401 - formulas name it
-    total,
-    widened,
+    upcast_half,
 )
 from nbautograd.ops.reduction.reduction import Dims
 
@@ -29,16 +29,16 @@ __all__ = ["std", "std_mean", "var", "var_mean"]
 @op(node="SubBackward0", symbol="x − mean", method=False, input="deviation(g, dim)")
 def deviation(input: Tensor, dim: Dims = None) -> Tensor:
     """The elements less their mean over ``dim``."""
-    return input - average(input, axes(dim, input.ndim), True)
+    return input - pairwise_mean(input, axes(dim, input.ndim), True)
 
 
 def variance(a: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
     """The variance over ``dim``: the mean comes off before anything is squared."""
     over = axes(dim, a.ndim)
-    d = a - average(a, over, True)
+    d = a - pairwise_mean(a, over, True)
     squares = (d.real * d.real + d.imag * d.imag) if a.dtype.kind == "c" else d * d
     n = divisor(count(a.shape, dim), correction)
-    return total(squares, over, keepdim) / squares.dtype.type(n)
+    return pairwise_sum(squares, over, keepdim) / squares.dtype.type(n)
 
 
 def divisor(n: int, correction: float) -> float:
@@ -64,14 +64,14 @@ def reciprocal_or_nan(x: float) -> float:
 @op(node="VarBackward0", symbol="var", method=False, input=VAR)
 def var_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
     """The variance over ``dim``."""
-    v = variance(widened(input), dim, correction, keepdim)
+    v = variance(upcast_half(input), dim, correction, keepdim)
     return v.astype(input.dtype) if input.dtype.itemsize == 2 else v
 
 
 @op(node="StdBackward0", symbol="std", method=False, input=STD)
 def std_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
     """The standard deviation over ``dim``; its derivative is 0 where it is 0."""
-    s = np.sqrt(variance(widened(input), dim, correction, keepdim))
+    s = np.sqrt(variance(upcast_half(input), dim, correction, keepdim))
     return s.astype(input.dtype) if input.dtype.itemsize == 2 else s
 
 
@@ -87,16 +87,16 @@ def _mean_too(formula: str) -> str:
 @op(node="VarMeanBackward0", symbol="var, mean", many=True, method=False, input=_mean_too(VAR))
 def var_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Any:
     """The variance and the mean over ``dim``."""
-    a = widened(input)
-    pair = variance(a, dim, correction, keepdim), average(a, axes(dim, a.ndim), keepdim)
+    a = upcast_half(input)
+    pair = variance(a, dim, correction, keepdim), pairwise_mean(a, axes(dim, a.ndim), keepdim)
     return tuple(x.astype(input.dtype) for x in pair) if input.dtype.itemsize == 2 else pair
 
 
 @op(node="StdMeanBackward0", symbol="std, mean", many=True, method=False, input=_mean_too(STD))
 def std_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Any:
     """The standard deviation and the mean over ``dim``."""
-    a = widened(input)
-    pair = np.sqrt(variance(a, dim, correction, keepdim)), average(a, axes(dim, a.ndim), keepdim)
+    a = upcast_half(input)
+    pair = np.sqrt(variance(a, dim, correction, keepdim)), pairwise_mean(a, axes(dim, a.ndim), keepdim)
     return tuple(x.astype(input.dtype) for x in pair) if input.dtype.itemsize == 2 else pair
 
 

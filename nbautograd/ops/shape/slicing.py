@@ -8,8 +8,8 @@ import numpy as np
 
 from nbautograd.arrays.size import as_int, dimension
 from nbautograd.arrays.strides import Geometry, places, restride, strides_of
-from nbautograd.compiler.derivative_helper import twofold
-from nbautograd.compiler.op import KEPT, VIEW, composite, op
+from nbautograd.compiler.derivative_helper import derivative_helper
+from nbautograd.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd.core.tensor import Tensor, array_of, wrap
 
 __all__ = ["diagonal", "narrow", "select"]
@@ -81,7 +81,7 @@ def slice_(input: Tensor, dim: int, start: int | None, stop: int | None, step: i
     return stretch(input, dim, first, last, by)
 
 
-@op(node="SelectBackwardBackward0", symbol="select", method=False, half=KEPT, input="select(g, dim, index)")
+@op(node="SelectBackwardBackward0", symbol="select", method=False, half=NATIVE, input="select(g, dim, index)")
 def select_back(input: Tensor, shape: Any, dim: int, index: int) -> Tensor:
     """Zeros of ``shape`` with ``input`` where ``select`` looks: its gradient."""
     found = np.zeros_like(input, shape=shape)
@@ -89,7 +89,7 @@ def select_back(input: Tensor, shape: Any, dim: int, index: int) -> Tensor:
     return found
 
 
-@op(node="SliceBackwardBackward0", symbol="slice", method=False, half=KEPT, input="slice_(g, dim, start, stop, step)")
+@op(node="SliceBackwardBackward0", symbol="slice", method=False, half=NATIVE, input="slice_(g, dim, start, stop, step)")
 def slice_back(input: Tensor, shape: Any, dim: int, start: Any, stop: Any, step: Any) -> Tensor:
     """Zeros of ``shape`` with ``input`` where ``slice_`` looks: its gradient."""
     found = np.zeros_like(input, shape=shape)
@@ -160,7 +160,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     node="DiagonalBackwardBackward0",
     symbol="diagonal",
     method=False,
-    half=KEPT,
+    half=NATIVE,
     input="diagonal(g, offset, dim1, dim2)",
 )
 def diagonal_back(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int) -> Tensor:
@@ -227,7 +227,7 @@ def as_strided_in(input: Tensor, size: Any, stride: Any, storage_offset: int, ho
     return restride(input, size, stride, storage_offset - home.offset)
 
 
-@twofold
+@derivative_helper
 def as_strided_back(g: Any, home: Geometry, size: Any, stride: Any, offset: int) -> Any:
     """The gradient of ``as_strided``: that of the memory, added up where elements overlap, read as the input lies.
 

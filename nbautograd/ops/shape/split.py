@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays.size import as_int, dimension
-from nbautograd.compiler.argument_errors import explained
-from nbautograd.compiler.op import KEPT, VIEW, alias, composite, op
+from nbautograd.compiler.argument_errors import with_argument_errors
+from nbautograd.compiler.op import NATIVE, VIEW, alias, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.shape.joining import cat_same, zeros_for_missing
@@ -66,7 +66,7 @@ def split_at(input: Tensor, sections: Any, dim: int) -> Any:
     symbol="split",
     many=True,
     method=False,
-    half=KEPT,
+    half=NATIVE,
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
@@ -79,7 +79,7 @@ def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
     symbol="split",
     many=True,
     method=False,
-    half=KEPT,
+    half=NATIVE,
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_apart_at(input: Tensor, sections: Any, dim: int) -> Any:
@@ -223,7 +223,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return found
 
 
-@explained
+@with_argument_errors
 def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
 ) -> tuple[Tensor, ...]:
