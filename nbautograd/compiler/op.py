@@ -36,7 +36,7 @@ import numpy as np
 from nbautograd import protocol
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import sizes
-from nbautograd.arrays.version_counter import tick
+from nbautograd.arrays.version_counter import next_sequence_nr
 from nbautograd.compiler.argument_errors import check_arguments, with_argument_errors
 from nbautograd.compiler.backward import make_node, uses
 from nbautograd.compiler.forward import ALONE, OPERATOR, TEMPORARY_VIEW, Writer, has_operands_alone
@@ -68,7 +68,7 @@ from nbautograd.compiler.rewrite import CONSTANTS
 from nbautograd.compiler.source import compiled
 from nbautograd.core import dispatch_mode, inplace, tracing
 from nbautograd.core.grad_mode import is_grad_enabled
-from nbautograd.core.node import LEAF, Node, Port
+from nbautograd.core.node import LEAF, Node, OutputEdge
 from nbautograd.core.tensor import Tensor, new
 from nbautograd.errors import is_pytorchs, kind_of
 from nbautograd.fusion import tiling
@@ -90,7 +90,7 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-RESERVED = frozenset([*"cdginqrtD", "c1", "fit", "fits", "free", "keep", "outputs", "part", "result", "Node"])
+RESERVED = frozenset([*"cdginqrtD", "c1", "fit", "fits", "free", "retain_graph", "outputs", "part", "result", "Node"])
 """Names of generated code's own, which no option of an operation may have."""
 
 
@@ -180,7 +180,7 @@ class CompiledOp:
             if twin == OPERATOR and len(self.formulas) == 2 and has_operands_alone(self):
                 function.__globals__["Alone"] = self.node(ALONE)
         self.compiled = True
-        self.use_code(tracing.is_on())
+        self.use_code(tracing.is_on_anywhere())
 
     @property
     def fleeting(self) -> Any:
@@ -203,7 +203,7 @@ class CompiledOp:
                 function.__code__ = self._code(traced, twin)
                 if twin != OPERATOR or not has_operands_alone(self):
                     self._set_defaults(function)
-                if dispatch_mode.is_on():
+                if dispatch_mode.is_on_anywhere():
                     _divert(function)
 
     def _code(self, traced: bool, twin: str) -> types.CodeType:
@@ -420,7 +420,7 @@ def _diverted(*args: Any, **kwargs: Any) -> Any:
 def _divert(function: Any) -> None:
     plain = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
     plain.__kwdefaults__ = function.__kwdefaults__
-    function.__globals__.update(DETOUR=dispatch_mode.run, PLAIN=plain)
+    function.__globals__.update(DETOUR=dispatch_mode.dispatch, PLAIN=plain)
     function.__code__ = _diverted.__code__
 
 
@@ -498,7 +498,7 @@ _RUNTIME = {
     "INEXACT": dtypes.INEXACT,
     "LARGE": tiling.MIN_TILED_SIZE,
     "LEAF": LEAF,
-    "Port": Port,
+    "OutputEdge": OutputEdge,
     "by": operator.mul,
     "SILENT": backend.SILENT,
     "Tensor": Tensor,
@@ -510,7 +510,7 @@ _RUNTIME = {
     "into": _into,
     "is_grad_enabled": is_grad_enabled,
     "large": large,
-    "link": inplace.link,
+    "register_view": inplace.register_view,
     "minus": operator.sub,
     "narrow": narrow,
     "ndarray": np.ndarray,
@@ -519,14 +519,14 @@ _RUNTIME = {
     "np": np,
     "number": number_like,
     "over": operator.truediv,
-    "pick": inplace.Part,
+    "pick": inplace.ViewOfOutput,
     "plus": operator.add,
     "promote": promote,
     "promote_half": promote_half,
     "quietly": backend.quietly.run,
     "set_quiet": backend.set_quiet,
     "sizes": sizes,
-    "tick": tick,
+    "next_sequence_nr": next_sequence_nr,
     "run_quietly": backend.run_quietly,
     "unset_quiet": backend.unset_quiet,
     "widen_all": widen_all,
@@ -539,4 +539,4 @@ def _switch_tracing(on: bool) -> None:
 
 
 tracing.on_switch(_switch_tracing)
-dispatch_mode.on_switch(lambda: _switch_tracing(tracing.is_on()))
+dispatch_mode.on_switch(lambda: _switch_tracing(tracing.is_on_anywhere()))

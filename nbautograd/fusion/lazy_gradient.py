@@ -53,7 +53,7 @@ class LazyGradient:
 class ANY_TARGET:
     """Stands for an edge whose node takes a gradient that waits."""
 
-    seq = 0
+    _seq = 0
 
 
 def compute(
@@ -71,7 +71,7 @@ def compute(
         ]
     )
     if here is not None and fit is None and to is not None and work.steps is not None:
-        accepts = not to.seq or (to.__class__.takes_lazy_gradient and to.rare is None)
+        accepts = not to._seq or (to.__class__.takes_lazy_gradient and to.extras is None)
         if accepts and (like := _like(values)) is not None:
             made = LazyGradient(work, values, like)
             if made.cost <= MAX_FUSED_COST:

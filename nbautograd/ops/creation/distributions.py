@@ -8,7 +8,7 @@ from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import as_int
 from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.grad_mode import is_grad_enabled
-from nbautograd.core.inplace import store
+from nbautograd.core.inplace import copy_into
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.ops.creation.from_data import finish
 from nbautograd.ops.creation.random import resized_out
@@ -159,4 +159,4 @@ def multinomial(
     if out is None:
         return result
     with resized_out(out, result._a.shape, "multinomial"):
-        return store(out, result)
+        return copy_into(out, result)
