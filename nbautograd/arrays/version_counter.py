@@ -24,17 +24,17 @@ __all__ = [
     "changed_since",
     "is_inference",
     "mark_inference",
+    "next_sequence_nr",
     "owner",
     "record_write",
     "same_memory",
-    "tick",
     "unshared",
     "version_at",
     "version_of",
     "where_written",
 ]
 
-tick = count(1).__next__
+next_sequence_nr = count(1).__next__
 
 
 class _Clock:
@@ -147,7 +147,7 @@ def alias(scalar: np.generic) -> np.ndarray[Any, Any]:
 
 def record_write(array: Any) -> None:
     """Note that the memory of ``array`` has just been written to."""
-    time = tick()
+    time = next_sequence_nr()
     history = _histories.get(id(array)) or _history(array)  # most arrays that are written to own their memory
     history.add(time)
     history.place = None if clock.place is None else clock.place()

@@ -101,7 +101,7 @@ def _story(node: Node) -> str:
 
 def _switch(on: bool, check_nan: bool) -> None:
     if on != mode.on:
-        (dispatch_mode.enter if on else dispatch_mode.leave)(note_results)
+        (dispatch_mode.push if on else dispatch_mode.pop)(note_results)
     mode.on, mode.check_nan, mode.wanted = on, on and check_nan, check_nan
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd.arrays import backend
 from nbautograd.autograd import engine
-from nbautograd.core.node import LEAF, AccumulateGrad, Node, Port
+from nbautograd.core.node import LEAF, AccumulateGrad, Node, OutputEdge
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, ShapeError, is_pytorchs, kind_of
 
@@ -33,7 +33,7 @@ class GradientEdge(NamedTuple):
     def edge(self) -> Any:
         """The same as the beginning of a pass."""
         node, index = self.key()
-        return Port(node, index) if isinstance(node, Node) and node.outputs() > 1 else node
+        return OutputEdge(node, index) if isinstance(node, Node) and node.outputs() > 1 else node
 
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
@@ -185,7 +185,7 @@ def _key(target: Any, index: int) -> tuple[Any, int]:
     if target._fn is LEAF:
         return target, 0
     fn = target._fn
-    return (fn.f0, fn.index) if fn.__class__ is Port else (fn, 0)
+    return (fn.next0, fn.index) if fn.__class__ is OutputEdge else (fn, 0)
 
 
 def _roots(tensors: list[Any], gradients: Gradients, argument: str, caller: str) -> list[tuple[Any, Any]]:

@@ -4,7 +4,7 @@ A node's inputs are always older than the node, so visiting nodes by descending 
 that feed it. Gradients wait in ``pending``, keyed by edge, and are summed there: that is the sum over paths inside one
 pass. What has gathered at the leaves is then added to their ``.grad``: the accumulation across passes.
 
-There are two loops. ``_run`` is the fast one, without a test per node for anything that is rare. ``_run_observed`` does
+There are two loops. ``_run_fast`` is without a test per node for anything that is rare. ``_run_full`` does
 the same with everything: observers, ``inputs=``, gradients taken at non-leaves, hooks of leaves, anomaly detection.
 ``execute`` picks one at its start. What they do at a leaf is in ``autograd/accumulate.py``, with hooks in ``hooks.py``.
 """
@@ -25,17 +25,17 @@ from nbautograd.arrays.version_counter import clock
 from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly, forward_ad
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, retain, tensor_hooks
 from nbautograd.core.grad_mode import grad_enabled
-from nbautograd.core.node import MANY, LeafHooks, Node, Port, Slots, accumulator, alive, public_edge
+from nbautograd.core.node import MULTIPLE, LeafHooks, Node, OutputEdge, OutputGrads, accumulator, alive, public_edge
 from nbautograd.core.tensor import Tensor, array_of
 from nbautograd.fusion.lazy_gradient import known, merged, settle, waiting
 from nbautograd.fusion.tiling import LARGE
 
-__all__ = ["Pass", "accumulate", "apply", "capture", "current_pass", "execute"]
+__all__ = ["GraphTask", "accumulate", "apply", "capture", "current_graph_task", "execute"]
 
 Key = tuple[Any, int]  # a node, or a leaf, and which of its outputs
 
 
-class Pass:
+class GraphTask:
     """One backward pass while it runs."""
 
     __slots__ = ("__weakref__", "_visited", "roots", "targets")
@@ -53,12 +53,12 @@ class Pass:
         return edge in self._visited
 
 
-_current: ContextVar[Pass | None] = ContextVar("current_pass", default=None)
-current_pass = _current.get
+_current: ContextVar[GraphTask | None] = ContextVar("current_graph_task", default=None)
+current_graph_task = _current.get
 """The pass that runs now; None outside."""
 
 
-def _begin(create: bool, roots: list[tuple[Any, Any]] | None = None, targets: Iterable[Key] | None = None) -> None:
+def _enter_task(create: bool, roots: list[tuple[Any, Any]] | None = None, targets: Iterable[Key] | None = None) -> None:
     """Set the modes of a pass: recorded or not, without NumPy's floating-point warnings.
 
     It is called in a copy of the context, which is dropped at the end of the pass. So no mode stays behind, wherever it
@@ -68,7 +68,7 @@ def _begin(create: bool, roots: list[tuple[Any, Any]] | None = None, targets: It
     backend.set_quiet(backend.SILENT)
     this = None
     if roots is not None:
-        this = Pass()
+        this = GraphTask()
         this.roots, this.targets = roots, targets
     _current.set(this)
 
@@ -84,12 +84,12 @@ def execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[K
 
 
 def _execute(roots: list[tuple[Any, Any]], keep: bool, create: bool, into: dict[Key, Any] | None) -> None:
-    _begin(create, roots, into)
+    _enter_task(create, roots, into)
     roots, create = _given(roots, create)
     if into is None and _plain():
-        accumulation.finish(_run(roots, keep, create), create)
+        accumulation.finish(_run_fast(roots, keep, create), create)
     else:
-        _run_observed(roots, keep, create, into, accumulate=True)
+        _run_full(roots, keep, create, into, accumulate=True)
 
 
 def _given(roots: list[tuple[Any, Any]], create: bool) -> tuple[list[tuple[Any, Any]], bool]:
@@ -106,13 +106,13 @@ def capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, keys: list[K
 
 
 def _capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: dict[Key, Any]) -> dict[Key, Any]:
-    _begin(create, roots, targets)
+    _enter_task(create, roots, targets)
     roots, create = _given(roots, create)
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
         needed = _between(roots, {leaf for leaf, _ in targets})
-        pending = _run(roots, keep, create, needed)
+        pending = _run_fast(roots, keep, create, needed)
         return {(leaf, 0): known(pending[leaf]) for leaf, _ in targets if leaf in pending}
-    return _run_observed(roots, keep, create, targets, accumulate=False)
+    return _run_full(roots, keep, create, targets, accumulate=False)
 
 
 def _plain() -> bool:
@@ -130,9 +130,9 @@ def apply(node: Node, gradients: tuple[Any, ...]) -> Any:
 
 
 def _apply(node: Node, gradients: tuple[Any, ...], create: bool) -> Any:
-    _begin(create)
+    _enter_task(create)
     given = [g if create else array_of(g) for g in gradients]
-    g = given[0] if node.outputs() == 1 else Slots({i: a for i, a in enumerate(given) if a is not None})
+    g = given[0] if node.outputs() == 1 else OutputGrads({i: a for i, a in enumerate(given) if a is not None})
     if node.hooks is not None:
         g = pre_hooks(node, g)
     node.check_saved()
@@ -148,11 +148,11 @@ def accumulate(leaf: Tensor, g: Tensor | None) -> None:
 
 
 def _accumulate(leaf: Tensor, g: Any) -> None:
-    _begin(False)
+    _enter_task(False)
     accumulation.visit(leaf, pre_hooks(accumulator(leaf), g), False)
 
 
-def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any] | None = None) -> dict[Any, Any]:
+def _run_fast(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any] | None = None) -> dict[Any, Any]:
     """The fast loop; returns the sums that arrived at the leaves.
 
     :param needed: the edges to follow; None for all.
@@ -168,13 +168,13 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
             pending[edge] = pending[edge] + g
         else:
             pending[edge] = g
-            if edge.seq:
-                heappush(ready, (-edge.seq, edge))
+            if edge._seq:
+                heappush(ready, (-edge._seq, edge))
     if not ready:
         return pending
     node = heappop(ready)[1]
     g = pending.pop(node)
-    seq = node.seq
+    seq = node._seq
     while True:
         hooked = alive.count and node.hooks is not None
         if hooked:
@@ -185,61 +185,61 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
         d, d1 = node.vjp_graph(g, keep, needed) if create else node.vjp(g, keep, needed)
         # An only successor is handed its gradient directly, without going through the heap: the heir.
         if d1 is None and not ready and d is not None and not hooked:
-            edge = node.f0
-            seq = edge.seq
+            edge = node.next0
+            seq = edge._seq
             if seq and edge not in pending:
                 node, g, d = edge, d, None
                 continue
         heir = None
-        if hooked or d is MANY:
+        if hooked or d is MULTIPLE:
             parts = post_hooks(node, d, d1, g) if hooked else d1
-            for edge, d in zip(node.edges(), parts, strict=True):
+            for edge, d in zip(node.next_nodes(), parts, strict=True):
                 if d is None or edge is None or (needed is not None and edge not in needed):
                     continue
-                if edge.relays and not alive.count:
+                if edge._relays and not alive.count:
                     d, _ = edge.vjp_graph(d, keep) if create else edge.vjp(d, keep)
-                    edge = edge.f0
+                    edge = edge.next0
                 if edge is heir:
                     g = g + d
                 elif edge in pending:
                     _add(edge, d, pending, summed)
-                elif not edge.seq:
+                elif not edge._seq:
                     pending[edge] = d
                 elif heir is None:
                     heir, g = edge, d
                 else:
-                    if edge.seq > heir.seq:
+                    if edge._seq > heir._seq:
                         edge, heir, d, g = heir, edge, g, d
                     pending[edge] = d
-                    heappush(ready, (-edge.seq, edge))
+                    heappush(ready, (-edge._seq, edge))
         else:
-            edge = node.f0
+            edge = node.next0
             while True:  # send d along f0, then d1 along f1
                 if d is not None:
                     if edge is heir:
                         g = merged(g, d) if d.__class__ is ndarray and d.size >= LARGE else g + d
                     elif edge in pending:
                         _add(edge, d, pending, summed)
-                    elif heir is None and edge.seq:
+                    elif heir is None and edge._seq:
                         heir, g = edge, d
                     else:
-                        if heir is not None and edge.seq > heir.seq:
+                        if heir is not None and edge._seq > heir._seq:
                             edge, heir, d, g = heir, edge, g, d
                         pending[edge] = d
-                        if edge.seq:
-                            heappush(ready, (-edge.seq, edge))
+                        if edge._seq:
+                            heappush(ready, (-edge._seq, edge))
                 if d1 is None:
                     break
-                edge, d, d1 = node.f1, d1, None
-        if ready and (heir is None or -heir.seq > ready[0][0]):  # somebody newer is waiting
+                edge, d, d1 = node.next1, d1, None
+        if ready and (heir is None or -heir._seq > ready[0][0]):  # somebody newer is waiting
             if heir is not None:
                 pending[heir] = g
-                heappush(ready, (-heir.seq, heir))
+                heappush(ready, (-heir._seq, heir))
             heir = heappop(ready)[1]
             g = pending.pop(heir)
         if heir is None:
             return pending
-        node, seq, d = heir, heir.seq, None  # so that nobody but g holds the gradient
+        node, seq, d = heir, heir._seq, None  # so that nobody but g holds the gradient
 
 
 def _add(edge: Any, d: Any, pending: dict[Any, Any], summed: set[Any] | None) -> None:
@@ -266,9 +266,9 @@ def _reachable(roots: Iterable[Any]) -> tuple[dict[Any, int], list[Any]]:
     seen = set(stack)
     while stack:
         edge = stack.pop()
-        if not edge.seq:  # a leaf
+        if not edge._seq:  # a leaf
             continue
-        for to in edge.edges():
+        for to in edge.next_nodes():
             if to is not None:
                 counts[to] = counts.get(to, 0) + 1
                 if to not in seen:
@@ -277,7 +277,7 @@ def _reachable(roots: Iterable[Any]) -> tuple[dict[Any, int], list[Any]]:
     return counts, sorted(seen, key=_age, reverse=True)
 
 
-_age = attrgetter("seq")
+_age = attrgetter("_seq")
 
 
 def _between(roots: list[tuple[Any, Any]], leaves: set[Any]) -> set[Any]:
@@ -287,20 +287,20 @@ def _between(roots: list[tuple[Any, Any]], leaves: set[Any]) -> set[Any]:
     found = []
     while stack:
         node = stack.pop()
-        seq = node.seq
+        seq = node._seq
         if not seq or node in seen:
             continue
         seen.add(node)
-        f0, f1 = node.f0, node.f1
-        if f0 is None and f1 is None:
-            edges = node.edges()
+        next0, next1 = node.next0, node.next1
+        if next0 is None and next1 is None:
+            edges = node.next_nodes()
             stack += [to for to in edges if to is not None]
         else:
-            edges = (f0, f1)
-            if f0 is not None:
-                stack.append(f0)
-            if f1 is not None:
-                stack.append(f1)
+            edges = (next0, next1)
+            if next0 is not None:
+                stack.append(next0)
+            if next1 is not None:
+                stack.append(next1)
         found.append((seq, node, edges))
     needed = set(leaves)
     for _, node, edges in sorted(found, key=itemgetter(0)):
@@ -315,15 +315,15 @@ def _leading_to(order: list[Any], targets: set[Any]) -> set[Any]:
     """The edges from which one of the targets can be reached."""
     needed = set(targets)
     for edge in reversed(order):
-        if edge.seq:
-            for to in edge.edges():
+        if edge._seq:
+            for to in edge.next_nodes():
                 if to in needed:
                     needed.add(edge)
                     break
     return needed
 
 
-def _run_observed(
+def _run_full(
     roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: dict[Key, Any] | None, accumulate: bool
 ) -> dict[Key, Any]:
     """The loop with everything; returns the gradients at the targets.
@@ -352,12 +352,12 @@ def _run_observed(
         return total
 
     def enqueue(edge: Any) -> None:
-        heappush(ready, (-edge.seq if edge.seq else float("-inf"), len(queued), edge))
+        heappush(ready, (-edge._seq if edge._seq else float("-inf"), len(queued), edge))
         queued.add(edge)
 
     def take(edge: Any, g: Any) -> None:
         for index in wanted.get(edge, ()):
-            part = g.by_index.get(index) if isinstance(g, Slots) else g
+            part = g.by_index.get(index) if isinstance(g, OutputGrads) else g
             if part is None:
                 continue
             captured[edge, index] = part
@@ -367,26 +367,26 @@ def _run_observed(
                 retain(tensor, part)
 
     def visit(edge: Node, g: Any) -> None:
-        outputs = tuple(g.take(edge.outputs())) if isinstance(g, Slots) else (g,)
-        shown = edge.__class__ is not Port
+        outputs = tuple(g.take(edge.outputs())) if isinstance(g, OutputGrads) else (g,)
+        shown = edge.__class__ is not OutputEdge
         if shown:
             tell(protocol.NodeStarted(edge, outputs))
         g = tensor_hooks(edge, g)
         take(edge, g)
-        if needed is None or any(to in needed for to in edge.edges() if to is not None):
+        if needed is None or any(to in needed for to in edge.next_nodes() if to is not None):
             g = pre_hooks(edge, g)
-            if edge.seq < clock.last_write:
+            if edge._seq < clock.last_write:
                 edge.check_saved()
             d, d1 = edge.vjp_graph(g, keep, needed) if create else edge.vjp(g, keep, needed)
             found = post_hooks(edge, d, d1, g)
             if anomaly.mode.check_nan:
                 anomaly.check(edge, found)
-            for index, (to, part) in enumerate(zip(edge.edges(), found, strict=True)):
+            for index, (to, part) in enumerate(zip(edge.next_nodes(), found, strict=True)):
                 if to is not None and part is not None and (needed is None or to in needed):
                     total = arrive(to, part)
                     if shown and observers:
                         node, slot = public_edge(to)
-                        if to.__class__ is Port or isinstance(total, Slots):
+                        if to.__class__ is OutputEdge or isinstance(total, OutputGrads):
                             total = part
                         tell(protocol.EdgeSent(edge, index, node, slot, part, total))
         if shown:
@@ -438,7 +438,7 @@ def _run_observed(
                         visit(edge, g)
                 else:
                     visit(edge, g)
-            for to in edge.edges():
+            for to in edge.next_nodes():
                 if to is not None:
                     counts[to] -= 1
                     if not counts[to] and to not in queued:

@@ -18,7 +18,7 @@ import numpy as np
 from nbautograd.arrays import dtypes
 from nbautograd.core import dispatch_mode, inplace
 from nbautograd.core.grad_mode import enable_grad, is_grad_enabled
-from nbautograd.core.node import LEAF, Node, Port, Slots
+from nbautograd.core.node import LEAF, Node, OutputEdge, OutputGrads
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, ShapeError
 
@@ -75,8 +75,8 @@ def enter_dual_level() -> int:
         )
     level.number = 0
     inplace.followers.append(_follow)
-    dispatch_mode.restore, dispatch_mode.moved = _restore, _moved
-    dispatch_mode.enter(_around, around=True)
+    dispatch_mode.on_unpack, dispatch_mode.on_copy = _restore, _moved
+    dispatch_mode.push(_around, around=True)
     return level.number
 
 
@@ -90,8 +90,8 @@ def exit_dual_level(*, level: int | None = None) -> None:
         raise AutogradError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
-    dispatch_mode.leave(_around)
-    dispatch_mode.restore = dispatch_mode.moved = None
+    dispatch_mode.pop(_around)
+    dispatch_mode.on_unpack = dispatch_mode.on_copy = None
     inplace.followers.remove(_follow)
     for ref in state.duals:
         dual = ref()
@@ -269,7 +269,7 @@ def _derive(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     ports = [t._fn for t in outputs if isinstance(t, Tensor) and isinstance(t._fn, Node)]
     if not ports:
         return result
-    node = ports[0].f0 if ports[0].__class__ is Port else ports[0]
+    node = ports[0].next0 if ports[0].__class__ is OutputEdge else ports[0]
     values = _inputs(op, args, kwargs)
     tangents = [tangent_of(value) for value in values]
     real = recording and any(isinstance(v, Tensor) and v._fn is not None for v in values)
@@ -307,8 +307,8 @@ def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create: bool) 
     if not any(u is not None for u in units):
         return units
     with enable_grad():
-        many = node.outputs() > 1 or outputs[0]._fn.__class__ is Port
-        g = Slots({i: u for i, u in enumerate(units) if u is not None}) if many else units[0]
+        many = node.outputs() > 1 or outputs[0]._fn.__class__ is OutputEdge
+        g = OutputGrads({i: u for i, u in enumerate(units) if u is not None}) if many else units[0]
         d, d1 = node.vjp_graph(g, True)
     parts: Any = d1 if isinstance(d1, list) else [d, d1]
     both = zip(parts, tangents, strict=False)
@@ -331,7 +331,7 @@ def _cut(node: Node, shadows: set[int]) -> None:
     if edges is not None:
         node.all_edges = tuple(None if id(e) in shadows else e for e in edges)  # type: ignore[attr-defined]
     else:
-        node.f0, node.f1 = (None if id(e) in shadows else e for e in (node.f0, node.f1))
+        node.next0, node.next1 = (None if id(e) in shadows else e for e in (node.next0, node.next1))
 
 
 def _remember(op: Any, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -361,7 +361,7 @@ def _follow(t: Tensor, result: Tensor) -> None:
         if base is not t:
             before = tangent_of(base)
             whole = wrap(np.zeros_like(base.shared_array())) if before is None else before.clone()
-            inplace.look(whole, t._view.steps()).copy_(new)
+            inplace.replay_view(whole, t._view.steps()).copy_(new)
             set_tangent(base, whole)
         else:
             set_tangent(t, new)
@@ -369,5 +369,5 @@ def _follow(t: Tensor, result: Tensor) -> None:
         for ref in base.__dict__.get("_views", ([],))[0]:
             view = ref()
             if view is not None:
-                set_tangent(view, inplace.look(whole, view._view.steps()))
+                set_tangent(view, inplace.replay_view(whole, view._view.steps()))
     level.arrays[id(t._a)] = (t._a, new)

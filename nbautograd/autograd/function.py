@@ -13,8 +13,8 @@ from nbautograd.arrays import backend, dtypes, version_counter
 from nbautograd.autograd import forward_ad, saved_tensors as saving
 from nbautograd.core import dispatch_mode, tracing
 from nbautograd.core.grad_mode import is_grad_enabled, no_grad
-from nbautograd.core.inplace import Custom, check_writable, link, rebase
-from nbautograd.core.node import FREED, LEAF, MANY, Node, Port, Slots
+from nbautograd.core.inplace import CustomFunctionView, check_writable, rebase_history, register_view
+from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
 from nbautograd.core.tensor import Tensor, new, wrap
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.fusion.lazy_gradient import settle
@@ -98,7 +98,7 @@ class BackwardCFunction(Node, FunctionCtx):
     symbol = "ƒ"
     all_edges: tuple[Any, ...]
 
-    def edges(self) -> tuple[Any, ...]:
+    def next_nodes(self) -> tuple[Any, ...]:
         """The edges in the engine's form."""
         return self.all_edges
 
@@ -129,11 +129,11 @@ class BackwardCFunction(Node, FunctionCtx):
             return value
         fn: Any = saved.output
         if isinstance(fn, int):
-            fn = self if self._count == 1 else Port(self, fn)
+            fn = self if self._count == 1 else OutputEdge(self, fn)
         elif isinstance(fn, Tensor):  # a leaf whose unpacked values are others than its own
             leaf, fn = fn, new(_Same)
-            fn.f0, fn.seq = leaf, version_counter.tick()
-            fn.f1 = fn.fit = fn.rare = None
+            fn.next0, fn._seq = leaf, version_counter.next_sequence_nr()
+            fn.next1 = fn.input_meta = fn.extras = None
         return wrap(value, fn)
 
     def saves(self) -> bool:
@@ -166,20 +166,20 @@ class BackwardCFunction(Node, FunctionCtx):
                 value = saving.pack(tensor._a, hooks)
                 if output is None:
                     output = (tensor if tensor._fn is LEAF else tensor._fn) if is_grad_enabled() else None
-            kept.append(_Saved(value, output, version_counter.tick()))
+            kept.append(_Saved(value, output, version_counter.next_sequence_nr()))
         self._kept, self._to_save = kept, ()
 
     def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, over arrays."""
         settle()  # it may write to anything
-        given = g.take(self._count) if isinstance(g, Slots) else [g]
+        given = g.take(self._count) if isinstance(g, OutputGrads) else [g]
         # Copies: backward may write into them, while other nodes may have got the same arrays.
         tensors = [None if d is None else wrap(d.copy()) for d in given]
-        return MANY, [None if d is None else d._a for d in self._call_backward(tensors, keep)]
+        return MULTIPLE, [None if d is None else d._a for d in self._call_backward(tensors, keep)]
 
     def vjp_graph(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, recorded."""
-        given = g.take(self._count) if isinstance(g, Slots) else [g]
+        given = g.take(self._count) if isinstance(g, OutputGrads) else [g]
         before = [None if d is None else version_counter.version_of(d._a) for d in given]
         answer = self._call_backward(given, keep)
         for d, version in zip(given, before, strict=True):
@@ -188,7 +188,7 @@ class BackwardCFunction(Node, FunctionCtx):
                     f"{self.name()}: backward() has modified its incoming gradient by an inplace operation, which "
                     "other nodes may have got too; with create_graph=True it must compute a new tensor instead"
                 )
-        return MANY, answer
+        return MULTIPLE, answer
 
     def apply(self, *gradients: Any) -> Any:
         """Call the function's ``backward`` or ``vjp`` on these gradients."""
@@ -247,7 +247,7 @@ class BackwardCFunction(Node, FunctionCtx):
                     f"{position + 1}"
                 )
             if self.all_edges[slot] is not None:
-                found[slot] = self._fitted(value, position, *self.fit[slot])
+                found[slot] = self._fitted(value, position, *self.input_meta[slot])
         return found
 
     def _fitted(self, g: Tensor, position: int, shape: tuple[int, ...], dtype: Any) -> Tensor:
@@ -368,7 +368,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             bound = inspect.signature(cls.forward).bind(*([node] if plain_style else []), *args, **kwargs)
             args, kwargs = bound.args[1:] if plain_style else bound.args, bound.kwargs
         tensors = [a for a in args if isinstance(a, Tensor)]
-        node.f0 = node.f1 = node.fit = node.rare = None
+        node.next0 = node.next1 = node.input_meta = node.extras = None
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a._fn is not None for a in args)
         recorded = is_grad_enabled() and any(node.needs_input_grad)
         before = {id(a): a._fn for a in tensors}
@@ -410,10 +410,10 @@ def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], 
     slots = iter(range(len(tensors)))
     node._slots = tuple(next(slots) if isinstance(a, Tensor) else None for a in args)
     node.all_edges = tuple(a if a._fn is LEAF else a._fn for a in tensors)
-    node.fit = tuple((a._a.shape, a._a.dtype) for a in tensors)
+    node.input_meta = tuple((a._a.shape, a._a.dtype) for a in tensors)
     node.inputs = tuple(f"input {i}" for i, a in enumerate(args) if isinstance(a, Tensor))
     node.arity = len(tensors)
-    node.seq = version_counter.tick()
+    node._seq = version_counter.next_sequence_nr()
     node._count = len(outputs)
     node.keep(outputs)
     node._outputs = tuple(
@@ -424,20 +424,20 @@ def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], 
     for index, out in enumerate(outputs):
         if not isinstance(out, Tensor):
             continue
-        fn = node if len(outputs) == 1 else Port(node, index)
+        fn = node if len(outputs) == 1 else OutputEdge(node, index)
         if id(out) in fixed or out._a.dtype.kind not in dtypes.INEXACT:
             out._fn = None
         elif id(out) in dirty:
-            rebase(out, fn)
+            rebase_history(out, fn)
         elif id(out) in inputs or out._view is not None:
             source = out if id(out) in inputs else out._view.parent
             shared = outputs[index] = wrap(out.shared_array().view(), fn)
-            way = Custom(f"Output {index} of {node._function.__name__}")
-            link(shared, source, way, way, ())
+            way = CustomFunctionView(f"Output {index} of {node._function.__name__}")
+            register_view(shared, source, way, way, ())
         else:
             out._fn = fn
     if dispatch_mode.is_on():
-        dispatch_mode.made(node)
+        dispatch_mode.node_created(node)
     if tracing.is_on():
         shown = next((o for o in outputs if isinstance(o, Tensor)), None)
         if shown is not None:
@@ -508,8 +508,8 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         for index, value in enumerate(values):
             if isinstance(value, Tensor):
                 node = new(_Twice)
-                node.f0 = node.f1 = node.fit = node.rare = None
-                node.seq = version_counter.tick()
+                node.next0 = node.next1 = node.input_meta = node.extras = None
+                node._seq = version_counter.next_sequence_nr()
                 node.message = (
                     "trying to differentiate twice a function that was marked with @once_differentiable: "
                     f"{backward.__qualname__}"

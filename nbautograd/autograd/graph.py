@@ -15,7 +15,7 @@ from nbautograd.autograd import engine
 from nbautograd.autograd.backward import GradientEdge
 from nbautograd.autograd.saved_tensors import disable_saved_tensors_hooks, saved_tensors_hooks
 from nbautograd.core import inplace
-from nbautograd.core.node import LEAF, Node, Port, RemovableHandle, accumulator
+from nbautograd.core.node import LEAF, Node, OutputEdge, RemovableHandle, accumulator
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError
 
@@ -51,7 +51,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         raise AutogradError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     if fn is LEAF:
         return GradientEdge(accumulator(tensor), 0)
-    return GradientEdge(fn.f0, fn.index, fn) if fn.__class__ is Port else GradientEdge(fn, 0)
+    return GradientEdge(fn.next0, fn.index, fn) if fn.__class__ is OutputEdge else GradientEdge(fn, 0)
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
@@ -105,14 +105,16 @@ def register_multi_grad_hook(
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     lock = threading.Lock()
     handles: list[RemovableHandle] = []
-    state: weakref.WeakKeyDictionary[engine.Pass, Any] = weakref.WeakKeyDictionary()
-    places = [t if t._fn is LEAF else (t._fn.f0 if t._fn.__class__ is Port else t._fn) for t in tensors if t._fn]
+    state: weakref.WeakKeyDictionary[engine.GraphTask, Any] = weakref.WeakKeyDictionary()
+    places = [
+        t if t._fn is LEAF else (t._fn.next0 if t._fn.__class__ is OutputEdge else t._fn) for t in tensors if t._fn
+    ]
     if len(places) != len(tensors):
         raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
     nodes = [weakref.ref(place) for place in places]
 
     def every(index: int, gradient: Tensor) -> None:
-        current = engine.current_pass()
+        current = engine.current_graph_task()
         assert current is not None
         with lock:
             found = state.get(current)
@@ -127,7 +129,7 @@ def register_multi_grad_hook(
             fn(found[1])
 
     def first(index: int, gradient: Tensor) -> None:
-        current = engine.current_pass()
+        current = engine.current_graph_task()
         assert current is not None
         with lock:
             seen, state[current] = current in state, True
@@ -146,7 +148,7 @@ class _Handles(RemovableHandle):
     __slots__ = ("handles",)
 
     def __init__(self, handles: list[RemovableHandle]) -> None:
-        self.handles, self.id = handles, version_counter.tick()
+        self.handles, self.id = handles, version_counter.next_sequence_nr()
 
     def remove(self) -> None:
         """Take all hooks away."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.core.node import MANY, Node, Slots, public_edge
+from nbautograd.core.node import MULTIPLE, Node, OutputGrads, public_edge
 from nbautograd.core.tensor import Tensor, wrap
 
 __all__ = ["as_tensor", "name_of", "post_hooks", "pre_hooks", "retain", "tensor_hooks"]
@@ -98,11 +98,11 @@ def pre_hooks(node: Node, g: Any) -> Any:
     if hooks is None:
         return g
     for hook in list(hooks.pre.values()):
-        many = isinstance(g, Slots)
+        many = isinstance(g, OutputGrads)
         given = g.take(node.outputs()) if many else [g]
         shown = tuple(map(_shown, given))
         values = _answers(hook, given, shown, hook(shown))
-        new = Slots({i: v for i, v in enumerate(values) if v is not None}) if many else values[0]
+        new = OutputGrads({i: v for i, v in enumerate(values) if v is not None}) if many else values[0]
         for observer in protocol.observers.get():
             observer(protocol.HookCalled(node, "pre", g, new))
         g = new
@@ -111,11 +111,11 @@ def pre_hooks(node: Node, g: Any) -> Any:
 
 def post_hooks(node: Node, d: Any, d1: Any, g: Any) -> list[Any]:
     """The gradients of a node's inputs after the hooks that run after the node."""
-    found = list(d1) if d is MANY else [d, d1][: node.arity]
+    found = list(d1) if d is MULTIPLE else [d, d1][: node.arity]
     hooks = node.hooks
     if hooks is None or not hooks.post:
         return found
-    outputs = g.take(node.outputs()) if isinstance(g, Slots) else [g]
+    outputs = g.take(node.outputs()) if isinstance(g, OutputGrads) else [g]
     for hook in list(hooks.post.values()):
         shown = tuple(map(_shown, found))
         answer = hook(shown, tuple(map(_shown, outputs)))

@@ -11,7 +11,7 @@ from typing import Any
 from nbautograd.arrays import version_counter
 from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import grad_enabled, inference, is_inference_mode_enabled, run_generator
-from nbautograd.core.node import Node, Port
+from nbautograd.core.node import Node, OutputEdge
 from nbautograd.core.tensor import Tensor, on_wrap
 from nbautograd.errors import AutogradError
 
@@ -80,7 +80,7 @@ def _watch() -> None:
     global _watching
     if not _watching:
         on_wrap(_created)
-        dispatch_mode.enter(_around, around=True)  # whole or, after an interrupt, not at all
+        dispatch_mode.push(_around, around=True)  # whole or, after an interrupt, not at all
         _watching = True
 
 
@@ -89,7 +89,7 @@ def _relax() -> None:
     global _watching
     if _watching and not inference.get() and not version_counter.inferred:
         _watching = False
-        dispatch_mode.leave(_around)
+        dispatch_mode.pop(_around)
         on_wrap(None)
 
 
@@ -124,7 +124,7 @@ def _check_saved(result: Any) -> None:
     node = t._fn if isinstance(t, Tensor) else None
     if not isinstance(node, Node):
         return
-    node = node.f0 if node.__class__ is Port else node
+    node = node.next0 if node.__class__ is OutputEdge else node
     for slot in node.saved:
         value = getattr(node, slot)
         for array in value if isinstance(value, (list, tuple)) else (value,):

@@ -81,7 +81,7 @@ def pack(array: Any, hooks: tuple[Pack, Unpack]) -> Packed:
 
 
 def _packed(node: Node) -> dict[str, Any]:
-    return node.rare and node.rare.packed or {}
+    return node.extras and node.extras.packed or {}
 
 
 def pack_slot(node: Node, slot: str, pack_hook: Pack, unpack_hook: Unpack) -> None:
@@ -96,7 +96,7 @@ def pack_slot(node: Node, slot: str, pack_hook: Pack, unpack_hook: Unpack) -> No
         raise AutogradError("Calling register_hooks on a saved tensor after it has been freed")
     if value is None:
         raise AutogradError("Calling register_hooks on a saved tensor with value None is forbidden")
-    if version_counter.changed_since(value, node.seq):
+    if version_counter.changed_since(value, node._seq):
         node.raise_changed(slot, value)
     _replace(node, slot, value, (pack_hook, unpack_hook))
 
@@ -108,10 +108,10 @@ def _replace(node: Node, slot: str, value: Any, hooks: tuple[Pack, Unpack]) -> N
         kept: Any = [None if a is None else pack(a, hooks) for a in value]
     else:
         kept = pack(value, hooks)
-    rare = node.rarities()
-    if rare.packed is None:
-        rare.packed, rare.lock = {}, rare.lock or threading.RLock()
-    rare.packed[slot] = kept
+    extras = node.get_extras()
+    if extras.packed is None:
+        extras.packed, extras.lock = {}, extras.lock or threading.RLock()
+    extras.packed[slot] = kept
     setattr(node, slot, None)
     if "_packed_of" not in type(node).__dict__:
         node.__class__ = _variant(type(node))
@@ -149,7 +149,7 @@ def _variant(cls: type[Node]) -> type[Node]:
         packed = _packed(self)
         for slot in self.saved:
             value = None if slot in packed else getattr(self, slot)
-            if value is not None and value is not FREED and version_counter.changed_since(value, self.seq):
+            if value is not None and value is not FREED and version_counter.changed_since(value, self._seq):
                 self.raise_changed(slot, value)
 
     def saved_values(self: Node) -> dict[str, Any]:
@@ -175,9 +175,9 @@ def _variant(cls: type[Node]) -> type[Node]:
 @contextmanager
 def _unpacked(node: Node, keep: bool, checked: bool = True) -> Iterator[None]:
     """The arrays back in their slots, for a while; let go of at the end unless they are to be kept."""
-    rare = node.rarities()
-    with rare.lock:
-        packed = rare.packed
+    extras = node.get_extras()
+    with extras.lock:
+        packed = extras.packed
         if packed is None and checked:
             node.raise_freed()
         packed = packed or {}
@@ -196,7 +196,7 @@ def _unpacked(node: Node, keep: bool, checked: bool = True) -> Iterator[None]:
         if done:
             for slot in node.saved:
                 setattr(node, slot, FREED)
-            rare.packed = None
+            extras.packed = None
 
 
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
@@ -224,10 +224,10 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
         if message is not None:
             raise AutogradError(message)
         _stack.set((*_stack.get(), (self.pack_hook, self.unpack_hook)))
-        dispatch_mode.enter(_pack_node)
+        dispatch_mode.push(_pack_node)
 
     def __exit__(self, *exception: object) -> None:
-        dispatch_mode.leave(_pack_node)
+        dispatch_mode.pop(_pack_node)
         _stack.set(_stack.get()[:-1])
 
 

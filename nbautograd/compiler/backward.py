@@ -20,7 +20,7 @@ from nbautograd.compiler.registry import OPS, POINTWISE, VIEW
 from nbautograd.compiler.rewrite import CONSTANTS, constant, constants_as_arrays, inlined, operators_as_ufuncs
 from nbautograd.compiler.source import compiled
 from nbautograd.core import dispatch_mode
-from nbautograd.core.node import FREED, MANY, Node, Port
+from nbautograd.core.node import FREED, MULTIPLE, Node, OutputEdge
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.fusion.kernel import Work
 from nbautograd.fusion.lazy_gradient import compute, known
@@ -100,7 +100,7 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
     """
     if flavour == FLEETING:
         real = op.node("real")
-        return type(real.__name__, (real,), {"__slots__": (), "__module__": "builtins", "relays": True})
+        return type(real.__name__, (real,), {"__slots__": (), "__module__": "builtins", "_relays": True})
     if flavour == ALONE:
         return _alone(op)
     needs = op.saves()
@@ -119,7 +119,7 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
         "takes_deferred": flavour == LARGE,
     }
     if op.many_edges:
-        members["edges"] = lambda self: self.all_edges
+        members["next_nodes"] = lambda self: self.all_edges
     if op.many:
         members["outputs"] = lambda self: self.count
     if flavour == "complex" and not any("conj" in text for text in op.formulas.values()):
@@ -144,8 +144,8 @@ def _when_called(made: type[Node], op: Declaration, saved: list[str], graph: boo
         setattr(made, name, function)
         return function
 
-    def first_call(n: Any, g: Any, keep: bool, needed: Any = None) -> Any:
-        return compile_it()(n, g, keep, needed)
+    def first_call(n: Any, g: Any, retain_graph: bool, needed: Any = None) -> Any:
+        return compile_it()(n, g, retain_graph, needed)
 
     first_call.compile = compile_it  # type: ignore[attr-defined]
     setattr(made, name, first_call)
@@ -181,9 +181,9 @@ def _vjp_lines(
     :param options: those whose values are known.
     """
     tensors = _tensors_in(saved, op)
-    edge = {name: f"n.all_edges[{i}]" if op.lists else f"f{i}" for i, name in enumerate(names)}
+    edge = {name: f"n.all_edges[{i}]" if op.lists else f"next{i}" for i, name in enumerate(names)}
     local = {what: what if "." not in what else slot(what) for what in saved}
-    lines = [f"def {'vjp_graph' if graph else 'vjp'}(n, g, keep, needed):"]
+    lines = [f"def {'vjp_graph' if graph else 'vjp'}(n, g, retain_graph, needed):"]
     if op.many_edges and not op.lists:
         lines.append(f"    {', '.join(edge.values())}, = n.all_edges")
     elif not op.lists and (len(names) > 1 or graph):
@@ -204,7 +204,7 @@ def _vjp_lines(
             else:
                 source = "n" if what == "result" else edge.get(what, "None")
                 promoted = op.kind == POINTWISE and what in op.tensors
-                part = f", n.fit and n.fit[{op.tensors.index(what)}]" if promoted else ""
+                part = f", n.input_meta and n.input_meta[{op.tensors.index(what)}]" if promoted else ""
                 lines.append(f"    if {what} is not None: {what} = wrap_saved({what}, {source}{part})")
     if flavour == "half":
         for what in tensors:
@@ -230,17 +230,17 @@ def _vjp_lines(
             guard = f"None if {edge[name]} is None or needed is not None and {edge[name]} not in needed else "
         lines.append(f"    d{i} = {guard}{text}")
     if op.kind == POINTWISE or flavour == "half":
-        lines.append("    if n.fit is not None:")
+        lines.append("    if n.input_meta is not None:")
         for i, name in enumerate(names):
-            part = f"n.fit[{op.tensors.index(name)}]"
+            part = f"n.input_meta[{op.tensors.index(name)}]"
             lines.append(f"        if d{i} is not None and {part} is not None: d{i} = fit(d{i}, *{part})")
     if tensors:  # at the end, so that a formula that raises leaves everything for another try
-        lines.append(f"    if not keep: {' = '.join(f'n.{slot(what)}' for what in tensors)} = FREED")
+        lines.append(f"    if not retain_graph: {' = '.join(f'n.{slot(what)}' for what in tensors)} = FREED")
     if op.lists:
         lists = [f"*d{i}" if name in op.lists else f"d{i}" for i, name in enumerate(names)]
-        lines.append(f"    return MANY, [{', '.join(lists)}]")
+        lines.append(f"    return MULTIPLE, [{', '.join(lists)}]")
     elif op.many_edges:
-        lines.append(f"    return MANY, [{', '.join(f'd{i}' for i in range(len(names)))}]")
+        lines.append(f"    return MULTIPLE, [{', '.join(f'd{i}' for i in range(len(names)))}]")
     else:
         lines.append(f"    return {', '.join([*(f'd{i}' for i in range(len(names))), 'None'][:2])}")
     return lines
@@ -272,11 +272,11 @@ def _in_pieces(
     texts = []
     for i, tree in enumerate(trees):
         last = i == len(trees) - 1
-        other = "f1 is None or needed is not None and f1 not in needed"
+        other = "next1 is None or needed is not None and next1 not in needed"
         spare = "None" if not reuses else "spare" if last else f"spare if {other} else None"
-        fit = f"n.fit and n.fit[{op.tensors.index(list(op.formulas)[i])}]"
+        fit = f"n.input_meta and n.input_meta[{op.tensors.index(list(op.formulas)[i])}]"
 
-        to = "None" if op.many_edges else f"None if n.rare else n.f{i}"
+        to = "None" if op.many_edges else f"None if n.extras else n.next{i}"
 
         def called(part: ast.expr, after: str = f"{spare}, {fit}, {to}") -> str:
             if isinstance(part, ast.IfExp):
@@ -290,7 +290,7 @@ def _in_pieces(
 
         texts.append(called(tree))
     before = [] if all(works.values()) else ["    g = known(g)"]
-    return texts, [*before, "    spare = if_alone(g, n.rare)"] if reuses else before
+    return texts, [*before, "    spare = if_alone(g, n.extras)"] if reuses else before
 
 
 def _branches(tree: ast.expr) -> list[ast.expr]:
@@ -312,7 +312,9 @@ def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
     scope: dict[str, Any] = dict(op.body.__globals__)
     for name, other in OPS.items():
         scope[name] = other.function if graph else other.body
-    scope.update(np=np, CONSTANTS=CONSTANTS, ndarray=np.ndarray, kept=kept, dropped=dropped, FREED=FREED, MANY=MANY)
+    scope.update(
+        np=np, CONSTANTS=CONSTANTS, ndarray=np.ndarray, kept=kept, dropped=dropped, FREED=FREED, MULTIPLE=MULTIPLE
+    )
     scope.update(compute=compute, if_alone=if_alone, known=known)
     scope.update(wrap=wrap, wrap_saved=_wrap_saved, wrap_output=_wrap_output)
     scope["fit"] = fit_graph if graph else fit_to
@@ -322,7 +324,7 @@ def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
 
 def _wrap_saved(saved: Any, edge: Any, fit: Any = None) -> Any:
     """A saved value as the tensor that it was, in its own dtype; a number in the place of a tensor stays a number."""
-    if saved.__class__ is np.ndarray and fit is None and dispatch_mode.restore is None:
+    if saved.__class__ is np.ndarray and fit is None and dispatch_mode.on_unpack is None:
         return wrap(saved, edge)
     if isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic):
         return saved
@@ -330,12 +332,12 @@ def _wrap_saved(saved: Any, edge: Any, fit: Any = None) -> Any:
     if fit is not None and saved.dtype != fit[1]:  # it was saved promoted; its gradient is wanted as it was
         saved = (saved.real if saved.dtype.kind == "c" and fit[1].kind != "c" else saved).astype(fit[1])
     t = wrap(saved, edge)
-    if dispatch_mode.restore is not None:
-        dispatch_mode.restore(t, kept)
+    if dispatch_mode.on_unpack is not None:
+        dispatch_mode.on_unpack(t, kept)
     return t
 
 
 def _wrap_output(node: Node, index: int, saved: Any) -> Tensor:
     """One of several results as the tensor that it was."""
-    t: Tensor = _wrap_saved(saved, Port(node, index) if saved.dtype.kind in dtypes.INEXACT else None)
+    t: Tensor = _wrap_saved(saved, OutputEdge(node, index) if saved.dtype.kind in dtypes.INEXACT else None)
     return t

@@ -43,7 +43,7 @@ class Writer:
         # What is saved of them; with half precision that is not what is computed with.
         self.saved = {name: f"h{i}" for i, name in enumerate(declaration.tensors)} if half else self.arrays
         differentiable = [name for name in declaration.tensors if name in declaration.formulas]
-        self.edges = {name: f"f{i}" for i, name in enumerate(differentiable)}
+        self.edges = {name: f"next{i}" for i, name in enumerate(differentiable)}
         self.looks_at_size = False  # whether large arrays have a branch of their own
 
     def lines(self) -> list[str]:
@@ -277,7 +277,7 @@ class Writer:
             return self.record_many()
         lines = ["t = new(Tensor); t._a = r"]
         if op.kind == VIEW and self.twin != FLEETING:
-            lines.append(f"link(t, {op.tensors[0]}, body, OP.function, {self.options()})")
+            lines.append(f"register_view(t, {op.tensors[0]}, body, OP.function, {self.options()})")
         if not op.formulas:
             return [*lines, "t._fn = None; return t"]
         lines.append(f"if {self.unrecorded()}: t._fn = None; return t")
@@ -286,7 +286,7 @@ class Writer:
                 f"if r.__class__ is ndarray and r.size >= LARGE and Node is Backward: Node = OP.node({LARGE!r})"
             )
         if self.fixed is not None and len(self.edges) == 2:
-            lines.append("if f1 is None and Node is Backward: Node = Alone")
+            lines.append("if next1 is None and Node is Backward: Node = Alone")
         lines += ["n = t._fn = " + self.node_class() + "()", *self.save()]
         if self.traced:
             lines.append(self.trace("t"))
@@ -298,7 +298,9 @@ class Writer:
         lines = ["outputs = []", "for part in r:", "    t = new(Tensor); t._a = part; t._fn = None; outputs.append(t)"]
         if op.kind == VIEW:
             lines.append("    i = len(outputs) - 1")
-            lines.append(f"    link(t, {op.tensors[0]}, pick(body, i), pick(OP.function, i), {self.options()})")
+            lines.append(
+                f"    register_view(t, {op.tensors[0]}, pick(body, i), pick(OP.function, i), {self.options()})"
+            )
         if op.formulas:
             lines += [
                 f"if not ({self.unrecorded()}):",
@@ -306,7 +308,7 @@ class Writer:
                 *(f"    {line}" for line in self.save()),
                 "    n.count = len(outputs)",
                 "    for index, t in enumerate(outputs):",
-                "        if t._a.dtype.kind in INEXACT: t._fn = Port(n, index)",
+                "        if t._a.dtype.kind in INEXACT: t._fn = OutputEdge(n, index)",
             ]
             if self.traced:
                 lines.append(f"    {self.trace('outputs[0]')}")
@@ -337,10 +339,10 @@ class Writer:
         op = self.op
         if op.many_edges:
             parts = [f"*{edge}" if name in op.lists else edge for name, edge in self.edges.items()]
-            lines = [f"n.all_edges = ({', '.join(parts)},); n.f0 = n.f1 = None"]
+            lines = [f"n.all_edges = ({', '.join(parts)},); n.next0 = n.next1 = None"]
         else:
             both = [*self.edges.values(), "None"][:2]
-            lines = [f"n.f0 = {both[0]}; n.f1 = {both[1]}"]
+            lines = [f"n.next0 = {both[0]}; n.next1 = {both[1]}"]
         needs = op.saves()
         for what in sorted(set().union(*needs.values())):
             value = self.value_of(what)
@@ -349,7 +351,8 @@ class Writer:
             if not op.lists and len(self.edges) > 1 and len(wanted) < len(self.edges) and "." not in what:
                 value += f" if {' or '.join(f'{edge} is not None' for edge in wanted)} else None"
             lines.append(f"n.{slot(what)} = {value}")
-        lines.append(f"n.fit = {'fit' if op.kind == POINTWISE or self.half else 'None'}; n.rare = None; n.seq = tick()")
+        lines.append(f"n.input_meta = {'fit' if op.kind == POINTWISE or self.half else 'None'}; n.extras = None")
+        lines.append("n._seq = next_sequence_nr()")
         return lines
 
     def value_of(self, what: str) -> str:

@@ -1,7 +1,7 @@
 """Writes the methods with a trailing underscore: straight-line code for ``x.sub_(y)``, from what is declared of it.
 
 A method of an elementwise operation computes straight into the tensor's array where nothing records it, all operands
-are of one real floating dtype, and nobody watches. Everything else goes through ``inplace.update``, which computes a
+are of one real floating dtype, and nobody watches. Everything else goes through ``apply_inplace``, which computes a
 new tensor and writes that. As with the plain functions (see ``compiler/op.py``), the code is written at the first call.
 """
 
@@ -51,7 +51,7 @@ def writing_method(name: str, function: Callable[..., Tensor], op: Declaration |
 
 def _through_update(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The code of methods that always compute a new tensor first; the names in capitals are globals of their own."""
-    return update(self, NAME, FUNCTION, args, kwargs)  # type: ignore[name-defined, no-any-return]  # noqa: F821
+    return apply_inplace(self, NAME, FUNCTION, args, kwargs)  # type: ignore[name-defined, no-any-return]  # noqa: F821
 
 
 def _first_call(*args: Any, **kwargs: Any) -> Tensor:
@@ -114,7 +114,7 @@ def _lines(op: Declaration, computing: list[str]) -> list[str]:
         "        c = a0.__class__; d = a0.dtype",
         f"        if (d is F32 or d is F64) and c is not float32 and c is not float64{plain}:",
         *(f"            {line}" for line in body),
-        f"    return update({first}, NAME, FUNCTION, ({given}), {{{keywords}}})",
+        f"    return apply_inplace({first}, NAME, FUNCTION, ({given}), {{{keywords}}})",
     ]
 
 
@@ -183,5 +183,5 @@ _RUNTIME = {
     "run_quietly": backend.run_quietly,
     "set_quiet": backend.set_quiet,
     "unset_quiet": backend.unset_quiet,
-    "update": inplace.update,
+    "apply_inplace": inplace.apply_inplace,
 }

@@ -36,7 +36,7 @@ import numpy as np
 from nbautograd import protocol
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import sizes
-from nbautograd.arrays.version_counter import tick
+from nbautograd.arrays.version_counter import next_sequence_nr
 from nbautograd.compiler.argument_errors import explain, explained
 from nbautograd.compiler.backward import make_node, uses
 from nbautograd.compiler.forward import ALONE, FLEETING, OPERATOR, Writer, has_operands_alone
@@ -58,7 +58,7 @@ from nbautograd.compiler.rewrite import CONSTANTS
 from nbautograd.compiler.source import compiled
 from nbautograd.core import dispatch_mode, inplace, tracing
 from nbautograd.core.grad_mode import is_grad_enabled
-from nbautograd.core.node import LEAF, Node, Port
+from nbautograd.core.node import LEAF, Node, OutputEdge
 from nbautograd.core.tensor import Tensor, new
 from nbautograd.errors import is_pytorchs, kind_of
 from nbautograd.fusion import tiling
@@ -396,7 +396,7 @@ def _diverted(*args: Any, **kwargs: Any) -> Any:
 def _divert(function: Any) -> None:
     plain = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
     plain.__kwdefaults__ = function.__kwdefaults__
-    function.__globals__.update(DETOUR=dispatch_mode.run, PLAIN=plain)
+    function.__globals__.update(DETOUR=dispatch_mode.dispatch, PLAIN=plain)
     function.__code__ = _diverted.__code__
 
 
@@ -474,7 +474,7 @@ _RUNTIME = {
     "INEXACT": dtypes.INEXACT,
     "LARGE": tiling.LARGE,
     "LEAF": LEAF,
-    "Port": Port,
+    "OutputEdge": OutputEdge,
     "by": operator.mul,
     "SILENT": backend.SILENT,
     "Tensor": Tensor,
@@ -486,7 +486,7 @@ _RUNTIME = {
     "into": _into,
     "is_grad_enabled": is_grad_enabled,
     "large": large,
-    "link": inplace.link,
+    "register_view": inplace.register_view,
     "minus": operator.sub,
     "narrow": narrow,
     "ndarray": np.ndarray,
@@ -495,14 +495,14 @@ _RUNTIME = {
     "np": np,
     "number": number,
     "over": operator.truediv,
-    "pick": inplace.Part,
+    "pick": inplace.ViewOfOutput,
     "plus": operator.add,
     "promote": promote,
     "promote_half": promote_half,
     "quietly": backend.quietly.run,
     "set_quiet": backend.set_quiet,
     "sizes": sizes,
-    "tick": tick,
+    "next_sequence_nr": next_sequence_nr,
     "run_quietly": backend.run_quietly,
     "unset_quiet": backend.unset_quiet,
     "widen_all": widen_all,

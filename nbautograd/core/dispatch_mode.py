@@ -12,10 +12,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd.core.node import Node, Port
+from nbautograd.core.node import Node, OutputEdge
 from nbautograd.core.tensor import Tensor
 
-__all__ = ["enter", "is_on", "leave", "made", "on_switch", "run"]
+__all__ = ["dispatch", "is_on", "node_created", "on_switch", "pop", "push"]
 
 After = Callable[[list[Node]], None]
 Around = Callable[..., Any]
@@ -24,9 +24,9 @@ _after: list[After] = []  # called with the nodes that an operation has made
 _around: list[Around] = []  # called with the operation, what does it, and its arguments
 _listeners: list[Callable[[], None]] = []
 _lock = threading.RLock()
-restore: Callable[[Tensor, Any], None] | None = None
+on_unpack: Callable[[Tensor, Any], None] | None = None
 """Called with every saved tensor that a recorded backward pass makes again, and the array that was saved."""
-moved: Callable[[Any, Any], None] | None = None
+on_copy: Callable[[Any, Any], None] | None = None
 """Called with a saved array and the copy that the node has got instead, before the array is overwritten."""
 
 
@@ -40,7 +40,7 @@ def on_switch(listener: Callable[[], None]) -> None:
     _listeners.append(listener)
 
 
-def enter(watcher: Any, around: bool = False) -> None:
+def push(watcher: Any, around: bool = False) -> None:
     """Have ``watcher`` called for every operation, until as many calls of ``leave``.
 
     :param around: it runs the operation, as ``watcher(op, run, *args, **kwargs)``; otherwise it gets the new nodes.
@@ -58,7 +58,7 @@ def enter(watcher: Any, around: bool = False) -> None:
             raise
 
 
-def leave(watcher: Any) -> None:
+def pop(watcher: Any) -> None:
     """Stop calling ``watcher``."""
     with _lock:
         try:
@@ -75,7 +75,7 @@ def _tell() -> None:
         listener()
 
 
-def run(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Run the operation ``op``, whose usual code is ``plain``, in the modes that are on."""
     call = plain
     for around in dict.fromkeys(_around):
@@ -85,11 +85,11 @@ def run(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         outputs = result if isinstance(result, (tuple, list)) else (result,)
         for fn in dict.fromkeys(t._fn for t in outputs if isinstance(t, Tensor)):
             if isinstance(fn, Node):
-                made(fn.f0 if fn.__class__ is Port else fn)
+                node_created(fn.next0 if fn.__class__ is OutputEdge else fn)
     return result
 
 
-def made(node: Node) -> None:
+def node_created(node: Node) -> None:
     """Show a new node to those who want to see them; called by whatever makes nodes without ``run``."""
     for after in dict.fromkeys(_after):
         after([node])

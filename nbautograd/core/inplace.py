@@ -21,22 +21,22 @@ from nbautograd.core.tensor import Tensor, new, wrap
 from nbautograd.errors import DtypeError, InplaceError, ShapeError, kind_of
 
 __all__ = [
-    "Custom",
-    "Part",
+    "CustomFunctionView",
     "View",
+    "ViewOfOutput",
+    "apply_inplace",
     "check_history",
     "check_writable",
+    "copy_into",
     "into",
-    "link",
-    "rebase",
+    "rebase_history",
+    "register_view",
     "resize_into",
-    "store",
-    "update",
     "watched",
 ]
 
 
-class Part:
+class ViewOfOutput:
     """One output of a function with several: calling it gives that output."""
 
     __slots__ = ("function", "index")
@@ -48,7 +48,7 @@ class Part:
         return self.function(*args)[self.index]
 
 
-class Custom:
+class CustomFunctionView:
     """The way from a custom Function's input to a view of it that the Function returned, which cannot be gone again."""
 
     __slots__ = ("what",)
@@ -59,8 +59,8 @@ class Custom:
     def __call__(self, value: Any, *_: Any) -> Any:
         """What the view is after its base has been written to: of unknown history."""
         node = new(_Unknown)
-        node.f0 = node.f1 = node.fit = node.rare = None
-        node.what, node.seq = self.what, version_counter.tick()
+        node.next0 = node.next1 = node.input_meta = node.extras = None
+        node.what, node._seq = self.what, version_counter.next_sequence_nr()
         return wrap(value._a, node)
 
 
@@ -96,14 +96,14 @@ class View:
         return (*before, (self.body, self.function, self.arguments))
 
 
-def look(value: Any, steps: Any) -> Any:
+def replay_view(value: Any, steps: Any) -> Any:
     """The view that ``steps`` make of another array or tensor shaped like the base."""
     for body, function, arguments in steps:
         value = (function if isinstance(value, Tensor) else body)(value, *arguments)
     return value
 
 
-def link(view: Tensor, parent: Tensor, body: Any, function: Any, arguments: Any) -> None:
+def register_view(view: Tensor, parent: Tensor, body: Any, function: Any, arguments: Any) -> None:
     """Note that ``view`` is a view of ``parent``."""
     how = view._view = View(parent, body, function, arguments)
     views = how.base.__dict__.setdefault("_views", [[], 16])
@@ -135,11 +135,11 @@ class CopySlices(Node):
     def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         if self.layout is not None:
             g = strides.laid_out(g, *self.layout)
-        region = look(g, self.steps).copy() if self.wants(self.f1, needed) else None
-        if not self.wants(self.f0, needed):
+        region = replay_view(g, self.steps).copy() if self.wants(self.next1, needed) else None
+        if not self.wants(self.next0, needed):
             return None, region
         g = g if self.layout is not None else g.copy() if g.ndim else np.array(g)
-        look(g, self.steps)[...] = 0
+        replay_view(g, self.steps)[...] = 0
         return g, region
 
     def vjp_graph(self, g: Tensor, keep: bool, needed: Any = None) -> tuple[Any, Any]:
@@ -147,11 +147,11 @@ class CopySlices(Node):
             from nbautograd.ops.shape.as_strided import lay_out
 
             g = lay_out(g, *self.layout)
-        region = look(g, self.steps) if self.wants(self.f1, needed) else None
-        if not self.wants(self.f0, needed):
+        region = replay_view(g, self.steps) if self.wants(self.next1, needed) else None
+        if not self.wants(self.next0, needed):
             return None, region
         g = g.clone() if self.layout is None else lay_out(g, *self.layout)
-        look(g, self.steps).zero_()
+        replay_view(g, self.steps).zero_()
         return g, region
 
 
@@ -207,13 +207,13 @@ def check_overlap(t: Tensor, what: str) -> None:
         )
 
 
-def update(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
+def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
     """``t.name(...)`` for an in-place method: compute, then write into ``t``; an error changes nothing."""
     if not isinstance(t, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
     check_writable(t, name)
     # With tangents, formulas are recorded that need the former value.
-    return store(t, function(t if dispatch_mode.moved is None else t.clone(), *args, **kwargs))
+    return copy_into(t, function(t if dispatch_mode.on_copy is None else t.clone(), *args, **kwargs))
 
 
 followers: list[Callable[[Tensor, Tensor], None]] = []
@@ -236,13 +236,13 @@ def check_view(t: Tensor, recorded: bool) -> None:
     if not is_grad_enabled() or how.base._fn is None and not recorded:
         return
     while how is not None:
-        if how.function.__class__ is Custom:
+        if how.function.__class__ is CustomFunctionView:
             raise InplaceError(
                 f"{how.function.what} is a view and is being modified inplace. This view was created inside a custom "
                 "Function (or because an input was returned as-is), whose backward would be bypassed by the write, "
                 "leading to incorrect gradients. This behavior is forbidden: clone() the output in the Function."
             )
-        if how.function.__class__ is Part:
+        if how.function.__class__ is ViewOfOutput:
             raise InplaceError(
                 f"Output {how.function.index} of {how.function.function.__name__} is a view and is being modified "
                 "inplace. This view is the output of a function that returns multiple views. Such functions do not "
@@ -258,7 +258,7 @@ def check_view(t: Tensor, recorded: bool) -> None:
         how = how.parent._view
 
 
-def store(t: Tensor, result: Tensor) -> Tensor:
+def copy_into(t: Tensor, result: Tensor) -> Tensor:
     """Write ``result`` into ``t``, which takes over its history.
 
     :raises RuntimeError: ``result`` has another shape, or a dtype of a higher category.
@@ -285,10 +285,10 @@ def store(t: Tensor, result: Tensor) -> Tensor:
     version_counter.record_write(target)
     if recorded:
         if (
-            isinstance(node, Node) and node.seq and dispatch_mode.moved is None
+            isinstance(node, Node) and node._seq and dispatch_mode.on_copy is None
         ):  # else tangents were computed from the node
-            node.seq = version_counter.tick()  # the result that it saved is what has just been written
-        rebase(t, node)
+            node._seq = version_counter.next_sequence_nr()  # the result that it saved is what has just been written
+        rebase_history(t, node)
     for follow in followers:
         follow(t, result)
     return t
@@ -302,10 +302,10 @@ def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
             return [kept(part) for part in value]
         if value is before or hasattr(value, "dtype") and version_counter.same_memory(value, target):
             copy = value.copy()
-            if dispatch_mode.moved is not None:
-                dispatch_mode.moved(value, copy)
+            if dispatch_mode.on_copy is not None:
+                dispatch_mode.on_copy(value, copy)
             return copy
-        return target if value is result and result.dtype == target.dtype and dispatch_mode.moved is None else value
+        return target if value is result and result.dtype == target.dtype and dispatch_mode.on_copy is None else value
 
     for name in node.saved:
         setattr(node, name, kept(getattr(node, name)))
@@ -329,7 +329,7 @@ def _move_retained(t: Tensor, fn: Any) -> None:
         fn.own_hooks().retain, hooks.retain = hooks.retain, None
 
 
-def rebase(t: Tensor, fn: Any) -> None:
+def rebase_history(t: Tensor, fn: Any) -> None:
     """Give ``t`` the history ``fn``, its base the replaced region, and every other view of that base a fresh look."""
     _move_retained(t, fn)
     t._fn = fn
@@ -337,13 +337,13 @@ def rebase(t: Tensor, fn: Any) -> None:
     if t._view is not None:
         base = t._view.base
         node = new(CopySlices)
-        node.f0, node.f1, node.fit, node.steps = base._fn, fn, None, t._view.steps()
-        node.layout = node.rare = None
+        node.next0, node.next1, node.input_meta, node.steps = base._fn, fn, None, t._view.steps()
+        node.layout = node.extras = None
         if any(step[0].__name__ == "as_strided_in" for step in node.steps):
             node.layout = (strides.of(base._a), strides.length_of(base._a))
-        node.seq = version_counter.tick()
+        node._seq = version_counter.next_sequence_nr()
         if dispatch_mode.is_on():
-            dispatch_mode.made(node)
+            dispatch_mode.node_created(node)
         _move_retained(base, node)
         base._fn = node
     for ref in base.__dict__.get("_views", ([],))[0]:
@@ -384,7 +384,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         out._a = fresh
         return out
     check_overlap(out, name)
-    return store(out, wrap(result._a))
+    return copy_into(out, wrap(result._a))
 
 
 def _warn_resized(out: Tensor, result: Tensor) -> None:

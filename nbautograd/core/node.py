@@ -12,11 +12,21 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from nbautograd.arrays import version_counter
-from nbautograd.arrays.version_counter import tick
+from nbautograd.arrays.version_counter import next_sequence_nr
 from nbautograd.errors import GraphFreedError, InplaceError
 from nbautograd.protocol import Places
 
-__all__ = ["FREED", "LEAF", "MANY", "AccumulateGrad", "Node", "Port", "RemovableHandle", "Slots", "public_edge"]
+__all__ = [
+    "FREED",
+    "LEAF",
+    "MULTIPLE",
+    "AccumulateGrad",
+    "Node",
+    "OutputEdge",
+    "OutputGrads",
+    "RemovableHandle",
+    "public_edge",
+]
 
 
 class _Mark:
@@ -35,7 +45,7 @@ LEAF = _Mark("LEAF")
 """What a leaf that requires grad has where other tensors have the node that made them."""
 FREED = _Mark("FREED")
 """What a node has where its saved tensors were, once a backward pass has used them up."""
-MANY = _Mark("MANY")
+MULTIPLE = _Mark("MULTIPLE")
 """What a node with more than two edges answers as its first gradient; the second is then the list of all."""
 
 
@@ -83,7 +93,7 @@ class LeafHooks(Hooks):
         LeafHooks.alive -= 1
 
 
-class Rare:
+class Extras:
     """What few nodes have, kept apart: an object without a ``__dict__`` is made in half the time."""
 
     __slots__ = ("hooks", "lock", "metadata", "packed", "trace")
@@ -106,7 +116,7 @@ class RemovableHandle:
     def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
         if not callable(hook):
             raise TypeError(f"a hook must be callable, and this {type(hook).__name__} is not")
-        self.id = tick()
+        self.id = next_sequence_nr()
         self._hooks = hooks
         hooks[self.id] = hook
 
@@ -129,45 +139,45 @@ class Node:
     ``vjp_graph`` does the same over tensors and so records itself.
     """
 
-    __slots__ = ("__weakref__", "f0", "f1", "fit", "rare", "seq")
+    __slots__ = ("__weakref__", "_seq", "extras", "input_meta", "next0", "next1")
 
     arity = 1
     inputs: tuple[str, ...] = ()  # names of the differentiable inputs, by edge
     formulas: dict[str, str] = {}  # noqa: RUF012 - how the gradient of each is computed from g
     symbol = ""
     saved: tuple[str, ...] = ()  # names of the slots that hold saved tensors
-    relays = False  # whether it has one input and one user, neither of whom can tell when exactly it runs
+    _relays = False  # whether it has one input and one user, neither of whom can tell when exactly it runs
     takes_deferred = False  # whether ``vjp`` knows gradients that wait to be computed, see ``fusion/lazy_gradient.py``
-    f0: Any
-    f1: Any
-    fit: Any  # None, or for each input the (shape, dtype, device) to which its gradient is brought back
-    rare: Rare | None
-    seq: int
+    next0: Any
+    next1: Any
+    input_meta: Any  # None, or for each input the (shape, dtype, device) to which its gradient is brought back
+    extras: Extras | None
+    _seq: int
 
-    def rarities(self) -> Rare:
+    def get_extras(self) -> Extras:
         """What few nodes have, made when it is first needed."""
-        if self.rare is None:
-            self.rare = Rare()
-        return self.rare
+        if self.extras is None:
+            self.extras = Extras()
+        return self.extras
 
     @property
     def hooks(self) -> Hooks | None:
         """The node's hooks, if it has any."""
-        return None if self.rare is None else self.rare.hooks
+        return None if self.extras is None else self.extras.hooks
 
     @property
     def trace(self) -> Any:
         """What tracing remembers of the operation, a ``protocol.Trace``; None when it was off."""
-        rare = self.rare
-        if rare is None:
+        extras = self.extras
+        if extras is None:
             return None
-        if callable(rare.trace):  # noted in haste
-            rare.trace = rare.trace()
-        return rare.trace
+        if callable(extras.trace):  # noted in haste
+            extras.trace = extras.trace()
+        return extras.trace
 
     @trace.setter
     def trace(self, trace: Any) -> None:
-        self.rarities().trace = trace
+        self.get_extras().trace = trace
 
     def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients of the inputs from that of the output, as arrays.
@@ -181,9 +191,9 @@ class Node:
         """The same over tensors, recorded."""
         raise NotImplementedError
 
-    def edges(self) -> tuple[Any, ...]:
+    def next_nodes(self) -> tuple[Any, ...]:
         """The edges in the engine's form."""
-        return (self.f0, self.f1)[: self.arity]
+        return (self.next0, self.next1)[: self.arity]
 
     def outputs(self) -> int:
         """How many outputs the operation had."""
@@ -201,15 +211,15 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """For each differentiable input, the node its gradient goes to and which of its outputs the input was."""
-        return tuple(map(public_edge, self.edges()))
+        return tuple(map(public_edge, self.next_nodes()))
 
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dictionary for whoever wants to note something here."""
-        rare = self.rarities()
-        if rare.metadata is None:
-            rare.metadata = {}
-        return rare.metadata
+        extras = self.get_extras()
+        if extras.metadata is None:
+            extras.metadata = {}
+        return extras.metadata
 
     @property
     def requires_grad(self) -> bool:
@@ -217,7 +227,7 @@ class Node:
         return True
 
     def _sequence_nr(self) -> int:
-        return self.seq
+        return self._seq
 
     def __getattr__(self, name: str) -> Any:
         """``_saved_self``, ``_saved_result``, ...: what the node has saved, under PyTorch's names."""
@@ -250,12 +260,12 @@ class Node:
             return value
         if isinstance(value, (list, tuple)):
             return tuple(map(wrap, value))
-        if version_counter.changed_since(value, self.seq):
+        if version_counter.changed_since(value, self._seq):
             self.raise_changed(slot, value)
         value, name = own(value), slot[2:]
         if name == "result":
             return wrap(value, self)
-        return wrap(value, dict(zip(self.inputs, self.edges(), strict=False)).get(name))
+        return wrap(value, dict(zip(self.inputs, self.next_nodes(), strict=False)).get(name))
 
     def __call__(self, *gradients: Any) -> Any:
         """The gradients of the inputs for these gradients of the outputs, computed now; nothing is accumulated."""
@@ -273,10 +283,10 @@ class Node:
 
     def own_hooks(self) -> Hooks:
         """The node's hooks, made when the first is registered."""
-        rare = self.rarities()
-        if rare.hooks is None:
-            rare.hooks = Hooks()
-        return rare.hooks
+        extras = self.get_extras()
+        if extras.hooks is None:
+            extras.hooks = Hooks()
+        return extras.hooks
 
     @property
     def _register_hook_dict(self) -> dict[int, Any]:
@@ -319,12 +329,12 @@ class Node:
         """
         for name in self.saved:
             value = getattr(self, name)
-            if value is not None and value is not FREED and version_counter.changed_since(value, self.seq):
+            if value is not None and value is not FREED and version_counter.changed_since(value, self._seq):
                 self.raise_changed(name, value)
 
     def raise_changed(self, name: str, value: Any) -> NoReturn:
         """Say which saved tensor was written to."""
-        was, now = version_counter.version_at(value, self.seq), version_counter.version_of(value)
+        was, now = version_counter.version_at(value, self._seq), version_counter.version_of(value)
         written = version_counter.where_written(value)
         culprit = "" if written is None else f" The last write was in {_located(*written)}."
         where = {"s_result": "its result"}.get(name, f"its input {name.removeprefix('s_')!r}")
@@ -383,7 +393,7 @@ class SavedTensor:
         saved_tensors.pack_slot(self.node, self.slot, pack, unpack)
 
 
-class Slots:
+class OutputGrads:
     """Gradients of some outputs of one node, by output; adding two merges them."""
 
     __slots__ = ("by_index",)
@@ -391,30 +401,30 @@ class Slots:
     def __init__(self, by_index: dict[int, Any]) -> None:
         self.by_index = by_index
 
-    def __add__(self, other: Slots) -> Slots:
+    def __add__(self, other: OutputGrads) -> OutputGrads:
         merged = dict(self.by_index)
         for index, gradient in other.by_index.items():
             merged[index] = merged[index] + gradient if index in merged else gradient
-        return Slots(merged)
+        return OutputGrads(merged)
 
     def take(self, count: int) -> list[Any]:
         """The gradients of outputs 0 to count - 1, None where nothing arrived."""
         return [self.by_index.get(index) for index in range(count)]
 
 
-class Port(Node):
+class OutputEdge(Node):
     """Output ``index`` of a node with several outputs: gathers its gradient and puts it into that node's Slots."""
 
     __slots__ = ("index",)
     index: int
 
     def __init__(self, node: Node, index: int) -> None:
-        self.f0, self.index, self.seq = node, index, tick()
-        self.f1 = self.fit = self.rare = None
+        self.next0, self.index, self._seq = node, index, next_sequence_nr()
+        self.next1 = self.input_meta = self.extras = None
 
     def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradient, marked with the output that it belongs to."""
-        return Slots({self.index: g}), None
+        return OutputGrads({self.index: g}), None
 
     vjp_graph = vjp
 
@@ -462,8 +472,8 @@ def accumulator(leaf: Any) -> AccumulateGrad:
     node: AccumulateGrad | None = None if known is None else known()
     if node is None:
         node = object.__new__(AccumulateGrad)
-        node.variable, node.seq = leaf, 0
-        node.f0 = node.f1 = node.fit = node.rare = None
+        node.variable, node._seq = leaf, 0
+        node.next0 = node.next1 = node.input_meta = node.extras = None
         leaf.__dict__["_accumulator"] = weakref.ref(node)
     return node
 
@@ -474,6 +484,6 @@ def public_edge(edge: Any) -> tuple[Any, int]:
         return None, 0
     if not isinstance(edge, Node):
         return accumulator(edge), 0
-    if edge.__class__ is Port:
-        return edge.f0, edge.index
+    if edge.__class__ is OutputEdge:
+        return edge.next0, edge.index
     return edge, 0

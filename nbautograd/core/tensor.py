@@ -25,7 +25,7 @@ from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.memory_format import layout, strided
 from nbautograd.arrays.size import Size, dimension
 from nbautograd.core.grad_mode import is_inference_mode_enabled
-from nbautograd.core.node import LEAF, Hooks, LeafHooks, Port, RemovableHandle
+from nbautograd.core.node import LEAF, Hooks, LeafHooks, OutputEdge, RemovableHandle
 from nbautograd.errors import AutogradError, kind_of
 
 __all__ = ["Tensor", "array_of", "wrap"]
@@ -54,8 +54,8 @@ class Tensor(_Fields):
     __slots__ = ("__dict__", "__weakref__")
     __array_priority__ = 1000  # NumPy's operators leave ``array * tensor`` to us
 
-    seq = 0  # in the engine's eyes a leaf is older than every node
-    relays = False  # and it hands nothing on
+    _seq = 0  # in the engine's eyes a leaf is older than every node
+    _relays = False  # and it hands nothing on
     _view: Any = None  # where the tensor is a view of another's memory: see core/inplace.py
     _grad: Tensor | None = None
     _hooks: Hooks | None = None
@@ -290,12 +290,12 @@ class Tensor(_Fields):
         fn = self._fn
         if fn is None or fn is LEAF:
             return None
-        return fn.f0 if fn.__class__ is Port else fn
+        return fn.next0 if fn.__class__ is OutputEdge else fn
 
     @property
     def output_nr(self) -> int:
         """Which output of ``grad_fn`` the tensor is."""
-        return self._fn.index if self._fn.__class__ is Port else 0
+        return self._fn.index if self._fn.__class__ is OutputEdge else 0
 
     @property
     def is_leaf(self) -> bool:

@@ -87,8 +87,8 @@ def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> N
             noted.append((name, value))
     array = output._a
     result = (ref(output), _small(array), array.shape, array.dtype)
-    rare = node.rarities()
-    rare.trace = partial(_spelt_out, node.inputs, caller(), result, noted, current_scope())
+    extras = node.get_extras()
+    extras.trace = partial(_spelt_out, node.inputs, caller(), result, noted, current_scope())
 
 
 class _Several(list[Any]):

@@ -53,7 +53,7 @@ class Deferred:
 class Anywhere:
     """Stands for an edge whose node takes a gradient that waits."""
 
-    seq = 0
+    _seq = 0
 
 
 def compute(work: Work, values: tuple[Any, ...], spare: Any = None, fit: Any = None, to: Any = None) -> Any:
@@ -66,7 +66,7 @@ def compute(work: Work, values: tuple[Any, ...], spare: Any = None, fit: Any = N
         [known(value) if value.__class__ is Deferred and value.array is not None else value for value in values]
     )
     if here is not None and fit is None and to is not None and work.steps is not None:
-        accepts = not to.seq or (to.__class__.takes_deferred and to.rare is None)
+        accepts = not to._seq or (to.__class__.takes_deferred and to.extras is None)
         if accepts and (like := _like(values)) is not None:
             made = Deferred(work, values, like)
             if made.cost <= DEAR:

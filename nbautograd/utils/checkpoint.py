@@ -167,7 +167,7 @@ class _Reentrant(Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        current = engine.current_pass()
+        current = engine.current_graph_task()
         if current is not None and current.targets is not None:
             raise AutogradError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
@@ -255,7 +255,7 @@ class _Frame:
         return place
 
     def unpack(self, place: _Place) -> Tensor:
-        key = engine.current_pass() or self
+        key = engine.current_graph_task() or self
         found = self.found.get(key)
         if found is None or place.index not in found:
             found = self.found[key] = self.again()

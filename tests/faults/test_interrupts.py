@@ -58,7 +58,13 @@ def reset(found: Leaves, grads: list[Any]) -> None:
 
 
 def modes() -> tuple[Any, ...]:
-    return nb.is_grad_enabled(), np.geterr(), engine.current_pass(), protocol.observers.get(), protocol.current_scope()
+    return (
+        nb.is_grad_enabled(),
+        np.geterr(),
+        engine.current_graph_task(),
+        protocol.observers.get(),
+        protocol.current_scope(),
+    )
 
 
 def plainly(y: nb.Tensor) -> None:

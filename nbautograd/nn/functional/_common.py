@@ -36,7 +36,7 @@ def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[i
 def in_place_or_not(name: str, function: Callable[..., Tensor], write: bool, input: Tensor, *options: Any) -> Tensor:
     """``function(input, *options)``, written into ``input`` if ``write``."""
     if write:
-        return inplace.update(input, name + "_", function, options, {})
+        return inplace.apply_inplace(input, name + "_", function, options, {})
     return function(input, *options)
 
 

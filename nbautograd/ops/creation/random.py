@@ -17,7 +17,7 @@ from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import as_int, new_shape
 from nbautograd.compiler.op import KEPT, composite, op
 from nbautograd.core.grad_mode import is_grad_enabled
-from nbautograd.core.inplace import store
+from nbautograd.core.inplace import copy_into
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.ops.creation.creation import check_options, finish
@@ -79,7 +79,7 @@ def _new(
     with _resized(out, shape, name):
         if dtype is not None and dtype is not out.dtype:
             raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
-        return store(out, wrap(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
+        return copy_into(out, wrap(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
 
 
 @contextmanager
@@ -380,7 +380,7 @@ def normal(
     if out is None:
         return made
     with _resized(out, made._a.shape, "normal"):
-        return store(out, made.detach().to(out.dtype))
+        return copy_into(out, made.detach().to(out.dtype))
 
 
 def _standard_normal(like: Any, shape: Sequence[int], std: float, chosen: Generator | None) -> Any:
@@ -557,7 +557,7 @@ def multinomial(
     if out is None:
         return result
     with _resized(out, result._a.shape, "multinomial"):
-        return store(out, result)
+        return copy_into(out, result)
 
 
 # -- the generator ---------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import as_int
 from nbautograd.compiler.op import KEPT, op
-from nbautograd.core.inplace import check_writable, store
+from nbautograd.core.inplace import check_writable, copy_into
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.rng import generator
@@ -157,7 +157,7 @@ def _fill(self: Tensor, name: str, draw: Draw, history: str | None = None) -> Te
     """Fill a tensor in the order in which its elements lie in memory."""
     check_writable(self, name)
     values = backend.module(self.device).asarray(in_memory_order(self._a, draw))
-    return store(self, _HISTORIES[history or name](self, values))
+    return copy_into(self, _HISTORIES[history or name](self, values))
 
 
 def _named(name: str, named: dict[str, Any], low: Any) -> Any:
@@ -215,7 +215,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
         raise RuntimeError(f"bernoulli_(): a p of size {list(p.shape)} is not expandable to size {list(self.shape)}")
     chances = np.broadcast_to(backend.fetch(p._a), self._a.shape).transpose(memory_order(self._a))
     values = in_memory_order(self._a, decided(chances, source(generator)))
-    return store(self, _bernoulli_each(self, p, backend.module(self.device).asarray(values)))
+    return copy_into(self, _bernoulli_each(self, p, backend.module(self.device).asarray(values)))
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:

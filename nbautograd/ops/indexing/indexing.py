@@ -14,7 +14,7 @@ from nbautograd.arrays.version_counter import record_write
 from nbautograd.compiler.op import KEPT, VIEW, composite, op
 from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import is_grad_enabled
-from nbautograd.core.inplace import check_writable, store
+from nbautograd.core.inplace import check_writable, copy_into
 from nbautograd.core.tensor import Tensor, array_of
 from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, kind_of
 from nbautograd.ops.creation.creation import copy, tensor
@@ -253,7 +253,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
     if chosen is None:
         check_writable(part, "index assignment")
-        store(part, copy(part, _fitting(value, part._a.shape)))
+        copy_into(part, copy(part, _fitting(value, part._a.shape)))
         return
     shape = value._a.shape
     if shape and shape[0] == 1:  # leading lengths of 1 may be more than there are dimensions
@@ -263,7 +263,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
         raise DtypeError(_dtypes_differ(part, value))
     check_writable(part, "index assignment")
     if dispatch_mode.is_on() or is_grad_enabled() and not (part._fn is None and value._fn is None):
-        store(part, put_at(part, value, chosen, False))
+        copy_into(part, put_at(part, value, chosen, False))
         return
     target = part.shared_array()
     _assign(target, chosen, value._a)
