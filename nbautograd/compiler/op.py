@@ -68,7 +68,7 @@ __all__ = ["KEPT", "OPS", "PLAIN", "POINTWISE", "REFUSED", "VIEW", "WIDENED", "D
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-RESERVED = frozenset([*"cdginqrtD", "c1", "fit", "fits", "free", "keep", "outputs", "part", "result", "Node"])
+RESERVED = frozenset([*"cdginqrtD", "c1", "fit", "fits", "free", "retain_graph", "outputs", "part", "result", "Node"])
 """Names of generated code's own, which no option of an operation may have."""
 
 
