@@ -40,15 +40,15 @@ Fresh = list[tuple[Tensor, Tensor]]  # leaves, and what their .grad is to be
 Grown = list[tuple[Tensor, Any]]  # tensors that are some leaf's .grad, and what is to be added to them
 
 
-def finish(pending: dict[Tensor, Any], create: bool) -> None:
+def finish(pending: dict[Tensor, Any], create_graph: bool) -> None:
     """Add what arrived at the leaves to their ``.grad``: at all of them or, if that fails or is interrupted, at none.
 
     Whatever can fail comes first. An interrupt that comes later has to wait until the last leaf has its gradient.
     """
-    if create and pending and grad_enabled.get():
+    if create_graph and pending and grad_enabled.get():
         _warn_of_cycle()
     with lock:
-        fresh, grown = _prepare(pending, create)
+        fresh, grown = _prepare(pending, create_graph)
         leaves, sums = iter(fresh), iter(grown)
         try:
             _commit(leaves, sums, grown)
@@ -57,7 +57,7 @@ def finish(pending: dict[Tensor, Any], create: bool) -> None:
             raise
 
 
-def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
+def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Grown]:
     """The steps that ``_commit`` takes; in place unless the pass is recorded, so that holders of ``.grad`` see it."""
     fresh: Fresh = []
     grown: Grown = []
@@ -68,7 +68,7 @@ def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
         if d.__class__ is Deferred:
             d = pending[leaf] = known(d)
         if held is None:
-            if create:
+            if create_graph:
                 made = d.clone()
             else:
                 # An array that nobody else holds becomes .grad without a copy: .grad shares memory with nothing.
@@ -77,7 +77,7 @@ def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
                 made._a = d if owned or isinstance(d, np.generic) else d.copy()
                 made._fn = None
             fresh.append((leaf, made))
-        elif create or held._fn is not None:
+        elif create_graph or held._fn is not None:
             fresh.append((leaf, held + as_tensor(d)))
         else:
             grown.append((held, d))
@@ -119,9 +119,9 @@ def _warn_of_cycle() -> None:
         )
 
 
-def visit(leaf: Tensor, g: Any, create: bool) -> None:
+def visit(leaf: Tensor, g: Any, create_graph: bool) -> None:
     """Accumulate at once, with the hooks that come after it."""
-    finish({leaf: g}, create)
+    finish({leaf: g}, create_graph)
     hooks = leaf._hooks
     if hooks is not None:
         for hook in list(hooks.accumulated.values()):

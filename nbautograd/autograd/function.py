@@ -13,9 +13,10 @@ from nbautograd.arrays import backend, dtypes, version_counter
 from nbautograd.autograd import forward_ad, saved_tensors as saving
 from nbautograd.core import dispatch_mode, tracing
 from nbautograd.core.grad_mode import is_grad_enabled, no_grad
-from nbautograd.core.inplace import CustomFunctionView, check_writable, rebase_history, register_view
+from nbautograd.core.inplace import check_writable
 from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
 from nbautograd.core.tensor import Tensor, new, wrap
+from nbautograd.core.views import CustomFunctionView, rebase_history, register_view
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.fusion.lazy_gradient import settle
 
@@ -79,7 +80,7 @@ class _Same(Node):
 
     __slots__ = ()
 
-    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         return g, None
 
     vjp_graph = vjp
@@ -99,7 +100,7 @@ class BackwardCFunction(Node, FunctionCtx):
     all_edges: tuple[Any, ...]
 
     def next_nodes(self) -> tuple[Any, ...]:
-        """The edges in the engine's form."""
+        """Where the gradients of the inputs go: nodes, leaves or None."""
         return self.all_edges
 
     def outputs(self) -> int:
@@ -147,7 +148,7 @@ class BackwardCFunction(Node, FunctionCtx):
     def check_saved(self) -> None:
         """Nothing: ``saved_tensors`` checks when it is read."""
 
-    def keep(self, outputs: list[Any]) -> None:
+    def save_tensors(self, outputs: list[Any]) -> None:
         """Note the saved tensors."""
         hooks = saving.current()
         kept: list[Any] = []
@@ -169,19 +170,19 @@ class BackwardCFunction(Node, FunctionCtx):
             kept.append(_Saved(value, output, version_counter.next_sequence_nr()))
         self._kept, self._to_save = kept, ()
 
-    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, over arrays."""
         settle()  # it may write to anything
         given = g.take(self._count) if isinstance(g, OutputGrads) else [g]
         # Copies: backward may write into them, while other nodes may have got the same arrays.
         tensors = [None if d is None else wrap(d.copy()) for d in given]
-        return MULTIPLE, [None if d is None else d._a for d in self._call_backward(tensors, keep)]
+        return MULTIPLE, [None if d is None else d._a for d in self._call_backward(tensors, retain_graph)]
 
-    def vjp_graph(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+    def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, recorded."""
         given = g.take(self._count) if isinstance(g, OutputGrads) else [g]
         before = [None if d is None else version_counter.version_of(d._a) for d in given]
-        answer = self._call_backward(given, keep)
+        answer = self._call_backward(given, retain_graph)
         for d, version in zip(given, before, strict=True):
             if d is not None and version_counter.version_of(d._a) != version:
                 raise AutogradError(
@@ -205,14 +206,14 @@ class BackwardCFunction(Node, FunctionCtx):
             )
         return cls.vjp
 
-    def _call_backward(self, gradients: list[Any], keep: bool) -> list[Any]:
+    def _call_backward(self, gradients: list[Any], retain_graph: bool) -> list[Any]:
         if self._kept is FREED:
             self.raise_freed()
         if self._materialize:
             gradients = [self._zeros(i) if g is None else g for i, g in enumerate(gradients)]
         answer = self._backward()(self, *gradients)
         found = self._checked(list(answer) if isinstance(answer, (tuple, list)) else [answer])
-        if not keep and self._kept:
+        if not retain_graph and self._kept:
             self._kept = FREED
         return found
 
@@ -415,7 +416,7 @@ def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], 
     node.arity = len(tensors)
     node._seq = version_counter.next_sequence_nr()
     node._count = len(outputs)
-    node.keep(outputs)
+    node.save_tensors(outputs)
     node._outputs = tuple(
         (o._a.shape, o._a.dtype, backend.device_of(o._a)) if isinstance(o, Tensor) else None for o in outputs
     )
@@ -486,7 +487,7 @@ class _Twice(Node):
     __slots__ = ("message",)
     message: str
 
-    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         raise AutogradError(self.message)
 
     vjp_graph = vjp

@@ -56,7 +56,7 @@ from nbautograd.compiler.promotion import (
 from nbautograd.compiler.registry import COMPOSITES, KEPT, NUMPY_NAMES, OPS, PLAIN, POINTWISE, REFUSED, VIEW, WIDENED
 from nbautograd.compiler.rewrite import CONSTANTS
 from nbautograd.compiler.source import compiled
-from nbautograd.core import dispatch_mode, inplace, tracing
+from nbautograd.core import dispatch_mode, inplace, tracing, views
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.node import LEAF, Node, OutputEdge
 from nbautograd.core.tensor import Tensor, new
@@ -486,7 +486,7 @@ _RUNTIME = {
     "into": _into,
     "is_grad_enabled": is_grad_enabled,
     "large": large,
-    "register_view": inplace.register_view,
+    "register_view": views.register_view,
     "minus": operator.sub,
     "narrow": narrow,
     "ndarray": np.ndarray,
@@ -495,7 +495,7 @@ _RUNTIME = {
     "np": np,
     "number": number,
     "over": operator.truediv,
-    "pick": inplace.ViewOfOutput,
+    "pick": views.ViewOfOutput,
     "plus": operator.add,
     "promote": promote,
     "promote_half": promote_half,

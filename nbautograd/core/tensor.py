@@ -25,7 +25,8 @@ from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.memory_format import layout, strided
 from nbautograd.arrays.size import Size, dimension
 from nbautograd.core.grad_mode import is_inference_mode_enabled
-from nbautograd.core.node import LEAF, Hooks, LeafHooks, OutputEdge, RemovableHandle
+from nbautograd.core.hooks import Hooks, LeafHooks, RemovableHandle
+from nbautograd.core.node import LEAF, OutputEdge
 from nbautograd.errors import AutogradError, kind_of
 
 __all__ = ["Tensor", "array_of", "wrap"]
