@@ -100,7 +100,7 @@ def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor
             version_counter.record_write(held._a)
 
 
-_warned = False
+_warned = False  # of the process: the warning is shown once
 
 
 def _warn_of_cycle() -> None:

@@ -75,7 +75,7 @@ def enter_dual_level() -> int:
     forward_ad_level.number = 0
     inplace.followers.append(_follow)
     dispatch_mode.on_unpack, dispatch_mode.on_copy = _restore, _moved
-    dispatch_mode.push(_around, around=True)
+    dispatch_mode.push(_around, around=True, everywhere=True)
     return forward_ad_level.number
 
 
@@ -223,7 +223,7 @@ def tangents_of(args: tuple[Any, ...]) -> list[Tensor | None] | None:
 
 
 def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What the detour calls in the place of every operation."""
+    """The dispatch mode: operations with a tangent among their arguments compute one for their results."""
     if forward_ad_suspended.get() or not any(_has_tangent(value) for value in (*args, *kwargs.values())):
         return call(*args, **kwargs)
     with suspended():

@@ -160,7 +160,7 @@ def _replace(node: Node, slot: str, value: Any, hooks: tuple[Pack, Unpack]) -> N
 
 
 def _pack_node(nodes: list[Node]) -> None:
-    """What the detour calls with every new node."""
+    """The dispatch mode: pack what a new node has saved, with the hooks that apply here."""
     hooks = current()
     if hooks is not None:
         for node in nodes:

@@ -156,7 +156,7 @@ class Declaration:
             if twin == OPERATOR and len(self.formulas) == 2 and has_operands_alone(self):
                 function.__globals__["Alone"] = self.node(ALONE)
         self.compiled = True
-        self.use_code(tracing.is_on())
+        self.use_code(tracing.is_on_anywhere())
 
     @property
     def fleeting(self) -> Any:
@@ -179,7 +179,7 @@ class Declaration:
                 function.__code__ = self._code(traced, twin)
                 if twin != OPERATOR or not has_operands_alone(self):
                     self._set_defaults(function)
-                if dispatch_mode.is_on():
+                if dispatch_mode.is_on_anywhere():
                     _divert(function)
 
     def _code(self, traced: bool, twin: str) -> types.CodeType:
@@ -515,4 +515,4 @@ def _switch_tracing(on: bool) -> None:
 
 
 tracing.on_switch(_switch_tracing)
-dispatch_mode.on_switch(lambda: _switch_tracing(tracing.is_on()))
+dispatch_mode.on_switch(lambda: _switch_tracing(tracing.is_on_anywhere()))

@@ -242,9 +242,13 @@ def _warn_resized(out: Tensor, result: Tensor) -> None:
     )
 
 
+def _written_at() -> tuple[str, int] | None:
+    return tracing.caller() if tracing.is_on() else None
+
+
 def _note_places(on: bool) -> None:
     """With tracing on, remember where each write was called, for the message about a saved tensor that it spoiled."""
-    version_counter.clock.place = tracing.caller if on else None
+    version_counter.clock.place = _written_at if on else None  # type: ignore[assignment]
 
 
 tracing.on_switch(_note_places)

@@ -632,7 +632,7 @@ def wrap(array: Any, fn: Any = None) -> Tensor:
 
 
 _wrap = types.FunctionType(wrap.__code__, globals(), "wrap", wrap.__defaults__)
-_tell: Callable[[Tensor], object] = id  # or any other function
+_tell: Callable[[Tensor], object] = id  # of the process, see autograd/inference.py; id: any function that does nothing
 
 
 def _wrap_and_tell(array: Any, fn: Any = None) -> Tensor:
@@ -643,7 +643,7 @@ def _wrap_and_tell(array: Any, fn: Any = None) -> Tensor:
 
 
 def on_wrap(tell: Callable[[Tensor], None] | None) -> None:
-    """Call ``tell`` with every tensor that ``wrap`` makes; None stops that. Its code is exchanged, as in detours."""
+    """Call ``tell`` with every tensor that ``wrap`` makes; None stops that. Its code object is exchanged."""
     global _tell
     _tell = tell or id
     wrap.__code__ = (_wrap if tell is None else _wrap_and_tell).__code__
