@@ -252,39 +252,56 @@ def _view(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
 
 def _derive(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run the operation once, recorded, and get the tangents of its results out of its node."""
-    shadows: dict[int, Tensor] = {}
-
-    def stand_in(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            return [stand_in(v) for v in value] if _has_tangent(value) else value
-        if _has_tangent(value) and (value._fn is None or not recording):
-            # A leaf of its own, so that there is an edge for the derivative to go along.
-            return shadows.setdefault(id(value), wrap(value._a, LEAF))
-        return value
-
     recording = is_grad_enabled()
+    stand_ins = _StandIns(recording)
     with enable_grad():
-        result = call(*map(stand_in, args), **{name: stand_in(value) for name, value in kwargs.items()})
+        result = call(*map(stand_ins.of, args), **{name: stand_ins.of(value) for name, value in kwargs.items()})
     outputs = result if isinstance(result, (tuple, list)) else (result,)
-    ports = [t._fn for t in outputs if isinstance(t, Tensor) and isinstance(t._fn, Node)]
-    if not ports:
+    node = _node_of(outputs)
+    if node is None:
         return result
-    node = ports[0].next0 if ports[0].__class__ is OutputEdge else ports[0]
     values = _inputs(op, args, kwargs)
     tangents = [tangent_of(value) for value in values]
-    real = recording and any(isinstance(v, Tensor) and v._fn is not None for v in values)
-    create_graph = recording and (real or any(t is not None and t._fn is not None for t in tangents))
-    found = _jvp(node, outputs, tangents, create_graph)
-    _cut(node, set(map(id, shadows.values())))
-    for out in outputs:
-        if not real:
-            out._fn = None
+    recorded = recording and any(map(_requires_grad, values))
+    found = _jvp(node, outputs, tangents, recorded or recording and any(map(_requires_grad, tangents)))
+    _cut(node, {id(leaf) for leaf in stand_ins.leaves.values()})
     for out, tangent in zip(outputs, found, strict=True):
+        if not recorded:
+            out._fn = None
         if tangent is not None:
             set_tangent(out, _fitting(tangent, out))
-    if real:
+    if recorded:
         _remember(op, node, args, kwargs)
     return result
+
+
+class _StandIns:
+    """Leaves in the place of arguments with tangents, so that the node has an edge for the derivative to go along."""
+
+    def __init__(self, recording: bool) -> None:
+        self.recording = recording
+        self.leaves: dict[int, Tensor] = {}  # by the id of the argument
+
+    def of(self, value: Any) -> Any:
+        """The argument itself, or its leaf."""
+        if isinstance(value, (tuple, list)):
+            return [self.of(v) for v in value] if _has_tangent(value) else value
+        if _has_tangent(value) and (value._fn is None or not self.recording):
+            return self.leaves.setdefault(id(value), wrap(value._a, LEAF))
+        return value
+
+
+def _requires_grad(value: Any) -> bool:
+    return isinstance(value, Tensor) and value._fn is not None
+
+
+def _node_of(outputs: Any) -> Node | None:
+    """The node that made the outputs; None where nothing was recorded."""
+    for t in outputs:
+        if isinstance(t, Tensor) and isinstance(t._fn, Node):
+            node: Node = t._fn.next0 if t._fn.__class__ is OutputEdge else t._fn
+            return node
+    return None
 
 
 def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -358,9 +375,9 @@ def _follow(t: Tensor, result: Tensor) -> None:
             new = wrap(np.zeros_like(t._a))
         if base is not t:
             before = tangent_of(base)
-            whole = wrap(np.zeros_like(base.shared_array())) if before is None else before.clone()
-            views.replay_view(whole, t._view.steps()).copy_(new)
-            set_tangent(base, whole)
+            written = wrap(np.zeros_like(base.shared_array())) if before is None else before.clone()
+            views.replay_view(written, t._view.steps()).copy_(new)
+            set_tangent(base, written)
         else:
             set_tangent(t, new)
         whole = tangent_of(base)

@@ -11,6 +11,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, version_counter
 from nbautograd.autograd import forward_ad, saved_tensors as saving
+from nbautograd.autograd.function_ctx import ForwardContext, FunctionCtx
 from nbautograd.core import dispatch_mode, tracing
 from nbautograd.core.grad_mode import is_grad_enabled, no_grad
 from nbautograd.core.inplace import check_writable
@@ -21,46 +22,6 @@ from nbautograd.errors import AutogradError, kind_of
 from nbautograd.fusion.lazy_gradient import settle
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
-
-
-class FunctionCtx:
-    """What ``forward`` and ``backward`` of a custom function share; any attribute may be set on it."""
-
-    _to_save: tuple[Any, ...] = ()
-    _to_save_forward: tuple[Any, ...] = ()
-    _dirty: tuple[Tensor, ...] = ()
-    _non_differentiable: tuple[Tensor, ...] = ()
-    _materialize = True
-    needs_input_grad: tuple[bool, ...] = ()
-    saved_tensors: tuple[Any, ...] = ()
-
-    def save_for_backward(self, *tensors: Any) -> None:
-        """Keep inputs, outputs or intermediate tensors for ``backward``, which finds them in ``saved_tensors``."""
-        self._to_save = tensors
-
-    def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for ``jvp``, which finds them in ``saved_tensors``."""
-        self._to_save_forward = tensors
-
-    def mark_dirty(self, *tensors: Tensor) -> None:
-        """Tell which inputs ``forward`` has written to in place; they must be returned too."""
-        _all_tensors(tensors, "mark_dirty can only accept variables")
-        self._dirty = tensors
-
-    def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Tell which outputs are not differentiable; they will not require grad."""
-        _all_tensors(tensors, "mark_non_differentiable only accepts variable arguments")
-        self._non_differentiable = tensors
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Whether ``backward`` gets zeros (True, the default) or None for outputs that nothing used."""
-        self._materialize = value
-
-
-def _all_tensors(tensors: tuple[Any, ...], rule: str) -> None:
-    for index, tensor in enumerate(tensors):
-        if not isinstance(tensor, Tensor):
-            raise AutogradError(f"{rule}, but argument {index} is of type {type(tensor).__name__}")
 
 
 class _Saved:
@@ -75,8 +36,8 @@ class _Saved:
         self.value, self.output, self.time = value, output, time
 
 
-class _Same(Node):
-    """Passes a gradient on as it is."""
+class _Identity(Node):
+    """The identity: passes a gradient on as it is."""
 
     __slots__ = ()
 
@@ -132,7 +93,7 @@ class BackwardCFunction(Node, FunctionCtx):
         if isinstance(fn, int):
             fn = self if self._count == 1 else OutputEdge(self, fn)
         elif isinstance(fn, Tensor):  # a leaf whose unpacked values are others than its own
-            leaf, fn = fn, new(_Same)
+            leaf, fn = fn, new(_Identity)
             fn.next0, fn._seq = leaf, version_counter.next_sequence_nr()
             fn.next1 = fn.input_meta = fn.extras = None
         return wrap(value, fn)
@@ -408,6 +369,31 @@ def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], 
     for tensor in node._dirty:
         if id(tensor) in before:
             check_writable(tensor, node.name())
+    _fill(node, args, tensors, outputs)
+    fixed = {id(t) for t in node._non_differentiable}
+    inputs, dirty = {id(a) for a in tensors}, {id(t) for t in node._dirty}
+    for index, out in enumerate(outputs):
+        if not isinstance(out, Tensor):
+            continue
+        fn = node if len(outputs) == 1 else OutputEdge(node, index)
+        if id(out) in fixed or out._a.dtype.kind not in dtypes.INEXACT:
+            out._fn = None
+        elif id(out) in dirty:
+            rebase_history(out, fn)
+        elif id(out) in inputs or out._view is not None:
+            outputs[index] = _returned_view(node, index, out, out if id(out) in inputs else out._view.parent, fn)
+        else:
+            out._fn = fn
+    if dispatch_mode.is_on():
+        dispatch_mode.node_created(node)
+    if tracing.is_on():
+        shown = next((o for o in outputs if isinstance(o, Tensor)), None)
+        if shown is not None:
+            tracing.note(node, shown, tuple((f"input {i}", a) for i, a in enumerate(args)))
+
+
+def _fill(node: BackwardCFunction, args: tuple[Any, ...], tensors: list[Tensor], outputs: list[Any]) -> None:
+    """Give the node its edges, its saved tensors, and what it has to know of inputs and outputs."""
     slots = iter(range(len(tensors)))
     node._slots = tuple(next(slots) if isinstance(a, Tensor) else None for a in args)
     node.all_edges = tuple(a if a._fn is LEAF else a._fn for a in tensors)
@@ -420,29 +406,14 @@ def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], 
     node._outputs = tuple(
         (o._a.shape, o._a.dtype, backend.device_of(o._a)) if isinstance(o, Tensor) else None for o in outputs
     )
-    fixed = {id(t) for t in node._non_differentiable}
-    inputs, dirty = {id(a) for a in tensors}, {id(t) for t in node._dirty}
-    for index, out in enumerate(outputs):
-        if not isinstance(out, Tensor):
-            continue
-        fn = node if len(outputs) == 1 else OutputEdge(node, index)
-        if id(out) in fixed or out._a.dtype.kind not in dtypes.INEXACT:
-            out._fn = None
-        elif id(out) in dirty:
-            rebase_history(out, fn)
-        elif id(out) in inputs or out._view is not None:
-            source = out if id(out) in inputs else out._view.parent
-            shared = outputs[index] = wrap(out.shared_array().view(), fn)
-            way = CustomFunctionView(f"Output {index} of {node._function.__name__}")
-            register_view(shared, source, way, way, ())
-        else:
-            out._fn = fn
-    if dispatch_mode.is_on():
-        dispatch_mode.node_created(node)
-    if tracing.is_on():
-        shown = next((o for o in outputs if isinstance(o, Tensor)), None)
-        if shown is not None:
-            tracing.note(node, shown, tuple((f"input {i}", a) for i, a in enumerate(args)))
+
+
+def _returned_view(node: BackwardCFunction, index: int, out: Tensor, source: Tensor, fn: Node) -> Tensor:
+    """An output that shares memory with an input: a view that cannot be replayed, since the Function made it."""
+    shared = wrap(out.shared_array().view(), fn)
+    mark = CustomFunctionView(f"Output {index} of {node._function.__name__}")
+    register_view(shared, source, mark, mark, ())
+    return shared
 
 
 def _set_tangents(
@@ -454,7 +425,7 @@ def _set_tangents(
             wrap(np.zeros_like(a._a)) if t is None and isinstance(a, Tensor) and a.is_floating_point() else t
             for a, t in zip(args, tangents, strict=True)
         ]
-    context = _ForwardContext(node)
+    context = ForwardContext(node)
     answer = cls.jvp(context, *tangents)
     found = list(answer) if isinstance(answer, tuple) else [answer]
     if len(found) != len(outputs):
@@ -468,20 +439,11 @@ def _set_tangents(
             forward_ad.set_tangent(out, tangent)
 
 
-class _ForwardContext(FunctionCtx):
-    """The context as ``jvp`` sees it: ``saved_tensors`` are those for forward."""
-
-    def __init__(self, node: BackwardCFunction) -> None:
-        self.__dict__.update(node.__dict__)
-        self.saved_tensors = node._to_save_forward
-        self.needs_input_grad = node.needs_input_grad
-
-
 class InplaceFunction(Function):
     """PyTorch's former base class of functions with an ``inplace`` option; use :class:`Function`."""
 
 
-class _Twice(Node):
+class _NotTwiceDifferentiable(Node):
     """Stands behind the gradients of a ``once_differentiable`` backward, which cannot be differentiated again."""
 
     __slots__ = ("message",)
@@ -508,7 +470,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         values = list(answer) if isinstance(answer, (tuple, list)) else [answer]
         for index, value in enumerate(values):
             if isinstance(value, Tensor):
-                node = new(_Twice)
+                node = new(_NotTwiceDifferentiable)
                 node.next0 = node.next1 = node.input_meta = node.extras = None
                 node._seq = version_counter.next_sequence_nr()
                 node.message = (
