@@ -1,4 +1,4 @@
-"""Where a backward pass ends: what has gathered at the leaves is added to their ``.grad``."""
+"""The end of a backward pass: the sums that have arrived at the leaves are added to their ``.grad``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ lock = threading.RLock()
 
 
 def _owned_count() -> int:
-    """What getrefcount says in ``_prepare`` of an array that only ``pending`` and that function hold."""
+    """The reference count that ``_prepare`` sees of an array that nobody else holds, measured on a probe."""
     probe = {0: np.empty(1)}
 
     def look(key: int) -> int:
@@ -58,7 +58,7 @@ def finish(pending: dict[Tensor, Any], create_graph: bool) -> None:
 
 
 def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Grown]:
-    """The steps that ``_commit`` takes; in place unless the pass is recorded, so that holders of ``.grad`` see it."""
+    """Plan the steps of ``_commit``: in place unless the pass is recorded, so that holders of ``.grad`` see it."""
     fresh: Fresh = []
     grown: Grown = []
     for leaf in pending:
@@ -71,7 +71,7 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
             if create_graph:
                 made = d.clone()
             else:
-                # An array that nobody else holds becomes .grad without a copy: .grad shares memory with nothing.
+                # By its reference count nobody else holds it: it becomes .grad, which shares memory with nothing.
                 owned = getrefcount(d) <= _OWNED and is_whole(d)
                 made = new(Tensor)
                 made._a = d if owned or isinstance(d, np.generic) else d.copy()
@@ -85,7 +85,7 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
 
 
 def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor, Any]], grown: Grown) -> None:
-    """Take the steps that are left.
+    """Take the steps that are left; what an interrupt has kept from being taken is taken by a second call.
 
     Python runs handlers of signals at calls and at jumps backward only. There is no call in the first two loops, nor
     an unpacking, which may need memory; so a step of theirs is taken or not begun. A step of the third may be taken
@@ -120,7 +120,7 @@ def _warn_of_cycle() -> None:
 
 
 def visit(leaf: Tensor, g: Any, create_graph: bool) -> None:
-    """Accumulate at once, with the hooks that come after it."""
+    """Accumulate into one leaf at once, and run its hooks that follow the accumulation."""
     finish({leaf: g}, create_graph)
     hooks = leaf._hooks
     if hooks is not None:

@@ -1,4 +1,4 @@
-"""``backward`` and ``grad``: what users call, in front of the engine."""
+"""``backward`` and ``grad``, the public functions in front of the engine."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
     def key(self) -> tuple[Any, int]:
-        """The engine's name for it."""
+        """The key by which the engine knows it: node or leaf, and which output."""
         return (self.node.variable, 0) if isinstance(self.node, AccumulateGrad) else (self.node, self.output_nr)
 
     def edge(self) -> Any:
-        """The same as the beginning of a pass."""
+        """The root, in the engine's form, of a pass that begins here."""
         node, index = self.key()
         return OutputEdge(node, index) if isinstance(node, Node) and node.outputs() > 1 else node
 
@@ -189,7 +189,7 @@ def _key(target: Any, index: int) -> tuple[Any, int]:
 
 
 def _roots(tensors: list[Any], gradients: Gradients, argument: str, caller: str) -> list[tuple[Any, Any]]:
-    """The (edge, gradient) pairs that a pass begins with."""
+    """The roots of a pass: pairs of a node or leaf and its gradient."""
     one = gradients is None or isinstance(gradients, Tensor) or is_pytorchs(gradients)
     given: list[Any] = [gradients] if one else list(gradients)  # type: ignore[arg-type]
     if gradients is None:

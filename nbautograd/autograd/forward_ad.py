@@ -1,7 +1,8 @@
-"""Forward-mode derivatives: tensors that carry a tangent, and operations that compute it along with their result.
+"""Forward-mode AD: dual tensors, which carry a tangent, and operations that compute it along with their result.
 
-No operation declares how. Its formula gives u ↦ VJP(u), which is linear in u; and the vector-Jacobian product of that
-function, taken at the tangent v, is the Jacobian-vector product: ⟨VJP(u), v⟩ = ⟨u, Jv⟩, so Jv = d/du ⟨VJP(u), v⟩.
+No operation declares a JVP. Its formula gives u ↦ VJP(u), which is linear in u; and the vector-Jacobian product of that
+function, taken at the tangent v, is the Jacobian-vector product (the double-backward trick): ⟨VJP(u), v⟩ = ⟨u, Jv⟩, so
+Jv = d/du ⟨VJP(u), v⟩.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 
 
 class _Level:
-    """What belongs to the one level that there can be, shared by all threads as PyTorch's is."""
+    """The duals and tangents of the one level that there can be, shared by all threads as PyTorch's is."""
 
     __slots__ = ("arrays", "duals")
 
@@ -186,7 +187,7 @@ def set_tangent(t: Tensor, tangent: Tensor) -> None:
 
 
 def _restore(t: Tensor, saved: Any) -> None:
-    """Give a saved tensor, which has just been made from its array again, the tangent that it had."""
+    """Called when a saved tensor is unpacked: give it the tangent that it had."""
     known = level.arrays.get(id(saved))
     if known is not None and "_tangent" not in t.__dict__ and not forward_ad_suspended.get():
         with suspended():
@@ -205,7 +206,7 @@ def _fitting(tangent: Tensor, t: Tensor) -> Tensor:
 
 
 def _moved(array: Any, copy: Any) -> None:
-    """A saved array that is about to be overwritten has been copied: so is its tangent."""
+    """Called when a saved array is copied before it is overwritten: the copy has the same tangent."""
     known = level.arrays.get(id(array))
     if known is not None:
         level.arrays[id(copy)] = (copy, known[1])
@@ -317,7 +318,7 @@ def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]
 
 
 def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: bool) -> list[Tensor | None]:
-    """The tangents of the outputs: the product of the transposed of the node's own product with the given tangents."""
+    """The Jacobian-vector product: the tangents of the outputs, by differentiating the node's own VJP."""
     units = [wrap(np.zeros_like(out._a), LEAF) if out._a.dtype.kind in dtypes.INEXACT else None for out in outputs]
     if not any(u is not None for u in units):
         return units
@@ -341,7 +342,7 @@ def _or_zeros(tangent: Tensor | None, like: Tensor) -> Tensor:
 
 
 def _cut(node: Node, shadows: set[int]) -> None:
-    """Take away the edges to tensors that only stood in."""
+    """Remove the node's edges to the stand-ins."""
     edges = getattr(node, "all_edges", None)
     if edges is not None:
         node.all_edges = tuple(None if id(e) in shadows else e for e in edges)  # type: ignore[attr-defined]

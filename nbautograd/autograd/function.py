@@ -1,4 +1,4 @@
-"""``Function``: operations that users write themselves, in PyTorch's two styles."""
+"""Custom operations: ``Function``, in PyTorch's two styles, and the node that calls its ``backward``."""
 
 from __future__ import annotations
 
@@ -444,7 +444,7 @@ class InplaceFunction(Function):
 
 
 class _NotTwiceDifferentiable(Node):
-    """Stands behind the gradients of a ``once_differentiable`` backward, which cannot be differentiated again."""
+    """The node of the gradients of a ``once_differentiable`` backward: it raises when they are differentiated."""
 
     __slots__ = ("message",)
     message: str

@@ -1,4 +1,4 @@
-"""The graph as an object: its nodes and edges, hooks on what it saves, hooks on several gradients at once."""
+"""``torch.autograd.graph``: nodes and gradient edges, hooks on saved tensors, hooks on several gradients at once."""
 
 from __future__ import annotations
 

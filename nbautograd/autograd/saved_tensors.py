@@ -1,7 +1,8 @@
-"""Hooks on saved tensors: a node then keeps what ``pack`` made of an array, and ``unpack`` gives it back.
+"""Saved tensors: as ``grad_fn._saved_self`` shows them, and the hooks that pack and unpack them.
 
-A node that is packed gets a subclass of its own class, in which the formulas see the arrays again for as long as they
-run; nodes that nobody packs know nothing of all this.
+With hooks, a node keeps what ``pack`` returned in the place of an array, and ``unpack`` gives it back. A node with
+packed tensors gets a subclass of its own class, whose ``vjp`` unpacks them for as long as the formulas run; others pay
+nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def current() -> tuple[Pack, Unpack] | None:
 
 
 class Packed:
-    """What is kept in the place of one array."""
+    """The result of a pack hook, in the place of one saved array."""
 
     __slots__ = ("unpack", "value")
 
@@ -47,7 +48,7 @@ class Packed:
         self.value, self.unpack = value, unpack
 
     def array(self) -> Any:
-        """The array again.
+        """Unpack: the array again.
 
         :raises TypeError: the hook gave no tensor.
         """
@@ -81,7 +82,7 @@ def pack(array: Any, hooks: tuple[Pack, Unpack]) -> Packed:
 
 
 def _saved_as_tensors(node: Node, slot: str) -> Any:
-    """What a slot holds: a saved array as the tensor that it was, everything else as it is.
+    """The value of a slot: a saved array as the tensor that it was, everything else as it is.
 
     :raises GraphFreedError: a backward pass has used it up.
     :raises InplaceError: it was written to since.
@@ -174,7 +175,7 @@ _variants: dict[type[Node], type[Node]] = {}
 
 
 def _variant(cls: type[Node]) -> type[Node]:
-    """The subclass of nodes of this class that are packed."""
+    """The subclass for nodes of this class with packed saved tensors."""
     if cls in _variants:
         return _variants[cls]
 
@@ -216,7 +217,7 @@ def _variant(cls: type[Node]) -> type[Node]:
 
 @contextmanager
 def _unpacked(node: Node, retain_graph: bool, checked: bool = True) -> Iterator[None]:
-    """The arrays back in their slots, for a while; let go of at the end unless they are to be kept."""
+    """Unpack the arrays into their slots for a ``with`` block; free them at its end unless the graph is retained."""
     extras = node.get_extras()
     with extras.lock:
         packed = extras.packed

@@ -32,7 +32,7 @@ __all__ = [
 
 
 def check_history(t: Tensor, what: str) -> None:
-    """Make sure that ``t`` may become another tensor.
+    """Make sure that the history of ``t`` may change: that ``t`` may be the result of an in-place operation.
 
     :raises InplaceError: ``t`` is a leaf that requires grad, or a view of one, and operations are recorded.
     """
@@ -59,14 +59,14 @@ def check_writable(t: Tensor, what: str) -> None:
     """Make sure that ``t`` may be written to in place.
 
     :raises InplaceError: ``t`` is a leaf that requires grad, or a view of one, and operations are recorded; or several
-        elements of ``t`` are one place in memory.
+        elements of ``t`` share their memory.
     """
     check_history(t, what)
     check_overlap(t, what)
 
 
 def check_overlap(t: Tensor, what: str) -> None:
-    """Make sure that no two elements of ``t`` are one place in memory.
+    """Make sure that no two elements of ``t`` share their memory, as those of an expanded tensor do.
 
     :raises InplaceError: some are.
     """
@@ -85,18 +85,18 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
     if not isinstance(t, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
     check_writable(t, name)
-    # With tangents, formulas are recorded that need the former value.
+    # Forward-mode AD differentiates the formulas, which need the former value.
     return copy_into(t, function(t if dispatch_mode.on_copy is None else t.clone(), *args, **kwargs))
 
 
 followers: list[Callable[[Tensor, Tensor], None]] = []
-"""Called with a tensor and what has been written into it."""
+"""Called with a tensor and the result that has been written into it; process-wide, forward-mode AD's."""
 preparers: list[Callable[[Any], None]] = []
-"""Called with an array that is about to be written to."""
+"""Called with an array that is about to be written to; process-wide, for ``allow_mutation_on_saved_tensors``."""
 
 
 def watched() -> bool:
-    """Whether a mode that is on wants to hear of writes, one by one."""
+    """Whether a mode that is on has to see every write."""
     return bool(followers or preparers)
 
 
@@ -132,7 +132,7 @@ def check_view(t: Tensor, recorded: bool) -> None:
 
 
 def copy_into(t: Tensor, result: Tensor) -> Tensor:
-    """Write ``result`` into ``t``, which takes over its history.
+    """Write ``result`` into the memory of ``t``, which takes over its history (``t.copy_``, without the cast).
 
     :raises RuntimeError: ``result`` has another shape, or a dtype of a higher category.
     """
@@ -168,7 +168,7 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
 
 
 def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
-    """Before ``target`` is overwritten: copy what the node saved of it, and let a saved result be the target itself."""
+    """Before ``target`` is overwritten: copy what the node saved of it; a saved result becomes the target itself."""
 
     def kept(value: Any) -> Any:
         if isinstance(value, (list, tuple)):

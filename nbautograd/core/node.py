@@ -30,7 +30,7 @@ __all__ = [
 
 
 class _Mark:
-    """A value that is only ever compared by identity."""
+    """A sentinel, compared by identity."""
 
     __slots__ = ("name",)
 
@@ -42,11 +42,11 @@ class _Mark:
 
 
 LEAF = _Mark("LEAF")
-"""What a leaf that requires grad has where other tensors have the node that made them."""
+"""The ``_fn`` of a leaf that requires grad, where other tensors have the node that made them."""
 FREED = _Mark("FREED")
-"""What a node has where its saved tensors were, once a backward pass has used them up."""
+"""Stands in a node's slot for a saved tensor that a backward pass has used up and freed."""
 MULTIPLE = _Mark("MULTIPLE")
-"""What a node with more than two inputs returns as its first gradient; the second is then the list of all."""
+"""The first result of a ``vjp`` with more than two inputs; the second is then the list of all gradients."""
 
 
 class Extras:
@@ -104,7 +104,7 @@ class Node:
 
     @property
     def trace(self) -> Any:
-        """What tracing remembers of the operation, a ``protocol.Trace``; None when it was off."""
+        """The operation's ``protocol.Trace``, noted by tracing; None when that was off."""
         extras = self.extras
         if extras is None:
             return None
@@ -117,7 +117,7 @@ class Node:
         self.get_extras().trace = trace
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The gradients of the inputs from that of the output, as arrays.
+        """The vector-Jacobian product: the gradients of the inputs from that of the output (the cotangent), as arrays.
 
         :param retain_graph: keep the saved tensors for another backward pass.
         :param needed: the nodes and leaves whose gradients are wanted; None for all. The gradient of another is None.
@@ -125,7 +125,7 @@ class Node:
         raise NotImplementedError
 
     def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The same over tensors, recorded."""
+        """The same over tensors, recorded, so that it can be differentiated again."""
         raise NotImplementedError
 
     def next_nodes(self) -> tuple[Any, ...]:
@@ -201,7 +201,7 @@ class Node:
         return {} if self.hooks is None else self.hooks.post
 
     def saves(self) -> bool:
-        """Whether a backward pass would take saved tensors from the node."""
+        """Whether the node has saved tensors, which a backward pass would free."""
         return bool(self.saved)
 
     def saved_values(self) -> dict[str, Any]:
@@ -215,7 +215,7 @@ class Node:
         return {name.removeprefix("s_"): value for name, value in values.items() if value is not None}
 
     def raise_freed(self) -> NoReturn:
-        """Say that the saved tensors are gone, and what to do."""
+        """Raise the error that says that the saved tensors are freed, and what to do."""
         raise GraphFreedError(
             f"Trying to backward through the graph a second time: {self.name()}{self.place()} gave up "
             "its saved tensors "
@@ -231,7 +231,7 @@ class Node:
         return f" (made in {_located(self.trace.filename, self.trace.lineno)})"
 
     def check_saved(self) -> None:
-        """Make sure that no saved tensor was written to since this node saved it.
+        """Compare the version counters of the saved tensors: none may have been written to since this node saved it.
 
         :raises InplaceError: one was.
         """
@@ -241,7 +241,7 @@ class Node:
                 self.raise_changed(name, value)
 
     def raise_changed(self, name: str, value: Any) -> NoReturn:
-        """Say which saved tensor was written to."""
+        """Raise the error that names the saved tensor that was written to in place."""
         was, now = version_counter.version_at(value, self._seq), version_counter.version_of(value)
         written = version_counter.where_written(value)
         culprit = "" if written is None else f" The last write was in {_located(*written)}."
@@ -320,10 +320,10 @@ class OutputEdge(Node):
 
 
 class AccumulateGrad(Node):
-    """Where an edge ends at a leaf: what arrives is added to ``variable.grad``.
+    """The end of the tape at a leaf: gradients that arrive are added to ``variable.grad``.
 
-    The engine's edge is the leaf itself; this is what ``next_functions`` shows for it. It is made on demand and the
-    same one as long as somebody holds it. It holds its leaf, not the other way round.
+    For the engine the target is the leaf itself; this is what ``next_functions`` shows for it. It is made on demand
+    and the same one as long as somebody holds it. It holds its leaf, not the other way round.
     """
 
     __slots__ = ("variable",)
@@ -363,7 +363,7 @@ def accumulator(leaf: Any) -> AccumulateGrad:
 
 
 def public_edge(edge: Any) -> tuple[Any, int]:
-    """An edge as ``next_functions`` shows it."""
+    """A target in the engine's form as ``next_functions`` shows it: a node and which of its outputs."""
     if edge is None:
         return None, 0
     if not isinstance(edge, Node):

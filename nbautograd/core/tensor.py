@@ -1,11 +1,13 @@
-"""The tensor: an array, and where it came from.
+"""The tensor: an array, and the node of the tape that made it.
 
 The two fields that every operation writes, ``_a`` and ``_fn``, are slots; everything rarer lives in the instance's
 dictionary with its default on the class, so that a tensor that never needs it never pays for it.
 
-``_a`` is an array, or a NumPy scalar where a 0-d tensor on the CPU has not been shared or written to yet (arithmetic
-on scalars takes half the time). ``_fn`` is None, ``LEAF`` (a leaf that requires grad), or the ``Node`` or ``Port``
-that made the tensor. Most methods are attached by the operations' declarations in ``ops/``.
+``_a`` is an array, or a NumPy scalar where a 0-d tensor on the CPU has not been shared or written to yet (arithmetic on
+scalars takes half the time; ``shared_array`` makes it an array). ``_fn`` is None, ``LEAF`` (a leaf that requires grad),
+or the ``Node`` or ``OutputEdge`` that made the tensor. Shape, dtype and the like are in ``core/tensor_properties.py``,
+numbers and NumPy in ``core/tensor_conversions.py``; most methods are attached by the operations' declarations in
+``ops/``.
 """
 
 from __future__ import annotations
@@ -54,8 +56,8 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     __slots__ = ("__dict__", "__weakref__")
     __array_priority__ = 1000  # NumPy's operators leave ``array * tensor`` to us
 
-    _seq = 0  # in the engine's eyes a leaf is older than every node
-    _relays = False  # and it hands nothing on
+    _seq = 0  # the engine's sequence number: a leaf is older than every node, and comes last in topological order
+    _relays = False  # as Node._relays: the engine does not run a leaf
     _view: Any = None  # where the tensor is a view of another's memory: see core/inplace.py
     _grad: Tensor | None = None
     _hooks: Hooks | None = None
@@ -113,7 +115,7 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         return version_counter.is_inference(self._a)
 
     def shared_array(self) -> Any:
-        """The array itself, fit to be shared or written to (never a scalar)."""
+        """The array itself, never a scalar: fit to be shared with a view or written to."""
         a = self._a
         if isinstance(a, np.generic):
             a = self._a = version_counter.alias(a)
@@ -398,7 +400,7 @@ def _rebuild_tensor(cls: type[Tensor], flat: Any, place: tuple[Any, ...], where:
 
 
 def wrap(array: Any, fn: Any = None) -> Tensor:
-    """A tensor of an array and where it came from; an edge that is a leaf gives that leaf itself."""
+    """A tensor of an array, made by the node ``fn``; where ``fn`` is a leaf, that leaf itself."""
     if fn is not None and isinstance(fn, Tensor):
         return fn
     t = new(Tensor)
@@ -412,7 +414,7 @@ _tell: Callable[[Tensor], object] = id  # of the process, see autograd/inference
 
 
 def _wrap_and_tell(array: Any, fn: Any = None) -> Tensor:
-    """What ``wrap`` is while somebody wants to see all tensors made by it."""
+    """The code of ``wrap`` while ``on_wrap`` has a listener."""
     t: Tensor = _wrap(array, fn)
     _tell(t)
     return t

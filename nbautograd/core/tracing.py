@@ -109,7 +109,7 @@ def traced(on: bool = True) -> Iterator[None]:
 def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> None:
     """Remember the operation that ``node``, just made, stands for; called from its generated code.
 
-    Only what may change is taken down now. The rest is put in order when somebody asks, see ``Node.trace``.
+    Only what may change is copied now. The rest is formatted lazily, when ``Node.trace`` is first read.
     """
     if not is_on():  # another context is traced
         return
@@ -125,17 +125,17 @@ def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> N
     array = output._a
     result = (ref(output), _small(array), array.shape, array.dtype)
     extras = node.get_extras()
-    extras.trace = partial(_spelt_out, node.inputs, caller(), result, noted, current_scope())
+    extras.trace = partial(_format, node.inputs, caller(), result, noted, current_scope())
 
 
 class _Several(list[Any]):
-    """What was noted of each of several tensors that were one argument."""
+    """The notes of several tensors that were one argument, such as ``cat``'s."""
 
 
-def _spelt_out(
+def _format(
     inputs: tuple[str, ...], place: tuple[str, int], result: tuple[Any, ...], noted: list[tuple[Any, ...]], scope: Any
 ) -> Trace:
-    """What was noted, in order."""
+    """The notes formatted as a ``Trace``: lazily, when ``Node.trace`` is first read."""
     operands = []
     for name, value, *about in noted:
         slot = inputs.index(name) if name in inputs else None

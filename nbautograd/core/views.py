@@ -52,7 +52,7 @@ class CustomFunctionView:
         self.what = what
 
     def __call__(self, value: Any, *_: Any) -> Any:
-        """What the view is after its base has been written to: of unknown history."""
+        """The view after its base has been written to: with a node that raises when a gradient reaches it."""
         node = new(_Unknown)
         node.next0 = node.next1 = node.input_meta = node.extras = None
         node.what, node._seq = self.what, version_counter.next_sequence_nr()
@@ -60,7 +60,7 @@ class CustomFunctionView:
 
 
 class _Unknown(Node):
-    """Stands behind a custom Function's view whose base has been written to."""
+    """The node of a custom Function's view whose base has been written to: it has no derivative."""
 
     __slots__ = ("what",)
     what: str
@@ -128,9 +128,9 @@ class CopySlices(Node):
         return "torch::autograd::CopySlices"
 
     @staticmethod
-    def wants(edge: Any, needed: Any) -> bool:
-        """Whether there is an edge and its gradient is wanted."""
-        return edge is not None and (needed is None or edge in needed)
+    def wants(target: Any, needed: Any) -> bool:
+        """Whether there is a target and its gradient is wanted."""
+        return target is not None and (needed is None or target in needed)
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """For the old base, the gradient with the region zeroed; for what was written, the region's gradient."""
