@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from nbautograd import _lazy
-from nbautograd.autograd import anomaly_mode, forward_ad
+from nbautograd.autograd import anomaly_mode, forward_ad, saved_tensors  # noqa: F401 - it gives Node its methods
 from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from nbautograd.autograd.backward import backward, grad
 from nbautograd.autograd.gradcheck import gradcheck, gradgradcheck

@@ -1,4 +1,4 @@
-"""Where a backward pass ends: what has gathered at the leaves is added to their ``.grad``."""
+"""The end of a backward pass: the sums that have arrived at the leaves are added to their ``.grad``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ lock = threading.RLock()
 
 
 def _owned_count() -> int:
-    """What getrefcount says in ``_prepare`` of an array that only ``pending`` and that function hold."""
+    """The reference count that ``_prepare`` sees of an array that nobody else holds, measured on a probe."""
     probe = {0: np.empty(1)}
 
     def look(key: int) -> int:
@@ -40,15 +40,15 @@ Fresh = list[tuple[Tensor, Tensor]]  # leaves, and what their .grad is to be
 Grown = list[tuple[Tensor, Any]]  # tensors that are some leaf's .grad, and what is to be added to them
 
 
-def finish(pending: dict[Tensor, Any], create: bool) -> None:
+def finish(pending: dict[Tensor, Any], create_graph: bool) -> None:
     """Add what arrived at the leaves to their ``.grad``: at all of them or, if that fails or is interrupted, at none.
 
     Whatever can fail comes first. An interrupt that comes later has to wait until the last leaf has its gradient.
     """
-    if create and pending and grad_enabled.get():
+    if create_graph and pending and grad_enabled.get():
         _warn_of_cycle()
     with lock:
-        fresh, grown = _prepare(pending, create)
+        fresh, grown = _prepare(pending, create_graph)
         leaves, sums = iter(fresh), iter(grown)
         try:
             _commit(leaves, sums, grown)
@@ -57,8 +57,8 @@ def finish(pending: dict[Tensor, Any], create: bool) -> None:
             raise
 
 
-def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
-    """The steps that ``_commit`` takes; in place unless the pass is recorded, so that holders of ``.grad`` see it."""
+def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Grown]:
+    """Plan the steps of ``_commit``: in place unless the pass is recorded, so that holders of ``.grad`` see it."""
     fresh: Fresh = []
     grown: Grown = []
     for leaf in pending:
@@ -68,16 +68,16 @@ def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
         if d.__class__ is LazyGradient:
             d = pending[leaf] = materialize(d)
         if held is None:
-            if create:
+            if create_graph:
                 made = d.clone()
             else:
-                # An array that nobody else holds becomes .grad without a copy: .grad shares memory with nothing.
+                # By its reference count nobody else holds it: it becomes .grad, which shares memory with nothing.
                 owned = getrefcount(d) <= _OWNED and is_whole(d)
                 made = new(Tensor)
                 made._a = d if owned or isinstance(d, np.generic) else d.copy()
                 made._fn = None
             fresh.append((leaf, made))
-        elif create or held._fn is not None:
+        elif create_graph or held._fn is not None:
             fresh.append((leaf, held + as_tensor(d)))
         else:
             grown.append((held, d))
@@ -85,7 +85,7 @@ def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
 
 
 def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor, Any]], grown: Grown) -> None:
-    """Take the steps that are left.
+    """Take the steps that are left; what an interrupt has kept from being taken is taken by a second call.
 
     Python runs handlers of signals at calls and at jumps backward only. There is no call in the first two loops, nor
     an unpacking, which may need memory; so a step of theirs is taken or not begun. A step of the third may be taken
@@ -100,7 +100,7 @@ def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor
             version_counter.record_write(held._a)
 
 
-_warned = False
+_warned = False  # of the process: the warning is shown once
 
 
 def _warn_of_cycle() -> None:
@@ -119,9 +119,9 @@ def _warn_of_cycle() -> None:
         )
 
 
-def visit(leaf: Tensor, g: Any, create: bool) -> None:
-    """Accumulate at once, with the hooks that come after it."""
-    finish({leaf: g}, create)
+def visit(leaf: Tensor, g: Any, create_graph: bool) -> None:
+    """Accumulate into one leaf at once, and run its hooks that follow the accumulation."""
+    finish({leaf: g}, create_graph)
     hooks = leaf._hooks
     if hooks is not None:
         for hook in list(hooks.accumulated.values()):

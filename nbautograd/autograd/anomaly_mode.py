@@ -101,12 +101,15 @@ def _story(node: Node) -> str:
 
 def _switch(on: bool, check_nan: bool) -> None:
     if on != mode.on:
-        (dispatch_mode.push if on else dispatch_mode.pop)(note_results)
+        if on:
+            dispatch_mode.push(note_results, everywhere=True)
+        else:
+            dispatch_mode.pop(note_results)
     mode.on, mode.check_nan, mode.wanted = on, on and check_nan, check_nan
 
 
 def note_results(nodes: list[Node]) -> None:
-    """What the detour calls with the nodes that an operation made."""
+    """The dispatch mode: note where an operation's nodes were made."""
     for node in nodes:
         note(node)
 

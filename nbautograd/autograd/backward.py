@@ -1,4 +1,4 @@
-"""``backward`` and ``grad``: what users call, in front of the engine."""
+"""``backward`` and ``grad``, the public functions in front of the engine."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
     def key(self) -> tuple[Any, int]:
-        """The engine's name for it."""
+        """The key by which the engine knows it: node or leaf, and which output."""
         return (self.node.variable, 0) if isinstance(self.node, AccumulateGrad) else (self.node, self.output_nr)
 
     def edge(self) -> Any:
-        """The same as the beginning of a pass."""
+        """The root, in the engine's form, of a pass that begins here."""
         node, index = self.key()
         return OutputEdge(node, index) if isinstance(node, Node) and node.outputs() > 1 else node
 
@@ -77,16 +77,16 @@ def backward(
 
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         grad_tensors = grad_variables
-    keep = create_graph if retain_graph is None else retain_graph
+    retain = create_graph if retain_graph is None else retain_graph
     roots = _roots(_sequence(tensors), grad_tensors, "grad_tensors", "backward()")
-    into = None
+    accumulate_into = None
     if inputs is not None:
         chosen = _sequence(inputs)
         if not chosen:
             raise AutogradError(
                 "`inputs` argument to `backward()` cannot be empty. Leave it out to accumulate into all leaves."
             )
-        into = {}
+        accumulate_into = {}
         for index, target in enumerate(chosen):
             key = _key(target, index)
             if isinstance(target, GradientEdge) and isinstance(key[0], Node):
@@ -94,8 +94,8 @@ def backward(
                     f"element {index} of inputs is a GradientEdge of a computed tensor, which has no .grad to add to: "
                     "pass the tensor, or use autograd.grad()"
                 )
-            into[key] = target
-    engine.execute(roots, keep, create_graph, into)
+            accumulate_into[key] = target
+    engine.execute(roots, retain, create_graph, accumulate_into)
 
 
 def grad(
@@ -135,13 +135,13 @@ def grad(
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    keep = create_graph if retain_graph is None else retain_graph
+    retain = create_graph if retain_graph is None else retain_graph
     roots = _roots(_sequence(outputs), grad_outputs, "grad_outputs", "grad()")
     wanted = _sequence(inputs)
     if not wanted:
         raise ValueError("grad() requires non-empty inputs: name at least one tensor to differentiate by")
     keys = [_key(target, index) for index, target in enumerate(wanted)]
-    found = engine.capture(roots, keep, create_graph, keys)
+    found = engine.capture(roots, retain, create_graph, keys)
     result: list[Any] = []
     seen = {id(g) for _, g in roots}  # arrays that somebody else holds too: results share memory with nothing
     for index, (target, key) in enumerate(zip(wanted, keys, strict=True)):
@@ -189,7 +189,7 @@ def _key(target: Any, index: int) -> tuple[Any, int]:
 
 
 def _roots(tensors: list[Any], gradients: Gradients, argument: str, caller: str) -> list[tuple[Any, Any]]:
-    """The (edge, gradient) pairs that a pass begins with."""
+    """The roots of a pass: pairs of a node or leaf and its gradient."""
     one = gradients is None or isinstance(gradients, Tensor) or is_pytorchs(gradients)
     given: list[Any] = [gradients] if one else list(gradients)  # type: ignore[arg-type]
     if gradients is None:

@@ -1,7 +1,8 @@
-"""Forward-mode derivatives: tensors that carry a tangent, and operations that compute it along with their result.
+"""Forward-mode AD: dual tensors, which carry a tangent, and operations that compute it along with their result.
 
-No operation declares how. Its formula gives u ↦ VJP(u), which is linear in u; and the vector-Jacobian product of that
-function, taken at the tangent v, is the Jacobian-vector product: ⟨VJP(u), v⟩ = ⟨u, Jv⟩, so Jv = d/du ⟨VJP(u), v⟩.
+No operation declares a JVP. Its formula gives u ↦ VJP(u), which is linear in u; and the vector-Jacobian product of that
+function, taken at the tangent v, is the Jacobian-vector product (the double-backward trick): ⟨VJP(u), v⟩ = ⟨u, Jv⟩, so
+Jv = d/du ⟨VJP(u), v⟩.
 """
 
 from __future__ import annotations
@@ -10,14 +11,20 @@ import inspect
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nbautograd.arrays import dtypes
-from nbautograd.core import dispatch_mode, inplace
-from nbautograd.core.grad_mode import enable_grad, is_grad_enabled
+from nbautograd.autograd.backward import grad
+from nbautograd.core import dispatch_mode, inplace, views
+from nbautograd.core.grad_mode import (
+    enable_grad,
+    forward_ad_level,
+    forward_ad_suspended,
+    is_forward_ad_active,
+    is_grad_enabled,
+)
 from nbautograd.core.node import LEAF, Node, OutputEdge, OutputGrads
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, ShapeError
@@ -26,34 +33,27 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 
 
 class _Level:
-    """The one level that there can be, shared by all threads as PyTorch's is."""
+    """The duals and tangents of the one level that there can be, shared by all threads as PyTorch's is."""
 
-    __slots__ = ("arrays", "duals", "number")
+    __slots__ = ("arrays", "duals")
 
     def __init__(self) -> None:
-        self.number = -1
         self.duals: list[weakref.ref[Tensor]] = []
         # Nodes save arrays: by the id of an array, the array (alive, so that its id stays taken) and its tangent.
         self.arrays: dict[int, tuple[Any, Tensor]] = {}
 
 
 level = _Level()
-_suspended: ContextVar[bool] = ContextVar("forward_ad_suspended", default=False)
-
-
-def is_active() -> bool:
-    """Whether there is a level, and operations see to tangents."""
-    return level.number >= 0 and not _suspended.get()
 
 
 @contextmanager
 def suspended() -> Iterator[None]:
     """Operations inside the ``with`` block see no tangents."""
-    token = _suspended.set(True)
+    token = forward_ad_suspended.set(True)
     try:
         yield
     finally:
-        _suspended.reset(token)
+        forward_ad_suspended.reset(token)
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -68,16 +68,16 @@ def enter_dual_level() -> int:
 
     :raises RuntimeError: there is one already.
     """
-    if level.number >= 0:
+    if forward_ad_level.number >= 0:
         raise AutogradError(
             "Nested forward mode AD is not supported at the moment: leave the first dual_level() before entering "
             "another, or take the outer derivative in reverse mode (autograd.grad)"
         )
-    level.number = 0
+    forward_ad_level.number = 0
     inplace.followers.append(_follow)
     dispatch_mode.on_unpack, dispatch_mode.on_copy = _restore, _moved
-    dispatch_mode.push(_around, around=True)
-    return level.number
+    dispatch_mode.push(_around, around=True, everywhere=True)
+    return forward_ad_level.number
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -85,19 +85,19 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
     :raises RuntimeError: ``level`` is not the one entered last.
     """
-    state = globals()["level"]
-    if state.number < 0 or (level is not None and level != state.number):
+    if forward_ad_level.number < 0 or (level is not None and level != forward_ad_level.number):
         raise AutogradError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
     dispatch_mode.pop(_around)
     dispatch_mode.on_unpack = dispatch_mode.on_copy = None
     inplace.followers.remove(_follow)
+    state: _Level = globals()["level"]  # hidden by the argument
     for ref in state.duals:
         dual = ref()
         if dual is not None:
             dual.__dict__.pop("_tangent", None)
-    state.number, state.duals, state.arrays = -1, [], {}
+    forward_ad_level.number, state.duals, state.arrays = -1, [], {}
 
 
 class dual_level:  # noqa: N801 - PyTorch's name
@@ -139,8 +139,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value and the tangent, None where there is none."""
-    state = globals()["level"]
-    if (state.number if level is None else level) < 0:
+    if (forward_ad_level.number if level is None else level) < 0:
         return UnpackedDualTensor(tensor, None)
     with suspended():
         primal = tensor.view(tensor.shape)
@@ -148,12 +147,14 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 def _check_level(number: int | None, what: str) -> None:
-    if level.number < 0:
+    if forward_ad_level.number < 0:
         raise AutogradError(
             f"Trying to {what} for forward AD but no level exists, make sure to enter_dual_level() first."
         )
-    if number is not None and number != level.number:
-        raise AutogradError(f"Trying to {what} for forward AD at level {number}, but the only level is {level.number}")
+    if number is not None and number != forward_ad_level.number:
+        raise AutogradError(
+            f"Trying to {what} for forward AD at level {number}, but the only level is {forward_ad_level.number}"
+        )
 
 
 # -- tangents --------------------------------------------------------------------------------------------------------
@@ -186,9 +187,9 @@ def set_tangent(t: Tensor, tangent: Tensor) -> None:
 
 
 def _restore(t: Tensor, saved: Any) -> None:
-    """Give a saved tensor, which has just been made from its array again, the tangent that it had."""
+    """Called when a saved tensor is unpacked: give it the tangent that it had."""
     known = level.arrays.get(id(saved))
-    if known is not None and "_tangent" not in t.__dict__ and not _suspended.get():
+    if known is not None and "_tangent" not in t.__dict__ and not forward_ad_suspended.get():
         with suspended():
             t.__dict__["_tangent"] = _fitting(known[1], t)
         level.duals.append(weakref.ref(t))
@@ -205,7 +206,7 @@ def _fitting(tangent: Tensor, t: Tensor) -> Tensor:
 
 
 def _moved(array: Any, copy: Any) -> None:
-    """A saved array that is about to be overwritten has been copied: so is its tangent."""
+    """Called when a saved array is copied before it is overwritten: the copy has the same tangent."""
     known = level.arrays.get(id(array))
     if known is not None:
         level.arrays[id(copy)] = (copy, known[1])
@@ -213,7 +214,7 @@ def _moved(array: Any, copy: Any) -> None:
 
 def tangents_of(args: tuple[Any, ...]) -> list[Tensor | None] | None:
     """The tangents of all arguments; None where no argument has one."""
-    if not is_active():
+    if not is_forward_ad_active():
         return None
     found = [tangent_of(a) for a in args]
     return None if all(t is None for t in found) else found
@@ -223,8 +224,8 @@ def tangents_of(args: tuple[Any, ...]) -> list[Tensor | None] | None:
 
 
 def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What the detour calls in the place of every operation."""
-    if _suspended.get() or not any(_has_tangent(value) for value in (*args, *kwargs.values())):
+    """The dispatch mode: operations with a tangent among their arguments compute one for their results."""
+    if forward_ad_suspended.get() or not any(_has_tangent(value) for value in (*args, *kwargs.values())):
         return call(*args, **kwargs)
     with suspended():
         if op.kind == "view":
@@ -252,39 +253,56 @@ def _view(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
 
 def _derive(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run the operation once, recorded, and get the tangents of its results out of its node."""
-    shadows: dict[int, Tensor] = {}
-
-    def stand_in(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            return [stand_in(v) for v in value] if _has_tangent(value) else value
-        if _has_tangent(value) and (value._fn is None or not recording):
-            # A leaf of its own, so that there is an edge for the derivative to go along.
-            return shadows.setdefault(id(value), wrap(value._a, LEAF))
-        return value
-
     recording = is_grad_enabled()
+    stand_ins = _StandIns(recording)
     with enable_grad():
-        result = call(*map(stand_in, args), **{name: stand_in(value) for name, value in kwargs.items()})
+        result = call(*map(stand_ins.of, args), **{name: stand_ins.of(value) for name, value in kwargs.items()})
     outputs = result if isinstance(result, (tuple, list)) else (result,)
-    ports = [t._fn for t in outputs if isinstance(t, Tensor) and isinstance(t._fn, Node)]
-    if not ports:
+    node = _node_of(outputs)
+    if node is None:
         return result
-    node = ports[0].next0 if ports[0].__class__ is OutputEdge else ports[0]
     values = _inputs(op, args, kwargs)
     tangents = [tangent_of(value) for value in values]
-    real = recording and any(isinstance(v, Tensor) and v._fn is not None for v in values)
-    create = recording and (real or any(t is not None and t._fn is not None for t in tangents))
-    found = _jvp(node, outputs, tangents, create)
-    _cut(node, set(map(id, shadows.values())))
-    for out in outputs:
-        if not real:
-            out._fn = None
+    recorded = recording and any(map(_requires_grad, values))
+    found = _jvp(node, outputs, tangents, recorded or recording and any(map(_requires_grad, tangents)))
+    _cut(node, {id(leaf) for leaf in stand_ins.leaves.values()})
     for out, tangent in zip(outputs, found, strict=True):
+        if not recorded:
+            out._fn = None
         if tangent is not None:
             set_tangent(out, _fitting(tangent, out))
-    if real:
+    if recorded:
         _remember(op, node, args, kwargs)
     return result
+
+
+class _StandIns:
+    """Leaves in the place of arguments with tangents, so that the node has an edge for the derivative to go along."""
+
+    def __init__(self, recording: bool) -> None:
+        self.recording = recording
+        self.leaves: dict[int, Tensor] = {}  # by the id of the argument
+
+    def of(self, value: Any) -> Any:
+        """The argument itself, or its leaf."""
+        if isinstance(value, (tuple, list)):
+            return [self.of(v) for v in value] if _has_tangent(value) else value
+        if _has_tangent(value) and (value._fn is None or not self.recording):
+            return self.leaves.setdefault(id(value), wrap(value._a, LEAF))
+        return value
+
+
+def _requires_grad(value: Any) -> bool:
+    return isinstance(value, Tensor) and value._fn is not None
+
+
+def _node_of(outputs: Any) -> Node | None:
+    """The node that made the outputs; None where nothing was recorded."""
+    for t in outputs:
+        if isinstance(t, Tensor) and isinstance(t._fn, Node):
+            node: Node = t._fn.next0 if t._fn.__class__ is OutputEdge else t._fn
+            return node
+    return None
 
 
 def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -299,10 +317,8 @@ def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]
     return found
 
 
-def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create: bool) -> list[Tensor | None]:
-    """The tangents of the outputs: the product of the transposed of the node's own product with the given tangents."""
-    from nbautograd.autograd.backward import grad
-
+def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: bool) -> list[Tensor | None]:
+    """The Jacobian-vector product: the tangents of the outputs, by differentiating the node's own VJP."""
     units = [wrap(np.zeros_like(out._a), LEAF) if out._a.dtype.kind in dtypes.INEXACT else None for out in outputs]
     if not any(u is not None for u in units):
         return units
@@ -316,7 +332,7 @@ def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create: bool) 
     wanted = [u for u in units if u is not None]
     found: Any = [None] * len(wanted)
     if pairs:
-        found = grad([p for p, _ in pairs], wanted, [t for _, t in pairs], create_graph=create, allow_unused=True)
+        found = grad([p for p, _ in pairs], wanted, [t for _, t in pairs], create_graph=create_graph, allow_unused=True)
     answers = iter(found)
     return [None if u is None else _or_zeros(next(answers), u) for u in units]
 
@@ -326,7 +342,7 @@ def _or_zeros(tangent: Tensor | None, like: Tensor) -> Tensor:
 
 
 def _cut(node: Node, shadows: set[int]) -> None:
-    """Take away the edges to tensors that only stood in."""
+    """Remove the node's edges to the stand-ins."""
     edges = getattr(node, "all_edges", None)
     if edges is not None:
         node.all_edges = tuple(None if id(e) in shadows else e for e in edges)  # type: ignore[attr-defined]
@@ -349,7 +365,7 @@ def _remember(op: Any, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 def _follow(t: Tensor, result: Tensor) -> None:
     """After ``result`` was written into ``t``: the tangent follows, also that of a base and of other views of it."""
-    if _suspended.get():
+    if forward_ad_suspended.get():
         return
     new = tangent_of(result)
     base = t if t._view is None else t._view.base
@@ -361,7 +377,7 @@ def _follow(t: Tensor, result: Tensor) -> None:
         if base is not t:
             before = tangent_of(base)
             written = wrap(np.zeros_like(base.shared_array())) if before is None else before.clone()
-            inplace.replay_view(written, t._view.steps()).copy_(new)
+            views.replay_view(written, t._view.steps()).copy_(new)
             set_tangent(base, written)
         else:
             set_tangent(t, new)
@@ -369,5 +385,5 @@ def _follow(t: Tensor, result: Tensor) -> None:
         for ref in base.__dict__.get("_views", ([],))[0]:
             view = ref()
             if view is not None:
-                set_tangent(view, inplace.replay_view(whole, view._view.steps()))
+                set_tangent(view, views.replay_view(whole, view._view.steps()))
     level.arrays[id(t._a)] = (t._a, new)

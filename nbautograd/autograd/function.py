@@ -1,4 +1,4 @@
-"""``Function``: operations that users write themselves, in PyTorch's two styles."""
+"""Custom operations: ``Function``, in PyTorch's two styles, and the node that calls its ``backward``."""
 
 from __future__ import annotations
 
@@ -11,55 +11,17 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, version_counter
 from nbautograd.autograd import forward_ad, saved_tensors as saving
+from nbautograd.autograd.function_ctx import ForwardContext, FunctionCtx
 from nbautograd.core import dispatch_mode, tracing
 from nbautograd.core.grad_mode import is_grad_enabled, no_grad
-from nbautograd.core.inplace import CustomFunctionView, check_writable, rebase_history, register_view
+from nbautograd.core.inplace import check_writable
 from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
 from nbautograd.core.tensor import Tensor, new, wrap
+from nbautograd.core.views import CustomFunctionView, rebase_history, register_view
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.fusion.lazy_gradient import materialize_pending
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
-
-
-class FunctionCtx:
-    """What ``forward`` and ``backward`` of a custom function share; any attribute may be set on it."""
-
-    _to_save: tuple[Any, ...] = ()
-    _to_save_forward: tuple[Any, ...] = ()
-    _dirty: tuple[Tensor, ...] = ()
-    _non_differentiable: tuple[Tensor, ...] = ()
-    _materialize = True
-    needs_input_grad: tuple[bool, ...] = ()
-    saved_tensors: tuple[Any, ...] = ()
-
-    def save_for_backward(self, *tensors: Any) -> None:
-        """Keep inputs, outputs or intermediate tensors for ``backward``, which finds them in ``saved_tensors``."""
-        self._to_save = tensors
-
-    def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for ``jvp``, which finds them in ``saved_tensors``."""
-        self._to_save_forward = tensors
-
-    def mark_dirty(self, *tensors: Tensor) -> None:
-        """Tell which inputs ``forward`` has written to in place; they must be returned too."""
-        _all_tensors(tensors, "mark_dirty can only accept variables")
-        self._dirty = tensors
-
-    def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Tell which outputs are not differentiable; they will not require grad."""
-        _all_tensors(tensors, "mark_non_differentiable only accepts variable arguments")
-        self._non_differentiable = tensors
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Whether ``backward`` gets zeros (True, the default) or None for outputs that nothing used."""
-        self._materialize = value
-
-
-def _all_tensors(tensors: tuple[Any, ...], rule: str) -> None:
-    for index, tensor in enumerate(tensors):
-        if not isinstance(tensor, Tensor):
-            raise AutogradError(f"{rule}, but argument {index} is of type {type(tensor).__name__}")
 
 
 class _Saved:
@@ -74,12 +36,12 @@ class _Saved:
         self.value, self.output, self.time = value, output, time
 
 
-class _Same(Node):
-    """Passes a gradient on as it is."""
+class _Identity(Node):
+    """The identity: passes a gradient on as it is."""
 
     __slots__ = ()
 
-    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         return g, None
 
     vjp_graph = vjp
@@ -99,7 +61,7 @@ class BackwardCFunction(Node, FunctionCtx):
     all_edges: tuple[Any, ...]
 
     def next_nodes(self) -> tuple[Any, ...]:
-        """The edges in the engine's form."""
+        """Where the gradients of the inputs go: nodes, leaves or None."""
         return self.all_edges
 
     def outputs(self) -> int:
@@ -131,7 +93,7 @@ class BackwardCFunction(Node, FunctionCtx):
         if isinstance(fn, int):
             fn = self if self._count == 1 else OutputEdge(self, fn)
         elif isinstance(fn, Tensor):  # a leaf whose unpacked values are others than its own
-            leaf, fn = fn, new(_Same)
+            leaf, fn = fn, new(_Identity)
             fn.next0, fn._seq = leaf, version_counter.next_sequence_nr()
             fn.next1 = fn.input_meta = fn.extras = None
         return wrap(value, fn)
@@ -147,7 +109,7 @@ class BackwardCFunction(Node, FunctionCtx):
     def check_saved(self) -> None:
         """Nothing: ``saved_tensors`` checks when it is read."""
 
-    def keep(self, outputs: list[Any]) -> None:
+    def save_tensors(self, outputs: list[Any]) -> None:
         """Note the saved tensors."""
         hooks = saving.current()
         kept: list[Any] = []
@@ -169,19 +131,19 @@ class BackwardCFunction(Node, FunctionCtx):
             kept.append(_Saved(value, output, version_counter.next_sequence_nr()))
         self._kept, self._to_save = kept, ()
 
-    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, over arrays."""
         materialize_pending()  # it may write to anything
         given = g.take(self._count) if isinstance(g, OutputGrads) else [g]
         # Copies: backward may write into them, while other nodes may have got the same arrays.
         tensors = [None if d is None else wrap(d.copy()) for d in given]
-        return MULTIPLE, [None if d is None else d._a for d in self._call_backward(tensors, keep)]
+        return MULTIPLE, [None if d is None else d._a for d in self._call_backward(tensors, retain_graph)]
 
-    def vjp_graph(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+    def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, recorded."""
         given = g.take(self._count) if isinstance(g, OutputGrads) else [g]
         before = [None if d is None else version_counter.version_of(d._a) for d in given]
-        answer = self._call_backward(given, keep)
+        answer = self._call_backward(given, retain_graph)
         for d, version in zip(given, before, strict=True):
             if d is not None and version_counter.version_of(d._a) != version:
                 raise AutogradError(
@@ -205,14 +167,14 @@ class BackwardCFunction(Node, FunctionCtx):
             )
         return cls.vjp
 
-    def _call_backward(self, gradients: list[Any], keep: bool) -> list[Any]:
+    def _call_backward(self, gradients: list[Any], retain_graph: bool) -> list[Any]:
         if self._kept is FREED:
             self.raise_freed()
         if self._materialize:
             gradients = [self._zeros(i) if g is None else g for i, g in enumerate(gradients)]
         answer = self._backward()(self, *gradients)
         found = self._checked(list(answer) if isinstance(answer, (tuple, list)) else [answer])
-        if not keep and self._kept:
+        if not retain_graph and self._kept:
             self._kept = FREED
         return found
 
@@ -407,18 +369,7 @@ def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], 
     for tensor in node._dirty:
         if id(tensor) in before:
             check_writable(tensor, node.name())
-    slots = iter(range(len(tensors)))
-    node._slots = tuple(next(slots) if isinstance(a, Tensor) else None for a in args)
-    node.all_edges = tuple(a if a._fn is LEAF else a._fn for a in tensors)
-    node.input_meta = tuple((a._a.shape, a._a.dtype) for a in tensors)
-    node.inputs = tuple(f"input {i}" for i, a in enumerate(args) if isinstance(a, Tensor))
-    node.arity = len(tensors)
-    node._seq = version_counter.next_sequence_nr()
-    node._count = len(outputs)
-    node.keep(outputs)
-    node._outputs = tuple(
-        (o._a.shape, o._a.dtype, backend.device_of(o._a)) if isinstance(o, Tensor) else None for o in outputs
-    )
+    _fill(node, args, tensors, outputs)
     fixed = {id(t) for t in node._non_differentiable}
     inputs, dirty = {id(a) for a in tensors}, {id(t) for t in node._dirty}
     for index, out in enumerate(outputs):
@@ -430,10 +381,7 @@ def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], 
         elif id(out) in dirty:
             rebase_history(out, fn)
         elif id(out) in inputs or out._view is not None:
-            source = out if id(out) in inputs else out._view.parent
-            shared = outputs[index] = wrap(out.shared_array().view(), fn)
-            way = CustomFunctionView(f"Output {index} of {node._function.__name__}")
-            register_view(shared, source, way, way, ())
+            outputs[index] = _returned_view(node, index, out, out if id(out) in inputs else out._view.parent, fn)
         else:
             out._fn = fn
     if dispatch_mode.is_on():
@@ -442,6 +390,30 @@ def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], 
         shown = next((o for o in outputs if isinstance(o, Tensor)), None)
         if shown is not None:
             tracing.note(node, shown, tuple((f"input {i}", a) for i, a in enumerate(args)))
+
+
+def _fill(node: BackwardCFunction, args: tuple[Any, ...], tensors: list[Tensor], outputs: list[Any]) -> None:
+    """Give the node its edges, its saved tensors, and what it has to know of inputs and outputs."""
+    slots = iter(range(len(tensors)))
+    node._slots = tuple(next(slots) if isinstance(a, Tensor) else None for a in args)
+    node.all_edges = tuple(a if a._fn is LEAF else a._fn for a in tensors)
+    node.input_meta = tuple((a._a.shape, a._a.dtype) for a in tensors)
+    node.inputs = tuple(f"input {i}" for i, a in enumerate(args) if isinstance(a, Tensor))
+    node.arity = len(tensors)
+    node._seq = version_counter.next_sequence_nr()
+    node._count = len(outputs)
+    node.save_tensors(outputs)
+    node._outputs = tuple(
+        (o._a.shape, o._a.dtype, backend.device_of(o._a)) if isinstance(o, Tensor) else None for o in outputs
+    )
+
+
+def _returned_view(node: BackwardCFunction, index: int, out: Tensor, source: Tensor, fn: Node) -> Tensor:
+    """An output that shares memory with an input: a view that cannot be replayed, since the Function made it."""
+    shared = wrap(out.shared_array().view(), fn)
+    mark = CustomFunctionView(f"Output {index} of {node._function.__name__}")
+    register_view(shared, source, mark, mark, ())
+    return shared
 
 
 def _set_tangents(
@@ -453,7 +425,7 @@ def _set_tangents(
             wrap(np.zeros_like(a._a)) if t is None and isinstance(a, Tensor) and a.is_floating_point() else t
             for a, t in zip(args, tangents, strict=True)
         ]
-    context = _ForwardContext(node)
+    context = ForwardContext(node)
     answer = cls.jvp(context, *tangents)
     found = list(answer) if isinstance(answer, tuple) else [answer]
     if len(found) != len(outputs):
@@ -467,26 +439,17 @@ def _set_tangents(
             forward_ad.set_tangent(out, tangent)
 
 
-class _ForwardContext(FunctionCtx):
-    """The context as ``jvp`` sees it: ``saved_tensors`` are those for forward."""
-
-    def __init__(self, node: BackwardCFunction) -> None:
-        self.__dict__.update(node.__dict__)
-        self.saved_tensors = node._to_save_forward
-        self.needs_input_grad = node.needs_input_grad
-
-
 class InplaceFunction(Function):
     """PyTorch's former base class of functions with an ``inplace`` option; use :class:`Function`."""
 
 
-class _Twice(Node):
-    """Stands behind the gradients of a ``once_differentiable`` backward, which cannot be differentiated again."""
+class _NotTwiceDifferentiable(Node):
+    """The node of the gradients of a ``once_differentiable`` backward: it raises when they are differentiated."""
 
     __slots__ = ("message",)
     message: str
 
-    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         raise AutogradError(self.message)
 
     vjp_graph = vjp
@@ -507,7 +470,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         values = list(answer) if isinstance(answer, (tuple, list)) else [answer]
         for index, value in enumerate(values):
             if isinstance(value, Tensor):
-                node = new(_Twice)
+                node = new(_NotTwiceDifferentiable)
                 node.next0 = node.next1 = node.input_meta = node.extras = None
                 node._seq = version_counter.next_sequence_nr()
                 node.message = (

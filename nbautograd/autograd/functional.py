@@ -10,6 +10,7 @@ from nbautograd.autograd.backward import grad
 from nbautograd.core.grad_mode import enable_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
+from nbautograd.ops.shape.joining import stack
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -341,8 +342,6 @@ def _scalar(result: Any, caller: str) -> Tensor:
 
 
 def _stacked(rows: list[Tensor], x: Tensor) -> Tensor:
-    from nbautograd import stack
-
     found: Tensor = stack(rows) if rows else x.detach().new_zeros((0, *x.shape))
     return found
 

@@ -1,4 +1,4 @@
-"""The graph as an object: its nodes and edges, hooks on what it saves, hooks on several gradients at once."""
+"""``torch.autograd.graph``: nodes and gradient edges, hooks on saved tensors, hooks on several gradients at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from nbautograd.autograd import engine
 from nbautograd.autograd.backward import GradientEdge
 from nbautograd.autograd.saved_tensors import disable_saved_tensors_hooks, saved_tensors_hooks
 from nbautograd.core import inplace
-from nbautograd.core.node import LEAF, Node, OutputEdge, RemovableHandle, accumulator
+from nbautograd.core.hooks import RemovableHandle
+from nbautograd.core.node import LEAF, Node, OutputEdge, accumulator
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError
 

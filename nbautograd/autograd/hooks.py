@@ -1,4 +1,4 @@
-"""Running the hooks of nodes and leaves: what they are shown, and what they may answer."""
+"""Runs the hooks of nodes and leaves: which gradients they get, and which they may return."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def as_tensor(g: Any) -> Tensor:
 
 
 def name_of(hook: Any) -> str:
-    """What a hook is called in messages."""
+    """The name of a hook, for messages."""
     return f"'{getattr(hook, '__name__', hook)}'"
 
 
 def _shown(g: Any) -> Any:
-    """A gradient as a hook gets it: a tensor that is its own, so that writing into it changes nobody else's."""
+    """A gradient as a hook gets it: a tensor of its own, so that an in-place write in the hook reaches nobody else."""
     return g if g is None or isinstance(g, Tensor) else wrap(g.copy())
 
 
 def _answer(hook: Any, g: Any, shown: Tensor, new: Any) -> Any:
-    """The gradient after a hook: what it returned, once that is known to fit, or what it may have written into."""
+    """The gradient after a hook: the one that it returned, checked for shape and type, or its own if None."""
     if new is None:
         return shown if isinstance(g, Tensor) else shown._a
     if not isinstance(new, Tensor):

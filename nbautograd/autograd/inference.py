@@ -18,7 +18,7 @@ from nbautograd.errors import AutogradError
 __all__ = ["inference_mode", "is_inference_mode_enabled"]
 
 _calls = count(1)
-_watching = False
+_watching = False  # of the process: inference tensors may be used in any thread, for as long as there are any
 
 
 class inference_mode:  # noqa: N801 - PyTorch's name
@@ -80,7 +80,7 @@ def _watch() -> None:
     global _watching
     if not _watching:
         on_wrap(_created)
-        dispatch_mode.push(_around, around=True)  # whole or, after an interrupt, not at all
+        dispatch_mode.push(_around, around=True, everywhere=True)  # whole or, after an interrupt, not at all
         _watching = True
 
 
@@ -100,7 +100,7 @@ def _created(t: Tensor) -> None:
 
 
 def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What the detour calls in the place of every operation."""
+    """The dispatch mode: run the operation and mark its results, or check what a recorded one has saved."""
     if not inference.get():
         result = call(*args, **kwargs)
         _check_saved(result)

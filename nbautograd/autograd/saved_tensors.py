@@ -1,7 +1,8 @@
-"""Hooks on saved tensors: a node then keeps what ``pack`` made of an array, and ``unpack`` gives it back.
+"""Saved tensors: as ``grad_fn._saved_self`` shows them, and the hooks that pack and unpack them.
 
-A node that is packed gets a subclass of its own class, in which the formulas see the arrays again for as long as they
-run; nodes that nobody packs know nothing of all this.
+With hooks, a node keeps what ``pack`` returned in the place of an array, and ``unpack`` gives it back. A node with
+packed tensors gets a subclass of its own class, whose ``vjp`` unpacks them for as long as the formulas run; others pay
+nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def current() -> tuple[Pack, Unpack] | None:
 
 
 class Packed:
-    """What is kept in the place of one array."""
+    """The result of a pack hook, in the place of one saved array."""
 
     __slots__ = ("unpack", "value")
 
@@ -47,7 +48,7 @@ class Packed:
         self.value, self.unpack = value, unpack
 
     def array(self) -> Any:
-        """The array again.
+        """Unpack: the array again.
 
         :raises TypeError: the hook gave no tensor.
         """
@@ -78,6 +79,48 @@ def pack(array: Any, hooks: tuple[Pack, Unpack]) -> Packed:
             "be modified by in-place operations, as the graph's own values would change: clone() it first."
         )
     return Packed(value, hooks[1])
+
+
+def _saved_as_tensors(node: Node, slot: str) -> Any:
+    """The value of a slot: a saved array as the tensor that it was, everything else as it is.
+
+    :raises GraphFreedError: a backward pass has used it up.
+    :raises InplaceError: it was written to since.
+    """
+    value = getattr(node, slot)
+    if value is FREED:
+        node.raise_freed()
+    if slot not in node.saved or value is None or isinstance(value, (int, float, complex, Tensor)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return tuple(map(wrap, value))
+    if version_counter.changed_since(value, node._seq):
+        node.raise_changed(slot, value)
+    value, name = own(value), slot[2:]
+    if name == "result":
+        return wrap(value, node)
+    return wrap(value, dict(zip(node.inputs, node.next_nodes(), strict=False)).get(name))
+
+
+class SavedTensor:
+    """One saved tensor of one node, for putting hooks on it alone: ``grad_fn._raw_saved_self``."""
+
+    __slots__ = ("node", "slot")
+
+    def __init__(self, node: Node, slot: str) -> None:
+        self.node, self.slot = node, slot
+
+    def register_hooks(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+        """Exchange what is saved for ``pack(tensor)``, from which ``unpack`` makes it again when it is needed.
+
+        :raises RuntimeError: it has been freed, is none, or has hooks already.
+        """
+        pack_slot(self.node, self.slot, pack, unpack)
+
+
+_saved_as_tensors.__name__ = "saved_as_tensors"
+Node.saved_as_tensors = _saved_as_tensors  # type: ignore[assignment]
+Node._raw_saved = lambda node, slot: SavedTensor(node, slot)  # type: ignore[misc, assignment]
 
 
 def _packed(node: Node) -> dict[str, Any]:
@@ -118,7 +161,7 @@ def _replace(node: Node, slot: str, value: Any, hooks: tuple[Pack, Unpack]) -> N
 
 
 def _pack_node(nodes: list[Node]) -> None:
-    """What the detour calls with every new node."""
+    """The dispatch mode: pack what a new node has saved, with the hooks that apply here."""
     hooks = current()
     if hooks is not None:
         for node in nodes:
@@ -132,17 +175,17 @@ _variants: dict[type[Node], type[Node]] = {}
 
 
 def _variant(cls: type[Node]) -> type[Node]:
-    """The subclass of nodes of this class that are packed."""
+    """The subclass for nodes of this class with packed saved tensors."""
     if cls in _variants:
         return _variants[cls]
 
-    def vjp(self: Node, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+    def vjp(self: Node, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         materialize_pending()  # unpacking may write to anything
-        with _unpacked(self, keep):
+        with _unpacked(self, retain_graph):
             return cls.vjp(self, g, True, needed)
 
-    def vjp_graph(self: Node, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
-        with _unpacked(self, keep):
+    def vjp_graph(self: Node, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        with _unpacked(self, retain_graph):
             return cls.vjp_graph(self, g, True, needed)
 
     def check_saved(self: Node) -> None:
@@ -158,7 +201,7 @@ def _variant(cls: type[Node]) -> type[Node]:
 
     def saved_as_tensors(self: Node, slot: str) -> Any:
         with _unpacked(self, True, checked=False):
-            return cls.saved_as_tensors(self, slot)
+            return _saved_as_tensors(self, slot)
 
     members = {
         "__slots__": (),
@@ -173,8 +216,8 @@ def _variant(cls: type[Node]) -> type[Node]:
 
 
 @contextmanager
-def _unpacked(node: Node, keep: bool, checked: bool = True) -> Iterator[None]:
-    """The arrays back in their slots, for a while; let go of at the end unless they are to be kept."""
+def _unpacked(node: Node, retain_graph: bool, checked: bool = True) -> Iterator[None]:
+    """Unpack the arrays into their slots for a ``with`` block; free them at its end unless the graph is retained."""
     extras = node.get_extras()
     with extras.lock:
         packed = extras.packed
@@ -186,7 +229,7 @@ def _unpacked(node: Node, keep: bool, checked: bool = True) -> Iterator[None]:
                 many = isinstance(kept, list)
                 setattr(node, slot, [p and p.array() for p in kept] if many else kept.array())
             yield
-            done = not keep
+            done = not retain_graph
         except BaseException:
             done = False
             raise

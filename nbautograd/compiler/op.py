@@ -28,6 +28,7 @@ import functools
 import inspect
 import operator
 import types
+from nbautograd.core import views
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
@@ -510,7 +511,7 @@ _RUNTIME = {
     "into": _into,
     "is_grad_enabled": is_grad_enabled,
     "large": large,
-    "register_view": inplace.register_view,
+    "register_view": views.register_view,
     "minus": operator.sub,
     "narrow": narrow,
     "ndarray": np.ndarray,
@@ -519,7 +520,7 @@ _RUNTIME = {
     "np": np,
     "number": number_like,
     "over": operator.truediv,
-    "pick": inplace.ViewOfOutput,
+    "pick": views.ViewOfOutput,
     "plus": operator.add,
     "promote": promote,
     "promote_half": promote_half,

@@ -1,4 +1,4 @@
-"""Settings for the whole process, and PyTorch's mathematical constants."""
+"""Settings for the whole process, as PyTorch's are, and its mathematical constants."""
 
 from __future__ import annotations
 

@@ -1,8 +1,13 @@
-"""Sending every operation through a function of ours, while some mode wants to see them all.
+"""Dispatch modes: sending every operation through a function of ours, as PyTorch's TorchDispatchMode does.
 
-Anomaly detection, hooks on saved tensors, forward-mode derivatives and inference mode concern every operation but are
-rarely on. So operations know nothing of them: while one is on, the code objects of all operations are exchanged for
-one that calls ``run`` (see ``compiler/op.py``), and afterwards they are what they were.
+Anomaly detection, hooks on saved tensors, forward-mode AD and inference mode concern every operation but are rarely on.
+So operations know nothing of them: while one is on anywhere, the code objects of all operations are exchanged for one
+that calls ``dispatch`` (see ``compiler/op.py``), and afterwards they are what they were.
+
+Code objects belong to the process, but a mode acts where it was pushed: it stands in a context variable, and in other
+threads and tasks ``dispatch`` runs the operation's usual code. Three modes are pushed ``everywhere``, for all threads:
+anomaly detection and forward-mode AD, since PyTorch's are the process's, and inference mode, whose tensors may be used
+in any thread once they are made.
 """
 
 from __future__ import annotations
@@ -10,62 +15,104 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from nbautograd.core.node import Node, OutputEdge
 from nbautograd.core.tensor import Tensor
 
-__all__ = ["dispatch", "is_on", "node_created", "on_switch", "pop", "push"]
+__all__ = ["dispatch", "is_on", "is_on_anywhere", "node_created", "on_switch", "pop", "push"]
 
 After = Callable[[list[Node]], None]
 Around = Callable[..., Any]
+Mode = tuple[Any, bool]  # the function, and whether it runs the operation (Around) or gets its new nodes (After)
 
-_after: list[After] = []  # called with the nodes that an operation has made
-_around: list[Around] = []  # called with the operation, what does it, and its arguments
+
+class _Process:
+    """What is shared by all threads: the modes that act everywhere, and how many contexts have modes of their own."""
+
+    __slots__ = ("local", "modes")
+
+    def __init__(self) -> None:
+        self.modes: tuple[Mode, ...] = ()
+        self.local = 0
+
+
+_process = _Process()
+_here: ContextVar[tuple[Mode, ...]] = ContextVar("dispatch_modes", default=())
 _listeners: list[Callable[[], None]] = []
 _lock = threading.RLock()
 on_unpack: Callable[[Tensor, Any], None] | None = None
 """Called with every saved tensor that a recorded backward pass makes again, and the array that was saved."""
 on_copy: Callable[[Any, Any], None] | None = None
-"""Called with a saved array and the copy that the node has got instead, before the array is overwritten."""
+"""Called with a saved array and the copy that the node has got instead, before the array is overwritten.
+
+Both are set by forward-mode AD alone, whose level all threads share.
+"""
 
 
 def is_on() -> bool:
-    """Whether operations go through ``run``."""
-    return bool(_after or _around)
+    """Whether a mode acts in this context."""
+    return bool(_process.modes or _here.get())
+
+
+def is_on_anywhere() -> bool:
+    """Whether a mode acts in some context, so that operations have to go through ``dispatch``."""
+    return bool(_process.modes) or _process.local > 0
 
 
 def on_switch(listener: Callable[[], None]) -> None:
-    """Call ``listener()`` whenever the detour begins or ends."""
+    """Call ``listener()`` whenever the first mode begins or the last one ends, seen over all contexts."""
     _listeners.append(listener)
 
 
-def push(watcher: Any, around: bool = False) -> None:
-    """Have ``watcher`` called for every operation, until as many calls of ``leave``.
+def push(mode: Any, around: bool = False, everywhere: bool = False) -> None:
+    """Have ``mode`` called for every operation, until as many calls of ``pop``.
 
-    :param around: it runs the operation, as ``watcher(op, run, *args, **kwargs)``; otherwise it gets the new nodes.
+    :param around: it runs the operation, as ``mode(op, run, *args, **kwargs)``; otherwise it gets the new nodes.
+    :param everywhere: in all threads, not in this context alone.
     """
+    if everywhere:
+        _change((*_process.modes, (mode, around)), 0)
+    else:
+        _change(_process.modes, 1)
+        _here.set((*_here.get(), (mode, around)))
+
+
+def pop(mode: Any) -> None:
+    """Stop calling ``mode``."""
+    here = _without(_here.get(), mode)
+    if here is not None:
+        _here.set(here)
+        _change(_process.modes, -1)
+        return
+    modes = _without(_process.modes, mode)
+    if modes is not None:
+        _change(modes, 0)
+    else:  # pushed in a context that has ended
+        _change(_process.modes, -1)
+
+
+def _without(modes: tuple[Mode, ...], mode: Any) -> tuple[Mode, ...] | None:
+    """The modes but the last that is ``mode``; None if it is not among them."""
+    for i in reversed(range(len(modes))):
+        if modes[i][0] == mode:
+            return modes[:i] + modes[i + 1 :]
+    return None
+
+
+def _change(modes: tuple[Mode, ...], local: int) -> None:
+    """Set the modes that act everywhere, add to the number of others, and tell if that is the first or was the last."""
     with _lock:
-        before, watchers = is_on(), _around if around else _after
-        count = len(watchers)
+        before = _process.modes, _process.local
+        was_on = is_on_anywhere()
         try:
-            watchers.append(watcher)
-            if not before:
+            _process.modes, _process.local = modes, max(0, before[1] + local)
+            if is_on_anywhere() != was_on:
                 _tell()
         except BaseException:  # an interrupt: no operation may stay in the other state
-            del watchers[count:]
-            _tell()
-            raise
-
-
-def pop(watcher: Any) -> None:
-    """Stop calling ``watcher``."""
-    with _lock:
-        try:
-            (_around if watcher in _around else _after).remove(watcher)
-            if not is_on():
-                _tell()
-        except BaseException:
+            if not was_on:
+                _process.modes, _process.local = before
             _tell()
             raise
 
@@ -76,12 +123,14 @@ def _tell() -> None:
 
 
 def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Run the operation ``op``, whose usual code is ``plain``, in the modes that are on."""
+    """Run the operation ``op``, whose usual code is ``plain``, in the modes that act in this context."""
+    modes = (*_process.modes, *_here.get())
     call = plain
-    for around in dict.fromkeys(_around):
-        call = functools.partial(around, op, call)
+    for mode, around in dict.fromkeys(modes):
+        if around:
+            call = functools.partial(mode, op, call)
     result = call(*args, **kwargs)
-    if _after:
+    if not all(around for _, around in modes):
         outputs = result if isinstance(result, (tuple, list)) else (result,)
         for fn in dict.fromkeys(t._fn for t in outputs if isinstance(t, Tensor)):
             if isinstance(fn, Node):
@@ -90,6 +139,7 @@ def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def node_created(node: Node) -> None:
-    """Show a new node to those who want to see them; called by whatever makes nodes without ``run``."""
-    for after in dict.fromkeys(_after):
-        after([node])
+    """Show a new node to the modes that want to see them; called by whatever makes nodes without ``dispatch``."""
+    for mode, around in dict.fromkeys((*_process.modes, *_here.get())):
+        if not around:
+            mode([node])

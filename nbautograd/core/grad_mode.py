@@ -1,6 +1,7 @@
-"""Whether operations are recorded: ``no_grad``, ``enable_grad``, ``set_grad_enabled``.
+"""Whether operations are recorded on the tape: ``no_grad``, ``enable_grad``, ``set_grad_enabled``.
 
-The switch is a context variable, so that threads and asyncio tasks do not see each other's.
+The modes are context variables, so that threads and asyncio tasks do not see each other's. The one exception is the
+level of forward-mode AD, which all threads share, as PyTorch's do.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from typing import Any, Self, TypeVar, overload
 
 __all__ = [
     "enable_grad",
+    "forward_ad_level",
+    "forward_ad_suspended",
     "inference",
+    "is_forward_ad_active",
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
@@ -30,6 +34,26 @@ is_grad_enabled = grad_enabled.get
 inference: ContextVar[bool] = ContextVar("inference", default=False)
 is_inference_mode_enabled = inference.get
 """Whether ``inference_mode`` is on."""
+
+
+class _ForwardADLevel:
+    """The number of the one level of forward-mode AD that there can be; -1 outside."""
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number = -1
+
+
+forward_ad_level = _ForwardADLevel()
+"""Entered and left by ``autograd/forward_ad.py``; it stands here since the engine has to know whether there is one."""
+forward_ad_suspended: ContextVar[bool] = ContextVar("forward_ad_suspended", default=False)
+"""Whether operations look past tangents now: while the tangents themselves are computed."""
+
+
+def is_forward_ad_active() -> bool:
+    """Whether there is a level of forward-mode AD, and operations see to tangents."""
+    return forward_ad_level.number >= 0 and not forward_ad_suspended.get()
 
 
 class _Mode:

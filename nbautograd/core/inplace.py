@@ -1,165 +1,38 @@
-"""Writing into a tensor: what may be written to, and whose history changes by it.
+"""In-place writes: what may be written to, and the write itself.
 
-A view shares its base's memory. When either is written to while operations are recorded, the history of all of them
-has to follow: the base's value now comes from a ``CopySlices`` node (the old base with a region replaced), and every
-view of it is the same view of the new base.
+``apply_inplace`` is what ``x.mul_(y)`` comes down to: compute out of place, then ``copy_into``, which writes the result
+into the tensor's memory, advances the version counter and gives the tensor the history of the result. How the history
+of views and their base follows is in ``core/views.py``.
 """
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes, strides, version_counter
+from nbautograd.arrays import backend, dtypes, version_counter
 from nbautograd.core import dispatch_mode, tracing
 from nbautograd.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd.core.node import LEAF, Node
-from nbautograd.core.tensor import Tensor, new, wrap
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.core.views import CustomFunctionView, ViewOfOutput, rebase_history
 from nbautograd.errors import DtypeError, InplaceError, ShapeError, kind_of
 
 __all__ = [
-    "CustomFunctionView",
-    "View",
-    "ViewOfOutput",
     "apply_inplace",
     "check_history",
     "check_writable",
     "copy_into",
     "into",
-    "rebase_history",
-    "register_view",
     "resize_into",
     "watched",
 ]
 
 
-class ViewOfOutput:
-    """One output of a function with several: calling it gives that output."""
-
-    __slots__ = ("function", "index")
-
-    def __init__(self, function: Callable[..., Any], index: int) -> None:
-        self.function, self.index = function, index
-
-    def __call__(self, *args: Any) -> Any:  # noqa: D102 - said above
-        return self.function(*args)[self.index]
-
-
-class CustomFunctionView:
-    """The way from a custom Function's input to a view of it that the Function returned, which cannot be gone again."""
-
-    __slots__ = ("what",)
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __call__(self, value: Any, *_: Any) -> Any:
-        """What the view is after its base has been written to: of unknown history."""
-        node = new(_Unknown)
-        node.next0 = node.next1 = node.input_meta = node.extras = None
-        node.what, node._seq = self.what, version_counter.next_sequence_nr()
-        return wrap(value._a, node)
-
-
-class _Unknown(Node):
-    """Stands behind a custom Function's view whose base has been written to."""
-
-    __slots__ = ("what",)
-    what: str
-
-    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
-        raise InplaceError(
-            f"{self.what} is a view and its base or another view of its base has been modified inplace. It was created "
-            "inside a custom Function, so that its history cannot follow: clone() it in the Function."
-        )
-
-    vjp_graph = vjp
-
-
-class View:
-    """How a tensor is a view: of which parent, the base at the end of the chain, and how to look again."""
-
-    __slots__ = ("arguments", "base", "body", "function", "inference", "parent", "recorded")
-
-    def __init__(self, parent: Tensor, body: Callable[..., Any], function: Callable[..., Any], arguments: Any) -> None:
-        self.parent = parent
-        self.base: Tensor = parent if parent._view is None else parent._view.base
-        self.body, self.function, self.arguments = body, function, arguments
-        self.recorded, self.inference = is_grad_enabled(), is_inference_mode_enabled()
-
-    def steps(self) -> tuple[tuple[Callable[..., Any], Callable[..., Any], Any], ...]:
-        """How to get from the base to the view, without holding either."""
-        before = () if self.parent._view is None else self.parent._view.steps()
-        return (*before, (self.body, self.function, self.arguments))
-
-
-def replay_view(value: Any, steps: Any) -> Any:
-    """The view that ``steps`` make of another array or tensor shaped like the base."""
-    for body, function, arguments in steps:
-        value = (function if isinstance(value, Tensor) else body)(value, *arguments)
-    return value
-
-
-def register_view(view: Tensor, parent: Tensor, body: Any, function: Any, arguments: Any) -> None:
-    """Note that ``view`` is a view of ``parent``."""
-    how = view._view = View(parent, body, function, arguments)
-    views = how.base.__dict__.setdefault("_views", [[], 16])
-    views[0].append(weakref.ref(view))
-    if len(views[0]) > views[1]:  # drop the dead now and then, so that a loop over views does not pile them up
-        views[0] = [ref for ref in views[0] if ref() is not None]
-        views[1] = max(16, 2 * len(views[0]))
-
-
-class CopySlices(Node):
-    """The base of a view after the view was written to: the old base with the view's region replaced."""
-
-    __slots__ = ("layout", "steps")
-    arity = 2
-    inputs = ("base", "region")
-    symbol = "[…]="
-    steps: Any
-    layout: Any  # how the base lies in memory, where that is what the view was told
-
-    def name(self) -> str:
-        """PyTorch's full name for it."""
-        return "torch::autograd::CopySlices"
-
-    @staticmethod
-    def wants(edge: Any, needed: Any) -> bool:
-        """Whether there is an edge and its gradient is wanted."""
-        return edge is not None and (needed is None or edge in needed)
-
-    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
-        if self.layout is not None:
-            g = strides.laid_out(g, *self.layout)
-        region = replay_view(g, self.steps).copy() if self.wants(self.next1, needed) else None
-        if not self.wants(self.next0, needed):
-            return None, region
-        g = g if self.layout is not None else g.copy() if g.ndim else np.array(g)
-        replay_view(g, self.steps)[...] = 0
-        return g, region
-
-    def vjp_graph(self, g: Tensor, keep: bool, needed: Any = None) -> tuple[Any, Any]:
-        if self.layout is not None:
-            from nbautograd.ops.shape.as_strided import lay_out
-
-            g = lay_out(g, *self.layout)
-        region = replay_view(g, self.steps) if self.wants(self.next1, needed) else None
-        if not self.wants(self.next0, needed):
-            return None, region
-        g = g.clone() if self.layout is None else lay_out(g, *self.layout)
-        replay_view(g, self.steps).zero_()
-        return g, region
-
-
-CopySlices.__module__ = "builtins"
-
-
 def check_history(t: Tensor, what: str) -> None:
-    """Make sure that ``t`` may become another tensor.
+    """Make sure that the history of ``t`` may change: that ``t`` may be the result of an in-place operation.
 
     :raises InplaceError: ``t`` is a leaf that requires grad, or a view of one, and operations are recorded.
     """
@@ -186,14 +59,14 @@ def check_writable(t: Tensor, what: str) -> None:
     """Make sure that ``t`` may be written to in place.
 
     :raises InplaceError: ``t`` is a leaf that requires grad, or a view of one, and operations are recorded; or several
-        elements of ``t`` are one place in memory.
+        elements of ``t`` share their memory.
     """
     check_history(t, what)
     check_overlap(t, what)
 
 
 def check_overlap(t: Tensor, what: str) -> None:
-    """Make sure that no two elements of ``t`` are one place in memory.
+    """Make sure that no two elements of ``t`` share their memory, as those of an expanded tensor do.
 
     :raises InplaceError: some are.
     """
@@ -212,18 +85,18 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
     if not isinstance(t, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
     check_writable(t, name)
-    # With tangents, formulas are recorded that need the former value.
+    # Forward-mode AD differentiates the formulas, which need the former value.
     return copy_into(t, function(t if dispatch_mode.on_copy is None else t.clone(), *args, **kwargs))
 
 
 followers: list[Callable[[Tensor, Tensor], None]] = []
-"""Called with a tensor and what has been written into it."""
+"""Called with a tensor and the result that has been written into it; process-wide, forward-mode AD's."""
 preparers: list[Callable[[Any], None]] = []
-"""Called with an array that is about to be written to."""
+"""Called with an array that is about to be written to; process-wide, for ``allow_mutation_on_saved_tensors``."""
 
 
 def watched() -> bool:
-    """Whether a mode that is on wants to hear of writes, one by one."""
+    """Whether a mode that is on has to see every write."""
     return bool(followers or preparers)
 
 
@@ -259,7 +132,7 @@ def check_view(t: Tensor, recorded: bool) -> None:
 
 
 def copy_into(t: Tensor, result: Tensor) -> Tensor:
-    """Write ``result`` into ``t``, which takes over its history.
+    """Write ``result`` into the memory of ``t``, which takes over its history (``t.copy_``, without the cast).
 
     :raises RuntimeError: ``result`` has another shape, or a dtype of a higher category.
     """
@@ -295,7 +168,7 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
 
 
 def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
-    """Before ``target`` is overwritten: copy what the node saved of it, and let a saved result be the target itself."""
+    """Before ``target`` is overwritten: copy what the node saved of it; a saved result becomes the target itself."""
 
     def kept(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
@@ -320,37 +193,6 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
         raise DtypeError(
             f"result type {dtypes.of(source).name} can't be cast to the desired output type {dtypes.of(target).name}"
         )
-
-
-def _move_retained(t: Tensor, fn: Any) -> None:
-    """A tensor that retains its gradient goes on to do so; hooks, which saw the former value's, stay there."""
-    hooks = t._fn.hooks if isinstance(t._fn, Node) else None
-    if hooks is not None and hooks.retain is not None and hooks.retain() is t and isinstance(fn, Node):
-        fn.own_hooks().retain, hooks.retain = hooks.retain, None
-
-
-def rebase_history(t: Tensor, fn: Any) -> None:
-    """Give ``t`` the history ``fn``, its base the replaced region, and every other view of that base a fresh look."""
-    _move_retained(t, fn)
-    t._fn = fn
-    base = t
-    if t._view is not None:
-        base = t._view.base
-        node = new(CopySlices)
-        node.next0, node.next1, node.input_meta, node.steps = base._fn, fn, None, t._view.steps()
-        node.layout = node.extras = None
-        if any(step[0].__name__ == "as_strided_in" for step in node.steps):
-            node.layout = (strides.of(base._a), strides.length_of(base._a))
-        node._seq = version_counter.next_sequence_nr()
-        if dispatch_mode.is_on():
-            dispatch_mode.node_created(node)
-        _move_retained(base, node)
-        base._fn = node
-    for ref in base.__dict__.get("_views", ([],))[0]:
-        view = ref()
-        if view is not None and view._view.recorded:
-            how = view._view
-            view._fn = how.function(how.parent, *how.arguments)._fn
 
 
 def into(out: Any, result: Any, name: str) -> Any:
@@ -400,9 +242,13 @@ def _warn_resized(out: Tensor, result: Tensor) -> None:
     )
 
 
+def _written_at() -> tuple[str, int] | None:
+    return tracing.caller() if tracing.is_on() else None
+
+
 def _note_places(on: bool) -> None:
     """With tracing on, remember where each write was called, for the message about a saved tensor that it spoiled."""
-    version_counter.clock.place = tracing.caller if on else None
+    version_counter.clock.place = _written_at if on else None  # type: ignore[assignment]
 
 
 tracing.on_switch(_note_places)

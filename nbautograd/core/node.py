@@ -1,8 +1,8 @@
-"""The nodes of the graph: what a tensor's ``grad_fn`` is, and what a backward pass walks over.
+"""The nodes of the tape: what a tensor's ``grad_fn`` is, and what a backward pass walks over.
 
-An operation that is recorded makes one ``Node``. Its edges, to where its gradients go, are kept in the form that the
-engine wants: None (no gradient goes there), a Node, a ``Port`` (one of several outputs of a node), or a leaf tensor
-itself. What users see are PyTorch's ``next_functions``, in which a leaf appears as an ``AccumulateGrad``.
+An operation that is recorded makes one ``Node``. Where its gradients go (``next_nodes()``) is kept in the form that the
+engine wants: None (no gradient goes there), a Node, an ``OutputEdge`` (one of several outputs of a node), or a leaf
+tensor itself. What users see are PyTorch's ``next_functions``, in which a leaf appears as an ``AccumulateGrad``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from nbautograd.arrays import version_counter
 from nbautograd.arrays.version_counter import next_sequence_nr
+from nbautograd.core.hooks import Hooks, RemovableHandle
 from nbautograd.errors import GraphFreedError, InplaceError
 from nbautograd.protocol import SourceLocator
 
@@ -24,13 +25,12 @@ __all__ = [
     "Node",
     "OutputEdge",
     "OutputGrads",
-    "RemovableHandle",
     "public_edge",
 ]
 
 
 class _Mark:
-    """A value that is only ever compared by identity."""
+    """A sentinel, compared by identity."""
 
     __slots__ = ("name",)
 
@@ -42,59 +42,15 @@ class _Mark:
 
 
 LEAF = _Mark("LEAF")
-"""What a leaf that requires grad has where other tensors have the node that made them."""
+"""The ``_fn`` of a leaf that requires grad, where other tensors have the node that made them."""
 FREED = _Mark("FREED")
-"""What a node has where its saved tensors were, once a backward pass has used them up."""
+"""Stands in a node's slot for a saved tensor that a backward pass has used up and freed."""
 MULTIPLE = _Mark("MULTIPLE")
-"""What a node with more than two edges answers as its first gradient; the second is then the list of all."""
-
-
-class _Alive:
-    """How many ``Hooks`` there are; as long as there is none, no node need be asked for its own."""
-
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        self.count = 0
-
-
-alive = _Alive()
-
-
-class Hooks:
-    """The hooks of one node, each kind in the order of registration; the kinds run in the order of the fields."""
-
-    __slots__ = ("accumulated", "post", "pre", "retain", "tensor")
-
-    def __init__(self) -> None:
-        alive.count += 1
-        self.tensor: dict[int, Callable[..., Any]] = {}  # of the output: Tensor.register_hook
-        self.retain: weakref.ref[Any] | None = None  # the output that keeps its gradient: Tensor.retain_grad
-        self.pre: dict[int, Callable[..., Any]] = {}  # Node.register_prehook
-        self.accumulated: dict[int, Callable[..., Any]] = {}  # of a leaf: Tensor.register_post_accumulate_grad_hook
-        self.post: dict[int, Callable[..., Any]] = {}  # Node.register_hook
-
-    def __del__(self) -> None:
-        alive.count -= 1
-
-
-class LeafHooks(Hooks):
-    """The hooks of a leaf. While there are any, passes visit leaves as soon as their gradients are complete."""
-
-    __slots__ = ()
-    alive = 0
-
-    def __init__(self) -> None:
-        super().__init__()
-        LeafHooks.alive += 1
-
-    def __del__(self) -> None:
-        super().__del__()
-        LeafHooks.alive -= 1
+"""The first result of a ``vjp`` with more than two inputs; the second is then the list of all gradients."""
 
 
 class Extras:
-    """What few nodes have, kept apart: an object without a ``__dict__`` is made in half the time."""
+    """The fields that few nodes have, made on demand: without a ``__dict__`` a node is made in half the time."""
 
     __slots__ = ("hooks", "lock", "metadata", "packed", "trace")
 
@@ -108,35 +64,12 @@ class Extras:
         self.lock: Any = None  # held while they are unpacked
 
 
-class RemovableHandle:
-    """What registering a hook returns: ``remove()`` takes the hook away; a ``with`` block does so at its end."""
-
-    __slots__ = ("_hooks", "id")
-
-    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
-        if not callable(hook):
-            raise TypeError(f"a hook must be callable, and this {type(hook).__name__} is not")
-        self.id = next_sequence_nr()
-        self._hooks = hooks
-        hooks[self.id] = hook
-
-    def remove(self) -> None:
-        """Take the hook away; a second call does nothing."""
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.remove()
-
-
 class Node:
-    """One recorded operation: where its gradients go, what its formulas need, and when it ran.
+    """One operation on the tape: where its gradients go, its saved tensors, and its sequence number.
 
-    Subclasses are made from the operations' declarations (see ``compiler/op.py``). Each has a slot per saved value and
-    ``vjp(g, keep)``, which turns the gradient of the output into those of the first and the second input, over arrays;
-    ``vjp_graph`` does the same over tensors and so records itself.
+    Subclasses are compiled from the operations' declarations (see ``compiler/op.py``). Each has a slot per saved value
+    and ``vjp(g, retain_graph)``, the vector-Jacobian product over arrays: from the gradient of the output to those of
+    the first and the second input. ``vjp_graph`` does the same over tensors and so records itself.
     """
 
     __slots__ = ("__weakref__", "_seq", "extras", "input_meta", "next0", "next1")
@@ -146,7 +79,7 @@ class Node:
     formulas: dict[str, str] = {}  # noqa: RUF012 - how the gradient of each is computed from g
     symbol = ""
     saved: tuple[str, ...] = ()  # names of the slots that hold saved tensors
-    _relays = False  # whether it has one input and one user, neither of whom can tell when exactly it runs
+    _relays = False  # whether the engine may run it at once, out of order: a temporary view with one input and one user
     takes_lazy_gradient = (
         False  # whether ``vjp`` knows gradients that wait to be computed, see ``fusion/lazy_gradient.py``
     )
@@ -154,10 +87,14 @@ class Node:
     next1: Any
     input_meta: Any  # None, or for each input the (shape, dtype, device) to which its gradient is brought back
     extras: Extras | None
-    _seq: int
+    _seq: int  # the sequence number: later than that of every node that its inputs came from
+    # Attached by the modules that know tensors and the engine: autograd/saved_tensors.py, autograd/engine.py.
+    saved_as_tensors: Callable[[str], Any]
+    _raw_saved: Callable[[str], Any]
+    __call__: Callable[..., Any]
 
     def get_extras(self) -> Extras:
-        """What few nodes have, made when it is first needed."""
+        """The node's ``Extras``, made when they are first needed."""
         if self.extras is None:
             self.extras = Extras()
         return self.extras
@@ -169,11 +106,11 @@ class Node:
 
     @property
     def trace(self) -> Any:
-        """What tracing remembers of the operation, a ``protocol.Trace``; None when it was off."""
+        """The operation's ``protocol.Trace``, noted by tracing; None when that was off."""
         extras = self.extras
         if extras is None:
             return None
-        if callable(extras.trace):  # noted in haste
+        if callable(extras.trace):  # noted without formatting, see tracing.note
             extras.trace = extras.trace()
         return extras.trace
 
@@ -181,20 +118,20 @@ class Node:
     def trace(self, trace: Any) -> None:
         self.get_extras().trace = trace
 
-    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The gradients of the inputs from that of the output, as arrays.
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        """The vector-Jacobian product: the gradients of the inputs from that of the output (the cotangent), as arrays.
 
-        :param keep: keep what is saved for another time.
-        :param needed: the edges whose gradients are wanted; None for all. Of two edges, the other's is then None.
+        :param retain_graph: keep the saved tensors for another backward pass.
+        :param needed: the nodes and leaves whose gradients are wanted; None for all. The gradient of another is None.
         """
         raise NotImplementedError
 
-    def vjp_graph(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The same over tensors, recorded."""
+    def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        """The same over tensors, recorded, so that it can be differentiated again."""
         raise NotImplementedError
 
     def next_nodes(self) -> tuple[Any, ...]:
-        """The edges in the engine's form."""
+        """Where the gradients of the inputs go: nodes, leaves or None."""
         return (self.next0, self.next1)[: self.arity]
 
     def outputs(self) -> int:
@@ -239,41 +176,12 @@ class Node:
                 return self.saved_as_tensors(slot)
         elif name.startswith("_raw_saved_"):
             slot = _slot_of(type(self), name[11:])
-            if slot in self.saved:
-                return SavedTensor(self, slot)
+            if slot is not None and slot in self.saved:
+                return self._raw_saved(slot)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *("_saved_" + _public(slot) for slot in _saved_slots(type(self)))]
-
-    def saved_as_tensors(self, slot: str) -> Any:
-        """What a slot holds: a saved array as the tensor that it was, everything else as it is.
-
-        :raises GraphFreedError: a backward pass has used it up.
-        :raises InplaceError: it was written to since.
-        """
-        from nbautograd.autograd.saved_tensors import own
-        from nbautograd.core.tensor import Tensor, wrap
-
-        value = getattr(self, slot)
-        if value is FREED:
-            self.raise_freed()
-        if slot not in self.saved or value is None or isinstance(value, (int, float, complex, Tensor)):
-            return value
-        if isinstance(value, (list, tuple)):
-            return tuple(map(wrap, value))
-        if version_counter.changed_since(value, self._seq):
-            self.raise_changed(slot, value)
-        value, name = own(value), slot[2:]
-        if name == "result":
-            return wrap(value, self)
-        return wrap(value, dict(zip(self.inputs, self.next_nodes(), strict=False)).get(name))
-
-    def __call__(self, *gradients: Any) -> Any:
-        """The gradients of the inputs for these gradients of the outputs, computed now; nothing is accumulated."""
-        from nbautograd.autograd import engine
-
-        return engine.apply(self, gradients)
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; it may return new ``grad_inputs``."""
@@ -295,7 +203,7 @@ class Node:
         return {} if self.hooks is None else self.hooks.post
 
     def saves(self) -> bool:
-        """Whether a backward pass would take saved tensors from the node."""
+        """Whether the node has saved tensors, which a backward pass would free."""
         return bool(self.saved)
 
     def saved_values(self) -> dict[str, Any]:
@@ -309,7 +217,7 @@ class Node:
         return {name.removeprefix("s_"): value for name, value in values.items() if value is not None}
 
     def raise_freed(self) -> NoReturn:
-        """Say that the saved tensors are gone, and what to do."""
+        """Raise the error that says that the saved tensors are freed, and what to do."""
         raise GraphFreedError(
             f"Trying to backward through the graph a second time: {self.name()}{self.place()} gave up "
             "its saved tensors "
@@ -325,7 +233,7 @@ class Node:
         return f" (made in {_located(self.trace.filename, self.trace.lineno)})"
 
     def check_saved(self) -> None:
-        """Make sure that no saved tensor was written to since this node saved it.
+        """Compare the version counters of the saved tensors: none may have been written to since this node saved it.
 
         :raises InplaceError: one was.
         """
@@ -335,7 +243,7 @@ class Node:
                 self.raise_changed(name, value)
 
     def raise_changed(self, name: str, value: Any) -> NoReturn:
-        """Say which saved tensor was written to."""
+        """Raise the error that names the saved tensor that was written to in place."""
         was, now = version_counter.version_at(value, self._seq), version_counter.version_of(value)
         written = version_counter.where_written(value)
         culprit = "" if written is None else f" The last write was in {_located(*written)}."
@@ -377,26 +285,8 @@ def _slot_of(cls: type, public: str) -> str | None:
     return next((slot for slot in _saved_slots(cls) if _public(slot) == public), None)
 
 
-class SavedTensor:
-    """One saved tensor of one node, for putting hooks on it alone: ``grad_fn._raw_saved_self``."""
-
-    __slots__ = ("node", "slot")
-
-    def __init__(self, node: Node, slot: str) -> None:
-        self.node, self.slot = node, slot
-
-    def register_hooks(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
-        """Exchange what is saved for ``pack(tensor)``, from which ``unpack`` makes it again when it is needed.
-
-        :raises RuntimeError: it has been freed, is none, or has hooks already.
-        """
-        from nbautograd.autograd import saved_tensors
-
-        saved_tensors.pack_slot(self.node, self.slot, pack, unpack)
-
-
 class OutputGrads:
-    """Gradients of some outputs of one node, by output; adding two merges them."""
+    """Gradients of some outputs of one node, by output (PyTorch's InputBuffer); adding two merges them."""
 
     __slots__ = ("by_index",)
 
@@ -415,7 +305,7 @@ class OutputGrads:
 
 
 class OutputEdge(Node):
-    """Output ``index`` of a node with several outputs: gathers its gradient and puts it into that node's Slots."""
+    """Output ``index`` of a node that has several: a node of its own, which marks the gradient as that output's."""
 
     __slots__ = ("index",)
     index: int
@@ -424,7 +314,7 @@ class OutputEdge(Node):
         self.next0, self.index, self._seq = node, index, next_sequence_nr()
         self.next1 = self.input_meta = self.extras = None
 
-    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradient, marked with the output that it belongs to."""
         return OutputGrads({self.index: g}), None
 
@@ -432,10 +322,10 @@ class OutputEdge(Node):
 
 
 class AccumulateGrad(Node):
-    """Where an edge ends at a leaf: what arrives is added to ``variable.grad``.
+    """The end of the tape at a leaf: gradients that arrive are added to ``variable.grad``.
 
-    The engine's edge is the leaf itself; this is what ``next_functions`` shows for it. It is made on demand and the
-    same one as long as somebody holds it. It holds its leaf, not the other way round.
+    For the engine the target is the leaf itself; this is what ``next_functions`` shows for it. It is made on demand
+    and the same one as long as somebody holds it. It holds its leaf, not the other way round.
     """
 
     __slots__ = ("variable",)
@@ -453,12 +343,6 @@ class AccumulateGrad(Node):
         """The hooks of the leaf."""
         hooks: Hooks = self.variable.own_hooks()
         return hooks
-
-    def __call__(self, *gradients: Any) -> None:
-        """Add the gradient to ``variable.grad``."""
-        from nbautograd.autograd import engine
-
-        engine.accumulate(self.variable, gradients[0])
 
     def name(self) -> str:
         """PyTorch's full name for it."""
@@ -481,7 +365,7 @@ def accumulator(leaf: Any) -> AccumulateGrad:
 
 
 def public_edge(edge: Any) -> tuple[Any, int]:
-    """An edge as ``next_functions`` shows it."""
+    """A target in the engine's form as ``next_functions`` shows it: a node and which of its outputs."""
     if edge is None:
         return None, 0
     if not isinstance(edge, Node):

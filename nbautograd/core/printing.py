@@ -62,7 +62,7 @@ def set_printoptions(
     tensor([1.12])
     >>> torch.set_printoptions(profile="default")
     """
-    global _options
+    global _options  # of the process, as PyTorch's
     base = _options
     if profile is not None:
         if profile not in _PROFILES:

@@ -1,16 +1,17 @@
-"""The tensor: an array, and where it came from.
+"""The tensor: an array, and the node of the tape that made it.
 
 The two fields that every operation writes, ``_a`` and ``_fn``, are slots; everything rarer lives in the instance's
 dictionary with its default on the class, so that a tensor that never needs it never pays for it.
 
-``_a`` is an array, or a NumPy scalar where a 0-d tensor on the CPU has not been shared or written to yet (arithmetic
-on scalars takes half the time). ``_fn`` is None, ``LEAF`` (a leaf that requires grad), or the ``Node`` or ``Port``
-that made the tensor. Most methods are attached by the operations' declarations in ``ops/``.
+``_a`` is an array, or a NumPy scalar where a 0-d tensor on the CPU has not been shared or written to yet (arithmetic on
+scalars takes half the time; ``shared_array`` makes it an array). ``_fn`` is None, ``LEAF`` (a leaf that requires grad),
+or the ``Node`` or ``OutputEdge`` that made the tensor. Shape, dtype and the like are in ``core/tensor_properties.py``,
+numbers and NumPy in ``core/tensor_conversions.py``; most methods are attached by the operations' declarations in
+``ops/``.
 """
 
 from __future__ import annotations
 
-import math
 import types
 import warnings
 import weakref
@@ -20,18 +21,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes, raw_memory, strides as stride_tools, version_counter
+from nbautograd.arrays import backend, dtypes, raw_memory, version_counter
 from nbautograd.arrays.device import as_device, device
-from nbautograd.arrays.memory_format import layout, strided
-from nbautograd.arrays.size import Size, dimension
+from nbautograd.arrays.size import Size
 from nbautograd.core.grad_mode import is_inference_mode_enabled
-from nbautograd.core.node import LEAF, Hooks, LeafHooks, OutputEdge, RemovableHandle
+from nbautograd.core.hooks import Hooks, LeafHooks, RemovableHandle
+from nbautograd.core.node import LEAF, OutputEdge
+from nbautograd.core.tensor_conversions import TensorConversions
+from nbautograd.core.tensor_properties import TensorProperties
 from nbautograd.errors import AutogradError, kind_of
 
 __all__ = ["Tensor", "array_of", "wrap"]
 
 new = object.__new__
-_VERSIONED = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # DLPack's capsules, in NumPy
 
 
 if TYPE_CHECKING:  # what the operations' declarations attach, written down by docs/stubs.py
@@ -46,7 +48,7 @@ class _Fields(_Methods):
     _fn: Any
 
 
-class Tensor(_Fields):
+class Tensor(TensorProperties, TensorConversions, _Fields):
     """An n-dimensional array that can record what is computed from it.
 
     ``Tensor(2, 3)`` is an uninitialised float tensor of that shape and ``Tensor([1, 2])`` a float tensor of those
@@ -60,8 +62,8 @@ class Tensor(_Fields):
     __slots__ = ("__dict__", "__weakref__")
     __array_priority__ = 1000  # NumPy's operators leave ``array * tensor`` to us
 
-    _seq = 0  # in the engine's eyes a leaf is older than every node
-    _relays = False  # and it hands nothing on
+    _seq = 0  # the engine's sequence number: a leaf is older than every node, and comes last in topological order
+    _relays = False  # as Node._relays: the engine does not run a leaf
     _view: Any = None  # where the tensor is a view of another's memory: see core/inplace.py
     _grad: Tensor | None = None
     _hooks: Hooks | None = None
@@ -87,93 +89,7 @@ class Tensor(_Fields):
             "function from nbautograd, too, or write torch.from_dlpack(x.detach()) for the tensor"
         )
 
-    # -- what it is --------------------------------------------------------------------------------------------------
-
-    @property
-    def shape(self) -> Size:
-        """The shape, as a :class:`Size`."""
-        return Size(self._a.shape)
-
-    @property
-    def dtype(self) -> dtypes.dtype:
-        """The element type."""
-        return dtypes.of(self._a.dtype)
-
-    @property
-    def device(self) -> device:
-        """Where the tensor lives."""
-        return backend.device_of(self._a)
-
-    @property
-    def layout(self) -> layout:
-        """How the elements are stored: always ``torch.strided``."""
-        return strided
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return int(self._a.ndim)
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes per element."""
-        return int(self._a.dtype.itemsize)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return int(self._a.nbytes)
-
-    @property
-    def is_cuda(self) -> bool:
-        """Whether the tensor lives on a CUDA device."""
-        return self.device.type == "cuda"
-
-    @property
-    def is_cpu(self) -> bool:
-        """Whether the tensor lives on the CPU."""
-        return self.device.type == "cpu"
-
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or the length of one dimension."""
-        return self.shape if dim is None else self._a.shape[dimension(dim, self._a.ndim)]
-
-    def dim(self) -> int:
-        """The number of dimensions."""
-        return int(self._a.ndim)
-
-    ndimension = dim
-
-    def numel(self) -> int:
-        """The number of elements."""
-        return math.prod(self._a.shape)
-
-    nelement = numel
-
-    def element_size(self) -> int:
-        """Bytes per element."""
-        return self.itemsize
-
-    def is_floating_point(self) -> bool:
-        """Whether the dtype is a floating one."""
-        return self.dtype.is_floating_point
-
-    def is_complex(self) -> bool:
-        """Whether the dtype is a complex one."""
-        return self.dtype.is_complex
-
-    def stride(self, dim: int | None = None) -> Any:
-        """Elements from one index to the next, per dimension or of one."""
-        strides = stride_tools.strides_of(self._a)
-        return strides if dim is None else strides[dimension(dim, self._a.ndim)]
-
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in memory in row-major order without gaps."""
-        return bool(self._a.flags.c_contiguous)
-
-    def data_ptr(self) -> int:
-        """The address of the first element."""
-        return backend.of(self._a).address(self.shared_array())
+    # -- its memory ----------------------------------------------------------------------------------------------------
 
     @property
     def _version(self) -> int:
@@ -186,10 +102,8 @@ class Tensor(_Fields):
         """Whether the tensor was made in inference mode."""
         return version_counter.is_inference(self._a)
 
-    # -- its memory --------------------------------------------------------------------------------------------------
-
     def shared_array(self) -> Any:
-        """The array itself, fit to be shared or written to (never a scalar)."""
+        """The array itself, never a scalar: fit to be shared with a view or written to."""
         a = self._a
         if isinstance(a, np.generic):
             a = self._a = version_counter.alias(a)
@@ -393,144 +307,9 @@ class Tensor(_Fields):
 
     # -- as Python values --------------------------------------------------------------------------------------------
 
-    def item(self) -> Any:
-        """The only element as a Python number.
-
-        :raises RuntimeError: there is not exactly one element.
-        """
-        if self.numel() != 1:
-            hint = "tolist() gives them all"
-            raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar: {hint}")
-        return self._a.item()
-
-    def tolist(self) -> Any:
-        """The elements as Python numbers in nested lists; that of a 0-d tensor as it is.
-
-        >>> import nbautograd as torch
-        >>> torch.tensor([[1, 2], [3, 4]]).tolist()
-        [[1, 2], [3, 4]]
-        """
-        if self._a.dtype.kind == "V":  # bfloat16, whose own elements are no Python numbers
-            return self._a.astype(np.float32).tolist()
-        return self._a.tolist()
-
-    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
-        """The elements as a NumPy array that shares the tensor's memory.
-
-        :param force: detach and copy to the CPU first.
-        :raises RuntimeError: the tensor requires grad.
-        :raises TypeError: it is not on the CPU, or of dtype bfloat16.
-
-        >>> import nbautograd as torch
-        >>> t = torch.zeros(2)
-        >>> t.numpy()[0] = 5
-        >>> t
-        tensor([5., 0.])
-        """
-        if self._a.dtype.kind == "V":
-            raise TypeError("numpy(): Got unsupported ScalarType BFloat16: convert first, with tensor.float().numpy()")
-        if self._fn is not None and not force:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        a = self.shared_array()
-        if not isinstance(a, np.ndarray) and not force:
-            raise TypeError(
-                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
-                "memory first."
-            )
-        return backend.fetch(a)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return np.array(self.numpy(), dtype=dtype, copy=copy)
-
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
         # What NumPy's own functions, like np.sin(tensor), turn their results into; bools become uint8, as in PyTorch.
         return wrap(array.astype(np.uint8) if array.dtype == bool else array)
-
-    def __dlpack_device__(self) -> tuple[Any, int]:
-        return self.shared_array().__dlpack_device__()  # type: ignore[no-any-return]
-
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = -1,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[Any, int] | None = None,
-        copy: bool | None = None,
-    ) -> Any:
-        """A capsule through which another library can share the tensor's memory, by the DLPack protocol.
-
-        :raises BufferError: the tensor requires grad, or is of a dtype that DLPack or NumPy's part of it lacks.
-        """
-        if self._fn is not None:
-            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        a = self.shared_array()
-        if isinstance(a, np.ndarray):
-            if stream not in (None, -1):
-                raise AssertionError(f"stream should be None on cpu, got {stream!r}")
-            if a.dtype.kind == "V":
-                raise BufferError("Can't export tensors of dtype bfloat16: NumPy has no such type for DLPack")
-            stream = None
-        elif stream == -1:
-            stream = None
-        asked = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
-        if isinstance(a, np.ndarray) and not _VERSIONED:  # nor does it know of devices and copies
-            if copy or dl_device is not None and dl_device[0] != 1:
-                raise BufferError("copies and other devices need NumPy 2.1: pass tensor.clone()")
-            asked = {}
-        return a.__dlpack__(stream=stream, **{name: value for name, value in asked.items() if value is not None})
-
-    @property
-    def __cuda_array_interface__(self) -> Any:
-        if not self.is_cuda:
-            raise AttributeError(f"Can't get __cuda_array_interface__ of a tensor on {self.device}: use tensor.cuda()")
-        if self._fn is not None:
-            raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. Use tensor.detach()")
-        return self._a.__cuda_array_interface__
-
-    def __bool__(self) -> bool:
-        if self.numel() != 1:
-            count = "no values" if self.numel() == 0 else "more than one value"
-            hint = f"this one has shape {list(self._a.shape)}; use .all() or .any()"
-            raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous: {hint}")
-        return bool(self._a.item())
-
-    __nonzero__ = __bool__
-
-    def _number(self) -> Any:
-        if self.numel() != 1:
-            raise ValueError(
-                f"only one element tensors can be converted to Python scalars, and this one has {self.numel()}"
-            )
-        return self._a.item()
-
-    def _real_number(self, kind: str) -> Any:
-        value = self._number()
-        if isinstance(value, complex):
-            if value.imag:
-                raise RuntimeError(f"value cannot be converted to type {kind} without overflow: {value} is not real")
-            return value.real
-        return value
-
-    def __float__(self) -> float:
-        return float(self._real_number("double"))
-
-    def __int__(self) -> int:
-        return int(self._real_number("int64_t"))
-
-    __long__ = __int__
-
-    def __complex__(self) -> complex:
-        return complex(self._number())
-
-    def __index__(self) -> int:
-        if self._a.dtype.kind not in "iub" or self.numel() != 1:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self._a.item())
-
-    def __len__(self) -> int:
-        if self._a.ndim == 0:
-            raise TypeError("len() of a 0-d tensor")
-        return int(self._a.shape[0])
 
     def __iter__(self) -> Iterator[Tensor]:
         if self._a.ndim == 0:
@@ -609,7 +388,7 @@ def _rebuild_tensor(cls: type[Tensor], flat: Any, place: tuple[Any, ...], where:
 
 
 def wrap(array: Any, fn: Any = None) -> Tensor:
-    """A tensor of an array and where it came from; an edge that is a leaf gives that leaf itself."""
+    """A tensor of an array, made by the node ``fn``; where ``fn`` is a leaf, that leaf itself."""
     if fn is not None and isinstance(fn, Tensor):
         return fn
     t = new(Tensor)
@@ -619,18 +398,18 @@ def wrap(array: Any, fn: Any = None) -> Tensor:
 
 
 _wrap = types.FunctionType(wrap.__code__, globals(), "wrap", wrap.__defaults__)
-_tell: Callable[[Tensor], object] = id  # or any other function
+_tell: Callable[[Tensor], object] = id  # of the process, see autograd/inference.py; id: any function that does nothing
 
 
 def _wrap_and_tell(array: Any, fn: Any = None) -> Tensor:
-    """What ``wrap`` is while somebody wants to see all tensors made by it."""
+    """The code of ``wrap`` while ``on_wrap`` has a listener."""
     t: Tensor = _wrap(array, fn)
     _tell(t)
     return t
 
 
 def on_wrap(tell: Callable[[Tensor], None] | None) -> None:
-    """Call ``tell`` with every tensor that ``wrap`` makes; None stops that. Its code is exchanged, as in detours."""
+    """Call ``tell`` with every tensor that ``wrap`` makes; None stops that. Its code object is exchanged."""
     global _tell
     _tell = tell or id
     wrap.__code__ = (_wrap if tell is None else _wrap_and_tell).__code__

@@ -1,14 +1,20 @@
-"""Noting, for each node, the line of code that made it and what went in and came out.
+"""Tracing: for each node, the line of code that made it and what went in and came out, kept for the pictures.
 
-Off, it costs nothing: the operations' code has no trace of it. Switching it on exchanges the code objects of all
-operations for ones with one line more (see ``compiler/op.py``).
+Off, it costs nothing: the operations' code has no trace of it. While it is on anywhere, the code objects of all
+operations are exchanged for ones with one line more, a call of ``note`` (see ``compiler/op.py``).
+
+Code objects belong to the process, but whether an operation is traced is decided where it runs: ``traced()`` sets a
+context variable, so a thread or asyncio task that did not ask is not traced. ``switch`` is the setting of the whole
+process, ``viz.settings.tracing``: a notebook's cells need not share a context. ``traced()`` goes before it.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 from weakref import ref
@@ -16,46 +22,72 @@ from weakref import ref
 from nbautograd.core.tensor import Tensor
 from nbautograd.protocol import Operand, Trace, current_scope
 
-__all__ = ["is_on", "note", "switch", "traced"]
+__all__ = ["is_on", "is_on_anywhere", "note", "switch", "traced"]
 
 SMALL = 4096  # bytes: values up to this size are kept with the node, for the pictures
 
-_on = False
+
+class _Process:
+    """What is shared by all threads: the setting, and how many ``traced()`` blocks are running."""
+
+    __slots__ = ("blocks", "on")
+
+    def __init__(self) -> None:
+        self.on, self.blocks = False, 0
+
+
+_process = _Process()
+_here: ContextVar[bool | None] = ContextVar("traced", default=None)  # None: as the process has it
 _listeners: list[Callable[[bool], None]] = []
+_lock = threading.RLock()
 
 
 def is_on() -> bool:
-    """Whether operations are traced."""
-    return _on
+    """Whether operations are traced in this context."""
+    here = _here.get()
+    return _process.on if here is None else here
+
+
+def is_on_anywhere() -> bool:
+    """Whether some context is traced, so that the operations need their traced code."""
+    return _process.on or _process.blocks > 0
 
 
 def on_switch(listener: Callable[[bool], None]) -> None:
-    """Call ``listener(on)`` whenever tracing is switched."""
+    """Call ``listener(on)`` whenever tracing begins or ends, seen over all contexts."""
     _listeners.append(listener)
 
 
 def switch(on: bool) -> bool:
-    """Switch tracing on or off; returns what it was before."""
-    global _on
-    before, _on = _on, on
-    try:
-        if before != on:
-            _tell()
-    except BaseException:  # an interrupt: no operation may stay in the other state
-        _on = before
-        _tell()
-        raise
+    """Switch tracing on or off for the whole process; returns what it was before."""
+    before = _process.on
+    _change(on, 0)
     return before
+
+
+def _change(on: bool, blocks: int) -> None:
+    """Set the process's setting, add to the number of blocks, and tell if that begins or ends tracing."""
+    with _lock:
+        before = _process.on, _process.blocks
+        was_on = is_on_anywhere()
+        try:
+            _process.on, _process.blocks = on, max(0, before[1] + blocks)
+            if is_on_anywhere() != was_on:
+                _tell()
+        except BaseException:  # an interrupt: no operation may stay in the other state
+            _process.on, _process.blocks = before
+            _tell()
+            raise
 
 
 def _tell() -> None:
     for listener in _listeners:
-        listener(_on)
+        listener(is_on_anywhere())
 
 
 @contextmanager
 def traced(on: bool = True) -> Iterator[None]:
-    """Trace the operations inside the ``with`` block.
+    """Trace the operations inside the ``with`` block, in this context only; or, with False, do not.
 
     >>> import nbautograd as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -64,18 +96,23 @@ def traced(on: bool = True) -> Iterator[None]:
     >>> y.grad_fn.trace.operands[1].value
     3
     """
-    before = switch(on)
+    before = _here.get()
+    _here.set(on)
+    _change(_process.on, 1 if on else 0)
     try:
         yield
     finally:
-        switch(before)
+        _here.set(before)
+        _change(_process.on, -1 if on else 0)
 
 
 def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> None:
     """Remember the operation that ``node``, just made, stands for; called from its generated code.
 
-    Only what may change is taken down now. The rest is put in order when somebody asks, see ``Node.trace``.
+    Only what may change is copied now. The rest is formatted lazily, when ``Node.trace`` is first read.
     """
+    if not is_on():  # another context is traced
+        return
     noted: list[tuple[Any, ...]] = []
     for name, value in arguments:
         if isinstance(value, Tensor):
@@ -88,17 +125,17 @@ def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> N
     array = output._a
     result = (ref(output), _small(array), array.shape, array.dtype)
     extras = node.get_extras()
-    extras.trace = partial(_spelt_out, node.inputs, caller(), result, noted, current_scope())
+    extras.trace = partial(_format, node.inputs, caller(), result, noted, current_scope())
 
 
 class _Several(list[Any]):
-    """What was noted of each of several tensors that were one argument."""
+    """The notes of several tensors that were one argument, such as ``cat``'s."""
 
 
-def _spelt_out(
+def _format(
     inputs: tuple[str, ...], place: tuple[str, int], result: tuple[Any, ...], noted: list[tuple[Any, ...]], scope: Any
 ) -> Trace:
-    """What was noted, in order."""
+    """The notes formatted as a ``Trace``: lazily, when ``Node.trace`` is first read."""
     operands = []
     for name, value, *about in noted:
         slot = inputs.index(name) if name in inputs else None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-from nbautograd.core.node import RemovableHandle
+from nbautograd.core.hooks import RemovableHandle
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nbautograd import protocol
 from nbautograd.autograd.function import Function
 from nbautograd.core import tracing
-from nbautograd.core.node import RemovableHandle
+from nbautograd.core.hooks import RemovableHandle
 from nbautograd.core.tensor import Tensor
 
 __all__ = [

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.node import RemovableHandle
+from nbautograd.core.hooks import RemovableHandle
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.nn.parameter import Parameter

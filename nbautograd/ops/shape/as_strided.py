@@ -13,10 +13,11 @@ from nbautograd.arrays.size import sizes
 from nbautograd.arrays.strides import Geometry, restride
 from nbautograd.compiler.op import NATIVE, OPS, alias, composite, op
 from nbautograd.core.grad_mode import is_grad_enabled
-from nbautograd.core.inplace import View, check_history
+from nbautograd.core.inplace import check_history
 from nbautograd.core.node import LEAF
 from nbautograd.core.storage import TypedStorage, UntypedStorage
 from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.core.views import CopySlices, View
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.ops.elementwise.complex import view_as_complex, view_as_real
 from nbautograd.ops.queries import check_tensors
@@ -106,6 +107,9 @@ def check_inside(a: Any, wanted: Geometry) -> None:
 def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
     """A copy whose elements lie in memory as ``home`` says."""
     return stride_tools.laid_out(input, home, length)
+
+
+CopySlices.lay_out = staticmethod(lay_out)  # core does not know operations
 
 
 # -- in place --------------------------------------------------------------------------------------------------------

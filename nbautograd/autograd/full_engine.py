@@ -1,0 +1,190 @@
+"""The full backward loop: with observers, ``inputs=``, gradients at non-leaves, hooks of leaves, anomaly detection.
+
+It computes what the fast loop in ``autograd/engine.py`` does, in an order that PyTorch's users may rely on: a node is
+ready when its in-degree has fallen to 0, and of the ready ones the newest runs first, leaves before all others.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Any
+
+from nbautograd import protocol
+from nbautograd.arrays.version_counter import clock
+from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly
+from nbautograd.autograd.hooks import post_hooks, pre_hooks, retain, tensor_hooks
+from nbautograd.autograd.topology import leading_to, reachable
+from nbautograd.core.node import Node, OutputEdge, OutputGrads, accumulator, public_edge
+from nbautograd.core.tensor import Tensor, array_of
+
+__all__ = ["FullRun", "Key"]
+
+Key = tuple[Any, int]  # a node, or a leaf, and which of its outputs
+
+
+class FullRun:
+    """One backward pass in the full loop, with a method for each of its events.
+
+    A leaf's AccumulateGrad runs as soon as all edges to it have been used, as PyTorch's does; but ``.grad`` of a leaf
+    whose hooks do not wait for it changes at the end, together with all others.
+
+    :param roots: pairs of a node or leaf and its gradient.
+    :param targets: where gradients are wanted, and for which tensor; None for all leaves.
+    :param accumulate: whether they are added to ``.grad``, rather than captured.
+    """
+
+    def __init__(
+        self,
+        roots: list[tuple[Any, Any]],
+        retain_graph: bool,
+        create_graph: bool,
+        targets: dict[Key, Any] | None,
+        accumulate: bool,
+    ) -> None:
+        self.roots, self.targets, self.accumulate = roots, targets, accumulate
+        self.retain_graph, self.create_graph = retain_graph, create_graph
+        self.observers = protocol.observers.get()
+        self.in_degree, order = reachable(target for target, _ in roots)
+        self.wanted: dict[Any, list[int]] = {}  # by node, the outputs whose gradients are to be taken
+        for node, index in targets or ():
+            self.wanted.setdefault(node, []).append(index)
+        self.needed = None if targets is None else leading_to(order, set(self.wanted))
+        self.pending: dict[Any, Any] = {}  # by node or leaf, the sum of the gradients that have arrived so far
+        self.captured: dict[Key, Any] = {}
+        self.arrived: dict[Tensor, Any] = {}  # at the leaves whose .grad changes at the end
+        self.ready: list[tuple[float, int, Any]] = []  # heap of (-sequence number, order of arrival, target)
+        self.queued: set[Any] = set()
+
+    def run(self) -> dict[Key, Any]:
+        """Walk the graph; returns the captured gradients."""
+        error: BaseException | None = None
+        try:
+            self.start()
+            while self.ready:
+                self.step(heappop(self.ready)[2])
+            accumulation.finish(self.arrived, self.create_graph)
+        except BaseException as caught:
+            error = caught
+            raise
+        finally:
+            self.tell(protocol.PassFinished(error))
+        return self.captured
+
+    def tell(self, event: protocol.Event) -> None:
+        """Hand an event to whoever watches the pass."""
+        for observer in self.observers:
+            observer(event)
+
+    def start(self) -> None:
+        """Put the roots' gradients where they belong, and make ready those that no other root leads to."""
+        nodes = tuple(public_edge(target) for target, _ in self.roots)
+        gradients = tuple(g for _, g in self.roots)
+        self.tell(protocol.PassStarted(nodes, gradients, self.retain_graph, self.create_graph))
+        for target, g in self.roots:
+            self.arrive(target, g)
+        for target in dict.fromkeys(target for target, _ in self.roots):
+            if not self.in_degree.get(target):
+                self.enqueue(target)
+
+    def step(self, target: Any) -> None:
+        """Run a node or leaf that is ready, and lower the in-degree of those that it leads to."""
+        g = self.pending.pop(target, None)
+        if not isinstance(target, Node):
+            if g is not None and (self.targets is None or target in self.wanted):
+                self.visit_leaf(target, g)
+            return
+        if g is not None and (self.needed is None or target in self.needed):
+            if anomaly.mode.on:
+                with anomaly.watching(target):
+                    self.visit_node(target, g)
+            else:
+                self.visit_node(target, g)
+        for after in target.next_nodes():
+            if after is not None:
+                self.in_degree[after] -= 1
+                if not self.in_degree[after] and after not in self.queued:
+                    self.enqueue(after)
+
+    def arrive(self, target: Any, d: Any) -> Any:
+        """Add a gradient to what has arrived at a node or leaf; returns the sum."""
+        total = self.pending[target] = self.pending[target] + d if target in self.pending else d
+        return total
+
+    def enqueue(self, target: Any) -> None:
+        """Make a node or leaf ready; leaves go first."""
+        heappush(self.ready, (-target._seq if target._seq else float("-inf"), len(self.queued), target))
+        self.queued.add(target)
+
+    def visit_node(self, node: Node, g: Any) -> None:
+        """Run a node: its tensor's hooks, its own, its formulas; and send on what they give."""
+        outputs = tuple(g.take(node.outputs())) if isinstance(g, OutputGrads) else (g,)
+        shown = node.__class__ is not OutputEdge
+        if shown:
+            self.tell(protocol.NodeStarted(node, outputs))
+        g = tensor_hooks(node, g)
+        self.capture(node, g)
+        if self.needed is None or any(target in self.needed for target in node.next_nodes() if target is not None):
+            self.send(node, self.compute(node, pre_hooks(node, g)), shown)
+        if shown:
+            self.tell(protocol.NodeFinished(node, node.saves() and not self.retain_graph))
+
+    def compute(self, node: Node, g: Any) -> list[Any]:
+        """The gradients of the node's inputs, once its saved tensors are known to be unchanged."""
+        if node._seq < clock.last_write:
+            node.check_saved()
+        vjp = node.vjp_graph if self.create_graph else node.vjp
+        d, d1 = vjp(g, self.retain_graph, self.needed)
+        gradients = post_hooks(node, d, d1, g)
+        if anomaly.mode.check_nan:
+            anomaly.check(node, gradients)
+        return gradients
+
+    def send(self, node: Node, gradients: list[Any], shown: bool) -> None:
+        """Send the gradients of a node's inputs along its edges."""
+        for index, (target, d) in enumerate(zip(node.next_nodes(), gradients, strict=True)):
+            if target is None or d is None or (self.needed is not None and target not in self.needed):
+                continue
+            total = self.arrive(target, d)
+            if shown and self.observers:
+                public, slot = public_edge(target)
+                if target.__class__ is OutputEdge or isinstance(total, OutputGrads):
+                    total = d
+                self.tell(protocol.EdgeSent(node, index, public, slot, d, total))
+
+    def capture(self, node: Node, g: Any) -> None:
+        """Take the gradients of a node's outputs that were asked for."""
+        for index in self.wanted.get(node, ()):
+            part = g.by_index.get(index) if isinstance(g, OutputGrads) else g
+            if part is None:
+                continue
+            self.captured[node, index] = part
+            self.tell(protocol.Captured(node, index, part))
+            tensor = self.targets[node, index] if self.targets is not None and self.accumulate else None
+            if tensor is not None and not tensor.retains_grad:
+                retain(tensor, part)
+
+    def visit_leaf(self, leaf: Tensor, g: Any) -> None:
+        """Run a leaf's AccumulateGrad, or capture its gradient."""
+        node = accumulator(leaf)
+        self.tell(protocol.NodeStarted(node, (g,)))
+        g = tensor_hooks(node, g)
+        if self.accumulate:
+            self.accumulate_at(leaf, node, pre_hooks(node, g))
+        else:
+            self.captured[leaf, 0] = g
+            self.tell(protocol.Captured(node, 0, g))
+        self.tell(protocol.NodeFinished(node, False))
+
+    def accumulate_at(self, leaf: Tensor, node: Node, g: Any) -> None:
+        """Add to ``leaf.grad``: now if hooks of the leaf are to see it, otherwise at the end."""
+        before = None if leaf._grad is None or not self.observers else array_of(leaf._grad).copy()
+        hooks = leaf._hooks
+        if hooks is not None and (hooks.accumulated or hooks.post):
+            with accumulation.lock:
+                accumulation.visit(leaf, g, self.create_graph)
+                after = leaf._grad  # None if a hook took it away
+        else:
+            self.arrived[leaf] = g
+            after = g if before is None else before + array_of(g)
+        if after is not None and self.observers:
+            self.tell(protocol.Accumulated(node, before, g, array_of(after)))

@@ -1,0 +1,76 @@
+"""The graph as the engine looks at it before a pass: reachable nodes, in-degrees, topological order.
+
+A node's sequence number is higher than those of all nodes that its inputs came from. So descending sequence numbers
+are a topological order of the tape; a leaf, whose number is 0, comes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import attrgetter, itemgetter
+from typing import Any
+
+__all__ = ["leading_to", "nodes_between", "reachable"]
+
+_sequence_nr = attrgetter("_seq")
+
+
+def reachable(roots: Iterable[Any]) -> tuple[dict[Any, int], list[Any]]:
+    """In-degree of every node and leaf reachable from ``roots``, and all of them in descending sequence order."""
+    in_degree: dict[Any, int] = {}
+    stack = list(dict.fromkeys(roots))
+    seen = set(stack)
+    while stack:
+        node = stack.pop()
+        if not node._seq:  # a leaf
+            continue
+        for target in node.next_nodes():
+            if target is not None:
+                in_degree[target] = in_degree.get(target, 0) + 1
+                if target not in seen:
+                    seen.add(target)
+                    stack.append(target)
+    return in_degree, sorted(seen, key=_sequence_nr, reverse=True)
+
+
+def leading_to(order: list[Any], targets: set[Any]) -> set[Any]:
+    """The nodes, of those in the topological ``order``, from which one of the targets can be reached."""
+    needed = set(targets)
+    for node in reversed(order):
+        if node._seq:
+            for target in node.next_nodes():
+                if target in needed:
+                    needed.add(node)
+                    break
+    return needed
+
+
+def nodes_between(roots: list[tuple[Any, Any]], leaves: set[Any]) -> set[Any]:
+    """The nodes on the paths from the roots to some leaves, and these: the two functions above in one, for less."""
+    stack = [target for target, _ in roots]
+    seen = set()
+    found = []
+    while stack:
+        node = stack.pop()
+        sequence_nr = node._seq
+        if not sequence_nr or node in seen:
+            continue
+        seen.add(node)
+        next0, next1 = node.next0, node.next1
+        if next0 is None and next1 is None:
+            targets = node.next_nodes()
+            stack += [target for target in targets if target is not None]
+        else:
+            targets = (next0, next1)
+            if next0 is not None:
+                stack.append(next0)
+            if next1 is not None:
+                stack.append(next1)
+        found.append((sequence_nr, node, targets))
+    needed = set(leaves)
+    for _, node, targets in sorted(found, key=itemgetter(0)):
+        for target in targets:
+            if target in needed:
+                needed.add(node)
+                break
+    return needed

@@ -1,0 +1,82 @@
+"""The hooks of nodes and leaves: where they are kept, and the handle that removes one.
+
+``autograd/hooks.py`` runs them. Two counters let the engine's fast loop skip looking for hooks where nobody has any:
+``alive`` counts the ``Hooks`` of all nodes and leaves, ``LeafHooks.alive`` those of leaves.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from nbautograd.arrays.version_counter import next_sequence_nr
+
+__all__ = ["Hooks", "LeafHooks", "RemovableHandle", "alive"]
+
+
+class _Alive:
+    """The number of live ``Hooks``; while it is 0, the engine asks no node for its own."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+alive = _Alive()
+
+
+class Hooks:
+    """The hooks of one node, each kind in the order of registration; the kinds run in the order of the fields."""
+
+    __slots__ = ("accumulated", "post", "pre", "retain", "tensor")
+
+    def __init__(self) -> None:
+        alive.count += 1
+        self.tensor: dict[int, Callable[..., Any]] = {}  # of the output: Tensor.register_hook
+        self.retain: weakref.ref[Any] | None = None  # the output that keeps its gradient: Tensor.retain_grad
+        self.pre: dict[int, Callable[..., Any]] = {}  # Node.register_prehook
+        self.accumulated: dict[int, Callable[..., Any]] = {}  # of a leaf: Tensor.register_post_accumulate_grad_hook
+        self.post: dict[int, Callable[..., Any]] = {}  # Node.register_hook
+
+    def __del__(self) -> None:
+        alive.count -= 1
+
+
+class LeafHooks(Hooks):
+    """The hooks of a leaf. While any are alive, every backward pass takes the engine's full loop."""
+
+    __slots__ = ()
+    alive = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        LeafHooks.alive += 1
+
+    def __del__(self) -> None:
+        super().__del__()
+        LeafHooks.alive -= 1
+
+
+class RemovableHandle:
+    """What registering a hook returns: ``remove()`` takes the hook away; a ``with`` block does so at its end."""
+
+    __slots__ = ("_hooks", "id")
+
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        if not callable(hook):
+            raise TypeError(f"a hook must be callable, and this {type(hook).__name__} is not")
+        self.id = next_sequence_nr()
+        self._hooks = hooks
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()

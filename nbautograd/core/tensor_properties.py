@@ -1,0 +1,111 @@
+"""What a tensor is: shape, strides, dtype, device."""
+
+from __future__ import annotations
+
+import math
+import types
+from typing import Any
+
+from nbautograd.arrays import backend, dtypes, strides as stride_tools
+from nbautograd.arrays.device import device
+from nbautograd.arrays.memory_format import layout, strided
+from nbautograd.arrays.size import Size, dimension
+
+__all__ = ["TensorProperties"]
+
+
+class TensorProperties:
+    """The queries of ``Tensor``, which is derived from this."""
+
+    __slots__ = ()
+
+    @property
+    def shape(self: Any) -> Size:
+        """The shape, as a :class:`Size`."""
+        return Size(self._a.shape)
+
+    @property
+    def dtype(self: Any) -> dtypes.dtype:
+        """The element type."""
+        return dtypes.of(self._a.dtype)
+
+    @property
+    def device(self: Any) -> device:
+        """Where the tensor lives."""
+        return backend.device_of(self._a)
+
+    @property
+    def layout(self: Any) -> layout:
+        """How the elements are stored: always ``torch.strided``."""
+        return strided
+
+    @property
+    def ndim(self: Any) -> int:
+        """The number of dimensions."""
+        return int(self._a.ndim)
+
+    @property
+    def itemsize(self: Any) -> int:
+        """Bytes per element."""
+        return int(self._a.dtype.itemsize)
+
+    @property
+    def nbytes(self: Any) -> int:
+        """Bytes of all elements."""
+        return int(self._a.nbytes)
+
+    @property
+    def is_cuda(self: Any) -> bool:
+        """Whether the tensor lives on a CUDA device."""
+        return self.device.type == "cuda"  # type: ignore[no-any-return]
+
+    @property
+    def is_cpu(self: Any) -> bool:
+        """Whether the tensor lives on the CPU."""
+        return self.device.type == "cpu"  # type: ignore[no-any-return]
+
+    def size(self: Any, dim: int | None = None) -> Any:
+        """The shape, or the length of one dimension."""
+        return self.shape if dim is None else self._a.shape[dimension(dim, self._a.ndim)]
+
+    def dim(self: Any) -> int:
+        """The number of dimensions."""
+        return int(self._a.ndim)
+
+    ndimension = dim
+
+    def numel(self: Any) -> int:
+        """The number of elements."""
+        return math.prod(self._a.shape)
+
+    nelement = numel
+
+    def element_size(self: Any) -> int:
+        """Bytes per element."""
+        return self.itemsize  # type: ignore[no-any-return]
+
+    def is_floating_point(self: Any) -> bool:
+        """Whether the dtype is a floating one."""
+        return self.dtype.is_floating_point  # type: ignore[no-any-return]
+
+    def is_complex(self: Any) -> bool:
+        """Whether the dtype is a complex one."""
+        return self.dtype.is_complex  # type: ignore[no-any-return]
+
+    def stride(self: Any, dim: int | None = None) -> Any:
+        """Elements from one index to the next, per dimension or of one."""
+        strides = stride_tools.strides_of(self._a)
+        return strides if dim is None else strides[dimension(dim, self._a.ndim)]
+
+    def is_contiguous(self: Any) -> bool:
+        """Whether the elements lie in memory in row-major order without gaps."""
+        return bool(self._a.flags.c_contiguous)
+
+    def data_ptr(self: Any) -> int:
+        """The address of the first element."""
+        return backend.of(self._a).address(self.shared_array())
+
+
+for _name, _method in vars(TensorProperties).items():
+    if isinstance(_method, types.FunctionType):
+        _method.__qualname__ = f"Tensor.{_name}"  # which Python's own errors name
