@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import nbautograd
-from nbautograd.compiler.op import OPS, Declaration
+from nbautograd.compiler.op import OPS, CompiledOp
 from nbautograd.viz.read.formulas import latex, marks
 
 HERE = Path(__file__).parent
@@ -95,7 +95,7 @@ def row(name: str) -> str:
     return f"| `{name}` | {text} | {', '.join(forms)} | {derivative(declared)} |"
 
 
-def takes_out(function: Any, declared: Declaration | None) -> bool:
+def takes_out(function: Any, declared: CompiledOp | None) -> bool:
     if declared is not None:
         return declared.has_out
     try:
@@ -104,7 +104,7 @@ def takes_out(function: Any, declared: Declaration | None) -> bool:
         return False
 
 
-def derivative(declared: Declaration | None) -> str:
+def derivative(declared: CompiledOp | None) -> str:
     """The formulas of an operation that is declared under this very name; composites have those of their parts."""
     if declared is None or not declared.formulas:
         return ""

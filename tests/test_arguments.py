@@ -12,7 +12,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd.compiler import source
-from nbautograd.compiler.argument_errors import explained
+from nbautograd.compiler.argument_errors import with_argument_errors
 from nbautograd.errors import kind_of
 from tests import needs
 
@@ -130,7 +130,7 @@ def test_conversions_take_the_other_library_s_tensor() -> None:
 
 
 def test_errors_of_the_caller_s_own_code_are_left_alone() -> None:
-    @explained
+    @with_argument_errors
     def applied(function: Any, input: nb.Tensor) -> Any:
         return function(input)
 

@@ -12,7 +12,7 @@ import nbautograd as T
 from nbautograd.arrays import thread_pool
 from nbautograd.fusion import tiling
 
-SIZE = 4 * tiling.SHARE * tiling.PIECE + 1234
+SIZE = 4 * tiling.TILES_PER_TASK * tiling.TILE_SIZE + 1234
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_every_call_is_made_once_and_several_threads_make_them(restored):
             meet.wait(60)
         done.append(number)
 
-    thread_pool.spread(task, 50)
+    thread_pool.parallel_for(task, 50)
     assert sorted(done) == list(range(50))
 
 
@@ -79,7 +79,7 @@ def test_what_a_call_raises_is_raised_and_the_rest_does_not_begin(restored):
             raise MemoryError(str(number))
 
         with pytest.raises(MemoryError):
-            thread_pool.spread(task, 1000)
+            thread_pool.parallel_for(task, 1000)
         assert len(begun) <= count
 
 
@@ -94,15 +94,15 @@ def test_an_interrupt_ends_it(restored):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        thread_pool.spread(task, 10**6)
+        thread_pool.parallel_for(task, 10**6)
     assert len(begun) < 10**6
-    thread_pool.spread(lambda number: None, 10)
+    thread_pool.parallel_for(lambda number: None, 10)
 
 
 def test_calls_inside_of_calls(restored):
     T.set_num_threads(2)
     done = []
-    thread_pool.spread(lambda outer: thread_pool.spread(lambda inner: done.append((outer, inner)), 5), 7)
+    thread_pool.parallel_for(lambda outer: thread_pool.parallel_for(lambda inner: done.append((outer, inner)), 5), 7)
     assert sorted(done) == [(i, j) for i in range(7) for j in range(5)]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Lease", "empty", "is_whole", "keep"]
+__all__ = ["BlockHandle", "empty", "is_whole", "keep"]
 
 SMALLEST = 1 << 22
 """Bytes from which on an array gets a block: what is smaller, the C library keeps itself."""
@@ -35,7 +35,7 @@ class _Pool:
 pool = _Pool()
 
 
-class Lease:
+class BlockHandle:
     """What an array over a block has as its ``base``: it holds the block until the last view of the array is gone.
 
     Every use of a block has one of its own, so that a block's next array has nothing in common with this one.
@@ -74,14 +74,14 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
             return np.empty(shape, dtype)
         block = np.empty(size, np.uint8)
         pool.blocks.append(block)
-        lease = Lease(block, shape, dtype)
+        lease = BlockHandle(block, shape, dtype)
     return np.asarray(lease)
 
 
-def _free_block(size: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Lease | None:
+def _free_block(size: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> BlockHandle | None:
     for block in pool.blocks:
         if getrefcount(block) <= _FREE and size <= block.nbytes <= size * LOOSE:
-            return Lease(block, shape, dtype)
+            return BlockHandle(block, shape, dtype)
     return None
 
 
@@ -111,7 +111,7 @@ _BASE = 3  # references to a base that is known through one view: that view's, a
 def is_whole(a: Any) -> bool:
     """Whether an array has its memory to itself: its own, or all of that of an array that is known through it alone."""
     base = getattr(a, "base", None)
-    if base is None or isinstance(base, Lease):
+    if base is None or isinstance(base, BlockHandle):
         return True
-    rooted = base.__class__ is np.ndarray and (base.base is None or isinstance(base.base, Lease))
+    rooted = base.__class__ is np.ndarray and (base.base is None or isinstance(base.base, BlockHandle))
     return rooted and getrefcount(base) <= _BASE and bool(base.size == a.size and a.flags.c_contiguous)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["choice", "dropped", "kept"]
+__all__ = ["bitwise_where", "zero_where", "zero_where_not"]
 
 MASKED = 1 << 12
 """Choosing between two arrays by a mask is worth its price from about so many elements on."""
@@ -22,10 +22,10 @@ _ONE = {bits: np.array(1, bits) for bits in _BITS.values()}
 _ALL = {bits: np.array(-1, bits) for bits in _BITS.values()}
 
 
-def choice(condition: Any, a: Any, b: Any) -> Any:
+def bitwise_where(condition: Any, a: Any, b: Any) -> Any:
     """Elements of ``a`` where ``condition`` is true, of ``b`` elsewhere.
 
-    >>> choice(np.array([True, False]), np.array([1., 2.]), np.array([3., 4.])).tolist()
+    >>> bitwise_where(np.array([True, False]), np.array([1., 2.]), np.array([3., 4.])).tolist()
     [1.0, 4.0]
     """
     arrays = (condition, a, b)
@@ -42,10 +42,10 @@ def choice(condition: Any, a: Any, b: Any) -> Any:
     return result.view(a.dtype)
 
 
-def kept(a: Any, condition: Any) -> Any:
+def zero_where_not(a: Any, condition: Any) -> Any:
     """Elements of ``a`` where ``condition`` is true, 0 elsewhere, whatever ``a`` is there.
 
-    >>> kept(np.array([1., np.nan]), np.array([True, False])).tolist()
+    >>> zero_where_not(np.array([1., np.nan]), np.array([True, False])).tolist()
     [1.0, 0.0]
     """
     bits = _maskable(a, condition)
@@ -56,10 +56,10 @@ def kept(a: Any, condition: Any) -> Any:
     return mask.view(a.dtype)
 
 
-def dropped(a: Any, condition: Any) -> Any:
+def zero_where(a: Any, condition: Any) -> Any:
     """Elements of ``a`` where ``condition`` is false, 0 elsewhere, whatever ``a`` is there.
 
-    >>> dropped(np.array([1., np.nan]), np.array([False, True])).tolist()
+    >>> zero_where(np.array([1., np.nan]), np.array([False, True])).tolist()
     [1.0, 0.0]
     """
     bits = _maskable(a, condition)

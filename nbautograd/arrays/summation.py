@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays.thread_pool import spread
+from nbautograd.arrays.thread_pool import parallel_for
 
-__all__ = ["ONES", "added_axes", "average", "total", "widened"]
+__all__ = ["ONES", "broadcast_axes", "pairwise_mean", "pairwise_sum", "upcast_half"]
 
 FEW = 32
 """So many rows may be added one after the other: the rounding errors are still few."""
@@ -27,12 +27,13 @@ ONES = {dtype: np.ones(2 * FEW, dtype) for dtype in (FLOAT32, FLOAT64)}
 """Of few numbers, the product with ones is their sum, at a third of the price of a reduction."""
 
 
-def widened(a: Any) -> Any:
+def upcast_half(a: Any) -> Any:
     """Half precision as float32, for what adds up or squares; anything else as it is."""
-    return a.astype(np.float32) if a.dtype.itemsize == 2 and a.dtype.kind in "fV" else a
+    half = hasattr(a, "dtype") and a.dtype.itemsize == 2 and a.dtype.kind in "fV"
+    return a.astype(np.float32) if half else a
 
 
-def total(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
     """The sum over ``axes``, all by default, with an error that hardly grows with the number of elements.
 
     NumPy adds in pairs only where it runs along memory; otherwise one row after the other, and float16 in float16.
@@ -43,7 +44,7 @@ def total(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -
         return a.sum(axes, None if dtype.kind in "fc" else np.int64, None, keepdims)
     if dtype is not FLOAT32 and dtype is not FLOAT64:
         if dtype is FLOAT16 or dtype.kind == "V":
-            return total(widened(a), axes, keepdims).astype(dtype)
+            return pairwise_sum(upcast_half(a), axes, keepdims).astype(dtype)
         if dtype.kind not in "fc":
             return np.add.reduce(a, axes, np.int64, None, keepdims)
     in_order = a.flags.c_contiguous
@@ -73,12 +74,12 @@ def total(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -
     return _by_memory(a, range(a.ndim) if axes is None else axes, keepdims)
 
 
-def average(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+def pairwise_mean(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
     """The mean over ``axes``, all by default; of float16, computed in float32."""
     if a.dtype is FLOAT16:
-        return average(widened(a), axes, keepdims).astype(a.dtype)
+        return pairwise_mean(upcast_half(a), axes, keepdims).astype(a.dtype)
     n = a.size if axes is None else a.shape[axes[0]] if len(axes) == 1 else math.prod([a.shape[d] for d in axes])
-    return total(a, axes, keepdims) / n
+    return pairwise_sum(a, axes, keepdims) / n
 
 
 def _shared(a: Any) -> Any:
@@ -88,7 +89,7 @@ def _shared(a: Any) -> Any:
     def task(number: int) -> None:
         sums[number] = np.add.reduce(a[SHARE * number : SHARE * (number + 1)])
 
-    spread(task, len(sums))
+    parallel_for(task, len(sums))
     return np.add.reduce(sums, keepdims=True)
 
 
@@ -133,7 +134,7 @@ def _by_memory(a: Any, axes: Any, keepdims: bool) -> Any:
 
 
 @functools.lru_cache(maxsize=1024)
-def added_axes(shape: tuple[int, ...], to: tuple[int, ...]) -> tuple[int, ...]:
+def broadcast_axes(shape: tuple[int, ...], to: tuple[int, ...]) -> tuple[int, ...]:
     """The dimensions that broadcasting ``to`` to ``shape`` added or repeated."""
     extra = len(shape) - len(to)
     if extra < 0 or any(n != 1 and n != shape[d + extra] for d, n in enumerate(to)):

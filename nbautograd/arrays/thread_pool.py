@@ -17,7 +17,7 @@ from nbautograd.errors import kind_of
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["get_num_interop_threads", "get_num_threads", "set_num_interop_threads", "set_num_threads", "spread"]
+__all__ = ["get_num_interop_threads", "get_num_threads", "parallel_for", "set_num_interop_threads", "set_num_threads"]
 
 
 def _available() -> int:
@@ -111,7 +111,7 @@ def _positive(name: str, num: Any) -> int:
     return int(num)
 
 
-def spread(task: Callable[[int], None], count: int) -> None:
+def parallel_for(task: Callable[[int], None], count: int) -> None:
     """Call ``task`` with each number below ``count``, in several threads if there are; without NumPy's warnings.
 
     Whatever a call raises is raised, and calls that have not begun do not begin. After an interrupt a call may still

@@ -14,7 +14,7 @@ from nbautograd.arrays.caching_allocator import is_whole
 from nbautograd.autograd.hooks import as_tensor, name_of
 from nbautograd.core.grad_mode import grad_enabled
 from nbautograd.core.tensor import Tensor, new
-from nbautograd.fusion.lazy_gradient import Deferred, known
+from nbautograd.fusion.lazy_gradient import LazyGradient, materialize
 
 __all__ = ["finish", "lock", "visit"]
 
@@ -65,8 +65,8 @@ def _prepare(pending: dict[Tensor, Any], create: bool) -> tuple[Fresh, Grown]:
         if leaf._fn is None:  # requires_grad_(False) since it was used
             continue
         d, held = pending[leaf], leaf._grad
-        if d.__class__ is Deferred:
-            d = pending[leaf] = known(d)
+        if d.__class__ is LazyGradient:
+            d = pending[leaf] = materialize(d)
         if held is None:
             if create:
                 made = d.clone()

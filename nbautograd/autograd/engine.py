@@ -27,8 +27,8 @@ from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, retain, 
 from nbautograd.core.grad_mode import grad_enabled
 from nbautograd.core.node import MANY, LeafHooks, Node, Port, Slots, accumulator, alive, public_edge
 from nbautograd.core.tensor import Tensor, array_of
-from nbautograd.fusion.lazy_gradient import known, merged, settle, waiting
-from nbautograd.fusion.tiling import LARGE
+from nbautograd.fusion.lazy_gradient import add_gradients, materialize, materialize_pending, pending_gradients
+from nbautograd.fusion.tiling import MIN_TILED_SIZE
 
 __all__ = ["Pass", "accumulate", "apply", "capture", "current_pass", "execute"]
 
@@ -111,7 +111,7 @@ def _capture(roots: list[tuple[Any, Any]], keep: bool, create: bool, targets: di
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
         needed = _between(roots, {leaf for leaf, _ in targets})
         pending = _run(roots, keep, create, needed)
-        return {(leaf, 0): known(pending[leaf]) for leaf, _ in targets if leaf in pending}
+        return {(leaf, 0): materialize(pending[leaf]) for leaf, _ in targets if leaf in pending}
     return _run_observed(roots, keep, create, targets, accumulate=False)
 
 
@@ -157,7 +157,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
 
     :param needed: the edges to follow; None for all.
     """
-    waiting.set([])
+    pending_gradients.set([])
     pending: dict[Any, Any] = {}  # edge -> sum of the gradients that have arrived so far
     summed: set[Any] | None = None if create else set()  # the edges whose sum may be added to in place
     ready: list[tuple[int, Any]] = []  # heap of (-seq, node); leaves, whose seq is 0, never enter it
@@ -178,8 +178,8 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
     while True:
         hooked = alive.count and node.hooks is not None
         if hooked:
-            settle()
-            g = pre_hooks(node, tensor_hooks(node, known(g)))
+            materialize_pending()
+            g = pre_hooks(node, tensor_hooks(node, materialize(g)))
         if seq < clock.last_write:
             node.check_saved()
         d, d1 = node.vjp_graph(g, keep, needed) if create else node.vjp(g, keep, needed)
@@ -217,7 +217,7 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
             while True:  # send d along f0, then d1 along f1
                 if d is not None:
                     if edge is heir:
-                        g = merged(g, d) if d.__class__ is ndarray and d.size >= LARGE else g + d
+                        g = add_gradients(g, d) if d.__class__ is ndarray and d.size >= MIN_TILED_SIZE else g + d
                     elif edge in pending:
                         _add(edge, d, pending, summed)
                     elif heir is None and edge.seq:
@@ -244,9 +244,9 @@ def _run(roots: list[tuple[Any, Any]], keep: bool, create: bool, needed: set[Any
 
 def _add(edge: Any, d: Any, pending: dict[Any, Any], summed: set[Any] | None) -> None:
     """Add to what has arrived at an edge; in place where the sum is an array of our own."""
-    if d.__class__ is ndarray and d.size >= LARGE:
+    if d.__class__ is ndarray and d.size >= MIN_TILED_SIZE:
         sum_ = pending.pop(edge)
-        pending[edge] = merged(sum_, d)
+        pending[edge] = add_gradients(sum_, d)
     elif summed is None:
         pending[edge] = pending[edge] + d
     elif edge in summed:

@@ -17,7 +17,7 @@ from nbautograd.core.inplace import Custom, check_writable, link, rebase
 from nbautograd.core.node import FREED, LEAF, MANY, Node, Port, Slots
 from nbautograd.core.tensor import Tensor, new, wrap
 from nbautograd.errors import AutogradError, kind_of
-from nbautograd.fusion.lazy_gradient import settle
+from nbautograd.fusion.lazy_gradient import materialize_pending
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
 
@@ -171,7 +171,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, over arrays."""
-        settle()  # it may write to anything
+        materialize_pending()  # it may write to anything
         given = g.take(self._count) if isinstance(g, Slots) else [g]
         # Copies: backward may write into them, while other nodes may have got the same arrays.
         tensors = [None if d is None else wrap(d.copy()) for d in given]

@@ -21,7 +21,7 @@ from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.node import FREED, Node
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError
-from nbautograd.fusion.lazy_gradient import settle
+from nbautograd.fusion.lazy_gradient import materialize_pending
 
 __all__ = ["Packed", "current", "pack", "pack_slot", "saved_tensors_hooks"]
 
@@ -137,7 +137,7 @@ def _variant(cls: type[Node]) -> type[Node]:
         return _variants[cls]
 
     def vjp(self: Node, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
-        settle()  # unpacking may write to anything
+        materialize_pending()  # unpacking may write to anything
         with _unpacked(self, keep):
             return cls.vjp(self, g, True, needed)
 

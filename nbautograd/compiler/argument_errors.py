@@ -17,7 +17,7 @@ from nbautograd.arrays import dtypes
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
 
-__all__ = ["explain", "explained"]
+__all__ = ["check_arguments", "with_argument_errors"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,10 +39,10 @@ _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
 """For a word of an annotation: what a message calls it, and the types that are accepted."""
 
 
-def explained(function: F) -> F:
+def with_argument_errors(function: F) -> F:
     """A function that, where it stumbles over an argument, says in a TypeError which one it was.
 
-    >>> @explained
+    >>> @with_argument_errors
     ... def twice(input: Tensor) -> Tensor:
     ...     return input.add(input)
     >>> twice("a")
@@ -55,13 +55,13 @@ def explained(function: F) -> F:
         try:
             return function(*args, **kwargs)
         except AttributeError:
-            explain(function, args, kwargs)
+            check_arguments(function, args, kwargs)
             raise
 
     return public  # type: ignore[return-value]
 
 
-def explain(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Complain about the first argument that is not what its annotation says; do nothing if all are.
 
     :raises TypeError: one is not.

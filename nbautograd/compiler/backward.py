@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbautograd.arrays import dtypes
-from nbautograd.arrays.masking import dropped, kept
-from nbautograd.compiler.forward import ALONE, FLEETING, LARGE, Put, options_of, slot
-from nbautograd.compiler.promotion import fit_graph, fit_to, up, up_graph
+from nbautograd.arrays.masking import zero_where, zero_where_not
+from nbautograd.compiler.forward import ALONE, TEMPORARY_VIEW, TILED, Put, options_of, slot
+from nbautograd.compiler.promotion import unbroadcast, unbroadcast_recorded, upcast_half, upcast_half_recorded
 from nbautograd.compiler.registry import OPS, POINTWISE, VIEW
 from nbautograd.compiler.rewrite import CONSTANTS, constant, constants_as_arrays, inlined, operators_as_ufuncs
 from nbautograd.compiler.source import compiled
 from nbautograd.core import dispatch_mode
 from nbautograd.core.node import FREED, MANY, Node, Port
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.fusion.kernel import Work
-from nbautograd.fusion.lazy_gradient import compute, known
-from nbautograd.fusion.tiling import if_alone
+from nbautograd.fusion.kernel import ElementwiseKernel
+from nbautograd.fusion.lazy_gradient import compute, materialize
+from nbautograd.fusion.tiling import reusable
 
 if TYPE_CHECKING:
-    from nbautograd.compiler.op import Declaration
+    from nbautograd.compiler.op import CompiledOp
 
 __all__ = ["make_node", "uses"]
 
@@ -88,17 +88,17 @@ class _Fleeting(ast.NodeTransformer):
                 view = OPS.get(ast.unparse(part.func))
                 if view is not None and view.kind == VIEW and not view.many:
                     name = f"fleeting_{view.name}"
-                    self.scope[name] = view.fleeting
+                    self.scope[name] = view.temporary_view
                     part.func = ast.Name(name)
         return node
 
 
-def make_node(op: Declaration, flavour: str) -> type[Node]:
+def make_node(op: CompiledOp, flavour: str) -> type[Node]:
     """The node class of an operation: ``real``, ``complex``, ``half``, or a variant of ``real``.
 
     These are ``large``, which computes piece by piece, ``fleeting`` and ``alone``.
     """
-    if flavour == FLEETING:
+    if flavour == TEMPORARY_VIEW:
         real = op.node("real")
         return type(real.__name__, (real,), {"__slots__": (), "__module__": "builtins", "relays": True})
     if flavour == ALONE:
@@ -116,7 +116,7 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
         "formulas": {name: op.formulas[name] for name in op.tensors if name in op.formulas},
         "symbol": op.symbol or op.name,
         "saved": tuple(slot(what) for what in tensors),
-        "takes_deferred": flavour == LARGE,
+        "takes_lazy_gradient": flavour == TILED,
     }
     if op.many_edges:
         members["edges"] = lambda self: self.all_edges
@@ -125,7 +125,7 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
     if flavour == "complex" and not any("conj" in text for text in op.formulas.values()):
         return op.node("real")
     bases: tuple[type[Node], ...] = (Node,)
-    if flavour == LARGE:  # what saves the same and is the same to whoever asks
+    if flavour == TILED:  # what saves the same and is the same to whoever asks
         bases, members["__slots__"] = (op.node("real"),), ()
     made: type[Node] = type(op.node_name or f"{op.name.title()}Backward0", bases, members)
     for graph in (False, True):
@@ -133,7 +133,7 @@ def make_node(op: Declaration, flavour: str) -> type[Node]:
     return made
 
 
-def _when_called(made: type[Node], op: Declaration, saved: list[str], graph: bool, flavour: str) -> None:
+def _when_called(made: type[Node], op: CompiledOp, saved: list[str], graph: bool, flavour: str) -> None:
     """Give a node class its ``vjp`` or ``vjp_graph``, which is compiled when it is first called: few ever need both."""
     name = "vjp_graph" if graph else "vjp"
 
@@ -151,7 +151,7 @@ def _when_called(made: type[Node], op: Declaration, saved: list[str], graph: boo
     setattr(made, name, first_call)
 
 
-def _alone(op: Declaration) -> type[Node]:
+def _alone(op: CompiledOp) -> type[Node]:
     """The node class of an operator whose first operand alone wants a gradient, with the usual options."""
     real, scope, options = op.node("real"), _vocabulary(op, False), options_of(op) or {}
     first = next(name for name in op.tensors if name in op.formulas)
@@ -166,7 +166,7 @@ def _function(source: str, filename: str, name: str, scope: dict[str, Any]) -> A
 
 
 def _vjp_lines(
-    op: Declaration,
+    op: CompiledOp,
     names: tuple[str, ...],
     saved: list[str],
     graph: bool,
@@ -212,11 +212,11 @@ def _vjp_lines(
             lines.append(f"    {what} = {f'[up(part) for part in {what}]' if many else f'up({what})'}")
     transform = _Formula(set(saved), flavour == "complex")
     trees = [Put({}, options).visit(transform.visit(ast.parse(op.formulas[name], mode="eval")).body) for name in names]
-    if graph and op.recorded and flavour in ("real", LARGE):
+    if graph and op.recorded and flavour in ("real", TILED):
         texts = [f"{op.recorded}(g, result)"]
     elif graph:
         texts = [ast.unparse(_Fleeting(scope).visit(tree)) for tree in trees]
-    elif flavour == LARGE:
+    elif flavour == TILED:
         texts, before = _in_pieces(op, [inlined(tree, scope) for tree in trees], list(local.values()), scope)
         lines += before
     elif flavour == "real":
@@ -246,11 +246,11 @@ def _vjp_lines(
     return lines
 
 
-def _tensors_in(saved: list[str], op: Declaration) -> list[str]:
+def _tensors_in(saved: list[str], op: CompiledOp) -> list[str]:
     return [what for what in saved if what in op.tensors or what == "result"]
 
 
-def _for_small(op: Declaration, trees: list[ast.expr]) -> tuple[list[str], list[str]]:
+def _for_small(op: CompiledOp, trees: list[ast.expr]) -> tuple[list[str], list[str]]:
     """The formulas as texts, and the lines that go before: fast where NumPy's own overhead counts."""
     arrays = {"g", "result", *op.tensors} - {*op.numbers, *op.optional, *op.masks} if op.kind == POINTWISE else set()
     numbers: dict[str, float] = {}
@@ -263,7 +263,7 @@ def _for_small(op: Declaration, trees: list[ast.expr]) -> tuple[list[str], list[
 
 
 def _in_pieces(
-    op: Declaration, trees: list[ast.expr], known: list[str], scope: dict[str, Any]
+    op: CompiledOp, trees: list[ast.expr], known: list[str], scope: dict[str, Any]
 ) -> tuple[list[str], list[str]]:
     """The same for formulas that are computed piece by piece if they are elementwise."""
     works = {part: _work(part, known, scope) for tree in trees for part in _branches(tree)}
@@ -289,8 +289,8 @@ def _in_pieces(
             return f"compute({name}, ({', '.join(work.names)},), {after})"
 
         texts.append(called(tree))
-    before = [] if all(works.values()) else ["    g = known(g)"]
-    return texts, [*before, "    spare = if_alone(g, n.rare)"] if reuses else before
+    before = [] if all(works.values()) else ["    g = materialize(g)"]
+    return texts, [*before, "    spare = reusable(g, n.rare)"] if reuses else before
 
 
 def _branches(tree: ast.expr) -> list[ast.expr]:
@@ -298,25 +298,33 @@ def _branches(tree: ast.expr) -> list[ast.expr]:
     return [*_branches(tree.body), *_branches(tree.orelse)] if isinstance(tree, ast.IfExp) else [tree]
 
 
-def _work(tree: ast.expr, known: list[str], scope: dict[str, Any]) -> Work | None:
+def _work(tree: ast.expr, known: list[str], scope: dict[str, Any]) -> ElementwiseKernel | None:
     """What an elementwise formula computes; None for any other."""
     if isinstance(tree, ast.Name):
         return None
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    work = Work.of(ast.unparse(tree), ["g", *(name for name in known if name in used)], scope)
+    work = ElementwiseKernel.of(ast.unparse(tree), ["g", *(name for name in known if name in used)], scope)
     return None if work.steps is None else work
 
 
-def _vocabulary(op: Declaration, graph: bool) -> dict[str, Any]:
+def _vocabulary(op: CompiledOp, graph: bool) -> dict[str, Any]:
     """What names mean in a formula: an operation's body over arrays, the operation itself over tensors."""
     scope: dict[str, Any] = dict(op.body.__globals__)
     for name, other in OPS.items():
         scope[name] = other.function if graph else other.body
-    scope.update(np=np, CONSTANTS=CONSTANTS, ndarray=np.ndarray, kept=kept, dropped=dropped, FREED=FREED, MANY=MANY)
-    scope.update(compute=compute, if_alone=if_alone, known=known)
+    scope.update(
+        np=np,
+        CONSTANTS=CONSTANTS,
+        ndarray=np.ndarray,
+        zero_where_not=zero_where_not,
+        zero_where=zero_where,
+        FREED=FREED,
+        MANY=MANY,
+    )
+    scope.update(compute=compute, reusable=reusable, materialize=materialize)
     scope.update(wrap=wrap, wrap_saved=_wrap_saved, wrap_output=_wrap_output)
-    scope["fit"] = fit_graph if graph else fit_to
-    scope["up"] = up_graph if graph else up
+    scope["fit"] = unbroadcast_recorded if graph else unbroadcast
+    scope["up"] = upcast_half_recorded if graph else upcast_half
     return scope
 
 

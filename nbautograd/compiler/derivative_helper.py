@@ -1,4 +1,4 @@
-"""``@twofold``: a function that formulas call, written once and run over arrays and over tensors.
+"""``@derivative_helper``: a function that formulas call, written once and run over arrays and over tensors.
 
 A formula that is one line is text in its ``@op``. One that takes several steps is a function, in which the name of an
 operation has to mean its body over arrays and the operation itself over tensors, just as in the text.
@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 from nbautograd.compiler.op import OPS
 from nbautograd.core.tensor import Tensor
 
-__all__ = ["twofold"]
+__all__ = ["derivative_helper"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def twofold(function: F) -> F:
+def derivative_helper(function: F) -> F:
     """Let ``function``, called with arrays, use the bodies of operations, and called with tensors, the operations."""
     made: dict[bool, Callable[..., Any]] = {}
 

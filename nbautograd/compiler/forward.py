@@ -12,27 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nbautograd.compiler.registry import NUMPY_NAMES, POINTWISE, VIEW, WIDENED
+from nbautograd.compiler.registry import NUMPY_NAMES, POINTWISE, UPCAST, VIEW
 from nbautograd.compiler.rewrite import UFUNCS, constant, constants_as_arrays, elementwise
 from nbautograd.compiler.source import expression_of
-from nbautograd.fusion.kernel import written_out
+from nbautograd.fusion.kernel import lower_to_ufuncs
 
 if TYPE_CHECKING:
-    from nbautograd.compiler.op import Declaration
+    from nbautograd.compiler.op import CompiledOp
 
-__all__ = ["ALONE", "FLEETING", "LARGE", "OPERATOR", "Put", "Writer", "has_operands_alone", "options_of", "slot"]
+__all__ = ["ALONE", "OPERATOR", "TEMPORARY_VIEW", "TILED", "Put", "Writer", "has_operands_alone", "options_of", "slot"]
 
 
-OPERATOR, FLEETING = "operator", "fleeting"
+OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
 """Variants of an operation's function: for special methods such as ``__add__``; for views that nobody gets to see."""
-ALONE, LARGE = "alone", "large"
+ALONE, TILED = "alone", "tiled"
 """Variants of a node: an operator makes one whose first operand alone wants a gradient; and of a large result."""
 
 
 class Writer:
     """Writes the source of one operation's function, line by line."""
 
-    def __init__(self, declaration: Declaration, traced: bool, half: bool = False, twin: str = "") -> None:
+    def __init__(self, declaration: CompiledOp, traced: bool, half: bool = False, twin: str = "") -> None:
         self.op = declaration
         self.traced = traced
         self.half = half
@@ -138,7 +138,7 @@ class Writer:
             classes = " is not ".join(f"{a}.__class__" for a in single[:2])
             lines.append(f"if {classes}: check_devices(OP, ({', '.join(single)},))")
         first = op.tensors[0] if op.tensors else ""
-        if op.half_is == WIDENED and not self.half and first and first not in (*op.numbers, *op.optional):
+        if op.half_policy == UPCAST and not self.half and first and first not in (*op.numbers, *op.optional):
             lines.append(f"if a0.itemsize == 2 and a0.dtype.kind in 'fV': return half()({self.call()})")
         if op.kind == VIEW:
             array = self.arrays[first]
@@ -160,7 +160,7 @@ class Writer:
                 *(f"if not isinstance({name}, (Tensor, ndarray)): {refuse}" for name in strict),
                 "try: " + slow,
                 f"except TypeError: return refuse(OP, ({', '.join(names)},))",
-                f"except Halved: return half()({self.call()})",
+                f"except HalfPrecision: return half()({self.call()})",
             ]
         first = names[0]
         lines = ["fit = None; Node = Backward" if op.formulas else "fit = None", "try:"]
@@ -176,11 +176,12 @@ class Writer:
                 "            d = a0.dtype",
                 "            like = c1 is ndarray or c1 is float32 or c1 is float64",
                 "            if like and a1.dtype is d and (d is F32 or d is F64):",
-                "                if a0.shape != a1.shape: fit = fits(a0.shape, a1.shape, d)",
+                "                if a0.shape != a1.shape: fit = unbroadcast_spec(a0.shape, a1.shape, d)",
                 f"            else: {slow}",
                 "        elif c is float32 or c is float64:",
                 "            if c1 is not c:",
-                "                if c1 is ndarray and a1.dtype is a0.dtype: fit = fits((), a1.shape, a1.dtype)",
+                "                if c1 is ndarray and a1.dtype is a0.dtype:",
+                "                    fit = unbroadcast_spec((), a1.shape, a1.dtype)",
                 f"                else: {slow}",
                 f"        else: {slow}",
                 "    else:",
@@ -205,10 +206,10 @@ class Writer:
             )
             lines += ["    try:"] + ([f"        {edges}"] if edges else []) + [f"        {slow}"]
             lines += [f"    except (AttributeError, TypeError): return refuse(OP, ({', '.join(names)},))"]
-            lines += [f"    except Halved: return half()({self.call()})"]
+            lines += [f"    except HalfPrecision: return half()({self.call()})"]
         else:
             lines.append(f"    return refuse(OP, ({', '.join(names)},))")
-        lines.append(f"except Halved: return half()({self.call()})")
+        lines.append(f"except HalfPrecision: return half()({self.call()})")
         return lines
 
     def load_half(self) -> list[str]:
@@ -248,17 +249,17 @@ class Writer:
             lines = [*loads, f"try: r = quietly({one})", f"except RuntimeError: r = run_quietly({one})"]
         else:
             lines = [*loads, "q = set_quiet(SILENT)", f"try: r = {expression}", "finally: unset_quiet(q)"]
-        if plain is None or not self.may_be_large() or written_out(plain, [*self.arrays.values()], {}) is None:
+        if plain is None or not self.may_be_large() or lower_to_ufuncs(plain, [*self.arrays.values()], {}) is None:
             return lines
         operands = ", ".join(self.arrays.values())
-        size = "a0.size >= LARGE"
+        size = "a0.size >= MIN_TILED_SIZE"
         if len(op.tensors) == 2:
-            size = f"({size} or fit is not None and a1.size >= LARGE)"
+            size = f"({size} or fit is not None and a1.size >= MIN_TILED_SIZE)"
         self.looks_at_size = True
         return [
             f"if c is ndarray and {size}:",
             f"    r = large(OP, {ast.unparse(plain)!r}, {operands})",
-            *([f"    if Node is Backward: Node = OP.node({LARGE!r})"] if op.formulas else []),
+            *([f"    if Node is Backward: Node = OP.node({TILED!r})"] if op.formulas else []),
             "else:",
             *(f"    {line}" for line in lines),
         ]
@@ -276,14 +277,15 @@ class Writer:
         if op.many:
             return self.record_many()
         lines = ["t = new(Tensor); t._a = r"]
-        if op.kind == VIEW and self.twin != FLEETING:
+        if op.kind == VIEW and self.twin != TEMPORARY_VIEW:
             lines.append(f"link(t, {op.tensors[0]}, body, OP.function, {self.options()})")
         if not op.formulas:
             return [*lines, "t._fn = None; return t"]
         lines.append(f"if {self.unrecorded()}: t._fn = None; return t")
         if op.kind == POINTWISE and not self.half and not self.looks_at_size:
             lines.append(
-                f"if r.__class__ is ndarray and r.size >= LARGE and Node is Backward: Node = OP.node({LARGE!r})"
+                "if r.__class__ is ndarray and r.size >= MIN_TILED_SIZE and Node is Backward: "
+                f"Node = OP.node({TILED!r})"
             )
         if self.fixed is not None and len(self.edges) == 2:
             lines.append("if f1 is None and Node is Backward: Node = Alone")
@@ -371,12 +373,12 @@ class Writer:
         return f"note(n, {output}, ({pairs},))"
 
 
-def has_operands_alone(op: Declaration) -> bool:
+def has_operands_alone(op: CompiledOp) -> bool:
     """Whether the operator twin takes nothing but operands: an elementwise operation whose options have defaults."""
     return op.kind == POINTWISE and options_of(op) is not None
 
 
-def options_of(op: Declaration) -> dict[str, Any] | None:
+def options_of(op: CompiledOp) -> dict[str, Any] | None:
     """The options that follow the operands, with their defaults; None where one has none, or none that is plain."""
     defaults = op.body.__defaults__ or ()
     known = {**dict(zip(op.positional[::-1], defaults[::-1], strict=False)), **(op.body.__kwdefaults__ or {})}

@@ -23,7 +23,7 @@ from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.tensor import Tensor
 
 if TYPE_CHECKING:
-    from nbautograd.compiler.op import Declaration
+    from nbautograd.compiler.op import CompiledOp
 
 __all__ = ["writing_method"]
 
@@ -33,7 +33,7 @@ _SILENT = ("times",)
 """Functions that keep NumPy from warning themselves."""
 
 
-def writing_method(name: str, function: Callable[..., Tensor], op: Declaration | None = None) -> Any:
+def writing_method(name: str, function: Callable[..., Tensor], op: CompiledOp | None = None) -> Any:
     """The method ``name`` that writes the result of ``function`` into its tensor.
 
     :param op: the declaration of ``function`` if it may compute straight into the tensor.
@@ -60,7 +60,7 @@ def _first_call(*args: Any, **kwargs: Any) -> Tensor:
     return METHOD(*args, **kwargs)  # type: ignore[name-defined, no-any-return]  # noqa: F821
 
 
-def _write(method: Any, op: Declaration) -> None:
+def _write(method: Any, op: CompiledOp) -> None:
     """Exchange the code of ``method`` for the code of this very operation."""
     arrays = _Arrays(op.tensors)
     if op.into is not None:
@@ -78,7 +78,7 @@ def _write(method: Any, op: Declaration) -> None:
     method.__code__ = compiled(source, f"<nbautograd {method.__name__}>", method.__name__)
 
 
-def _lines(op: Declaration, computing: list[str]) -> list[str]:
+def _lines(op: CompiledOp, computing: list[str]) -> list[str]:
     """The whole method; ``a0`` is the array that is written to, ``a1`` and so on are the others."""
     name, (first, *others) = op.name + "_", op.tensors
     optional = len(op.body.__defaults__ or ())

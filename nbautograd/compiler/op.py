@@ -37,23 +37,33 @@ from nbautograd import protocol
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import sizes
 from nbautograd.arrays.version_counter import tick
-from nbautograd.compiler.argument_errors import explain, explained
+from nbautograd.compiler.argument_errors import check_arguments, with_argument_errors
 from nbautograd.compiler.backward import make_node, uses
-from nbautograd.compiler.forward import ALONE, FLEETING, OPERATOR, Writer, has_operands_alone
+from nbautograd.compiler.forward import ALONE, OPERATOR, TEMPORARY_VIEW, Writer, has_operands_alone
 from nbautograd.compiler.inplace import writing_method
 from nbautograd.compiler.promotion import (
     F32,
     F64,
-    Halved,
+    HalfPrecision,
     check_devices,
-    fits,
     narrow,
     number,
     promote,
     promote_half,
+    unbroadcast_spec,
     widen_all,
 )
-from nbautograd.compiler.registry import COMPOSITES, KEPT, NUMPY_NAMES, OPS, PLAIN, POINTWISE, REFUSED, VIEW, WIDENED
+from nbautograd.compiler.registry import (
+    COMPOSITES,
+    NATIVE,
+    NUMPY_NAMES,
+    OPS,
+    PLAIN,
+    POINTWISE,
+    UNSUPPORTED,
+    UPCAST,
+    VIEW,
+)
 from nbautograd.compiler.rewrite import CONSTANTS
 from nbautograd.compiler.source import compiled
 from nbautograd.core import dispatch_mode, inplace, tracing
@@ -62,9 +72,21 @@ from nbautograd.core.node import LEAF, Node, Port
 from nbautograd.core.tensor import Tensor, new
 from nbautograd.errors import is_pytorchs, kind_of
 from nbautograd.fusion import tiling
-from nbautograd.fusion.kernel import Work
+from nbautograd.fusion.kernel import ElementwiseKernel
 
-__all__ = ["KEPT", "OPS", "PLAIN", "POINTWISE", "REFUSED", "VIEW", "WIDENED", "Declaration", "alias", "composite", "op"]
+__all__ = [
+    "NATIVE",
+    "OPS",
+    "PLAIN",
+    "POINTWISE",
+    "UNSUPPORTED",
+    "UPCAST",
+    "VIEW",
+    "CompiledOp",
+    "alias",
+    "composite",
+    "op",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -72,7 +94,7 @@ RESERVED = frozenset([*"cdginqrtD", "c1", "fit", "fits", "free", "keep", "output
 """Names of generated code's own, which no option of an operation may have."""
 
 
-class Declaration:
+class CompiledOp:
     """One operation as declared, and what is made of it on its first use."""
 
     # What is read off the body's parameters when it is first wanted, so that declaring costs next to nothing.
@@ -86,7 +108,7 @@ class Declaration:
     numbers: set[str]
     numpy_names: list[str]
     required_dim: bool
-    half_is: str
+    half_policy: str
 
     def __init__(self, body: Callable[..., Any], options: dict[str, Any], formulas: dict[str, str]) -> None:
         self.name: str = options["name"] or body.__name__
@@ -104,16 +126,16 @@ class Declaration:
         self.recorded: str | None = options["recorded"]
         self.function: Any = None
         self.operator: Any = None
-        self._fleeting: Any = None
+        self._temporary_view: Any = None
         self.compiled = False
         self._half: str = options["half"]
         self._codes: dict[tuple[bool, str], types.CodeType] = {}
         self._halves: dict[bool, Callable[..., Any]] = {}
         self._nodes: dict[str, type[Node]] = {}
-        self.works: dict[str, Work] = {}  # what large arrays are computed by, by the expression
+        self.kernels: dict[str, ElementwiseKernel] = {}  # what large arrays are computed by, by the expression
 
     def __getattr__(self, name: str) -> Any:
-        if name not in Declaration.__annotations__:
+        if name not in CompiledOp.__annotations__:
             raise AttributeError(f"'Declaration' object has no attribute {name!r}")
         self._read_parameters()
         return self.__dict__[name]
@@ -137,7 +159,7 @@ class Declaration:
         self.required_dim = required > 0 and self.positional[required - 1] == "dim" and self.rest is None
         takes_both = "dim" in self.positional[required:] or self.required_dim
         self.numpy_names = [name for name in NUMPY_NAMES if name in options and takes_both and self.kind != VIEW]
-        self.half_is = self._half if self.kind != VIEW and not self.lists else KEPT
+        self.half_policy = self._half if self.kind != VIEW and not self.lists else NATIVE
 
     @property
     def many_edges(self) -> bool:
@@ -150,26 +172,28 @@ class Declaration:
         """Put the compiled code into the function and its operator twin."""
         names = self._names()
         for twin, function in self._twins().items():
-            function.__globals__.update(names, refuse=decline if twin == OPERATOR else refuse)
-            if twin == FLEETING and self.formulas:
-                function.__globals__["Backward"] = self.node(FLEETING)
+            function.__globals__.update(
+                names, refuse=not_implemented_or_raise if twin == OPERATOR else raise_bad_argument
+            )
+            if twin == TEMPORARY_VIEW and self.formulas:
+                function.__globals__["Backward"] = self.node(TEMPORARY_VIEW)
             if twin == OPERATOR and len(self.formulas) == 2 and has_operands_alone(self):
                 function.__globals__["Alone"] = self.node(ALONE)
         self.compiled = True
         self.use_code(tracing.is_on())
 
     @property
-    def fleeting(self) -> Any:
+    def temporary_view(self) -> Any:
         """A view's function for whoever uses the view at once and once, and shows it to nobody: nobody writes to it."""
-        if self._fleeting is None:
-            self._fleeting = _stub(self)
+        if self._temporary_view is None:
+            self._temporary_view = _stub(self)
             if self.compiled:
                 self.compile()
-        return self._fleeting
+        return self._temporary_view
 
     def _twins(self) -> dict[str, Any]:
         """The function and its variants, by what is particular about them."""
-        twins = {"": self.function, OPERATOR: self.operator, FLEETING: self._fleeting}
+        twins = {"": self.function, OPERATOR: self.operator, TEMPORARY_VIEW: self._temporary_view}
         return {twin: function for twin, function in twins.items() if function is not None}
 
     def use_code(self, traced: bool) -> None:
@@ -196,7 +220,7 @@ class Declaration:
         if traced not in self._halves:
             source = "\n".join(Writer(self, traced, half=True).lines())
             code = compiled(source, f"<nbautograd {self.name} half{' traced' * traced}>", self.name)
-            function = types.FunctionType(code, {**self._names(), "refuse": refuse}, self.name)
+            function = types.FunctionType(code, {**self._names(), "refuse": raise_bad_argument}, self.name)
             if self.formulas:
                 function.__globals__["HalfBackward"] = self.node("half")
             self._set_defaults(function)
@@ -250,7 +274,7 @@ def op(
     out: bool | None = None,
     into: str | None = None,
     name: str | None = None,
-    half: str = WIDENED,
+    half: str = UPCAST,
     recorded: str | None = None,
     **formulas: str,
 ) -> Callable[[F], F]:
@@ -297,7 +321,7 @@ def op(
     }
 
     def declare(body: F) -> F:
-        declaration = Declaration(body, options, formulas)
+        declaration = CompiledOp(body, options, formulas)
         public = declaration.name
         OPS[public] = declaration
         namesake = (node or "").lower().startswith(public.replace("_", "") + "backward")  # others may share its name
@@ -350,7 +374,7 @@ def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     others = {numpy: name for name, numpy in NUMPY_NAMES.items() if name in names}
     if not out and (not others or code.co_flags & inspect.CO_VARKEYWORDS):
-        return explained(function)
+        return with_argument_errors(function)
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -363,7 +387,7 @@ def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any
         try:
             result = function(*args, **kwargs)
         except AttributeError:
-            explain(function, args, kwargs)
+            check_arguments(function, args, kwargs)
             raise
         return result if target is None else inplace.resize_into(target, result, function.__name__)
 
@@ -400,7 +424,7 @@ def _divert(function: Any) -> None:
     function.__code__ = _diverted.__code__
 
 
-def _stub(declaration: Declaration) -> Any:
+def _stub(declaration: CompiledOp) -> Any:
     body = declaration.body
     scope = {"OP": declaration, "__name__": body.__module__, "__builtins__": __builtins__}
     stub: Any = types.FunctionType(_first_call.__code__, scope, declaration.name)
@@ -418,20 +442,20 @@ def edge(t: Any) -> Any:
     return t if t._fn is LEAF else t._fn
 
 
-def _into(op: Declaration, out: Any, *args: Any, **kwargs: Any) -> Any:
+def _into(op: CompiledOp, out: Any, *args: Any, **kwargs: Any) -> Any:
     return inplace.resize_into(out, op.function(*args, **kwargs), op.name)
 
 
-def large(op: Declaration, expression: str, *arrays: Any) -> Any:
+def large(op: CompiledOp, expression: str, *arrays: Any) -> Any:
     """The result of an elementwise operation on large arrays, which the expression names ``a0`` and ``a1``."""
-    work = op.works.get(expression)
-    if work is None:
+    kernel = op.kernels.get(expression)
+    if kernel is None:
         names = [f"a{i}" for i in range(len(arrays))]
-        work = op.works[expression] = Work.of(expression, names, {**op.body.__globals__, "np": np})
-    return tiling.compute(work, arrays)
+        kernel = op.kernels[expression] = ElementwiseKernel.of(expression, names, {**op.body.__globals__, "np": np})
+    return tiling.compute(kernel, arrays)
 
 
-def refuse(op: Declaration, values: tuple[Any, ...]) -> NoReturn:
+def raise_bad_argument(op: CompiledOp, values: tuple[Any, ...]) -> NoReturn:
     """Say which argument is no tensor; if all are, let the error that brought us here go on."""
     for name, value in zip(op.tensors, values, strict=True):
         items = value if name in op.lists and isinstance(value, (tuple, list)) else [value]
@@ -454,13 +478,13 @@ def refuse(op: Declaration, values: tuple[Any, ...]) -> NoReturn:
     raise
 
 
-def decline(op: Declaration, values: tuple[Any, ...]) -> Any:
+def not_implemented_or_raise(op: CompiledOp, values: tuple[Any, ...]) -> Any:
     """For operators: let Python try the other operand's method, and say so itself if there is none.
 
     A tensor of PyTorch has none for ours, and is called Tensor, too; comparisons would be False without an error.
     """
     if any(is_pytorchs(value) for value in values):
-        refuse(op, values)
+        raise_bad_argument(op, values)
     if all(isinstance(value, (Tensor, int, float, complex, np.ndarray)) for value in values):
         raise
     return NotImplemented
@@ -470,15 +494,15 @@ _RUNTIME = {
     "CONSTANTS": CONSTANTS,
     "F32": F32,
     "F64": F64,
-    "Halved": Halved,
+    "HalfPrecision": HalfPrecision,
     "INEXACT": dtypes.INEXACT,
-    "LARGE": tiling.LARGE,
+    "MIN_TILED_SIZE": tiling.MIN_TILED_SIZE,
     "LEAF": LEAF,
     "Port": Port,
     "by": operator.mul,
     "SILENT": backend.SILENT,
     "Tensor": Tensor,
-    "fits": fits,
+    "unbroadcast_spec": unbroadcast_spec,
     "check_devices": check_devices,
     "edge": edge,
     "float32": np.float32,

@@ -8,29 +8,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
-from nbautograd.compiler.registry import KEPT, OPS, REFUSED
+from nbautograd.arrays.summation import upcast_half
+from nbautograd.compiler.registry import NATIVE, OPS, UNSUPPORTED
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DeviceError, ShapeError, UnsupportedDtypeError
 
 if TYPE_CHECKING:
-    from nbautograd.compiler.op import Declaration
+    from nbautograd.compiler.op import CompiledOp
 
 __all__ = [
     "F32",
     "F64",
-    "Halved",
+    "HalfPrecision",
     "broadcast",
     "broadcast_shapes",
     "check_devices",
-    "fit_graph",
-    "fit_to",
-    "fits",
     "narrow",
     "number",
     "promote",
     "promote_half",
-    "up",
-    "up_graph",
+    "unbroadcast",
+    "unbroadcast_recorded",
+    "unbroadcast_spec",
+    "upcast_half",
+    "upcast_half_recorded",
     "widen_all",
 ]
 
@@ -71,7 +72,7 @@ def broadcast(*arrays: Any) -> tuple[Any, ...] | None:
 
 
 @functools.lru_cache(maxsize=1024)
-def fits(first: tuple[int, ...], second: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, Any]:
+def unbroadcast_spec(first: tuple[int, ...], second: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """The same for two arrays of unlike shapes and one dtype."""
     shape = broadcast_shapes(first, second)
     return None if first == shape else (first, dtype, None), None if second == shape else (second, dtype, None)
@@ -96,7 +97,7 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def promote(op: Declaration, values: tuple[Any, ...]) -> tuple[Any, ...]:
+def promote(op: CompiledOp, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arrays of ``values`` in one dtype on one device; how to undo that for gradients; and the node's class."""
     alike = _alike(op, values)
     if alike is not None:
@@ -127,10 +128,10 @@ def promote(op: Declaration, values: tuple[Any, ...]) -> tuple[Any, ...]:
         raise UnsupportedDtypeError(op.name, result, op.accepts)
     if op.floating and result.rank < 2:
         result = dtypes.get_default_dtype()
-    if result in dtypes.HALVES and op.half_is != KEPT:
-        if op.half_is == REFUSED:
+    if result in dtypes.HALVES and op.half_policy != NATIVE:
+        if op.half_policy == UNSUPPORTED:
             raise UnsupportedDtypeError(op.name, result, op.accepts)
-        raise Halved
+        raise HalfPrecision
     cast = [
         _cast(op, a, isinstance(v, (Tensor, np.ndarray)), a.dtype if name in op.masks else result.numpy, place[0])
         for name, a, v in zip(op.tensors, arrays, values, strict=True)
@@ -147,7 +148,7 @@ def promote(op: Declaration, values: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*cast, tuple(fit) if any(fit) else None, node)
 
 
-def _alike(op: Declaration, values: tuple[Any, ...]) -> list[Any] | None:
+def _alike(op: CompiledOp, values: tuple[Any, ...]) -> list[Any] | None:
     """The arrays of ``values`` that NumPy may have as they are, of one usual floating dtype; None for others."""
     arrays, like, numbers = [], None, 0
     for name, value in zip(op.tensors, values, strict=True):
@@ -169,17 +170,17 @@ def _alike(op: Declaration, values: tuple[Any, ...]) -> list[Any] | None:
     return None if any(a is None for a in arrays) else arrays
 
 
-class Halved(Exception):  # noqa: N818 - no error, but the way out of the fast path
+class HalfPrecision(Exception):  # noqa: N818 - no error, but the way out of the fast path
     """The inputs are of half precision."""
 
 
-def promote_half(op: Declaration, values: tuple[Any, ...]) -> tuple[Any, ...]:
+def promote_half(op: CompiledOp, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arrays in float32, then as they are to be saved; how to undo that for gradients; and the result's dtype."""
     operands = [value for name, value in zip(op.tensors, values, strict=True) if name not in op.masks]
     result = dtypes.result_dtype(
         [(v.dtype, 2 if v._a.ndim else 1) if isinstance(v, Tensor) else (dtypes.of_number(v), 0) for v in operands]
     )
-    wide = tuple(wrap(up(value._a)) if isinstance(value, Tensor) else value for value in values)
+    wide = tuple(wrap(upcast_half(value._a)) if isinstance(value, Tensor) else value for value in values)
     *cast, _, _ = promote(op, wide)
     kept = [
         value._a if isinstance(value, Tensor) and value._a.dtype == result.numpy else a
@@ -193,16 +194,10 @@ def widen_all(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arrays in float32 where they are of half precision; how to undo that for gradients; what to round to."""
     kinds = {a.dtype for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT}
     fit = tuple((a.shape, a.dtype, None) if hasattr(a, "dtype") else None for a in arrays)
-    return (*map(up, arrays), fit, kinds.pop() if len(kinds) == 1 else F32)
+    return (*map(upcast_half, arrays), fit, kinds.pop() if len(kinds) == 1 else F32)
 
 
-def up(a: Any) -> Any:
-    """An array in float32 if it is of half precision."""
-    half = hasattr(a, "dtype") and a.dtype.itemsize == 2 and a.dtype.kind in "fV"
-    return a.astype(F32) if half else a
-
-
-def up_graph(t: Any) -> Any:
+def upcast_half_recorded(t: Any) -> Any:
     """The same for a tensor, recorded."""
     return OPS["cast"].function(t, F32) if isinstance(t, Tensor) and t.dtype in dtypes.HALVES else t
 
@@ -212,7 +207,7 @@ def narrow(a: Any, dtype: np.dtype[Any]) -> Any:
     return a.astype(dtype) if a.dtype == F32 else a
 
 
-def _cast(op: Declaration, a: Any, is_tensor: bool, dtype: np.dtype[Any], place: Any) -> Any:
+def _cast(op: CompiledOp, a: Any, is_tensor: bool, dtype: np.dtype[Any], place: Any) -> Any:
     if not is_tensor:
         return backend.number(a, dtype, place)
     if backend.device_of(a) != place:
@@ -225,7 +220,7 @@ def _cast(op: Declaration, a: Any, is_tensor: bool, dtype: np.dtype[Any], place:
     return a if a.dtype == dtype else backend.run_quietly(a.astype, dtype)
 
 
-def check_devices(op: Declaration, arrays: tuple[Any, ...]) -> None:
+def check_devices(op: CompiledOp, arrays: tuple[Any, ...]) -> None:
     """Make sure that arrays of unlike classes are not of unlike devices (a scalar is no array, but on the CPU too)."""
     places = {backend.device_of(a) for a in arrays if a is not None and hasattr(a, "dtype")}
     if len(places) > 1:
@@ -235,7 +230,7 @@ def check_devices(op: Declaration, arrays: tuple[Any, ...]) -> None:
         )
 
 
-def fit_to(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any], home: Any) -> Any:
+def unbroadcast(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any], home: Any) -> Any:
     """A gradient brought back to the shape, dtype and device of its input."""
     if g.shape != shape:
         g = OPS["sum_to"].body(g, shape)
@@ -244,7 +239,7 @@ def fit_to(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any], home: Any) -> A
     return g if home is None else OPS["move"].body(g, dtype, home, backend.device_of(g))
 
 
-def fit_graph(g: Tensor, shape: tuple[int, ...], dtype: np.dtype[Any], home: Any) -> Tensor:
+def unbroadcast_recorded(g: Tensor, shape: tuple[int, ...], dtype: np.dtype[Any], home: Any) -> Tensor:
     """The same for a tensor, recorded."""
     if g._a.shape != shape:
         g = OPS["sum_to"].function(g, shape)

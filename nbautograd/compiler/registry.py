@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nbautograd.compiler.op import Declaration
+    from nbautograd.compiler.op import CompiledOp
 
-__all__ = ["COMPOSITES", "KEPT", "NUMPY_NAMES", "OPS", "PLAIN", "POINTWISE", "REFUSED", "VIEW", "WIDENED"]
+__all__ = ["COMPOSITES", "NATIVE", "NUMPY_NAMES", "OPS", "PLAIN", "POINTWISE", "UNSUPPORTED", "UPCAST", "VIEW"]
 
 PLAIN = "plain"
 """The body gets the arrays as they are."""
@@ -17,13 +17,13 @@ POINTWISE = "pointwise"
 VIEW = "view"
 """The result shares the first input's memory."""
 
-WIDENED, KEPT, REFUSED = "widened", "kept", "refused"
+UPCAST, NATIVE, UNSUPPORTED = "upcast", "native", "unsupported"
 """What an operation does with numbers of half precision."""
 
 NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
 """What NumPy calls these parameters; PyTorch accepts both everywhere."""
 
-OPS: dict[str, Declaration] = {}
+OPS: dict[str, CompiledOp] = {}
 """Every declared operation by name."""
 COMPOSITES: dict[str, Callable[..., Any]] = {}
 """Every function that is written in terms of operations, by name."""

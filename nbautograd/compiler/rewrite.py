@@ -22,7 +22,7 @@ from nbautograd.compiler.registry import OPS
 from nbautograd.compiler.source import expression_of
 
 if TYPE_CHECKING:
-    from nbautograd.compiler.op import Declaration
+    from nbautograd.compiler.op import CompiledOp
 
 __all__ = ["CONSTANTS", "constant", "constants_as_arrays", "elementwise", "inlined", "operators_as_ufuncs"]
 
@@ -43,9 +43,9 @@ class _Inliner(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         match node:
             case ast.Call(ast.Name("where"), [condition, kept, ast.Call(ast.Name("zeros_of"))]):
-                node = ast.Call(ast.Name("kept"), [kept, condition], [])
+                node = ast.Call(ast.Name("zero_where_not"), [kept, condition], [])
             case ast.Call(ast.Name("where"), [condition, ast.Call(ast.Name("zeros_of")), kept]):
-                node = ast.Call(ast.Name("dropped"), [kept, condition], [])
+                node = ast.Call(ast.Name("zero_where"), [kept, condition], [])
         self.generic_visit(node)
         name = node.func.id if isinstance(node.func, ast.Name) else None
         op = None if name is None else OPS.get(name)
@@ -53,7 +53,7 @@ class _Inliner(ast.NodeTransformer):
             return node
         return self._body(op, node) or node
 
-    def _body(self, op: Declaration, call: ast.Call) -> ast.expr | None:
+    def _body(self, op: CompiledOp, call: ast.Call) -> ast.expr | None:
         """The body with the arguments in it; None where it is no expression, or an argument would be computed twice."""
         expression = expression_of(op.body)
         if expression is None or op.rest or op.keywords or call.keywords or len(call.args) != len(op.positional):

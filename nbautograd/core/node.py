@@ -137,7 +137,9 @@ class Node:
     symbol = ""
     saved: tuple[str, ...] = ()  # names of the slots that hold saved tensors
     relays = False  # whether it has one input and one user, neither of whom can tell when exactly it runs
-    takes_deferred = False  # whether ``vjp`` knows gradients that wait to be computed, see ``fusion/lazy_gradient.py``
+    takes_lazy_gradient = (
+        False  # whether ``vjp`` knows gradients that wait to be computed, see ``fusion/lazy_gradient.py``
+    )
     f0: Any
     f1: Any
     fit: Any  # None, or for each input the (shape, dtype, device) to which its gradient is brought back

@@ -12,44 +12,44 @@ from nbautograd.compiler.registry import OPS, POINTWISE
 from nbautograd.compiler.rewrite import UFUNCS, elementwise, inlined
 from nbautograd.compiler.source import compiled
 
-__all__ = ["Work", "written_out"]
+__all__ = ["ElementwiseKernel", "lower_to_ufuncs"]
 
 
-class Work(NamedTuple):
+class ElementwiseKernel(NamedTuple):
     """What is to be computed: as a function of operands, and step by step."""
 
-    plain: Callable[..., Any]
+    eager: Callable[..., Any]
     steps: Callable[..., None] | None
-    """``steps(out, rooms, *operands)``: ``rooms`` are arrays for what is in between."""
-    rooms: int
+    """``steps(out, scratch, *operands)``: ``scratch`` are arrays for what is in between."""
+    scratch: int
     names: list[str]
     cost: int = 0
     """How many passes over memory the steps are worth: functions that take long count for several."""
 
     @classmethod
-    def of(cls, expression: str, names: list[str], scope: dict[str, Any]) -> Work:
+    def of(cls, expression: str, names: list[str], scope: dict[str, Any]) -> ElementwiseKernel:
         """The work that an expression of ``names`` is; without steps if it is not elementwise.
 
         :param scope: what other names mean, as in the function that the expression was written in.
 
         >>> import numpy as np
-        >>> Work.of("1 / (1 + np.exp(-x))", ["x"], {"np": np}).rooms
+        >>> ElementwiseKernel.of("1 / (1 + np.exp(-x))", ["x"], {"np": np}).scratch
         1
         """
         given = ", ".join(names)
-        whole = compiled(f"def plain({given}):\n    return {expression}", f"<nbautograd {expression}>", "plain")
-        plain = types.FunctionType(whole, scope)
+        whole = compiled(f"def eager({given}):\n    return {expression}", f"<nbautograd {expression}>", "eager")
+        eager = types.FunctionType(whole, scope)
         tree = inlined(ast.parse(expression, mode="eval").body, scope)
-        written = written_out(tree, names, scope)
+        written = lower_to_ufuncs(tree, names, scope)
         if written is None and _is_elementwise(tree, scope):
             written = [f"out_[...] = {ast.unparse(tree)}"], 0
         if written is None:
-            return cls(plain, None, 0, names)
-        lines, rooms = written
-        source = "\n    ".join([f"def steps(out_, rooms_, {given}):", *lines])
+            return cls(eager, None, 0, names)
+        lines, scratch = written
+        source = "\n    ".join([f"def steps(out_, scratch_, {given}):", *lines])
         code = compiled(source, f"<nbautograd steps {expression}>", "steps")
         cost = sum(1 if line.startswith(_CHEAP) else 6 for line in lines)
-        return cls(plain, types.FunctionType(code, scope), rooms, names, cost)
+        return cls(eager, types.FunctionType(code, scope), scratch, names, cost)
 
 
 def _is_elementwise(tree: ast.expr, scope: dict[str, Any]) -> bool:
@@ -59,7 +59,7 @@ def _is_elementwise(tree: ast.expr, scope: dict[str, Any]) -> bool:
         id(op.body)
         for op in OPS.values()
         if op.kind == POINTWISE and not op.keywords and len(op.positional) == len(op.tensors)
-    } | {id(masking.kept), id(masking.dropped)}
+    } | {id(masking.zero_where_not), id(masking.zero_where)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             known = elementwise(node.func) is not None or id(scope.get(ast.unparse(node.func))) in bodies
@@ -77,7 +77,7 @@ _CHEAP = tuple(f"np.{name}(" for name in UFUNCS.values())
 _SYNTAX = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop)
 
 
-class _No(Exception):  # noqa: N818 - a way out
+class NotElementwise(Exception):  # noqa: N818 - a way out
     """The expression is not elementwise, or not in a way that is known here."""
 
 
@@ -86,7 +86,7 @@ class _Writer:
         self.names, self.scope = set(names), scope
         self.lines: list[str] = []
         self.free: list[str] = []
-        self.rooms = 0
+        self.scratch = 0
 
     def operand(self, node: ast.expr) -> str:
         """How an operand is called, once the lines that compute it are written."""
@@ -94,16 +94,16 @@ class _Writer:
             self.check(node)
             return ast.unparse(node)
         if not any(isinstance(part, ast.Name) and part.id in self.names for part in ast.walk(node)):
-            raise _No
+            raise NotElementwise
         function, parts = self.called(node)
         given = [self.operand(part) for part in parts]
-        self.free += [name for name in given if name.startswith("rooms_")]
-        return self.line(function, given, self.room())
+        self.free += [name for name in given if name.startswith("scratch_")]
+        return self.line(function, given, self.buffer())
 
-    def room(self) -> str:
+    def buffer(self) -> str:
         if not self.free:
-            self.free.append(f"rooms_[{self.rooms}]")
-            self.rooms += 1
+            self.free.append(f"scratch_[{self.scratch}]")
+            self.scratch += 1
         return self.free.pop()
 
     def line(self, function: str, given: list[str], to: str) -> str:
@@ -113,7 +113,7 @@ class _Writer:
     def check(self, node: ast.Name | ast.Constant) -> None:
         value = node.value if isinstance(node, ast.Constant) else self.scope.get(node.id)
         if not (isinstance(node, ast.Name) and node.id in self.names) and value.__class__ not in (int, float):
-            raise _No
+            raise NotElementwise
 
     def called(self, node: ast.expr) -> tuple[str, list[ast.expr]]:
         """The function of a step and its operands."""
@@ -125,22 +125,22 @@ class _Writer:
             case ast.Call(called, parts, []) if (function := elementwise(called)) is not None:
                 if "f" * len(parts) + "->f" in function.types and function.nout == 1:
                     return ast.unparse(called), parts
-        raise _No
+        raise NotElementwise
 
 
-def written_out(tree: ast.expr, names: list[str], scope: dict[str, Any]) -> tuple[list[str], int] | None:
-    """The lines that compute an expression, the last one into ``out_``, and how many rooms they need; None: it cannot
+def lower_to_ufuncs(tree: ast.expr, names: list[str], scope: dict[str, Any]) -> tuple[list[str], int] | None:
+    """The lines that compute an expression, the last one into ``out_``, and how many scratch they need; None: it cannot
     be written so.
 
     What is in between never lies in ``out_``: that may be an operand.
 
-    >>> written_out(ast.parse("g * (1 - r)", mode="eval").body, ["g", "r"], {})
-    (['np.subtract(1, r, out=rooms_[0])', 'np.multiply(g, rooms_[0], out=out_)'], 1)
+    >>> lower_to_ufuncs(ast.parse("g * (1 - r)", mode="eval").body, ["g", "r"], {})
+    (['np.subtract(1, r, out=scratch_[0])', 'np.multiply(g, scratch_[0], out=out_)'], 1)
     """
     writer = _Writer(names, scope)
     try:
         function, parts = writer.called(tree)
         writer.line(function, [writer.operand(part) for part in parts], "out_")
-    except _No:
+    except NotElementwise:
         return None
-    return writer.lines, writer.rooms
+    return writer.lines, writer.scratch

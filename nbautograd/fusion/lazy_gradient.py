@@ -18,71 +18,79 @@ from typing import Any
 import numpy as np
 
 from nbautograd.fusion import tiling
-from nbautograd.fusion.kernel import Work
+from nbautograd.fusion.kernel import ElementwiseKernel
 
-__all__ = ["Deferred", "compute", "known", "merged", "settle", "waiting"]
+__all__ = ["LazyGradient", "add_gradients", "compute", "materialize", "materialize_pending", "pending_gradients"]
 
-waiting: ContextVar[list[weakref.ref[Deferred]] | None] = ContextVar("waiting", default=None)
+pending_gradients: ContextVar[list[weakref.ref[LazyGradient]] | None] = ContextVar("waiting", default=None)
 """The gradients of this backward pass that were left to wait; None where none may."""
 
-DEAR = 16
+MAX_FUSED_COST = 16
 """Steps that are worth a pass over memory: a gradient made of more is computed at once."""
 
 
-class Deferred:
+class LazyGradient:
     """The gradient that ``work`` will compute from ``values``, among which may be such as this."""
 
     __slots__ = ("__weakref__", "array", "cost", "dtype", "shape", "size", "values", "work")
     __array_ufunc__ = None  # array + deferred is for us to say
 
-    def __init__(self, work: Work, values: tuple[Any, ...], like: Any) -> None:
+    def __init__(self, work: ElementwiseKernel, values: tuple[Any, ...], like: Any) -> None:
         self.work, self.values, self.array = work, values, None
         self.shape, self.dtype, self.size = like.shape, like.dtype, like.size
-        self.cost: int = work.cost + sum(value.cost for value in values if value.__class__ is Deferred)
+        self.cost: int = work.cost + sum(value.cost for value in values if value.__class__ is LazyGradient)
 
     def __add__(self, other: Any) -> Any:
-        return compute(tiling.SUM, (self, other), to=Anywhere)
+        return compute(tiling.SUM, (self, other), to=ANY_TARGET)
 
     __radd__ = __add__
 
     def copy(self) -> Any:
         """The numbers, as an array that is the caller's."""
-        return known(self).copy()
+        return materialize(self).copy()
 
 
-class Anywhere:
-    """Stands for an edge whose node takes a gradient that waits."""
+class _AnyTarget:
+    """Stands for an edge whose node accepts a lazy gradient."""
 
     seq = 0
 
 
-def compute(work: Work, values: tuple[Any, ...], spare: Any = None, fit: Any = None, to: Any = None) -> Any:
+ANY_TARGET = _AnyTarget()
+
+
+def compute(
+    work: ElementwiseKernel, values: tuple[Any, ...], spare: Any = None, fit: Any = None, to: Any = None
+) -> Any:
     """What ``work`` computes from ``values``: now, or later if the edge ``to`` and this pass allow it.
 
     :param spare: see ``pieces.compute``, as for ``fit``.
     """
-    here = waiting.get()
+    here = pending_gradients.get()
     values = tuple(
-        [known(value) if value.__class__ is Deferred and value.array is not None else value for value in values]
+        [
+            materialize(value) if value.__class__ is LazyGradient and value.array is not None else value
+            for value in values
+        ]
     )
     if here is not None and fit is None and to is not None and work.steps is not None:
-        accepts = not to.seq or (to.__class__.takes_deferred and to.rare is None)
+        accepts = not to.seq or (to.__class__.takes_lazy_gradient and to.rare is None)
         if accepts and (like := _like(values)) is not None:
-            made = Deferred(work, values, like)
-            if made.cost <= DEAR:
+            made = LazyGradient(work, values, like)
+            if made.cost <= MAX_FUSED_COST:
                 here.append(weakref.ref(made))
                 return made
-            values = tuple(map(known, values))
-    if any(value.__class__ is Deferred for value in values):
+            values = tuple(map(materialize, values))
+    if any(value.__class__ is LazyGradient for value in values):
         program = Program(work, values)
         found = tiling.compute(program.work, tuple(program.leaves), spare, fit, program.shape)
-        return found if found is not None else tiling.compute(work, tuple(map(known, values)), None, fit)
+        return found if found is not None else tiling.compute(work, tuple(map(materialize, values)), None, fit)
     return tiling.compute(work, values, spare, fit)
 
 
-def known(g: Any) -> Any:
+def materialize(g: Any) -> Any:
     """A gradient as an array."""
-    if g.__class__ is not Deferred:
+    if g.__class__ is not LazyGradient:
         return g
     if g.array is None:
         g.array = compute(g.work, g.values, _spare(g))
@@ -90,26 +98,28 @@ def known(g: Any) -> Any:
     return g.array
 
 
-def settle() -> None:
+def materialize_pending() -> None:
     """Compute all gradients that wait in this pass: code follows that might write to what they are made of."""
-    here = waiting.get()
+    here = pending_gradients.get()
     if here:
         for reference in here:
-            known(reference())
+            materialize(reference())
         here.clear()
 
 
-def merged(g: Any, d: Any) -> Any:
+def add_gradients(g: Any, d: Any) -> Any:
     """``g + d``; one that the engine alone holds is overwritten, if both are arrays."""
-    return g + d if g.__class__ is Deferred else tiling.merged(g, d)
+    return g + d if g.__class__ is LazyGradient else tiling.add_gradients(g, d)
 
 
 def _like(values: tuple[Any, ...]) -> Any:
     """The operand whose shape and dtype the result has: the first, a gradient; None if it has not all that it takes."""
     first = values[0]
-    if first.__class__ is not Deferred and (first.__class__ is not np.ndarray or first.size < tiling.LARGE):
+    if first.__class__ is not LazyGradient and (
+        first.__class__ is not np.ndarray or first.size < tiling.MIN_TILED_SIZE
+    ):
         return None
-    arrays = [value for value in values if value.__class__ is Deferred or value.__class__ is np.ndarray]
+    arrays = [value for value in values if value.__class__ is LazyGradient or value.__class__ is np.ndarray]
     fine = first.dtype in tiling.FLOATS and all(a.dtype is first.dtype for a in arrays)
     return first if fine and all(_is_in_order(a, first.shape) for a in arrays if a.__class__ is np.ndarray) else None
 
@@ -124,15 +134,15 @@ def _is_in_order(a: Any, shape: tuple[int, ...]) -> bool:
 class Program:
     """Works that follow each other, as one over the arrays and numbers at their beginnings."""
 
-    def __init__(self, work: Work, values: tuple[Any, ...]) -> None:
+    def __init__(self, work: ElementwiseKernel, values: tuple[Any, ...]) -> None:
         self.names: dict[int, str] = {}
         self.leaves: list[Any] = []
-        self.calls: list[tuple[Work, list[str], str]] = []
-        self.shape = next(value.shape for value in values if value.__class__ is Deferred)
+        self.calls: list[tuple[ElementwiseKernel, list[str], str]] = []
+        self.shape = next(value.shape for value in values if value.__class__ is LazyGradient)
         self.add(work, values)
         self.work = _joined(self.calls)
 
-    def add(self, work: Work, values: tuple[Any, ...]) -> str:
+    def add(self, work: ElementwiseKernel, values: tuple[Any, ...]) -> str:
         """What the result of ``work`` is called, after the calls that it takes."""
         given = [self.names.get(id(value)) or self.name(value) for value in values]
         self.calls.append((work, given, f"t{len(self.calls)}"))
@@ -140,23 +150,23 @@ class Program:
 
     def name(self, value: Any) -> str:
         """What an operand is called, the first time."""
-        if value.__class__ is Deferred and value.array is None:
+        if value.__class__ is LazyGradient and value.array is None:
             name = self.add(value.work, value.values)
         else:
             name = f"v{len(self.leaves)}"
-            self.leaves.append(known(value))
+            self.leaves.append(materialize(value))
         self.names[id(value)] = name
         return name
 
 
-def _joined(calls: list[tuple[Work, list[str], str]]) -> Work:
-    """One work whose steps are those of several; its rooms hold what is between them, too, as long as it is needed."""
+def _joined(calls: list[tuple[ElementwiseKernel, list[str], str]]) -> ElementwiseKernel:
+    """Several kernels as one: its scratch also holds the results between them, as long as they are needed."""
     last = {given: index for index, (_, names, _) in enumerate(calls) for given in names}
     free: list[int] = []
     taken = 0
     place: dict[str, int] = {}
     plan: list[tuple[Any, int, list[tuple[bool, int]]]] = []
-    inner = max(work.rooms for work, _, _ in calls)
+    inner = max(work.scratch for work, _, _ in calls)
     for index, (work, given, made) in enumerate(calls):
         operands = [(n[0] == "t", place[n] if n[0] == "t" else int(n[1:])) for n in given]
         for n in set(given):  # an operand's room may be the result's, if nothing else needs it
@@ -171,20 +181,20 @@ def _joined(calls: list[tuple[Work, list[str], str]]) -> Work:
             to = place[made] = free.pop()
         plan.append((work.steps, to, operands))
 
-    def steps(out: Any, rooms: Any, *leaves: Any) -> None:
-        own, between = rooms[:inner], rooms[inner:]
+    def steps(out: Any, scratch: Any, *leaves: Any) -> None:
+        own, between = scratch[:inner], scratch[inner:]
         for function, to, operands in plan:
             given = [between[i] if is_made else leaves[i] for is_made, i in operands]
             function(out if to < 0 else between[to], own, *given)
 
-    return Work(_unplain, steps, inner + taken, [], 0)
+    return ElementwiseKernel(_unplain, steps, inner + taken, [], 0)
 
 
 def _unplain(*_: Any) -> None:
     """That a program cannot be cut, which ``_like`` has looked at, is found out before anything is computed."""
 
 
-def _spare(root: Deferred) -> Any:
+def _spare(root: LazyGradient) -> Any:
     """A large array that nothing but this gradient needs, so that its numbers may be written there."""
     held: dict[int, int] = {}  # how often by what waits here
     nodes = [root]
@@ -192,14 +202,14 @@ def _spare(root: Deferred) -> Any:
     for node in nodes:  # which grows
         for value in node.values:
             if id(value) not in held:
-                (nodes if value.__class__ is Deferred and value.array is None else arrays).append(value)
+                (nodes if value.__class__ is LazyGradient and value.array is None else arrays).append(value)
             held[id(value)] = held.get(id(value), 0) + 1
     value = None
     for node in nodes[1:]:
         if getrefcount(node) > held[id(node)] + _OTHERS + 1:  # the slice
             return None
     for value in arrays:
-        if getrefcount(value) <= held[id(value)] + _OTHERS and tiling.is_ours(value) and value.shape == root.shape:
+        if getrefcount(value) <= held[id(value)] + _OTHERS and tiling.is_owned(value) and value.shape == root.shape:
             return value
     return None
 

@@ -16,23 +16,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd.arrays import backend, caching_allocator, summation
-from nbautograd.arrays.thread_pool import spread
-from nbautograd.fusion.kernel import Work
+from nbautograd.arrays.thread_pool import parallel_for
+from nbautograd.fusion.kernel import ElementwiseKernel
 
-__all__ = ["LARGE", "PIECE", "SUM", "compact", "compute", "if_alone", "is_ours", "merged"]
+__all__ = ["MIN_TILED_SIZE", "SUM", "TILE_SIZE", "add_gradients", "compact", "compute", "is_owned", "reusable"]
 
-LARGE = 1 << 17
+MIN_TILED_SIZE = 1 << 17
 """From so many elements on it pays."""
-PIECE = 1 << 17
+TILE_SIZE = 1 << 17
 """So many elements at a time."""
-SHARE = 4
+TILES_PER_TASK = 4
 """So many pieces are one thread's at a time."""
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-BUFFERED = 1 << 19
+MAX_ROW = 1 << 19
 """The most elements of what is between steps: an array whose single rows have more is computed whole."""
 
 
-class Cut(NamedTuple):
+class Tiling(NamedTuple):
     """Operands as they are cut: along the first axis of ``shape``, ``step`` at a time."""
 
     shape: tuple[int, ...]
@@ -46,7 +46,11 @@ class Cut(NamedTuple):
 
 
 def compute(
-    work: Work, values: tuple[Any, ...], spare: Any = None, fit: Any = None, shape: tuple[int, ...] | None = None
+    work: ElementwiseKernel,
+    values: tuple[Any, ...],
+    spare: Any = None,
+    fit: Any = None,
+    shape: tuple[int, ...] | None = None,
 ) -> Any:
     """What ``work`` computes from ``values``, arrays that are broadcast or numbers, piece by piece.
 
@@ -62,38 +66,38 @@ def compute(
         return _whole(work, values)
     if shape is None:
         shape = _shape_of(values)
-    cut = _cut(values, shape)
-    if cut is None or math.prod(shape) < LARGE:
+    cut = _tile(values, shape)
+    if cut is None or math.prod(shape) < MIN_TILED_SIZE:
         return _whole(work, values)
     if fit is not None and fit[0] != shape:
         return _summed(work, cut, shape, dtype, fit[0])
     reused = spare is not None and spare.shape == shape and spare.dtype is dtype and spare.flags.c_contiguous
     result = spare if reused else caching_allocator.empty(shape, dtype)
     target = result.reshape(cut.shape)
-    share = SHARE * cut.step
+    share = TILES_PER_TASK * cut.step
     length = cut.shape[0]
 
     def task(number: int) -> None:
         stop = min(share * (number + 1), length)
-        rooms = _rooms(work, cut, dtype)
-        step = cut.step if work.rooms else share  # a single step needs no cache
+        buffers = _scratch(work, cut, dtype)
+        step = cut.step if work.scratch else share  # a single step needs no cache
         for start in range(share * number, stop, step):
             piece = slice(start, min(start + step, stop))
             out = target[piece]
-            steps(out, [room[: out.size].reshape(out.shape) for room in rooms], *cut.at(piece))
+            steps(out, [buffer[: out.size].reshape(out.shape) for buffer in buffers], *cut.at(piece))
 
-    spread(task, -(-length // share))
+    parallel_for(task, -(-length // share))
     return result
 
 
-def _whole(work: Work, values: tuple[Any, ...]) -> Any:
+def _whole(work: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
     with backend.quiet():
-        return work.plain(*values)
+        return work.eager(*values)
 
 
-def _rooms(work: Work, cut: Cut, dtype: np.dtype[Any], more: int = 0) -> Any:
+def _scratch(work: ElementwiseKernel, cut: Tiling, dtype: np.dtype[Any], more: int = 0) -> Any:
     """Memory for what is between the steps of a piece."""
-    return np.empty((work.rooms + more, cut.step * math.prod(cut.shape[1:])), dtype)
+    return np.empty((work.scratch + more, cut.step * math.prod(cut.shape[1:])), dtype)
 
 
 def _common_dtype(values: tuple[Any, ...]) -> np.dtype[Any] | None:
@@ -115,7 +119,7 @@ def _shape_of(values: tuple[Any, ...]) -> tuple[int, ...]:
     return np.broadcast_shapes(*shapes)
 
 
-def _cut(values: tuple[Any, ...], shape: tuple[int, ...]) -> Cut | None:
+def _tile(values: tuple[Any, ...], shape: tuple[int, ...]) -> Tiling | None:
     """As one long row each, or between rows where some are broadcast; None if they lie in memory in another order."""
     parts = [compact(value) for value in values]
     if any(part is None for part in parts):
@@ -123,12 +127,12 @@ def _cut(values: tuple[Any, ...], shape: tuple[int, ...]) -> Cut | None:
     full = [part.__class__ is np.ndarray and part.shape == shape for part in parts]
     if all(is_full or getattr(part, "ndim", 0) == 0 for part, is_full in zip(parts, full, strict=True)):
         row = (math.prod(shape),)
-        return Cut(row, PIECE, [p.reshape(-1) if f else p for p, f in zip(parts, full, strict=True)], full)
+        return Tiling(row, TILE_SIZE, [p.reshape(-1) if f else p for p, f in zip(parts, full, strict=True)], full)
     width = math.prod(shape[1:])
-    if not width or width > BUFFERED:
+    if not width or width > MAX_ROW:
         return None
     is_cut = [getattr(part, "ndim", 0) == len(shape) and len(part) > 1 for part in parts]
-    return Cut(shape, max(1, PIECE // width), parts, is_cut)
+    return Tiling(shape, max(1, TILE_SIZE // width), parts, is_cut)
 
 
 def compact(value: Any) -> Any:
@@ -144,25 +148,27 @@ def compact(value: Any) -> Any:
     return value
 
 
-def _summed(work: Work, cut: Cut, shape: tuple[int, ...], dtype: np.dtype[Any], to: tuple[int, ...]) -> Any:
+def _summed(
+    work: ElementwiseKernel, cut: Tiling, shape: tuple[int, ...], dtype: np.dtype[Any], to: tuple[int, ...]
+) -> Any:
     """The same summed to the shape ``to``: each piece as soon as it is computed."""
     steps = work.steps
     assert steps is not None
-    axes = summation.added_axes(shape, to)
-    share = SHARE * cut.step
+    axes = summation.broadcast_axes(shape, to)
+    share = TILES_PER_TASK * cut.step
     length = cut.shape[0]
     count = -(-length // share)
     flat = len(cut.shape) < len(shape)
     kept = tuple(1 if d in axes else n for d, n in enumerate(shape))
     if flat:  # as one row: between rows all the same, if they are not too long
         width = math.prod(shape[1:])
-        if width > BUFFERED or len(shape) < 2:
-            return summation.total(
+        if width > MAX_ROW or len(shape) < 2:
+            return summation.pairwise_sum(
                 compute(work, tuple(cut.parts), None, None, cut.shape).reshape(shape), axes, True
             ).reshape(to)
         parts = [part.reshape(shape) if c else part for part, c in zip(cut.parts, cut.is_cut, strict=True)]
-        cut = Cut(shape, max(1, PIECE // width), parts, cut.is_cut)
-        share, length = SHARE * cut.step, shape[0]
+        cut = Tiling(shape, max(1, TILE_SIZE // width), parts, cut.is_cut)
+        share, length = TILES_PER_TASK * cut.step, shape[0]
         count = -(-length // share)
     over_rows = 0 in axes
     step_count = -(-length // cut.step)
@@ -170,42 +176,42 @@ def _summed(work: Work, cut: Cut, shape: tuple[int, ...], dtype: np.dtype[Any], 
 
     def task(number: int) -> None:
         stop = min(share * (number + 1), length)
-        *rooms, result = _rooms(work, cut, dtype, 1)
+        *buffers, result = _scratch(work, cut, dtype, 1)
         for start in range(share * number, stop, cut.step):
             piece = slice(start, min(start + cut.step, stop))
             here = (piece.stop - piece.start, *cut.shape[1:])
             size = math.prod(here)
             out = result[:size].reshape(here)
-            steps(out, [room[:size].reshape(here) for room in rooms], *cut.at(piece))
-            summed = summation.total(out, axes, True)
+            steps(out, [buffer[:size].reshape(here) for buffer in buffers], *cut.at(piece))
+            summed = summation.pairwise_sum(out, axes, True)
             if over_rows:
                 sums[start // cut.step] = summed[0]
             else:
                 sums[piece] = summed
 
-    spread(task, count)
-    return (summation.total(sums, (0,), True) if over_rows else sums).reshape(to)
+    parallel_for(task, count)
+    return (summation.pairwise_sum(sums, (0,), True) if over_rows else sums).reshape(to)
 
 
 # -- memory that is used again ---------------------------------------------------------------------------------------
 
 
-def if_alone(g: Any, rare: Any) -> Any:
+def reusable(g: Any, rare: Any) -> Any:
     """``g`` if the engine and the ``vjp`` that asks are all who hold it, so that it may be overwritten; else None.
 
     :param rare: what the node has beyond the usual: hooks would be shown ``g`` afterwards.
     """
-    return g if rare is None and getrefcount(g) <= _ALONE and is_ours(g) else None
+    return g if rare is None and getrefcount(g) <= _ALONE and is_owned(g) else None
 
 
-def merged(g: Any, d: Any) -> Any:
+def add_gradients(g: Any, d: Any) -> Any:
     """``g + d``, two gradients; one that the engine alone holds is overwritten."""
-    if getrefcount(g) <= _MERGED and is_ours(g):
+    if getrefcount(g) <= _MERGED and is_owned(g):
         return compute(SUM, (g, d), g)
-    return compute(SUM, (g, d), d if getrefcount(d) <= _MERGED and is_ours(d) else None)
+    return compute(SUM, (g, d), d if getrefcount(d) <= _MERGED and is_owned(d) else None)
 
 
-def is_ours(g: Any) -> bool:
+def is_owned(g: Any) -> bool:
     """Whether an array may be written to, as far as its memory goes."""
     return g.__class__ is np.ndarray and g.flags.writeable and caching_allocator.is_whole(g)
 
@@ -231,4 +237,4 @@ def _alone_counts() -> tuple[int, int]:
 
 
 _ALONE, _MERGED = _alone_counts()
-SUM = Work.of("g + d", ["g", "d"], {"np": np})
+SUM = ElementwiseKernel.of("g + d", ["g", "d"], {"np": np})

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd.compiler.argument_errors import explained
+from nbautograd.compiler.argument_errors import with_argument_errors
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops.creation.creation import empty_like
@@ -64,7 +64,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 # -- plain distributions ---------------------------------------------------------------------------------------------
 
 
-@explained
+@with_argument_errors
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with uniform numbers in [a, b).
@@ -77,14 +77,14 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
     return tensor.uniform_(a, b, generator=generator)
 
 
-@explained
+@with_argument_errors
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers."""
     return tensor.normal_(mean, std, generator=generator)
 
 
-@explained
+@with_argument_errors
 @no_grad()
 def trunc_normal_(
     tensor: Tensor,
@@ -132,21 +132,21 @@ def trunc_normal_(
     return tensor
 
 
-@explained
+@with_argument_errors
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value."""
     return tensor.fill_(val)
 
 
-@explained
+@with_argument_errors
 @no_grad()
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones."""
     return tensor.fill_(1.0)
 
 
-@explained
+@with_argument_errors
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros."""
@@ -173,7 +173,7 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
 
 
-@explained
+@with_argument_errors
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with uniform numbers of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
 
@@ -185,7 +185,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
     return uniform_(tensor, -bound, bound, generator)
 
 
-@explained
+@with_argument_errors
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
 
@@ -203,7 +203,7 @@ def _kaiming(fill: Callable[[float], Tensor], tensor: Tensor, a: float, mode: st
     return fill(calculate_gain(nonlinearity, a) / math.sqrt(fan))
 
 
-@explained
+@with_argument_errors
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
@@ -225,7 +225,7 @@ def kaiming_uniform_(
     return _kaiming(fill, tensor, a, mode, nonlinearity)
 
 
-@explained
+@with_argument_errors
 def kaiming_normal_(
     tensor: Tensor,
     a: float = 0,
@@ -244,7 +244,7 @@ def kaiming_normal_(
 # -- matrices --------------------------------------------------------------------------------------------------------
 
 
-@explained
+@with_argument_errors
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
     """Fill with the identity matrix.
@@ -258,7 +258,7 @@ def eye_(tensor: Tensor) -> Tensor:
     return tensor
 
 
-@explained
+@with_argument_errors
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill the weight of a convolution so that it keeps its input, as many channels as it can.
@@ -279,7 +279,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return tensor
 
 
-@explained
+@with_argument_errors
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Fill with a random matrix with orthogonal rows or columns, uniformly (Saxe et al., 2013).
@@ -302,7 +302,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     return tensor
 
 
-@explained
+@with_argument_errors
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers, the given share of each column with zeros (Martens, 2010).

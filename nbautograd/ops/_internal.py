@@ -12,25 +12,25 @@ import numpy as np
 
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.size import dimensions
-from nbautograd.arrays.summation import ONES, added_axes, average, total, widened
-from nbautograd.compiler.op import KEPT, PLAIN, POINTWISE, op
+from nbautograd.arrays.summation import ONES, broadcast_axes, pairwise_mean, pairwise_sum, upcast_half
+from nbautograd.compiler.op import NATIVE, PLAIN, POINTWISE, op
 from nbautograd.core.tensor import Tensor
 
 __all__ = [
     "added",
-    "average",
     "axes",
     "cast",
     "complex_array",
     "count",
     "highest",
     "not_implemented",
+    "pairwise_mean",
+    "pairwise_sum",
     "ratio",
     "reduced_shape",
     "spread",
     "sum_to",
-    "total",
-    "widened",
+    "upcast_half",
 ]
 
 
@@ -106,16 +106,16 @@ def sum_to(input: Tensor, shape: Any) -> Tensor:
         ones = ONES.get(input.dtype)
         if ones is not None and len(input) <= len(ones) and input.shape[1:] == shape and input.flags.c_contiguous:
             return ones[: len(input)].dot(input)  # a third of the price: the gradient of nearly every bias
-    return total(input, added_axes(input.shape, tuple(shape)), True).reshape(shape)
+    return pairwise_sum(input, broadcast_axes(input.shape, tuple(shape)), True).reshape(shape)
 
 
-@op(node="ToCopyBackward0", symbol="cast", kind=PLAIN, half=KEPT, input="cast_back(g, input.dtype)")
+@op(node="ToCopyBackward0", symbol="cast", kind=PLAIN, half=NATIVE, input="cast_back(g, input.dtype)")
 def cast(input: Tensor, dtype: Any) -> Tensor:
     """The values in another dtype, a NumPy one."""
     return input.astype(dtype)
 
 
-@op(node="ToCopyBackward0", symbol="cast", half=KEPT, input="cast_back(g, input.dtype)", method=False)
+@op(node="ToCopyBackward0", symbol="cast", half=NATIVE, input="cast_back(g, input.dtype)", method=False)
 def cast_back(input: Tensor, dtype: Any) -> Tensor:
     """A gradient in the dtype of its input: the real part where the input was real."""
     if input.dtype.kind == "c" and dtype.kind != "c":

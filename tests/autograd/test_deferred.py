@@ -10,20 +10,20 @@ import pytest
 import nbautograd as T
 from nbautograd.fusion import lazy_gradient, tiling
 
-SHAPE = (tiling.LARGE // 300 + 1, 300)
+SHAPE = (tiling.MIN_TILED_SIZE // 300 + 1, 300)
 
 
 @pytest.fixture
 def made(monkeypatch):
     """The gradients that were left to wait."""
     known = []
-    init = lazy_gradient.Deferred.__init__
+    init = lazy_gradient.LazyGradient.__init__
 
     def noted(self, work, values, like):
         init(self, work, values, like)
         known.append(work)
 
-    monkeypatch.setattr(lazy_gradient.Deferred, "__init__", noted)
+    monkeypatch.setattr(lazy_gradient.LazyGradient, "__init__", noted)
     return known
 
 
@@ -65,7 +65,7 @@ def test_a_chain_is_computed_in_one_go(made, monkeypatch):
     y.backward()
     assert len(made) == 6
     assert len(runs) == 1
-    assert not any(type(thing) is lazy_gradient.Deferred for thing in gc.get_objects())
+    assert not any(type(thing) is lazy_gradient.LazyGradient for thing in gc.get_objects())
 
 
 def test_gradients(made):
@@ -172,7 +172,7 @@ def test_long_chains_do_not_wait_for_ever(made):
         y = y * 0.5 + y.tanh() * 0.5
     y.sum().backward()
     np.testing.assert_allclose(x.grad[:5].numpy(), reference.grad.numpy(), rtol=1e-4, atol=1e-7)
-    assert max(work.cost for work in made) <= lazy_gradient.DEAR
+    assert max(work.cost for work in made) <= lazy_gradient.MAX_FUSED_COST
 
 
 def test_a_failed_pass_leaves_nothing_behind(monkeypatch):
@@ -183,12 +183,12 @@ def test_a_failed_pass_leaves_nothing_behind(monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr(tiling, "spread", fail)
+    monkeypatch.setattr(tiling, "parallel_for", fail)
     with pytest.raises(MemoryError):
         y.sum().backward()
     monkeypatch.undo()
     assert x.grad is None
-    assert lazy_gradient.waiting.get() is None
+    assert lazy_gradient.pending_gradients.get() is None
     del y
     gc.collect()
     assert result() is None

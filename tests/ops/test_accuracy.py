@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.ops._internal import total
+from nbautograd.ops._internal import pairwise_sum
 from tests import needs
 
 SHAPES = {
@@ -70,16 +70,16 @@ def test_sums_in_every_layout(shape, layout, dtype):
     a = LAYOUTS[layout](np.random.default_rng(0).random(size).astype(dtype))
     axes = (dim,) if isinstance(dim, int) else dim
     exact = a.astype(np.clongdouble if a.dtype.kind == "c" else np.longdouble).sum(axes)
-    assert error(total(a, axes), exact, float(np.finfo(dtype).eps)) < 4
-    assert total(a, axes, True).shape == tuple(1 if d in axes else n for d, n in enumerate(a.shape))
+    assert error(pairwise_sum(a, axes), exact, float(np.finfo(dtype).eps)) < 4
+    assert pairwise_sum(a, axes, True).shape == tuple(1 if d in axes else n for d, n in enumerate(a.shape))
 
 
 @pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 64, 65, 511, 512, 513, 5000])
 @pytest.mark.parametrize("width", [1, 3, 600, 2000])
 def test_blocks_of_every_length(n, width):
     a = np.random.default_rng(0).integers(-100, 100, (2, n, width)).astype(np.float64)
-    np.testing.assert_array_equal(total(a, (1,)), a.astype(np.int64).sum(1))
-    np.testing.assert_array_equal(total(a, (0, 1)), a.astype(np.int64).sum((0, 1)))
+    np.testing.assert_array_equal(pairwise_sum(a, (1,)), a.astype(np.int64).sum(1))
+    np.testing.assert_array_equal(pairwise_sum(a, (0, 1)), a.astype(np.int64).sum((0, 1)))
 
 
 def test_ones_are_counted():

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd.compiler.op import OPS, Declaration
+from nbautograd.compiler.op import OPS, CompiledOp
 from tests.ops.cases import CASES, Case
 
 MUTATIONS = {
@@ -79,7 +79,7 @@ def outcomes() -> dict[str, tuple[list[Any], set[type]]]:
 
 
 @contextmanager
-def mutated(op: Declaration, name: str, formula: str) -> Iterator[None]:
+def mutated(op: CompiledOp, name: str, formula: str) -> Iterator[None]:
     """Within the block, the operation has another formula."""
     right = op.formulas
     op.body.__globals__["_transposed"] = _transposed
@@ -92,7 +92,7 @@ def mutated(op: Declaration, name: str, formula: str) -> Iterator[None]:
         recompile(op)
 
 
-def recompile(op: Declaration) -> None:
+def recompile(op: CompiledOp) -> None:
     op._codes.clear()
     op._halves.clear()
     op._nodes.clear()

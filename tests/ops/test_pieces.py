@@ -6,9 +6,9 @@ import pytest
 import nbautograd as T
 from nbautograd.compiler.registry import OPS, POINTWISE
 from nbautograd.fusion import tiling
-from nbautograd.fusion.kernel import Work
+from nbautograd.fusion.kernel import ElementwiseKernel
 
-SIZE = tiling.LARGE + 7 * tiling.PIECE // 2 + 3
+SIZE = tiling.MIN_TILED_SIZE + 7 * tiling.TILE_SIZE // 2 + 3
 UNARY = sorted(
     name
     for name, op in OPS.items()
@@ -28,7 +28,9 @@ def result_and_gradient(name, values):
 @pytest.mark.parametrize("name", UNARY)
 def test_pieces_give_what_the_whole_gives(name):
     values = np.random.default_rng(0).uniform(-3, 3, SIZE).astype(np.float32)
-    small = [result_and_gradient(name, part) for part in np.array_split(values, SIZE // (tiling.LARGE // 2) + 1)]
+    small = [
+        result_and_gradient(name, part) for part in np.array_split(values, SIZE // (tiling.MIN_TILED_SIZE // 2) + 1)
+    ]
     for whole, *parts in zip(result_and_gradient(name, values), *small, strict=True):
         np.testing.assert_array_equal(whole, np.concatenate(parts))
 
@@ -59,7 +61,7 @@ def test_broadcast_operands_are_cut_between_rows(shapes, order):
 
 
 def work(expression, *names):
-    return Work.of(expression, list(names), {"np": np, "sin": OPS["sin"].body})
+    return ElementwiseKernel.of(expression, list(names), {"np": np, "sin": OPS["sin"].body})
 
 
 @pytest.mark.parametrize("shapes", [[(SIZE, 1), (1, 4)], [(1, SIZE), (1, 1)], [(700, 300), (300, 700)]])
@@ -73,7 +75,7 @@ def test_what_cannot_be_cut_is_computed_whole(shapes):
 
 
 def test_what_is_elementwise():
-    assert work("g * sin(x)", "g", "x").rooms == 1
+    assert work("g * sin(x)", "g", "x").scratch == 1
     assert work("(x > 0) * g", "g", "x").steps is not None
     assert work("np.exp(x) if x > 0 else -x", "x").steps is None  # a choice depends on the whole
     assert work("g * x.shape[0]", "g", "x").steps is None

@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, precise
 from nbautograd.arrays.size import dimension
-from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import POINTWISE, composite, op
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import UnsupportedDtypeError, kind_of
@@ -448,13 +448,13 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 # -- smooth ones -----------------------------------------------------------------------------------------------------
 
 
-@twofold
+@derivative_helper
 def gelu_slope(x: Any) -> Any:
     """The derivative of gelu: the normal distribution function plus ``x`` times the density."""
     return (erf(x * SQRT_HALF) + 1) * 0.5 + x * exp(x * x * -0.5) * INVERSE_SQRT_2PI
 
 
-@twofold
+@derivative_helper
 def gelu_tanh_slope(x: Any) -> Any:
     """The derivative of the approximation by tanh."""
     t = tanh(gelu_inner(x))
@@ -508,7 +508,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     return _gelu(input) if approximate == "none" else _gelu_tanh(input)
 
 
-@twofold
+@derivative_helper
 def silu_slope(x: Any) -> Any:
     """The derivative of silu."""
     s = sigmoid(x)
@@ -540,7 +540,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return in_place_or_not("silu", _silu, inplace, input)
 
 
-@twofold
+@derivative_helper
 def mish_slope(x: Any) -> Any:
     """The derivative of mish."""
     t = tanh(softplus(x, 1.0, 20.0))
@@ -650,7 +650,7 @@ def second_half(x: Any, dim: int) -> Any:
     return x[(slice(None),) * (dim % x.ndim) + (slice(x.shape[dim] // 2, None),)]
 
 
-@twofold
+@derivative_helper
 def glu_back(g: Any, x: Any, dim: int) -> Any:
     """The gradient of glu."""
     s = sigmoid(second_half(x, dim))

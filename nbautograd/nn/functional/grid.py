@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
-from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError, ShapeError, UnsupportedDtypeError
@@ -170,7 +170,7 @@ def position_slope(grid: Tensor, axis: int, size: int, options: Options) -> Tens
     return (slope * factor).astype(grid.dtype)
 
 
-@twofold
+@derivative_helper
 def grid_slopes(g: Any, input: Any, grid: Any, options: Options, orders: Ints) -> Any:
     """The gradient of the grid."""
     parts = []
@@ -259,7 +259,7 @@ def _affine_grid(theta: Tensor, base: Tensor, out: Ints) -> Tensor:
     return np.matmul(base, theta.swapaxes(1, 2)).reshape((theta.shape[0], *out, theta.shape[1]))
 
 
-@twofold
+@derivative_helper
 def expanded_base(g: Any, base: Any) -> Any:
     """The points once for each matrix."""
     return spread(base.reshape((1, *base.shape)), (g.shape[0], *base.shape), 0, True)  # type: ignore[name-defined]  # noqa: F821

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.compiler.argument_errors import explain
+from nbautograd.compiler.argument_errors import check_arguments
 from nbautograd.compiler.op import composite
 from nbautograd.compiler.registry import OPS
 from nbautograd.core.tensor import Tensor
@@ -18,7 +18,7 @@ from nbautograd.ops.reduction.distances import pdist, vector_norm
 
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "pairwise_distance", "pdist"]
 
-transposed = OPS["t"].fleeting
+transposed = OPS["t"].temporary_view
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -39,7 +39,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
             result: Tensor = addmm(bias, input, transposed(weight))
             return result
     except AttributeError:
-        explain(linear, (input, weight, bias), {})
+        check_arguments(linear, (input, weight, bias), {})
         raise
     return _linear(input, weight, bias, out=out)
 

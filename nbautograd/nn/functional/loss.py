@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import dtypes, precise
-from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError, UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
 from nbautograd.nn.functional.activation import logsigmoid
 from nbautograd.nn.functional.linear import pairwise_distance
-from nbautograd.ops._internal import total, zeros_of
+from nbautograd.ops._internal import pairwise_sum, zeros_of
 from nbautograd.ops.elementwise.arithmetic import abs, sgn
 from nbautograd.ops.elementwise.comparison import where
 from nbautograd.ops.elementwise.exp_log_trig import log, log1p, sigmoid
@@ -49,7 +49,7 @@ def aggregate(losses: Any, reduction: str) -> Any:
     """Arrays of losses as ``reduction`` asks."""
     if reduction == "none":
         return losses
-    summed = total(losses)
+    summed = pairwise_sum(losses)
     return summed / losses.dtype.type(losses.size) if reduction == "mean" else summed
 
 
@@ -185,7 +185,7 @@ def l1_loss(
     return _weighted_difference((input - target).abs(), weight, reduction, True)
 
 
-@twofold
+@derivative_helper
 def smooth_l1_slope(d: Any, beta: float) -> Any:
     """The derivative of the smooth absolute value."""
     return where(abs(d) < beta, d / beta, sgn(d))
@@ -232,7 +232,7 @@ def smooth_l1_loss(
     return _smooth_l1(input, target, reduction, beta)
 
 
-@twofold
+@derivative_helper
 def huber_slope(d: Any, delta: float) -> Any:
     """The derivative of Huber's loss."""
     return where(abs(d) <= delta, d, sgn(d) * delta)
@@ -279,14 +279,14 @@ LEAST_LOG = -100.0
 """A probability of 0 costs no more than this, so that losses stay finite."""
 
 
-@twofold
+@derivative_helper
 def bce_slope(x: Any, t: Any) -> Any:
     """The derivative of the cross entropy by the probability."""
     spread = (1 - x) * x
     return (x - t) / where(spread < 1e-12, zeros_of(spread) + 1e-12, spread)
 
 
-@twofold
+@derivative_helper
 def bce_target_slope(x: Any) -> Any:
     """The derivative of the cross entropy by the target."""
     return clamped(log1p(-x)) - clamped(log(x))
@@ -349,7 +349,7 @@ def binary_cross_entropy(
     return _bce(input, target, weight, reduction)
 
 
-@twofold
+@derivative_helper
 def logits_slope(x: Any, t: Any, pos_weight: Any) -> Any:
     """The derivative of the cross entropy by the logit."""
     if pos_weight is None:
@@ -357,7 +357,7 @@ def logits_slope(x: Any, t: Any, pos_weight: Any) -> Any:
     return (1 - t) - ((pos_weight - 1) * t + 1) * sigmoid(-x)
 
 
-@twofold
+@derivative_helper
 def logits_target_slope(x: Any, pos_weight: Any) -> Any:
     """The derivative of the cross entropy by the target."""
     return -x if pos_weight is None else -x - (pos_weight - 1) * logsigmoid(x)

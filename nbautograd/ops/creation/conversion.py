@@ -7,7 +7,7 @@ from typing import Any
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.memory_format import preserve_format
-from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
 from nbautograd.ops.shape.shape import contiguous
@@ -15,7 +15,7 @@ from nbautograd.ops.shape.shape import contiguous
 __all__ = ["get_device"]
 
 
-@op(node="ToCopyBackward0", symbol="to", method=False, half=KEPT, input="move(g, input.dtype, source, place)")
+@op(node="ToCopyBackward0", symbol="to", method=False, half=NATIVE, input="move(g, input.dtype, source, place)")
 def move(input: Tensor, dtype: Any, place: device, source: device) -> Tensor:
     """A copy in another (NumPy) dtype on another device than ``source``, where it is."""
     if backend.device_of(input) != place:

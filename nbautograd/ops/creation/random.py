@@ -15,7 +15,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes, strides as stride_tools
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import as_int, new_shape
-from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import store
 from nbautograd.core.tensor import Tensor, wrap
@@ -389,13 +389,13 @@ def _standard_normal(like: Any, shape: Sequence[int], std: float, chosen: Genera
     return backend.module(backend.device_of(like)).asarray(drawn)
 
 
-@op(node="NormalBackward1", symbol="normal", method=False, half=KEPT, mean="zeros_of(g)")
+@op(node="NormalBackward1", symbol="normal", method=False, half=NATIVE, mean="zeros_of(g)")
 def _normal_around(mean: Tensor, std: float, generator: Generator | None) -> Tensor:
     """Normal numbers of one standard deviation."""
     return (_standard_normal(mean, mean.shape, std, generator) + mean).astype(mean.dtype)
 
 
-@op(node="NormalBackward2", symbol="normal", method=False, half=KEPT, std="zeros_of(g)")
+@op(node="NormalBackward2", symbol="normal", method=False, half=NATIVE, std="zeros_of(g)")
 def _normal_spread(std: Tensor, mean: float, generator: Generator | None) -> Tensor:
     """Normal numbers around one mean."""
     return _standard_normal(std, std.shape, 1.0, generator) * std + std.dtype.type(mean)
@@ -405,7 +405,7 @@ def _normal_spread(std: Tensor, mean: float, generator: Generator | None) -> Ten
     node="NormalBackward3",
     symbol="normal",
     method=False,
-    half=KEPT,
+    half=NATIVE,
     mean="sum_to(zeros_of(g), mean.shape)",
     std="cast_back(sum_to(zeros_of(g), std.shape), std.dtype)",
 )
@@ -436,14 +436,14 @@ def bernoulli(
     return _bernoulli(input, p, source(generator))
 
 
-@op(node="BernoulliBackward0", symbol="bernoulli", method=False, half=KEPT, input="zeros_of(g)")
+@op(node="BernoulliBackward0", symbol="bernoulli", method=False, half=NATIVE, input="zeros_of(g)")
 def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
     """1 or 0 in the shape and dtype of ``input``."""
     drawn = decided(backend.fetch(input) if p is None else p, generator)(input.shape, input.dtype)
     return backend.module(backend.device_of(input)).asarray(drawn)
 
 
-@op(node="PoissonBackward0", symbol="poisson", method=False, half=KEPT, input="zeros_of(g)")
+@op(node="PoissonBackward0", symbol="poisson", method=False, half=NATIVE, input="zeros_of(g)")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Numbers of events in a unit of time, where ``input`` are expected: Poisson's distribution.
 
@@ -463,7 +463,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     node="BinomialBackward0",
     symbol="binomial",
     method=False,
-    half=KEPT,
+    half=NATIVE,
     count="sum_to(zeros_of(g), count.shape)",
     prob="sum_to(zeros_of(g), prob.shape)",
 )

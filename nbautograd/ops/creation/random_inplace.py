@@ -13,7 +13,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import as_int
-from nbautograd.compiler.op import KEPT, op
+from nbautograd.compiler.op import NATIVE, op
 from nbautograd.core.inplace import check_writable, store
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
@@ -115,7 +115,7 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 def _history(name: str, node: str) -> Callable[[Tensor, Any], Tensor]:
     """The operation that gives a filled tensor its history: none of its values depend on those before."""
 
-    @op(node=node, symbol=name, name=f"_{node}", method=False, half=KEPT, input="zeros_of(g)")
+    @op(node=node, symbol=name, name=f"_{node}", method=False, half=NATIVE, input="zeros_of(g)")
     def overwritten(input: Tensor, values: Any) -> Tensor:
         """``values``, which do not depend on ``input``."""
         return values
@@ -144,7 +144,7 @@ _HISTORIES = {
     node="BernoulliBackward1",
     symbol="bernoulli",
     method=False,
-    half=KEPT,
+    half=NATIVE,
     input="zeros_of(g)",
     p="cast_back(sum_to(zeros_of(g), p.shape), p.dtype)",
 )

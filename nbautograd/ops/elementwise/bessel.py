@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, precise
-from nbautograd.compiler.op import POINTWISE, REFUSED, op
+from nbautograd.compiler.op import POINTWISE, UNSUPPORTED, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops._internal import ratio  # noqa: F401 - formulas name it
 from nbautograd.ops.elementwise.special import value
@@ -89,7 +89,7 @@ def special_i1e(input: Tensor) -> Tensor:
     return value("i1e", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_modified_bessel_i0(input: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 0, without a derivative (:func:`i0` has one).
 
@@ -100,7 +100,7 @@ def special_modified_bessel_i0(input: Tensor) -> Tensor:
     return value("i0", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_modified_bessel_i1(input: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 1, without a derivative (``i1`` has one).
 
@@ -114,7 +114,7 @@ def special_modified_bessel_i1(input: Tensor) -> Tensor:
 # -- modified, of the second kind ------------------------------------------------------------------------------------
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_modified_bessel_k0(input: Tensor) -> Tensor:
     """The modified Bessel function of the second kind of order 0 (DLMF 10.27.4): inf at 0, nan below.
 
@@ -125,7 +125,7 @@ def special_modified_bessel_k0(input: Tensor) -> Tensor:
     return value("k0", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_modified_bessel_k1(input: Tensor) -> Tensor:
     """The modified Bessel function of the second kind of order 1: inf at 0, nan below.
 
@@ -136,7 +136,7 @@ def special_modified_bessel_k1(input: Tensor) -> Tensor:
     return value("k1", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_scaled_modified_bessel_k0(x: Tensor) -> Tensor:
     """``exp(x) * modified_bessel_k0(x)``, without underflow.
 
@@ -147,7 +147,7 @@ def special_scaled_modified_bessel_k0(x: Tensor) -> Tensor:
     return value("k0e", x)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_scaled_modified_bessel_k1(x: Tensor) -> Tensor:
     """``exp(x) * modified_bessel_k1(x)``, without underflow.
 
@@ -161,7 +161,7 @@ def special_scaled_modified_bessel_k1(x: Tensor) -> Tensor:
 # -- of the first and second kind ------------------------------------------------------------------------------------
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_bessel_j0(input: Tensor) -> Tensor:
     """The Bessel function of the first kind of order 0 (DLMF 10.2.2).
 
@@ -172,7 +172,7 @@ def special_bessel_j0(input: Tensor) -> Tensor:
     return value("j0", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_bessel_j1(input: Tensor) -> Tensor:
     """The Bessel function of the first kind of order 1.
 
@@ -183,7 +183,7 @@ def special_bessel_j1(input: Tensor) -> Tensor:
     return value("j1", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_bessel_y0(input: Tensor) -> Tensor:
     """The Bessel function of the second kind of order 0 (DLMF 10.2.3): -inf at 0, nan below.
 
@@ -194,7 +194,7 @@ def special_bessel_y0(input: Tensor) -> Tensor:
     return value("y0", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_bessel_y1(input: Tensor) -> Tensor:
     """The Bessel function of the second kind of order 1: -inf at 0, nan below.
 
@@ -205,7 +205,7 @@ def special_bessel_y1(input: Tensor) -> Tensor:
     return value("y1", input)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_spherical_bessel_j0(x: Tensor) -> Tensor:
     """The spherical Bessel function of the first kind of order 0, ``sin(x) / x`` (DLMF 10.49.3).
 
@@ -217,7 +217,7 @@ def special_spherical_bessel_j0(x: Tensor) -> Tensor:
     return np.where(x == 0, 1, np.where(np.isinf(x), 0, precise.sin(wide) / wide)).astype(x.dtype)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_airy_ai(x: Tensor) -> Tensor:
     """The Airy function Ai, which solves y'' = x y and vanishes at infinity (DLMF 9.2.2).
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
-from nbautograd.arrays.masking import choice
+from nbautograd.arrays.masking import bitwise_where
 from nbautograd.compiler.op import POINTWISE, alias, composite, op
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import SCALAR_TYPES, DtypeError, kind_of
@@ -69,7 +69,7 @@ Mask = Tensor
 )
 def _where(condition: Mask, input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """Elements of ``input`` where ``condition`` is true, of ``other`` where it is false."""
-    return choice(condition, input, other)
+    return bitwise_where(condition, input, other)
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.compiler.op import POINTWISE, REFUSED, op
+from nbautograd.compiler.op import POINTWISE, UNSUPPORTED, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops.queries import Number
 
@@ -54,7 +54,7 @@ def _legendre(x: Any, k: int, value: Any, before: Any) -> Any:
     return ((2 * k + 1) * x * value - k * before) / (k + 1)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """The Chebyshev polynomial of the first kind, ``cos(n * acos(x))`` on [-1, 1].
 
@@ -67,7 +67,7 @@ def special_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Te
     return recurrence(x, n, x, _chebyshev)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """The Chebyshev polynomial of the second kind.
 
@@ -80,7 +80,7 @@ def special_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Te
     return recurrence(x, n, 2 * x, _chebyshev)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """The Chebyshev polynomial of the third kind.
 
@@ -93,7 +93,7 @@ def special_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Te
     return recurrence(x, n, 2 * x - 1, _chebyshev)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """The Chebyshev polynomial of the fourth kind.
 
@@ -106,7 +106,7 @@ def special_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Te
     return recurrence(x, n, 2 * x + 1, _chebyshev)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """The Chebyshev polynomial of the first kind at ``2 * x - 1``.
 
@@ -119,7 +119,7 @@ def special_shifted_chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Numbe
     return recurrence(2 * x - 1, n, 2 * x - 1, _chebyshev)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """The Chebyshev polynomial of the second kind at ``2 * x - 1``.
 
@@ -132,7 +132,7 @@ def special_shifted_chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Numbe
     return recurrence(2 * x - 1, n, 4 * x - 2, _chebyshev)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """The Chebyshev polynomial of the third kind at ``2 * x - 1``.
 
@@ -145,7 +145,7 @@ def special_shifted_chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Numbe
     return recurrence(2 * x - 1, n, 4 * x - 3, _chebyshev)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """The Chebyshev polynomial of the fourth kind at ``2 * x - 1``.
 
@@ -158,7 +158,7 @@ def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Numbe
     return recurrence(2 * x - 1, n, 4 * x - 1, _chebyshev)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """The Hermite polynomial as physicists define it, of weight exp(-x²).
 
@@ -171,7 +171,7 @@ def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tens
     return recurrence(x, n, 2 * x, _hermite_h)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """The Hermite polynomial as probabilists define it, of weight exp(-x²/2).
 
@@ -184,7 +184,7 @@ def special_hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number) -> Ten
     return recurrence(x, n, x, _hermite_he)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """The Laguerre polynomial.
 
@@ -197,7 +197,7 @@ def special_laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number) -> Ten
     return recurrence(x, n, 1 - x, _laguerre)
 
 
-@op(kind=POINTWISE, floating=True, accepts="bif", half=REFUSED, method=False, inplace_method=False)
+@op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_legendre_polynomial_p(x: Tensor | Number, n: Tensor | Number) -> Tensor:
     """The Legendre polynomial.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import dtypes
-from nbautograd.compiler.op import KEPT, POINTWISE, alias, composite, op
+from nbautograd.compiler.op import NATIVE, POINTWISE, alias, composite, op
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError
@@ -199,7 +199,7 @@ def signbit(input: Tensor) -> Tensor:
     node="NextafterBackward0",
     symbol="nextafter",
     kind=POINTWISE,
-    half=KEPT,
+    half=NATIVE,
     accepts="f",
     input="where(input == other, zeros_of(g), g)",
     other="zeros_of(g)",

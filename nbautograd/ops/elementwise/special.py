@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, precise
-from nbautograd.compiler.op import POINTWISE, REFUSED, composite, op
+from nbautograd.compiler.op import POINTWISE, UNSUPPORTED, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
 from nbautograd.ops._internal import not_implemented  # noqa: F401 - formulas name it
@@ -221,7 +221,7 @@ def igammac(input: Tensor, other: Tensor) -> Tensor:
     kind=POINTWISE,
     floating=True,
     accepts="bif",
-    half=REFUSED,
+    half=UNSUPPORTED,
     method=False,
     inplace_method=False,
     input="not_implemented('zeta')",
@@ -302,7 +302,7 @@ def erfinv(input: Tensor) -> Tensor:
     kind=POINTWISE,
     floating=True,
     accepts="bif",
-    half=REFUSED,
+    half=UNSUPPORTED,
     method=False,
     inplace_method=False,
     input="g * (2 * input * result - TWO_OVER_SQRT_PI)",
@@ -334,7 +334,7 @@ def special_ndtr(input: Tensor) -> Tensor:
     kind=POINTWISE,
     floating=True,
     accepts="bif",
-    half=REFUSED,
+    half=UNSUPPORTED,
     method=False,
     inplace_method=False,
     input="g * exp(result * result / 2) * SQRT_2PI",
@@ -355,7 +355,7 @@ def special_ndtri(input: Tensor) -> Tensor:
     kind=POINTWISE,
     floating=True,
     accepts="bif",
-    half=REFUSED,
+    half=UNSUPPORTED,
     method=False,
     inplace_method=False,
     input="g / special_erfcx(input * -SQRT_HALF) * SQRT_2_OVER_PI",

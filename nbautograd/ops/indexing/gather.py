@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import dimension
-from nbautograd.compiler.op import KEPT, OPS, composite, op
+from nbautograd.compiler.op import NATIVE, OPS, composite, op
 from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor, array_of, wrap
 from nbautograd.errors import SCALAR_TYPES
@@ -77,7 +77,7 @@ def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, .
     return d
 
 
-@op(node="GatherBackward0", symbol="gather", out=True, half=KEPT, input="gather_back(g, input.shape, dim, index)")
+@op(node="GatherBackward0", symbol="gather", out=True, half=NATIVE, input="gather_back(g, input.shape, dim, index)")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``, and the like for other dimensions.
 
@@ -142,7 +142,7 @@ def at_slices(dim: int, index: Any) -> tuple[Any, ...]:
     node="IndexSelectBackward0",
     symbol="index",
     out=True,
-    half=KEPT,
+    half=NATIVE,
     input="index_select_back(g, input.shape, dim, index)",
 )
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -257,7 +257,7 @@ def check_mask(name: str, mask: Any) -> None:
         )
 
 
-@op(node="MaskedSelectBackward0", symbol="mask", out=True, half=KEPT, input="masked_back(g, input.shape, mask)")
+@op(node="MaskedSelectBackward0", symbol="mask", out=True, half=NATIVE, input="masked_back(g, input.shape, mask)")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the bool tensor ``mask`` is true, in one dimension.
 
@@ -326,7 +326,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     node="ConstantPadNdBackward0",
     symbol="pad",
     method=False,
-    half=KEPT,
+    half=NATIVE,
     input="g.reshape(flat(shape))[:input.shape[0]]",
 )
 def first_of(input: Tensor, shape: Any) -> Tensor:
@@ -359,7 +359,7 @@ def _check_places(name: str, a: Any, index: Any) -> None:
     node="TakeBackward0",
     symbol="take",
     out=True,
-    half=KEPT,
+    half=NATIVE,
     input="index_back(g, flat(input.shape), (index,)).reshape(input.shape)",
 )
 def take(input: Tensor, index: Tensor) -> Tensor:
@@ -469,7 +469,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 # -- corners ---------------------------------------------------------------------------------------------------------
 
 
-@op(node="ConstantPadNdBackward0", symbol="pad", method=False, half=KEPT, input="crop_like(g, input.shape)")
+@op(node="ConstantPadNdBackward0", symbol="pad", method=False, half=NATIVE, input="crop_like(g, input.shape)")
 def pad_like(input: Tensor, shape: Any) -> Tensor:
     """``input`` in the first corner of zeros of ``shape``."""
     found = np.zeros_like(input, shape=shape)
@@ -477,7 +477,7 @@ def pad_like(input: Tensor, shape: Any) -> Tensor:
     return found
 
 
-@op(node="SliceBackward0", symbol="slice", method=False, half=KEPT, input="pad_like(g, input.shape)")
+@op(node="SliceBackward0", symbol="slice", method=False, half=NATIVE, input="pad_like(g, input.shape)")
 def crop_like(input: Tensor, shape: Any) -> Tensor:
     """The first corner of ``input`` in ``shape``."""
     return own(input[tuple(slice(n) for n in shape)])

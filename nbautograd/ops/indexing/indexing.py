@@ -11,7 +11,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.version_counter import record_write
-from nbautograd.compiler.op import KEPT, VIEW, composite, op
+from nbautograd.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import check_writable, store
@@ -220,7 +220,7 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
             ) from None
 
 
-@op(node="IndexBackward0", symbol="index", method=False, half=KEPT, input="index_back(g, input.shape, key)")
+@op(node="IndexBackward0", symbol="index", method=False, half=NATIVE, input="index_back(g, input.shape, key)")
 def index(input: Tensor, key: Any) -> Tensor:
     """The elements chosen by arrays of indices or a mask, copied."""
     return input[tuple(array_of(item) for item in key)]
@@ -352,7 +352,7 @@ def put_at(input: Tensor, values: Tensor, key: Any, accumulate: bool) -> Tensor:
     return found
 
 
-@op(node="IndexPutBackward0", symbol="[…]=", method=False, half=KEPT, input="zero_at(g, key)")
+@op(node="IndexPutBackward0", symbol="[…]=", method=False, half=NATIVE, input="zero_at(g, key)")
 def zero_at(input: Tensor, key: Any) -> Tensor:
     """A copy of ``input`` with zeros at ``key``."""
     found = own(input)

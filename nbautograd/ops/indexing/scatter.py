@@ -10,8 +10,8 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes, strides as stride_tools
 from nbautograd.arrays.size import dimension, sizes
 from nbautograd.arrays.strides import Geometry, restride
-from nbautograd.compiler.derivative_helper import twofold
-from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.compiler.derivative_helper import derivative_helper
+from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import SCALAR_TYPES, kind_of
 from nbautograd.ops.indexing.gather import (
@@ -79,7 +79,7 @@ def _same_dtype(name: str, input: Any, src: Any) -> None:
     node="ScatterBackward0",
     symbol="scatter",
     method=False,
-    half=KEPT,
+    half=NATIVE,
     input="zero_along(g, dim, index)",
     src="pad_like(gather(g, dim, index), src.shape)",
 )
@@ -89,13 +89,13 @@ def scatter_src(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return _scattered("scatter", input, dim, index, src, _replace)
 
 
-@op(node="ScatterBackward1", symbol="scatter", method=False, half=KEPT, input="zero_along(g, dim, index)")
+@op(node="ScatterBackward1", symbol="scatter", method=False, half=NATIVE, input="zero_along(g, dim, index)")
 def scatter_value(input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """The same with one number for all."""
     return _scattered("scatter", input, dim, index, value, _replace)
 
 
-@op(node="ScatterBackward1", symbol="scatter", method=False, half=KEPT, input="zero_along(g, dim, index)")
+@op(node="ScatterBackward1", symbol="scatter", method=False, half=NATIVE, input="zero_along(g, dim, index)")
 def zero_along(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """A copy of ``input`` with zeros where ``scatter`` writes."""
     return _scattered("scatter", input, dim, index, 0, _replace, check=False)
@@ -278,7 +278,7 @@ PROD = {
 }
 
 
-@twofold
+@derivative_helper
 def prod_back(g: Any, input: Any, dim: int, index: Any, src: Any, include_self: bool) -> Any:
     """The gradient of products: for each factor the product of the others, which one zero among them makes 0."""
     zero_input, zero_src = is_zero(input), is_zero(src)
@@ -306,7 +306,7 @@ EXTREME = {
 }
 
 
-@twofold
+@derivative_helper
 def extreme_back(g: Any, input: Any, dim: int, index: Any, src: Any, result: Any, include_self: bool) -> Any:
     """The gradient of the largest or smallest: in equal parts to all that equal it."""
     chosen_input = equal_to(input, result)
@@ -433,7 +433,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     symbol="index =",
     inplace_method=True,
     out=True,
-    half=KEPT,
+    half=NATIVE,
     input="index_fill(g, dim, index, 0)",
     source="index_select(g, dim, index).reshape(source.shape)",
 )
@@ -561,7 +561,7 @@ def _written(input: Any, view: Any, src: Any) -> Any:
 @op(
     node="SelectScatterBackward0",
     symbol="select =",
-    half=KEPT,
+    half=NATIVE,
     input="select_scatter(g, zeros_of(select(g, dim, index)), dim, index)",
     src="cast_back(select(g, dim, index), src.dtype)",
 )
@@ -587,7 +587,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     node="SliceScatterBackward0",
     symbol="slice =",
     out=True,
-    half=KEPT,
+    half=NATIVE,
     input="slice_scatter(g, zeros_of(slice_(g, dim % input.ndim, start, end, step)), dim, start, end, step)",
     src="cast_back(slice_(g, dim % input.ndim, start, end, step), src.dtype)",
 )
@@ -614,7 +614,7 @@ def slice_scatter(
 @op(
     node="DiagonalScatterBackward0",
     symbol="diagonal =",
-    half=KEPT,
+    half=NATIVE,
     input="diagonal_scatter(g, zeros_of(diagonal(g, offset, dim1, dim2)), offset, dim1, dim2)",
     src="cast_back(diagonal(g, offset, dim1, dim2), src.dtype)",
 )
@@ -652,7 +652,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     node="AsStridedScatterBackward0",
     symbol="strides =",
     method=False,
-    half=KEPT,
+    half=NATIVE,
     input="strided_scatter(g, zeros_of(strided_gather(g, view, home, length)), view, home, length)",
     src="cast_back(strided_gather(g, view, home, length), src.dtype)",
 )

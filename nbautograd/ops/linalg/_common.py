@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
-from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, LinAlgError, ShapeError, kind_of
@@ -140,7 +140,7 @@ def is_complex(x: Any) -> bool:
     return bool(array(x).dtype.kind == "c")
 
 
-@twofold
+@derivative_helper
 def mH(x: Any) -> Any:  # noqa: N802 - the usual name
     """The conjugate transpose of each matrix."""
     turned = transpose(x, -2, -1)
@@ -251,7 +251,7 @@ def permutation(pivots: Any, rows: int) -> Any:
 # -- triangular systems ----------------------------------------------------------------------------------------------
 
 
-@twofold
+@derivative_helper
 def triangle_back(g: Any, x: Any, a: Any, upper: bool, left: bool, unit: bool, shape: Any) -> Any:
     """The gradient of a triangular system's matrix: -A⁻ᴴ g Xᴴ, of which only the triangle counts."""
     gb = triangle_solve(mH(a), g, not upper, left, unit)
@@ -295,7 +295,7 @@ def substitute(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
 # -- general systems -------------------------------------------------------------------------------------------------
 
 
-@twofold
+@derivative_helper
 def solve_back(g: Any, x: Any, a: Any, left: bool, shape: Any) -> Any:
     """The gradient of a system's matrix: -A⁻ᴴ g Xᴴ (Giles 2008, section 2.3.1)."""
     gb = solve_same(mH(a), g, left)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
-from nbautograd.compiler.derivative_helper import twofold
-from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.compiler.derivative_helper import derivative_helper
+from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.return_types import return_type
@@ -47,7 +47,7 @@ __all__ = ["cholesky", "qr", "svd"]
 # -- Cholesky --------------------------------------------------------------------------------------------------------
 
 
-@twofold
+@derivative_helper
 def cholesky_back(g: Any, factor: Any, upper: bool) -> Any:
     """The gradient of A = L Lᴴ: L⁻ᴴ sym(tril(Lᴴ g)) L⁻¹ / 2 (Giles 2008, section 2.2.4; Seeger et al. 2017)."""
     if upper:
@@ -138,7 +138,7 @@ def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = F
     return return_type("linalg_cholesky_ex")((factor, info))
 
 
-@op(node="CholeskyBackward0", symbol="chol", half=KEPT, out=True, input="cholesky_back(g, result, upper)")
+@op(node="CholeskyBackward0", symbol="chol", half=NATIVE, out=True, input="cholesky_back(g, result, upper)")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factor, as :func:`linalg.cholesky` gives it.
 
@@ -156,7 +156,7 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
 # -- QR --------------------------------------------------------------------------------------------------------------
 
 
-@twofold
+@derivative_helper
 def qr_back(gq: Any, gr: Any, q: Any, r: Any, mode: str) -> Any:
     """The gradient of A = QR (Seeger et al. 2017, section 4.3; for wide A = Q [R1 R2] with R2 = Qᴴ A2)."""
     m, n = q.shape[-2] if q.ndim > 1 else 0, r.shape[-1]
@@ -181,7 +181,7 @@ def qr_back(gq: Any, gr: Any, q: Any, r: Any, mode: str) -> Any:
     return cat_same([_qr_square(gq, gr, q, r[..., :m]), wide], -1)
 
 
-@twofold
+@derivative_helper
 def _qr_square(gq: Any, gr: Any, q: Any, r: Any) -> Any:
     """The gradient where R is square: (gQ + Q T) R⁻ᴴ, T the upper triangle of gR Rᴴ - Qᴴ gQ made Hermitian."""
     x = r * 0 if gr is None else gr @ mH(r)
@@ -247,7 +247,7 @@ def qr(input: Tensor, some: bool = True) -> Any:
 # -- singular values -------------------------------------------------------------------------------------------------
 
 
-@twofold
+@derivative_helper
 def gaps(values: Any) -> Any:
     """The differences ``values[j] - values[i]``, with ones instead of the zeros on the diagonal."""
     return values[..., None, :] - values[..., :, None] + eye_of(values)
@@ -266,7 +266,7 @@ def check_phase(name: str, x: Any) -> None:
         )
 
 
-@twofold
+@derivative_helper
 def svd_back(gu: Any, gs: Any, gvh: Any, u: Any, s: Any, vh: Any) -> Any:
     """The gradient of A = U S Vᴴ (Giles 2008, section 2.3; Wan & Zhang 2019 for the phases of complex vectors).
 
@@ -400,7 +400,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 # -- eigenvalues -----------------------------------------------------------------------------------------------------
 
 
-@twofold
+@derivative_helper
 def eigh_back(gl: Any, gv: Any, values: Any, v: Any) -> Any:
     """The gradient of A = V L Vᴴ: V (gL + (Vᴴ gV) / (λⱼ - λᵢ)) Vᴴ (Giles 2008, section 2.3.1)."""
     if gv is None:
@@ -465,7 +465,7 @@ def linalg_eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     return found
 
 
-@twofold
+@derivative_helper
 def eig_back(gl: Any, gv: Any, values: Any, v: Any) -> Any:
     """The gradient of A V = V L with columns of norm 1 (Giles 2008, section 2.3.1).
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
-from nbautograd.compiler.derivative_helper import twofold
-from nbautograd.compiler.op import KEPT, alias, composite, op
+from nbautograd.compiler.derivative_helper import derivative_helper
+from nbautograd.compiler.op import NATIVE, alias, composite, op
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError
@@ -33,20 +33,20 @@ __all__ = ["geqrf", "orgqr", "ormqr"]
 # -- products --------------------------------------------------------------------------------------------------------
 
 
-@twofold
+@derivative_helper
 def reflectors(a: Any) -> Any:
     """The vectors of the reflections: what lies below the diagonal, and ones on it."""
     return tril(a, -1) + first_columns(a)
 
 
-@twofold
+@derivative_helper
 def reflect(v: Any, tau: Any, x: Any, i: int) -> Any:
     """``H_i @ x``."""
     column = v[..., :, i : i + 1]
     return x - tau[..., i : i + 1, None] * (column @ (mH(column) @ x))
 
 
-@twofold
+@derivative_helper
 def product_back(g: Any, a: Any, tau: Any, start: Any) -> tuple[Any, Any]:
     """The gradients of ``a`` and ``tau`` from that of H1 ... Hk ``start``, from the first reflection to the last."""
     k = tau.shape[-1]
@@ -91,7 +91,7 @@ def reflected(a: Any, tau: Any, x: Any, transpose: bool = False) -> Any:
 @op(
     node="LinalgHouseholderProductBackward0",
     symbol="Q",
-    half=KEPT,
+    half=NATIVE,
     method=False,
     out=True,
     A="product_back(g, A, tau, first_columns(A))[0]",
@@ -131,7 +131,7 @@ orgqr = linalg_householder_product
 alias(orgqr=orgqr)
 
 
-@twofold
+@derivative_helper
 def ormqr_back(g: Any, a: Any, tau: Any, other: Any, left: bool, transpose: bool) -> tuple[Any, Any]:
     """The gradients of ``a`` and ``tau``: Re<g, Qᴴ C> = Re<C, Q g>, and the right side is the left one transposed."""
     if not left:
@@ -142,7 +142,7 @@ def ormqr_back(g: Any, a: Any, tau: Any, other: Any, left: bool, transpose: bool
 @op(
     node="OrmqrBackward0",
     symbol="Q @",
-    half=KEPT,
+    half=NATIVE,
     out=True,
     input="ormqr_back(g, input, tau, other, left, transpose)[0]",
     tau="ormqr_back(g, input, tau, other, left, transpose)[1]",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
-from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor, wrap
@@ -47,7 +47,7 @@ def _inverted(values: Any, small: Any) -> Any:
     return np.where(keep, 1 / np.where(keep, values, 1), 0).astype(values.dtype)
 
 
-@twofold
+@derivative_helper
 def pinv_back(g: Any, p: Any, a: Any) -> Any:
     """The gradient of the pseudoinverse P (G. Golub, V. Pereyra, SIAM J. Numer. Anal. 10, 1973, eq. 4.12).
 
@@ -141,7 +141,7 @@ def linalg_matrix_rank(
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
-@twofold
+@derivative_helper
 def lstsq_back(gx: Any, gr: Any, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
     """The gradients of A and B, from those of X = A⁺ B and of the sums of squares of A X - B."""
     ga, gb = a * 0, b * 0

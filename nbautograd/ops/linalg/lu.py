@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
-from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor
@@ -34,7 +34,7 @@ from nbautograd.ops.shape.triangular import tril, triu
 __all__ = ["lu", "lu_solve", "lu_unpack"]
 
 
-@twofold
+@derivative_helper
 def lu_back(gl: Any, gu: Any, p: Any, low: Any, up: Any) -> Any:
     """The gradient of A = P L U: P L⁻ᴴ (tril(Lᴴ gL, -1) + triu(gU Uᴴ)) U⁻ᴴ (Giles 2008, by the same steps).
 
@@ -133,7 +133,7 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
     return return_type("linalg_lu")((p.detach(), low, up))
 
 
-@twofold
+@derivative_helper
 def lu_factor_back(g: Any, packed: Any, pivots: Any) -> Any:
     """The gradient of both triangles in one array."""
     k = min(packed.shape[-2], packed.shape[-1])
@@ -212,7 +212,7 @@ def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
 # -- unpacking -------------------------------------------------------------------------------------------------------
 
 
-@twofold
+@derivative_helper
 def lu_unpack_back(gl: Any, gu: Any, packed: Any) -> Any:
     """The gradient of the packed triangles: each one's own half."""
     m, n = packed.shape[-2], packed.shape[-1]
@@ -267,7 +267,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 # -- solving ---------------------------------------------------------------------------------------------------------
 
 
-@twofold
+@derivative_helper
 def lu_solve_back(g: Any, x: Any, packed: Any, pivots: Any, left: bool, adjoint: bool) -> Any:
     """The gradient of the packed triangles, through that of A = P L U: gL = Pᵀ gA Uᴴ, gU = Lᴴ Pᵀ gA."""
     gb = lu_solve_same(packed, pivots, g, left, not adjoint)

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.size import as_int
-from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import alias, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError, kind_of
@@ -46,7 +46,7 @@ def exponential(a: Any) -> Any:
     return x
 
 
-@twofold
+@derivative_helper
 def exponential_back(g: Any, a: Any) -> Any:
     """The derivative of exp at Aᴴ in direction g: the upper right block of exp([[Aᴴ, g], [0, Aᴴ]]).
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays.size import as_int
-from nbautograd.compiler.derivative_helper import twofold
-from nbautograd.compiler.op import KEPT, alias, composite, op
+from nbautograd.compiler.derivative_helper import derivative_helper
+from nbautograd.compiler.op import NATIVE, alias, composite, op
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import LinAlgError, ShapeError, kind_of
@@ -92,7 +92,7 @@ def solve_columns(A: Tensor, B: Tensor) -> Tensor:
     return solve_array(A, B)[..., 0]
 
 
-@twofold
+@derivative_helper
 def outer_columns(x: Any, y: Any) -> Any:
     """``x yᴴ`` for vectors in the last dimension."""
     return x[..., None] @ mH(y[..., None])
@@ -179,7 +179,7 @@ def triangular_solve(
     return return_type("triangular_solve")((solution, copy))
 
 
-@twofold
+@derivative_helper
 def cholesky_solve_back(g: Any, x: Any, factor: Any, upper: bool, shape: Any) -> Any:
     """The gradient of the factor: with gA = -A⁻¹ g Xᴴ, (gA + gAᴴ) L."""
     ga = -cholesky_solve_same(g, factor, upper) @ mH(x)
@@ -221,7 +221,7 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     return found
 
 
-@twofold
+@derivative_helper
 def cholesky_inverse_back(g: Any, inverse: Any, factor: Any, upper: bool) -> Any:
     """The gradient of the factor: -A⁻¹ (g + gᴴ) A⁻¹ L."""
     both = -inverse @ (g + mH(g)) @ inverse
@@ -231,7 +231,7 @@ def cholesky_inverse_back(g: Any, inverse: Any, factor: Any, upper: bool) -> Any
 @op(
     node="CholeskyInverseBackward0",
     symbol="⁻¹",
-    half=KEPT,
+    half=NATIVE,
     out=True,
     L="cholesky_inverse_back(g, result, L, upper)",
 )
@@ -361,7 +361,7 @@ def linalg_tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
 # -- determinants ----------------------------------------------------------------------------------------------------
 
 
-@twofold
+@derivative_helper
 def adjugate_back(g: Any, result: Any, a: Any) -> Any:
     """The gradient of adj A = det(A) A⁻¹, for regular matrices."""
     inverse = mH(inv_same(a))
@@ -387,7 +387,12 @@ def adjugate(A: Tensor) -> Tensor:
 
 
 @op(
-    node="LinalgDetBackward0", symbol="det", method=False, half=KEPT, out=True, A="g[..., None, None] * mH(adjugate(A))"
+    node="LinalgDetBackward0",
+    symbol="det",
+    method=False,
+    half=NATIVE,
+    out=True,
+    A="g[..., None, None] * mH(adjugate(A))",
 )
 def linalg_det(A: Tensor) -> Tensor:
     """The determinant of each matrix.
@@ -408,7 +413,7 @@ det = linalg_det
 alias(det=det)
 
 
-@twofold
+@derivative_helper
 def slogdet_back(gs: Any, gl: Any, sign: Any, a: Any) -> Any:
     """The gradient of log(det A) = log|det A| + i arg(det A), whose derivative is tr(A⁻¹ dA)."""
     weight = 0 if gl is None else gl

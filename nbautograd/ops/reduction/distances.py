@@ -11,7 +11,7 @@ from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError
-from nbautograd.ops._internal import axes, ratio, total, widened  # noqa: F401 - formulas name ratio
+from nbautograd.ops._internal import axes, pairwise_sum, ratio, upcast_half  # noqa: F401 - formulas name ratio
 from nbautograd.ops.reduction.minmax import check
 
 __all__ = ["cdist", "dist", "norm", "pdist", "renorm"]
@@ -32,8 +32,8 @@ Dims = int | tuple[int, ...] | list[int] | None
 )
 def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The square root of the sum of squares over ``dim``; its derivative at 0 is 0."""
-    a = widened(np.abs(input) if input.dtype.kind == "c" else input)
-    return np.sqrt(total(a * a, axes(dim, input.ndim), keepdim)).astype(input.real.dtype)
+    a = upcast_half(np.abs(input) if input.dtype.kind == "c" else input)
+    return np.sqrt(pairwise_sum(a * a, axes(dim, input.ndim), keepdim)).astype(input.real.dtype)
 
 
 @op(
@@ -44,7 +44,7 @@ def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 )
 def absolute_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The sum of the absolute values over ``dim``."""
-    return total(np.abs(input), axes(dim, input.ndim), keepdim)
+    return pairwise_sum(np.abs(input), axes(dim, input.ndim), keepdim)
 
 
 @op(
@@ -55,7 +55,7 @@ def absolute_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 )
 def zero_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """How many elements are not 0 over ``dim``."""
-    return total(input != 0, axes(dim, input.ndim), keepdim).astype(input.real.dtype)
+    return pairwise_sum(input != 0, axes(dim, input.ndim), keepdim).astype(input.real.dtype)
 
 
 @op(
@@ -81,8 +81,8 @@ def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared:
 )
 def power_norm(input: Tensor, p: float, dim: Dims, keepdim: bool) -> Tensor:
     """The p-th root of the sum of the p-th powers of the absolute values over ``dim``."""
-    a = widened(np.abs(input))
-    return (total(a**p, axes(dim, input.ndim), keepdim) ** (1 / p)).astype(input.real.dtype)
+    a = upcast_half(np.abs(input))
+    return (pairwise_sum(a**p, axes(dim, input.ndim), keepdim) ** (1 / p)).astype(input.real.dtype)
 
 
 @op(method=False, node="PowBackward0", symbol="xⁿ", input="g * exponent * power_or_zero(input, exponent - 1)")
@@ -190,9 +190,9 @@ def euclidean_distances(x1: Tensor, x2: Tensor) -> Tensor:
 
     They are the roots of |x|² + |y|² - 2xy, about the mean of the points, where the difference loses the least.
     """
-    centre = total(x2, (1,), True) / x2.shape[1]
+    centre = pairwise_sum(x2, (1,), True) / x2.shape[1]
     a, b = x1 - centre, x2 - centre
-    squares = total(a * a, (2,), True) + np.swapaxes(total(b * b, (2,), True), 1, 2)
+    squares = pairwise_sum(a * a, (2,), True) + np.swapaxes(pairwise_sum(b * b, (2,), True), 1, 2)
     return np.sqrt(np.maximum(squares - 2 * (a @ np.swapaxes(b, 1, 2)), 0))
 
 

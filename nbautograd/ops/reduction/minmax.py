@@ -12,7 +12,7 @@ from nbautograd.compiler.op import composite, op
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
-from nbautograd.ops._internal import added, axes, reduced_shape, total  # noqa: F401 - formulas name some
+from nbautograd.ops._internal import added, axes, pairwise_sum, reduced_shape  # noqa: F401 - formulas name some
 from nbautograd.ops.elementwise.comparison import maximum, minimum
 
 __all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "min"]
@@ -56,7 +56,7 @@ def ties(input: Tensor, extreme: Tensor, dim: Dims = None, shared: bool = True) 
     hit = (input == extreme) | ((input != input) & (extreme != extreme))
     if not shared:
         return hit.astype(extreme.dtype)
-    return hit / total(hit, axes(dim, input.ndim), True).astype(extreme.dtype)
+    return hit / pairwise_sum(hit, axes(dim, input.ndim), True).astype(extreme.dtype)
 
 
 @op(node="MaxBackward1", symbol="max", method=False, input="g * ties(input, spread(result, input.shape), None)")

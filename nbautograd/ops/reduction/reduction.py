@@ -16,14 +16,14 @@ from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError
 from nbautograd.ops._internal import (  # noqa: F401 - formulas name some of these
     added,
-    average,
     axes,
     count,
+    pairwise_mean,
+    pairwise_sum,
     ratio,
     reduced_shape,
     sum_to,
-    total,
-    widened,
+    upcast_half,
 )
 
 __all__ = [
@@ -64,13 +64,13 @@ def _floating(name: str, a: Any, dtype: dtypes.dtype | None) -> None:
 @op(node="SumBackward0", symbol="Σ", method=False, input="spread(g, input.shape)")
 def sum_all(input: Tensor) -> Tensor:
     """The sum of all elements."""
-    return total(input)
+    return pairwise_sum(input)
 
 
 @op(node="SumBackward1", symbol="Σ", method=False, input="spread(g, input.shape, dim, keepdim)")
 def sum_over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The sum over ``dim``."""
-    return total(input, axes(dim, input.ndim), keepdim)
+    return pairwise_sum(input, axes(dim, input.ndim), keepdim)
 
 
 @composite()
@@ -121,7 +121,7 @@ def numpy_names(name: str, dim: Any, keepdim: bool, given: dict[str, Any]) -> tu
 )
 def nansum_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The sum over ``dim``, nan counted as 0."""
-    return total(np.where(input == input, input, np.zeros_like(input)), axes(dim, input.ndim), keepdim)
+    return pairwise_sum(np.where(input == input, input, np.zeros_like(input)), axes(dim, input.ndim), keepdim)
 
 
 @composite(out=True)
@@ -163,7 +163,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 @op(node="MeanBackward0", symbol="mean", method=False, input="spread(g / count(input.shape, None), input.shape)")
 def mean_all(input: Tensor) -> Tensor:
     """The mean of all elements of a floating tensor."""
-    return average(input)
+    return pairwise_mean(input)
 
 
 @op(
@@ -174,7 +174,7 @@ def mean_all(input: Tensor) -> Tensor:
 )
 def mean_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """The mean over ``dim`` of a floating tensor."""
-    return average(input, axes(dim, input.ndim), keepdim)
+    return pairwise_mean(input, axes(dim, input.ndim), keepdim)
 
 
 @composite()
@@ -235,7 +235,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
 )
 def prod_all(input: Tensor) -> Tensor:
     """The product of all elements; its derivative is the product of those before times that of those after each."""
-    return widened(input).prod().astype(accumulated(input.dtype))
+    return upcast_half(input).prod().astype(accumulated(input.dtype))
 
 
 @op(
@@ -248,7 +248,7 @@ def prod_all(input: Tensor) -> Tensor:
 def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
     """The product over one dimension."""
     d = dimension(dim, input.ndim)
-    a = widened(input).prod(d, None, None, keepdim) if input.ndim else input.copy()
+    a = upcast_half(input).prod(d, None, None, keepdim) if input.ndim else input.copy()
     return a.astype(accumulated(input.dtype))
 
 
@@ -277,16 +277,16 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 @op(node="SubBackward0", symbol="x − mean", method=False, input="deviation(g, dim)")
 def deviation(input: Tensor, dim: Dims = None) -> Tensor:
     """The elements less their mean over ``dim``."""
-    return input - average(input, axes(dim, input.ndim), True)
+    return input - pairwise_mean(input, axes(dim, input.ndim), True)
 
 
 def variance(a: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
     """The variance over ``dim``: the mean comes off before anything is squared."""
     over = axes(dim, a.ndim)
-    d = a - average(a, over, True)
+    d = a - pairwise_mean(a, over, True)
     squares = (d.real * d.real + d.imag * d.imag) if a.dtype.kind == "c" else d * d
     n = divisor(count(a.shape, dim), correction)
-    return total(squares, over, keepdim) / squares.dtype.type(n)
+    return pairwise_sum(squares, over, keepdim) / squares.dtype.type(n)
 
 
 def divisor(n: int, correction: float) -> float:
@@ -312,14 +312,14 @@ def reciprocal_or_nan(x: float) -> float:
 @op(node="VarBackward0", symbol="var", method=False, input=VAR)
 def var_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
     """The variance over ``dim``."""
-    v = variance(widened(input), dim, correction, keepdim)
+    v = variance(upcast_half(input), dim, correction, keepdim)
     return v.astype(input.dtype) if input.dtype.itemsize == 2 else v
 
 
 @op(node="StdBackward0", symbol="std", method=False, input=STD)
 def std_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tensor:
     """The standard deviation over ``dim``; its derivative is 0 where it is 0."""
-    s = np.sqrt(variance(widened(input), dim, correction, keepdim))
+    s = np.sqrt(variance(upcast_half(input), dim, correction, keepdim))
     return s.astype(input.dtype) if input.dtype.itemsize == 2 else s
 
 
@@ -335,16 +335,16 @@ def _mean_too(formula: str) -> str:
 @op(node="VarMeanBackward0", symbol="var, mean", many=True, method=False, input=_mean_too(VAR))
 def var_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Any:
     """The variance and the mean over ``dim``."""
-    a = widened(input)
-    pair = variance(a, dim, correction, keepdim), average(a, axes(dim, a.ndim), keepdim)
+    a = upcast_half(input)
+    pair = variance(a, dim, correction, keepdim), pairwise_mean(a, axes(dim, a.ndim), keepdim)
     return tuple(x.astype(input.dtype) for x in pair) if input.dtype.itemsize == 2 else pair
 
 
 @op(node="StdMeanBackward0", symbol="std, mean", many=True, method=False, input=_mean_too(STD))
 def std_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Any:
     """The standard deviation and the mean over ``dim``."""
-    a = widened(input)
-    pair = np.sqrt(variance(a, dim, correction, keepdim)), average(a, axes(dim, a.ndim), keepdim)
+    a = upcast_half(input)
+    pair = np.sqrt(variance(a, dim, correction, keepdim)), pairwise_mean(a, axes(dim, a.ndim), keepdim)
     return tuple(x.astype(input.dtype) for x in pair) if input.dtype.itemsize == 2 else pair
 
 
@@ -487,7 +487,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     >>> torch.count_nonzero(torch.tensor([1, 0, 2]))
     tensor(2)
     """
-    return total(input != 0, axes(dim, input.ndim))
+    return pairwise_sum(input != 0, axes(dim, input.ndim))
 
 
 # -- log-sum-exp -----------------------------------------------------------------------------------------------------
@@ -504,11 +504,11 @@ def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """``log(sum(exp(input)))`` over ``dim``, about the largest element, so that nothing overflows."""
     over = axes(dim, input.ndim)
     if not input.size:
-        return precise.log(total(input, over, keepdim))  # of nothing: -inf
-    a = widened(input)
+        return precise.log(pairwise_sum(input, over, keepdim))  # of nothing: -inf
+    a = upcast_half(input)
     top = a.real.max(over, None, True)
     top = np.where(np.isfinite(top), top, np.zeros_like(top))
-    found = (precise.log(total(precise.exp(a - top), over, True)) + top).astype(input.dtype)
+    found = (precise.log(pairwise_sum(precise.exp(a - top), over, True)) + top).astype(input.dtype)
     if keepdim or not input.ndim:
         return found
     gone = dimensions(dim, input.ndim)

@@ -9,7 +9,7 @@ from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import UnsupportedDtypeError
-from nbautograd.ops._internal import highest, total
+from nbautograd.ops._internal import highest, pairwise_sum
 from nbautograd.ops.elementwise.exp_log_trig import exp  # noqa: F401 - a formula names it
 from nbautograd.ops.queries import check_tensors
 
@@ -36,7 +36,7 @@ def sum_along(g: Any, dim: int) -> Any:
     """The sum over ``dim``, which is kept with length 1, of an array or a tensor."""
     if not g.ndim:
         return g
-    return g.sum(dim, keepdim=True) if isinstance(g, Tensor) else total(g, (dim % g.ndim,), True)
+    return g.sum(dim, keepdim=True) if isinstance(g, Tensor) else pairwise_sum(g, (dim % g.ndim,), True)
 
 
 @op(node="SoftmaxBackward0", symbol="softmax", method=False, input="(g - sum_along(g * result, dim)) * result")
@@ -47,7 +47,7 @@ def softmax_over(input: Tensor, dim: int) -> Tensor:
     if not input.ndim:
         return precise.exp(powers)
     precise.exp(powers, powers)
-    powers /= total(powers, (d,), True)
+    powers /= pairwise_sum(powers, (d,), True)
     return powers
 
 
@@ -57,7 +57,7 @@ def log_softmax_over(input: Tensor, dim: int) -> Tensor:
     d = dimension(dim, input.ndim)
     shifted = _shifted("log_softmax", input, d)
     if input.ndim:
-        shifted -= precise.log(total(precise.exp(shifted), (d,), True))
+        shifted -= precise.log(pairwise_sum(precise.exp(shifted), (d,), True))
     return shifted
 
 

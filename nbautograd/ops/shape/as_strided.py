@@ -11,7 +11,7 @@ from nbautograd.arrays import backend, dtypes, strides as stride_tools, version_
 from nbautograd.arrays.memory_format import contiguous_format, preserve_format
 from nbautograd.arrays.size import sizes
 from nbautograd.arrays.strides import Geometry, restride
-from nbautograd.compiler.op import KEPT, OPS, alias, composite, op
+from nbautograd.compiler.op import NATIVE, OPS, alias, composite, op
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import View, check_history
 from nbautograd.core.node import LEAF
@@ -102,7 +102,7 @@ def check_inside(a: Any, wanted: Geometry) -> None:
         )
 
 
-@op(node="CloneBackward0", symbol="clone", method=False, half=KEPT, input="g")
+@op(node="CloneBackward0", symbol="clone", method=False, half=NATIVE, input="g")
 def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
     """A copy whose elements lie in memory as ``home`` says."""
     return stride_tools.laid_out(input, home, length)

@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.size import dimension
-from nbautograd.compiler.op import KEPT, op
+from nbautograd.compiler.op import NATIVE, op
 from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DeviceError, ShapeError, kind_of
@@ -51,7 +51,7 @@ def cut(g: Any, shapes: list[tuple[int, ...]], dim: int) -> list[Any]:
     return found
 
 
-@op(node="CatBackward0", symbol="cat", method=False, half=KEPT, tensors="cut(g, tensors.shape, dim)")
+@op(node="CatBackward0", symbol="cat", method=False, half=NATIVE, tensors="cut(g, tensors.shape, dim)")
 def cat_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
     """Tensors of one dtype joined along a dimension."""
     real = [a for a in tensors if a.shape != (0,)] or tensors[:1]
@@ -125,7 +125,7 @@ def unstacked(g: Any, dim: int) -> list[Any]:
     return [g[(slice(None),) * d + (i, Ellipsis)] for i in range(g.shape[d])]
 
 
-@op(node="StackBackward0", symbol="stack", method=False, half=KEPT, tensors="unstacked(g, dim)")
+@op(node="StackBackward0", symbol="stack", method=False, half=NATIVE, tensors="unstacked(g, dim)")
 def stack_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
     """Tensors of one dtype and shape stacked along a new dimension."""
     for number, a in enumerate(tensors):

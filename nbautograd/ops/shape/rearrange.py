@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays.size import dimension, sizes
-from nbautograd.compiler.op import KEPT, alias, composite, op
+from nbautograd.compiler.op import NATIVE, alias, composite, op
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.shape.broadcasting import expand
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-@op(node="FlipBackward0", symbol="flip", half=KEPT, input="flip(g, *dims)")
+@op(node="FlipBackward0", symbol="flip", half=NATIVE, input="flip(g, *dims)")
 def flip(input: Tensor, *dims: int) -> Tensor:
     """The order of the elements along ``dims`` reversed, copied.
 
@@ -76,7 +76,7 @@ def flipud(input: Tensor) -> Tensor:
     return flip(input, 0)
 
 
-@op(node="RollBackward0", symbol="roll", half=KEPT, input="roll(g, negated(shifts), dims)")
+@op(node="RollBackward0", symbol="roll", half=NATIVE, input="roll(g, negated(shifts), dims)")
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """The elements shifted along dimensions; what leaves at one end comes back at the other.
 
@@ -109,7 +109,7 @@ def negated(shifts: Any) -> Any:
     return tuple(-int(n) for n in shifts) if isinstance(shifts, (tuple, list)) else -int(shifts)
 
 
-@op(node="Rot90Backward0", symbol="rot90", half=KEPT, input="rot90(g, -k, dims)")
+@op(node="Rot90Backward0", symbol="rot90", half=NATIVE, input="rot90(g, -k, dims)")
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """The tensor rotated ``k`` times by 90 degrees in the plane of two dimensions, from the first to the second.
 
@@ -137,7 +137,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 # -- repeated --------------------------------------------------------------------------------------------------------
 
 
-@op(node="RepeatBackward0", symbol="repeat", half=KEPT, input="unrepeat(g, input.shape, repeats)")
+@op(node="RepeatBackward0", symbol="repeat", half=NATIVE, input="unrepeat(g, input.shape, repeats)")
 def repeat(input: Tensor, *repeats: int) -> Tensor:
     """The tensor repeated along each dimension, copied.
 

@@ -12,7 +12,7 @@ from nbautograd.arrays import dtypes, memory_format as memory_formats, strides a
 from nbautograd.arrays.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
 from nbautograd.arrays.size import as_int, dimension, sizes
 from nbautograd.arrays.strides import restride, strides_of
-from nbautograd.compiler.op import KEPT, VIEW, alias, composite, op
+from nbautograd.compiler.op import NATIVE, VIEW, alias, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import SCALAR_TYPES, ShapeError, kind_of
 
@@ -149,13 +149,13 @@ _view.__name__ = _view.__qualname__ = "view"
 Tensor.view = _view
 
 
-@op(node="UnsafeViewBackward0", symbol="view", method=False, half=KEPT, input="g.reshape(input.shape)")
+@op(node="UnsafeViewBackward0", symbol="view", method=False, half=NATIVE, input="g.reshape(input.shape)")
 def reshape_copy(input: Tensor, shape: Any) -> Tensor:
     """A copy in another shape, where no view can be had."""
     return input.reshape(shape).copy() if input.size else input.reshape(shape)
 
 
-@op(node="UnsafeViewBackward0", symbol="view", method=False, half=KEPT, input="g.reshape(input.shape)")
+@op(node="UnsafeViewBackward0", symbol="view", method=False, half=NATIVE, input="g.reshape(input.shape)")
 def unsafe_view(input: Tensor, shape: Any) -> Tensor:
     """A fresh result in another shape; nobody else sees its memory."""
     return input.reshape(shape)
@@ -522,7 +522,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 # -- copies ----------------------------------------------------------------------------------------------------------
 
 
-@op(node="CloneBackward0", symbol="clone", half=KEPT, input="g")
+@op(node="CloneBackward0", symbol="clone", half=NATIVE, input="g")
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with memory of its own, differentiable.
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from nbautograd.arrays.size import as_int, dimension
 from nbautograd.arrays.strides import Geometry, places, restride, strides_of
-from nbautograd.compiler.argument_errors import explained
-from nbautograd.compiler.derivative_helper import twofold
-from nbautograd.compiler.op import KEPT, VIEW, alias, composite, op
+from nbautograd.compiler.argument_errors import with_argument_errors
+from nbautograd.compiler.derivative_helper import derivative_helper
+from nbautograd.compiler.op import NATIVE, VIEW, alias, composite, op
 from nbautograd.core.tensor import Tensor, array_of, wrap
 from nbautograd.ops.queries import check_tensors
 
@@ -100,7 +100,7 @@ def slice_(input: Tensor, dim: int, start: int | None, stop: int | None, step: i
     return stretch(input, dim, first, last, by)
 
 
-@op(node="SelectBackwardBackward0", symbol="select", method=False, half=KEPT, input="select(g, dim, index)")
+@op(node="SelectBackwardBackward0", symbol="select", method=False, half=NATIVE, input="select(g, dim, index)")
 def select_back(input: Tensor, shape: Any, dim: int, index: int) -> Tensor:
     """Zeros of ``shape`` with ``input`` where ``select`` looks: its gradient."""
     found = np.zeros_like(input, shape=shape)
@@ -108,7 +108,7 @@ def select_back(input: Tensor, shape: Any, dim: int, index: int) -> Tensor:
     return found
 
 
-@op(node="SliceBackwardBackward0", symbol="slice", method=False, half=KEPT, input="slice_(g, dim, start, stop, step)")
+@op(node="SliceBackwardBackward0", symbol="slice", method=False, half=NATIVE, input="slice_(g, dim, start, stop, step)")
 def slice_back(input: Tensor, shape: Any, dim: int, start: Any, stop: Any, step: Any) -> Tensor:
     """Zeros of ``shape`` with ``input`` where ``slice_`` looks: its gradient."""
     found = np.zeros_like(input, shape=shape)
@@ -179,7 +179,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     node="DiagonalBackwardBackward0",
     symbol="diagonal",
     method=False,
-    half=KEPT,
+    half=NATIVE,
     input="diagonal(g, offset, dim1, dim2)",
 )
 def diagonal_back(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int) -> Tensor:
@@ -246,7 +246,7 @@ def as_strided_in(input: Tensor, size: Any, stride: Any, storage_offset: int, ho
     return restride(input, size, stride, storage_offset - home.offset)
 
 
-@twofold
+@derivative_helper
 def as_strided_back(g: Any, home: Geometry, size: Any, stride: Any, offset: int) -> Any:
     """The gradient of ``as_strided``: that of the memory, added up where elements overlap, read as the input lies.
 
@@ -342,7 +342,7 @@ def split_at(input: Tensor, sections: Any, dim: int) -> Any:
     symbol="split",
     many=True,
     method=False,
-    half=KEPT,
+    half=NATIVE,
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
@@ -355,7 +355,7 @@ def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
     symbol="split",
     many=True,
     method=False,
-    half=KEPT,
+    half=NATIVE,
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_apart_at(input: Tensor, sections: Any, dim: int) -> Any:
@@ -501,7 +501,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return found
 
 
-@explained
+@with_argument_errors
 def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
 ) -> tuple[Tensor, ...]:

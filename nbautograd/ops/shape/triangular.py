@@ -9,9 +9,9 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import as_int, dimension
-from nbautograd.compiler.op import KEPT, composite, op
+from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.ops._internal import total
+from nbautograd.ops._internal import pairwise_sum
 from nbautograd.ops.creation.creation import check_options
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.shape.as_strided import as_strided
@@ -34,7 +34,7 @@ __all__ = [
 # -- diagonals -------------------------------------------------------------------------------------------------------
 
 
-@op(node="DiagEmbedBackward0", symbol="diagonal", half=KEPT, input="diagonal(g, offset, dim1, dim2)")
+@op(node="DiagEmbedBackward0", symbol="diagonal", half=NATIVE, input="diagonal(g, offset, dim1, dim2)")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The last dimension on the diagonal over two dimensions of a tensor of zeros.
 
@@ -142,7 +142,7 @@ def trace(input: Tensor) -> Tensor:
     """
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    return total(on_diagonal(input, 0, 0, 1))
+    return pairwise_sum(on_diagonal(input, 0, 0, 1))
 
 
 def shorter(shape: tuple[int, ...]) -> int:
@@ -158,7 +158,7 @@ def _check_matrices(name: str, a: Any) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {a.ndim}")
 
 
-@op(node="TrilBackward0", symbol="◺", inplace_method=True, out=True, half=KEPT, input="tril(g, diagonal)")
+@op(node="TrilBackward0", symbol="◺", inplace_method=True, out=True, half=NATIVE, input="tril(g, diagonal)")
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """Matrices with zeros above the diagonal.
 
@@ -174,7 +174,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     return np.tril(input, diagonal)
 
 
-@op(node="TriuBackward0", symbol="◹", inplace_method=True, out=True, half=KEPT, input="triu(g, diagonal)")
+@op(node="TriuBackward0", symbol="◹", inplace_method=True, out=True, half=NATIVE, input="triu(g, diagonal)")
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """Matrices with zeros below the diagonal.
 

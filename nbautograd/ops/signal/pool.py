@@ -11,7 +11,7 @@ import numpy as np
 from nbautograd.arrays import backend
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
-from nbautograd.ops._internal import total
+from nbautograd.ops._internal import pairwise_sum
 from nbautograd.ops.signal.interpolate import Table, resampled, spread_back
 
 Ints = tuple[int, ...]
@@ -117,7 +117,7 @@ def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
         n = found.shape[d]
         if m and n % m == 0:
             cut = found.reshape((*found.shape[:d], m, n // m, *found.shape[d + 1 :]))
-            found = total(cut, (d + 1,)) / (n // m)
+            found = pairwise_sum(cut, (d + 1,)) / (n // m)
         else:
             found = resampled(found, (_cell_table(d, n, m),)) if m else found[(slice(None),) * d + (slice(0),)]
     return found
