@@ -24,7 +24,6 @@ ABOUT = {
     "nbautograd.rng": "random streams, bit for bit",
     "nbautograd.compiler": "@op: from a declaration to the functions that run",
     "nbautograd.fusion": "large elementwise expressions, tiled and fused",
-    "nbautograd.compiler.source": "declarations and the source of their bodies",
     "nbautograd.core": "tensors, views and in-place writes, modes",
     "nbautograd.core.node": "the recorded graph",
     "nbautograd.arrays": "arrays: where they live and how they lie in memory",

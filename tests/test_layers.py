@@ -33,8 +33,6 @@ LAYERS = [
     {"nbautograd.arrays"},
     {"nbautograd.core.node", "nbautograd.core.grad_mode"},
     {"nbautograd.core.tensor", "nbautograd.core"},
-    # The sources of bodies are read for fusion, too: this ends when fusion/kernel.py is split.
-    {f"nbautograd.compiler.{name}" for name in ("source", "registry", "rewrite")},
     {"nbautograd.fusion"},
     {"nbautograd.compiler"},
     {"nbautograd.rng"},

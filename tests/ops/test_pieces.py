@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import nbautograd as T
+from nbautograd.compiler.elementwise import compile_kernel
 from nbautograd.compiler.registry import OPS, POINTWISE
 from nbautograd.fusion import tiling
-from nbautograd.fusion.kernel import ElementwiseKernel
 
 SIZE = tiling.MIN_TILED_SIZE + 7 * tiling.TILE_SIZE // 2 + 3
 UNARY = sorted(
@@ -61,7 +61,7 @@ def test_broadcast_operands_are_cut_between_rows(shapes, order):
 
 
 def work(expression, *names):
-    return ElementwiseKernel.of(expression, list(names), {"np": np, "sin": OPS["sin"].body})
+    return compile_kernel(expression, list(names), {"np": np, "sin": OPS["sin"].body})
 
 
 @pytest.mark.parametrize("shapes", [[(SIZE, 1), (1, 4)], [(1, SIZE), (1, 1)], [(700, 300), (300, 700)]])

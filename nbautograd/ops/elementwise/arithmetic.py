@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, precise
 from nbautograd.compiler.op import POINTWISE, alias, composite, op
-from nbautograd.compiler.promotion import number
+from nbautograd.compiler.promotion import number_like
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, UnsupportedDtypeError, is_pytorchs, kind_of
 from nbautograd.ops._internal import complex_array, not_implemented, ratio  # noqa: F401 - formulas name the others
@@ -72,7 +72,7 @@ def times(alpha: Number, array: Any) -> Any:
 
     :raises RuntimeError: ``alpha`` is of a higher category than the array.
     """
-    factor = number(alpha, array.__class__, array)
+    factor = number_like(alpha, array.__class__, array)
     if factor is not None:  # a plain number for a usual floating dtype
         try:
             return backend.quietly.run(operator.mul, array, factor)
