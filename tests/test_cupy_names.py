@@ -30,6 +30,8 @@ CORE = (
     "compiler/promotion",
     "compiler/backward",
     "compiler/forward",
+    "compiler/elementwise",
+    "compiler/runtime",
     "core/inplace",
     "compiler/inplace",
     "core/node",

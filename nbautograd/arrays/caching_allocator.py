@@ -1,8 +1,8 @@
-"""Memory for large arrays, used again.
+"""A caching allocator for large arrays: freed blocks of memory are kept and used again.
 
 The operating system clears every page that it hands out, and a large array that dies gives its pages back at once: of
-ten million numbers that costs more than multiplying them. So results of operations that are large are laid into blocks
-which are kept here. A block is free when nothing but the list below holds it: no array has to say that it dies.
+ten million numbers that costs more than multiplying them. So large results are laid into blocks which are kept here. A
+block is free when its reference count says that nothing but the list below holds it: no array has to say that it dies.
 
 What is kept is bounded (``LIMIT``, all blocks together, in use or not); ``nbautograd.utils.allocator`` sets the bound,
 and 0 turns all of this off.
@@ -11,10 +11,11 @@ and 0 turns all of this off.
 from __future__ import annotations
 
 import math
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
+
+from nbautograd.arrays.reference_count import HELD_ONCE, VIEWED_ONCE, getrefcount
 
 __all__ = ["BlockHandle", "empty", "is_whole", "keep"]
 
@@ -49,17 +50,6 @@ class BlockHandle:
         self.__array_interface__ = {"data": place, "shape": shape, "typestr": dtype.str, "version": 3}
 
 
-def _free_count() -> int:
-    """What getrefcount says of an object that a list holds and, for the moment, a local variable."""
-    count = 0
-    for block in [np.empty(1)]:
-        count = getrefcount(block)
-    return count
-
-
-_FREE = _free_count()
-
-
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """An array whose elements are whatever was there; over a free block if it is large.
 
@@ -68,19 +58,19 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     size = math.prod(shape) * dtype.itemsize
     if not SMALLEST <= size <= pool.limit:
         return np.empty(shape, dtype)
-    lease = _free_block(size, shape, dtype)
-    if lease is None:
+    handle = _free_block(size, shape, dtype)
+    if handle is None:
         if not _make_room(pool.limit - size):
             return np.empty(shape, dtype)
         block = np.empty(size, np.uint8)
         pool.blocks.append(block)
-        lease = BlockHandle(block, shape, dtype)
-    return np.asarray(lease)
+        handle = BlockHandle(block, shape, dtype)
+    return np.asarray(handle)
 
 
 def _free_block(size: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> BlockHandle | None:
     for block in pool.blocks:
-        if getrefcount(block) <= _FREE and size <= block.nbytes <= size * LOOSE:
+        if getrefcount(block) <= HELD_ONCE and size <= block.nbytes <= size * LOOSE:
             return BlockHandle(block, shape, dtype)
     return None
 
@@ -91,7 +81,7 @@ def _make_room(limit: int) -> bool:
     index = 0
     while total > limit and index < len(pool.blocks):
         block = pool.blocks[index]
-        if getrefcount(block) <= _FREE:
+        if getrefcount(block) <= HELD_ONCE:
             del pool.blocks[index]
             total -= block.nbytes
         else:
@@ -105,13 +95,10 @@ def keep(limit: int) -> None:
     _make_room(limit)
 
 
-_BASE = 3  # references to a base that is known through one view: that view's, and in ``is_whole`` the name and the call
-
-
 def is_whole(a: Any) -> bool:
     """Whether an array has its memory to itself: its own, or all of that of an array that is known through it alone."""
     base = getattr(a, "base", None)
     if base is None or isinstance(base, BlockHandle):
         return True
     rooted = base.__class__ is np.ndarray and (base.base is None or isinstance(base.base, BlockHandle))
-    return rooted and getrefcount(base) <= _BASE and bool(base.size == a.size and a.flags.c_contiguous)
+    return rooted and getrefcount(base) <= VIEWED_ONCE and bool(base.size == a.size and a.flags.c_contiguous)

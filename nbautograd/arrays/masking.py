@@ -25,7 +25,7 @@ _ALL = {bits: np.array(-1, bits) for bits in _BITS.values()}
 def bitwise_where(condition: Any, a: Any, b: Any) -> Any:
     """Elements of ``a`` where ``condition`` is true, of ``b`` elsewhere.
 
-    >>> choice(np.array([True, False]), np.array([1., 2.]), np.array([3., 4.])).tolist()
+    >>> bitwise_where(np.array([True, False]), np.array([1., 2.]), np.array([3., 4.])).tolist()
     [1.0, 4.0]
     """
     arrays = (condition, a, b)
@@ -45,7 +45,7 @@ def bitwise_where(condition: Any, a: Any, b: Any) -> Any:
 def zero_where_not(a: Any, condition: Any) -> Any:
     """Elements of ``a`` where ``condition`` is true, 0 elsewhere, whatever ``a`` is there.
 
-    >>> kept(np.array([1., np.nan]), np.array([True, False])).tolist()
+    >>> zero_where_not(np.array([1., np.nan]), np.array([True, False])).tolist()
     [1.0, 0.0]
     """
     bits = _maskable(a, condition)
@@ -59,7 +59,7 @@ def zero_where_not(a: Any, condition: Any) -> Any:
 def zero_where(a: Any, condition: Any) -> Any:
     """Elements of ``a`` where ``condition`` is false, 0 elsewhere, whatever ``a`` is there.
 
-    >>> dropped(np.array([1., np.nan]), np.array([False, True])).tolist()
+    >>> zero_where(np.array([1., np.nan]), np.array([False, True])).tolist()
     [1.0, 0.0]
     """
     bits = _maskable(a, condition)

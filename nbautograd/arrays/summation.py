@@ -29,7 +29,8 @@ ONES = {dtype: np.ones(2 * FEW, dtype) for dtype in (FLOAT32, FLOAT64)}
 
 def upcast_half(a: Any) -> Any:
     """Half precision as float32, for what adds up or squares; anything else as it is."""
-    return a.astype(np.float32) if a.dtype.itemsize == 2 and a.dtype.kind in "fV" else a
+    half = hasattr(a, "dtype") and a.dtype.itemsize == 2 and a.dtype.kind in "fV"
+    return a.astype(np.float32) if half else a
 
 
 def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:

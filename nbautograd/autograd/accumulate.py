@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
 from nbautograd.arrays import version_counter
 from nbautograd.arrays.caching_allocator import is_whole
+from nbautograd.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd.autograd.hooks import as_tensor, name_of
 from nbautograd.core.grad_mode import grad_enabled
 from nbautograd.core.tensor import Tensor, new
@@ -20,20 +20,6 @@ __all__ = ["finish", "lock", "visit"]
 
 lock = threading.RLock()
 """Backward passes of several threads may reach the same leaf."""
-
-
-def _owned_count() -> int:
-    """The reference count that ``_prepare`` sees of an array that nobody else holds, measured on a probe."""
-    probe = {0: np.empty(1)}
-
-    def look(key: int) -> int:
-        d = probe[key]
-        return getrefcount(d)
-
-    return look(0)
-
-
-_OWNED = _owned_count()
 
 
 Fresh = list[tuple[Tensor, Tensor]]  # leaves, and what their .grad is to be
@@ -72,7 +58,7 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
                 made = d.clone()
             else:
                 # By its reference count nobody else holds it: it becomes .grad, which shares memory with nothing.
-                owned = getrefcount(d) <= _OWNED and is_whole(d)
+                owned = getrefcount(d) <= HELD_ONCE and is_whole(d)
                 made = new(Tensor)
                 made._a = d if owned or isinstance(d, np.generic) else d.copy()
                 made._fn = None

@@ -1,6 +1,7 @@
-"""Which argument was of the wrong kind: looked for when a function has tripped over it, so that good calls pay nothing.
+"""Errors of arguments: which one was of the wrong kind, and in which operation shapes did not match.
 
-What an argument may be is read off the annotations, so that they say it once.
+All of it is worked out after an error, so that good calls pay nothing. What an argument may be is read off the
+annotations, so that they say it once.
 """
 
 from __future__ import annotations
@@ -9,15 +10,22 @@ import functools
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from nbautograd.arrays import dtypes
+from nbautograd.compiler.schema import POINTWISE, OpSchema
 from nbautograd.core.tensor import Tensor
-from nbautograd.errors import kind_of
+from nbautograd.errors import ShapeError, is_pytorchs, kind_of
 
-__all__ = ["check_arguments", "with_argument_errors"]
+__all__ = [
+    "check_arguments",
+    "name_operation",
+    "not_implemented_or_raise",
+    "raise_bad_argument",
+    "with_argument_errors",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,7 +50,7 @@ _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
 def with_argument_errors(function: F) -> F:
     """A function that, where it stumbles over an argument, says in a TypeError which one it was.
 
-    >>> @explained
+    >>> @with_argument_errors
     ... def twice(input: Tensor) -> Tensor:
     ...     return input.add(input)
     >>> twice("a")
@@ -93,3 +101,50 @@ def _unlike(annotation: str, value: Any) -> str | None:
             return None if all(isinstance(item, Tensor) for item in value) else "tuple of Tensors"
         return None
     return " or ".join(kind[0] for kind in kinds if kind and kind[0] != "None")
+
+
+# -- of operations ---------------------------------------------------------------------------------------------------
+
+
+def raise_bad_argument(op: OpSchema, values: tuple[Any, ...]) -> NoReturn:
+    """Say which argument is no tensor; if all are, let the error that brought us here go on."""
+    for name, value in zip(op.tensors, values, strict=True):
+        items = value if name in op.lists and isinstance(value, (tuple, list)) else [value]
+        accepted: tuple[type, ...] = (Tensor, np.ndarray) if op.kind == POINTWISE else (Tensor,)
+        if name in op.numbers:
+            accepted = (Tensor, int, float, complex, np.ndarray)
+        if value is None and name in op.optional:
+            continue
+        for item in items:
+            if not isinstance(item, accepted):
+                expected = "tuple of Tensors" if name in op.lists else "Tensor"
+                raise TypeError(
+                    f"{op.name}(): argument '{name}' (position {op.tensors.index(name) + 1}) must be {expected}, "
+                    f"not {kind_of(item)}"
+                ) from None
+    if not any(isinstance(value, Tensor) for value in values) and op.kind == POINTWISE:
+        raise TypeError(
+            f"{op.name}(): argument '{op.tensors[0]}' (position 1) must be Tensor, not {kind_of(values[0])}"
+        ) from None
+    raise
+
+
+def not_implemented_or_raise(op: OpSchema, values: tuple[Any, ...]) -> Any:
+    """For operators: let Python try the other operand's method, and say so itself if there is none.
+
+    A tensor of PyTorch has none for ours, and is called Tensor, too; comparisons would be False without an error.
+    """
+    if any(is_pytorchs(value) for value in values):
+        raise_bad_argument(op, values)
+    if all(isinstance(value, (Tensor, int, float, complex, np.ndarray)) for value in values):
+        raise
+    return NotImplemented
+
+
+def name_operation(op: OpSchema, error: ShapeError) -> NoReturn:
+    """Raise the error of shapes that do not broadcast again, with the operation's name before its message.
+
+    :raises ShapeError: always.
+    """
+    message = str(error)
+    raise ShapeError(message if message.startswith(f"{op.name}():") else f"{op.name}(): {message}") from None

@@ -1,4 +1,4 @@
-"""``@twofold``: a function that formulas call, written once and run over arrays and over tensors.
+"""``@derivative_helper``: a function that formulas call, written once and run over arrays and over tensors.
 
 A formula that is one line is text in its ``@op``. One that takes several steps is a function, in which the name of an
 operation has to mean its body over arrays and the operation itself over tensors, just as in the text.

@@ -1,71 +1,72 @@
 """Writes the source of an operation's function: straight-line code for this very operation, from its declaration.
 
-What the code calls by name is in ``compiler/promotion.py`` and in the table at the end of ``compiler/op.py``.
+Generated code calls the array of the tensor ``input`` ``input_array``, and the edge to it ``input_edge``. What it calls
+by name is in ``compiler/runtime.py``. ``nbautograd.library.source(torch.mul)`` shows it.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import math
 
-import numpy as np
-
-from nbautograd.compiler.registry import NUMPY_NAMES, POINTWISE, UPCAST, VIEW
-from nbautograd.compiler.rewrite import UFUNCS, constant, constants_as_arrays, elementwise
+from nbautograd.compiler.elementwise import constant, constants_as_arrays, lower_to_ufuncs, single_call
+from nbautograd.compiler.rewrite import substituted
+from nbautograd.compiler.schema import NUMPY_NAMES, POINTWISE, UPCAST, VIEW, OpSchema, array_name, slot
 from nbautograd.compiler.source import expression_of
-from nbautograd.fusion.kernel import lower_to_ufuncs
 
-if TYPE_CHECKING:
-    from nbautograd.compiler.op import CompiledOp
-
-__all__ = ["ALONE", "OPERATOR", "TEMPORARY_VIEW", "TILED", "Put", "Writer", "has_operands_alone", "options_of", "slot"]
+__all__ = ["OPERATOR", "TEMPORARY_VIEW", "TILED", "ForwardWriter"]
 
 
-OPERATOR, TEMPORARY_VIEW = "operator", "fleeting"
-"""Variants of an operation's function: for special methods such as ``__add__``; for views that nobody gets to see."""
-ALONE, TILED = "alone", "large"
-"""Variants of a node: an operator makes one whose first operand alone wants a gradient; and of a large result."""
+OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
+"""Function variants: for special methods such as ``__add__``; for views that are used once, inside a formula."""
+TILED = "tiled"
+"""The node variant of a large result: its formulas are computed tile by tile, or lazily."""
 
 
-class Writer:
-    """Writes the source of one operation's function, line by line."""
+class ForwardWriter:
+    """Writes the source of one operation's function, line by line.
 
-    def __init__(self, declaration: CompiledOp, traced: bool, half: bool = False, twin: str = "") -> None:
-        self.op = declaration
+    :param traced: report each call to whoever traces.
+    :param half: for float16 and bfloat16: compute in float32, and round.
+    :param function_variant: ``OPERATOR``, ``TEMPORARY_VIEW``, or "" for the function itself.
+    """
+
+    def __init__(self, op: OpSchema, traced: bool, half: bool = False, function_variant: str = "") -> None:
+        self.op = op
         self.traced = traced
         self.half = half
-        self.twin = twin
-        # An operator gets operands alone, so that its options are known.
-        self.fixed = options_of(declaration) if twin == OPERATOR and has_operands_alone(declaration) else None
-        self.arrays = {name: f"a{i}" for i, name in enumerate(declaration.tensors)}
+        self.function_variant = function_variant
+        # An operator gets operands only, so that its options are known.
+        is_operator = function_variant == OPERATOR
+        self.fixed = op.option_defaults() if is_operator and op.takes_operands_only else None
+        self.bad_argument = "not_implemented_or_raise" if is_operator else "raise_bad_argument"
+        self.arrays = {name: array_name(name) for name in op.tensors}
+        self.first_array = next(iter(self.arrays.values()), "")
         # What is saved of them; with half precision that is not what is computed with.
-        self.saved = {name: f"h{i}" for i, name in enumerate(declaration.tensors)} if half else self.arrays
-        differentiable = [name for name in declaration.tensors if name in declaration.formulas]
-        self.edges = {name: f"next{i}" for i, name in enumerate(differentiable)}
-        self.looks_at_size = False  # whether large arrays have a branch of their own
+        self.saved = {name: f"{name}_saved" for name in op.tensors} if half else self.arrays
+        self.edges = {name: f"{name}_edge" for name in op.tensors if name in op.formulas}
+        self.sets_tiled_node = False  # whether the branch of large arrays has chosen the node
 
     def lines(self) -> list[str]:
         """The whole function."""
         op = self.op
-        yields = [f"def {op.name}({self.signature()}):"]
-        inner = [f"if {NUMPY_NAMES[name]} is not None: {name} = {NUMPY_NAMES[name]}" for name in op.numpy_names]
+        body = [f"if {NUMPY_NAMES[name]} is not None: {name} = {NUMPY_NAMES[name]}" for name in op.numpy_names]
         if "dim" in op.numpy_names and op.required_dim:
-            inner.append(f"if dim is None: raise TypeError(\"{op.name}() missing 1 required argument: 'dim'\")")
+            body.append(f"if dim is None: raise TypeError(\"{op.name}() missing 1 required argument: 'dim'\")")
         if self.fixed is not None:
-            inner = [f"{name} = {value!r}" for name, value in self.fixed.items()]
+            body = [f"{name} = {value!r}" for name, value in self.fixed.items()]
         if op.rest:
-            inner.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
+            body.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
         if op.has_out and self.fixed is None:
-            inner.append(f"if out is not None: return into(OP, out, {self.call()})")
+            body.append(f"if out is not None: return write_into_out(OP, out, {self.call()})")
         if self.half:
-            inner += self.load_half()
+            body += self.load_half()
         else:
-            inner += self.load_pointwise() if op.kind == POINTWISE else self.load_plain()
-        inner += self.forward()
-        inner += self.record()
-        return [*yields, *(f"    {line}" for line in inner)]
+            body += self.load_pointwise() if op.kind == POINTWISE else self.load_plain()
+        body += self.compute()
+        body += self.record()
+        return [f"def {op.name}({self.signature()}):", *_indented(body)]
 
     def signature(self) -> str:
         """The parameters, with None for whatever default there is."""
@@ -92,12 +93,16 @@ class Writer:
         return ", ".join([*op.positional, *rest, *(f"{name}={name}" for name in op.keywords)])
 
     def options(self) -> str:
-        """A tuple of the arguments after the first, for looking at a view again (views have no keyword-only ones)."""
+        """A tuple of the arguments after the first, for replaying a view (views have no keyword-only ones)."""
         op = self.op
         rest = [f"*{op.rest}"] if op.rest else []
         return "(" + "".join(f"{name}, " for name in [*op.positional[1:], *rest]) + ")"
 
-    # Loading the inputs: the array and the edge of each.
+    def refuse(self) -> str:
+        """The statement that says which argument is wrong."""
+        return f"return {self.bad_argument}(OP, ({', '.join(self.op.tensors)},))"
+
+    # -- loading the inputs: the array and the edge of each ------------------------------------------------------------
 
     def load(self, name: str) -> list[str]:
         """Lines that take the array of the tensor ``name``, and its edge if it is differentiable."""
@@ -112,7 +117,7 @@ class Writer:
         none = f"{edge} = None; " if edge else ""
         return [
             f"if isinstance({name}, Tensor):",
-            *(f"    {line}" for line in self.load(name)),
+            *_indented(self.load(name)),
             f"else: {none}{self.arrays[name]} = {otherwise}",
         ]
 
@@ -122,193 +127,262 @@ class Writer:
         lines = ["try:"]
         for name in op.tensors:
             if name in op.lists:
-                edge = f"; {self.edges[name]} = [edge(t) for t in {name}]" if name in self.edges else ""
+                edge = f"; {self.edges[name]} = [edge_of(t) for t in {name}]" if name in self.edges else ""
                 lines.append(f"    {self.arrays[name]} = [t._a for t in {name}]{edge}")
             elif name in op.numbers:
-                lines += [f"    {line}" for line in self.load_or(name, name)]
+                lines += _indented(self.load_or(name, name))
             elif name in op.optional:
                 edge = f"{self.edges[name]} = " if name in self.edges else ""
                 lines.append(f"    if {name} is None: {edge}{self.arrays[name]} = None")
-                lines += ["    else:", *(f"        {line}" for line in self.load(name))]
+                lines += ["    else:", *_indented(_indented(self.load(name)))]
             else:
-                lines += [f"    {line}" for line in self.load(name)]
-        lines.append(f"except (AttributeError, TypeError): return refuse(OP, ({', '.join(op.tensors)},))")
+                lines += _indented(self.load(name))
+        lines.append(f"except (AttributeError, TypeError): {self.refuse()}")
         single = [self.arrays[name] for name in op.tensors if name not in op.lists]
         if len(single) > 1:
-            classes = " is not ".join(f"{a}.__class__" for a in single[:2])
+            classes = " is not ".join(f"{array}.__class__" for array in single[:2])
             lines.append(f"if {classes}: check_devices(OP, ({', '.join(single)},))")
         first = op.tensors[0] if op.tensors else ""
-        if op.half_is == UPCAST and not self.half and first and first not in (*op.numbers, *op.optional):
-            lines.append(f"if a0.itemsize == 2 and a0.dtype.kind in 'fV': return half()({self.call()})")
+        array = self.first_array
+        if op.half_policy == UPCAST and not self.half and first and first not in (*op.numbers, *op.optional):
+            is_half = f"{array}.itemsize == 2 and {array}.dtype.kind in 'fV'"
+            lines.append(f"if {is_half}: return half_variant()({self.call()})")
         if op.kind == VIEW:
-            array = self.arrays[first]
             lines.append(f"if {array}.__class__ is not ndarray: {array} = {first}.shared_array()")
         return lines
 
     def load_pointwise(self) -> list[str]:
         """Fast where all inputs are of one and the same real floating dtype; ``promote`` sees to the rest."""
         op = self.op
-        names = op.tensors
-        arrays = [self.arrays[name] for name in names]
-        slow = f"{', '.join(arrays)}, fit, Node = promote(OP, ({', '.join(names)},))"
-        if len(names) > 2 or "f" not in op.accepts:
-            lines = [line for name in names for line in self.load_or(name, name)]
-            strict = [name for name in names if name not in op.numbers]
-            refuse = f"return refuse(OP, ({', '.join(names)},))"
-            return [
-                *lines,
-                *(f"if not isinstance({name}, (Tensor, ndarray)): {refuse}" for name in strict),
-                "try: " + slow,
-                f"except TypeError: return refuse(OP, ({', '.join(names)},))",
-                f"except Halved: return half()({self.call()})",
-            ]
-        first = names[0]
-        lines = ["fit = None; Node = Backward" if op.formulas else "fit = None", "try:"]
-        lines += [f"    {line}" for line in self.load(first)]
-        lines += ["    c = a0.__class__"]
-        if len(names) == 2:
-            second = names[1]
-            lines += [
-                f"    if isinstance({second}, Tensor):",
-                *(f"        {line}" for line in self.load(second)),
-                "        c1 = a1.__class__",
-                "        if c is ndarray:",
-                "            d = a0.dtype",
-                "            like = c1 is ndarray or c1 is float32 or c1 is float64",
-                "            if like and a1.dtype is d and (d is F32 or d is F64):",
-                "                if a0.shape != a1.shape: fit = fits(a0.shape, a1.shape, d)",
-                f"            else: {slow}",
-                "        elif c is float32 or c is float64:",
-                "            if c1 is not c:",
-                "                if c1 is ndarray and a1.dtype is a0.dtype: fit = fits((), a1.shape, a1.dtype)",
-                f"                else: {slow}",
-                f"        else: {slow}",
-                "    else:",
-                f"        {self.edges[second]} = None" if second in self.edges else "        pass",
-                *([] if second in op.numbers else [f"        if {second}.__class__ is not ndarray: raise TypeError"]),
-                f"        a1 = number({second}, c, a0)",
-                f"        if a1 is None: {slow}",
-            ]
-        else:
-            lines += [
-                "    if c is ndarray:",
-                "        d = a0.dtype",
-                f"        if d is not F32 and d is not F64: {slow}",
-                f"    elif c is not float32 and c is not float64: {slow}",
-            ]
+        names = ", ".join(op.tensors)
+        slow = f"{', '.join(self.arrays.values())}, input_meta, node_class = promote(OP, ({names},))"
+        if len(op.tensors) > 2 or "f" not in op.accepts:
+            return self.load_slowly(slow)
+        first = op.tensors[0]
+        lines = ["input_meta = None; node_class = Backward" if op.formulas else "input_meta = None", "try:"]
+        lines += _indented(self.load(first))
+        lines.append(f"    {first}_class = {self.first_array}.__class__")
+        lines += _indented(self.load_second(slow) if len(op.tensors) == 2 else self.check_dtype(slow))
         lines.append("except (AttributeError, TypeError):")
-        if len(names) == 2 and first in op.numbers:
-            # A number first and a tensor second, as in torch.mul(2, x).
-            lines += [f"    if isinstance({first}, Tensor): return refuse(OP, ({', '.join(names)},))", "    c = None"]
-            edges = "; ".join(
-                f"{edge} = None" if name == first else f"{edge} = edge({name})" for name, edge in self.edges.items()
-            )
-            lines += ["    try:"] + ([f"        {edges}"] if edges else []) + [f"        {slow}"]
-            lines += [f"    except (AttributeError, TypeError): return refuse(OP, ({', '.join(names)},))"]
-            lines += [f"    except Halved: return half()({self.call()})"]
+        if len(op.tensors) == 2 and first in op.numbers:
+            lines += _indented(self.load_number_first(slow))
         else:
-            lines.append(f"    return refuse(OP, ({', '.join(names)},))")
-        lines.append(f"except Halved: return half()({self.call()})")
+            lines.append(f"    {self.refuse()}")
+        return [*lines, *self.exits()]
+
+    def exits(self) -> list[str]:
+        """What follows the ``try`` in which operands are promoted and broadcast."""
+        lines = [f"except HalfPrecision: return half_variant()({self.call()})"]
+        if len(self.op.tensors) > 1:
+            lines.append("except ShapeError as error: name_operation(OP, error)")
         return lines
 
+    def load_slowly(self, slow: str) -> list[str]:
+        """Lines that leave everything to ``promote``."""
+        op = self.op
+        lines = [line for name in op.tensors for line in self.load_or(name, name)]
+        strict = [name for name in op.tensors if name not in op.numbers]
+        return [
+            *lines,
+            *(f"if not isinstance({name}, (Tensor, ndarray)): {self.refuse()}" for name in strict),
+            "try: " + slow,
+            f"except TypeError: {self.refuse()}",
+            *self.exits(),
+        ]
+
+    def check_dtype(self, slow: str) -> list[str]:
+        """Lines for the only operand, which is loaded."""
+        first, array = self.op.tensors[0], self.first_array
+        return [
+            f"if {first}_class is ndarray:",
+            f"    dtype_of_all = {array}.dtype",
+            f"    if dtype_of_all is not F32 and dtype_of_all is not F64: {slow}",
+            f"elif {first}_class is not float32 and {first}_class is not float64: {slow}",
+        ]
+
+    def load_second(self, slow: str) -> list[str]:
+        """Lines that load the second of two operands, and tell whether the first, which is loaded, goes with it."""
+        op = self.op
+        (first, second), (a, b) = op.tensors, self.arrays.values()
+        array_or_scalar = f"{second}_class is ndarray or {second}_class is float32 or {second}_class is float64"
+        return [
+            f"if isinstance({second}, Tensor):",
+            *_indented(self.load(second)),
+            f"    {second}_class = {b}.__class__",
+            f"    if {first}_class is ndarray:",
+            f"        dtype_of_all = {a}.dtype",
+            f"        alike = {array_or_scalar}",
+            f"        if alike and {b}.dtype is dtype_of_all and (dtype_of_all is F32 or dtype_of_all is F64):",
+            f"            if {a}.shape != {b}.shape:",
+            f"                input_meta = unbroadcast_spec({a}.shape, {b}.shape, dtype_of_all)",
+            f"        else: {slow}",
+            f"    elif {first}_class is float32 or {first}_class is float64:",
+            f"        if {second}_class is not {first}_class:",
+            f"            if {second}_class is ndarray and {b}.dtype is {a}.dtype:",
+            f"                input_meta = unbroadcast_spec((), {b}.shape, {b}.dtype)",
+            f"            else: {slow}",
+            f"    else: {slow}",
+            "else:",
+            f"    {self.edges[second]} = None" if second in self.edges else "    pass",
+            *([] if second in op.numbers else [f"    if {second}.__class__ is not ndarray: raise TypeError"]),
+            f"    {b} = number_like({second}, {first}_class, {a})",
+            f"    if {b} is None: {slow}",
+        ]
+
+    def load_number_first(self, slow: str) -> list[str]:
+        """Lines for a number first and a tensor second, as in ``torch.mul(2, x)``."""
+        first = self.op.tensors[0]
+        edges = "; ".join(
+            f"{edge} = None" if name == first else f"{edge} = edge_of({name})" for name, edge in self.edges.items()
+        )
+        return [
+            f"if isinstance({first}, Tensor): {self.refuse()}",
+            f"{first}_class = None",
+            "try:",
+            *([f"    {edges}"] if edges else []),
+            f"    {slow}",
+            f"except (AttributeError, TypeError): {self.refuse()}",
+            *self.exits(),
+        ]
+
     def load_half(self) -> list[str]:
-        """``a0`` and so on, to compute with, in float32; ``h0`` and so on, to save, as they came; D to round to."""
+        """``input_array``, to compute with, in float32; ``input_saved`` as it came; and the dtype to round to."""
         op = self.op
         computed = ", ".join(self.arrays.values())
-        kept = ", ".join(self.saved.values())
+        saved = ", ".join(self.saved.values())
         if op.kind == POINTWISE:
             lines = [line for name in op.tensors for line in self.load_or(name, name)]
-            return [*lines, f"{computed}, {kept}, fit, D = promote_half(OP, ({', '.join(op.tensors)},))"]
-        return [*self.load_plain(), f"{kept}, = {computed},", f"{computed}, fit, D = widen_all(({computed},))"]
+            promoted = f"promote_half(OP, ({', '.join(op.tensors)},))"
+            promote = f"{computed}, {saved}, input_meta, rounded_dtype = {promoted}"
+            if len(op.tensors) == 1:
+                return [*lines, promote]
+            return [*lines, f"try: {promote}", "except ShapeError as error: name_operation(OP, error)"]
+        widened = f"{computed}, input_meta, rounded_dtype = widen_all(({computed},))"
+        return [*self.load_plain(), f"{saved}, = {computed},", widened]
 
-    # Computing the result.
+    # -- computing the result ------------------------------------------------------------------------------------------
 
-    def forward(self) -> list[str]:
-        """Compute ``r``, the result."""
+    def compute(self) -> list[str]:
+        """Compute ``result_array``: tile by tile where it is large and the body can be lowered to ufuncs."""
         op = self.op
-        tree = _inlined(op.body, self.arrays, self.fixed or {})
-        plain = copy.deepcopy(tree)
-        numbers: dict[str, float] = {}
-        if tree is not None and op.kind == POINTWISE and not self.half:
-            unsure = {*op.numbers, *op.optional, *op.masks}
-            sure = {self.arrays[name] for name in op.tensors if name not in unsure or name == op.tensors[0]}
-            tree = constants_as_arrays(tree, sure, numbers)
-        loads = [constant(name, value, "a0") for name, value in numbers.items()]
-        expression = None if tree is None else ast.unparse(tree)
-        if expression is None:
+        tree = expression_of(op.body)
+        if tree is not None:
+            tree = substituted(tree, self.arrays, self.fixed)
+        lines = self.compute_whole(copy.deepcopy(tree))
+        tiled, guard = self.tiled_expression(tree)
+        if tiled is None:
+            return lines
+        size = f"{self.first_array}.size >= MIN_TILED_SIZE"
+        if len(op.tensors) == 2:
+            _, b = self.arrays.values()
+            size = f"({size} or input_meta is not None and {b}.size >= MIN_TILED_SIZE)"
+        self.sets_tiled_node = not guard
+        return [
+            f"if {op.tensors[0]}_class is ndarray and {size}{guard}:",
+            f"    result_array = compute_tiled(OP, {tiled!r}, {', '.join(self.arrays.values())})",
+            *([f"    if node_class is Backward: node_class = OP.node({TILED!r})"] if op.formulas else []),
+            "else:",
+            *_indented(lines),
+        ]
+
+    def compute_whole(self, tree: ast.expr | None) -> list[str]:
+        """Compute it at once."""
+        op = self.op
+        if tree is None:
             values = [self.arrays.get(name, name) for name in op.positional]
             rest = [f"*{op.rest}"] if op.rest else []
             keywords = [f"{name}={self.arrays.get(name, name)}" for name in op.keywords]
             expression = f"body({', '.join([*values, *rest, *keywords])})"
-        if op.kind == VIEW:
-            return [f"r = {expression}"]
-        if self.half:
-            expression = f"[narrow(part, D) for part in {expression}]" if op.many else f"narrow({expression}, D)"
-        if tree is not None and not self.half and (one := _one_call(tree)) is not None:
-            lines = [*loads, f"try: r = quietly({one})", f"except RuntimeError: r = run_quietly({one})"]
+            loads = []
         else:
-            lines = [*loads, "q = set_quiet(SILENT)", f"try: r = {expression}", "finally: unset_quiet(q)"]
-        if plain is None or not self.may_be_large() or lower_to_ufuncs(plain, [*self.arrays.values()], {}) is None:
-            return lines
-        operands = ", ".join(self.arrays.values())
-        size = "a0.size >= LARGE"
-        if len(op.tensors) == 2:
-            size = f"({size} or fit is not None and a1.size >= LARGE)"
-        self.looks_at_size = True
+            numbers: dict[str, float] = {}
+            if op.kind == POINTWISE and not self.half:
+                unsure = {*op.numbers, *op.optional, *op.masks}
+                sure = {self.arrays[name] for name in op.tensors if name not in unsure or name == op.tensors[0]}
+                tree = constants_as_arrays(tree, sure, numbers)
+            expression = ast.unparse(tree)
+            loads = [constant(name, value, self.first_array) for name, value in numbers.items()]
+        if op.kind == VIEW:
+            return [f"result_array = {expression}"]
+        if tree is not None and not self.half and (call := single_call(tree, self.first_array)) is not None:
+            return [
+                *loads,
+                f"try: result_array = quietly({call})",
+                f"except RuntimeError: result_array = run_quietly({call})",
+            ]
+        if self.half:
+            one = f"round_to({expression}, rounded_dtype)"
+            expression = f"[round_to(part, rounded_dtype) for part in {expression}]" if op.many else one
         return [
-            f"if c is ndarray and {size}:",
-            f"    r = large(OP, {ast.unparse(plain)!r}, {operands})",
-            *([f"    if Node is Backward: Node = OP.node({TILED!r})"] if op.formulas else []),
-            "else:",
-            *(f"    {line}" for line in lines),
+            *loads,
+            "old_errstate = set_quiet(SILENT)",
+            f"try: result_array = {expression}",
+            "finally: unset_quiet(old_errstate)",
         ]
 
-    def may_be_large(self) -> bool:
-        """Whether ``c`` says of what class the first operand is."""
+    def tiled_expression(self, tree: ast.expr | None) -> tuple[str | None, str]:
+        """What large arrays are computed by, if the body can be lowered; and on what condition on the options."""
         op = self.op
-        return op.kind == POINTWISE and not self.half and len(op.tensors) < 3 and "f" in op.accepts
+        if tree is None or op.kind != POINTWISE or self.half or len(op.tensors) > 2 or "f" not in op.accepts:
+            return None, ""
+        names = [*self.arrays.values()]
+        if lower_to_ufuncs(tree, names, {}) is not None:
+            return ast.unparse(tree), ""
+        options = op.option_defaults() if self.fixed is None else None
+        if not options or any(value.__class__ is float and not math.isfinite(value) for value in options.values()):
+            return None, ""
+        usual = substituted(copy.deepcopy(tree), {}, options)  # such as alpha=1: the expression of the operator
+        if lower_to_ufuncs(usual, names, {}) is None:
+            return None, ""
+        checks = [
+            f" and {name} is {value!r}"
+            if value is None or value.__class__ is bool
+            else f" and {name}.__class__ is {type(value).__name__} and {name} == {value!r}"
+            for name, value in options.items()
+        ]
+        return ast.unparse(usual), "".join(checks)
 
-    # Recording it.
+    # -- recording it --------------------------------------------------------------------------------------------------
 
     def record(self) -> list[str]:
         """Make the tensor, and the node if a gradient may be wanted."""
         op = self.op
         if op.many:
             return self.record_many()
-        lines = ["t = new(Tensor); t._a = r"]
-        if op.kind == VIEW and self.twin != TEMPORARY_VIEW:
-            lines.append(f"register_view(t, {op.tensors[0]}, body, OP.function, {self.options()})")
+        lines = ["output = new(Tensor); output._a = result_array"]
+        if op.kind == VIEW and self.function_variant != TEMPORARY_VIEW:
+            lines.append(f"register_view(output, {op.tensors[0]}, body, OP.function, {self.options()})")
         if not op.formulas:
-            return [*lines, "t._fn = None; return t"]
-        lines.append(f"if {self.unrecorded()}: t._fn = None; return t")
-        if op.kind == POINTWISE and not self.half and not self.looks_at_size:
-            lines.append(
-                f"if r.__class__ is ndarray and r.size >= LARGE and Node is Backward: Node = OP.node({TILED!r})"
-            )
-        if self.fixed is not None and len(self.edges) == 2:
-            lines.append("if next1 is None and Node is Backward: Node = Alone")
-        lines += ["n = t._fn = " + self.node_class() + "()", *self.save()]
+            return [*lines, "output._fn = None; return output"]
+        lines.append(f"if {self.unrecorded()}: output._fn = None; return output")
+        if op.kind == POINTWISE and not self.half and not self.sets_tiled_node:
+            is_large = "result_array.__class__ is ndarray and result_array.size >= MIN_TILED_SIZE"
+            lines.append(f"if {is_large} and node_class is Backward: node_class = OP.node({TILED!r})")
+        lines += ["node = output._fn = " + self.node_class() + "()", *self.save()]
         if self.traced:
-            lines.append(self.trace("t"))
-        return [*lines, "return t"]
+            lines.append(self.trace("output"))
+        return [*lines, "return output"]
 
     def record_many(self) -> list[str]:
         """The same for several results."""
         op = self.op
-        lines = ["outputs = []", "for part in r:", "    t = new(Tensor); t._a = part; t._fn = None; outputs.append(t)"]
+        lines = [
+            "outputs = []",
+            "for part in result_array:",
+            "    output = new(Tensor); output._a = part; output._fn = None; outputs.append(output)",
+        ]
         if op.kind == VIEW:
-            lines.append("    i = len(outputs) - 1")
-            lines.append(
-                f"    register_view(t, {op.tensors[0]}, pick(body, i), pick(OP.function, i), {self.options()})"
-            )
+            replay = "ViewOfOutput(body, position), ViewOfOutput(OP.function, position)"
+            lines.append("    position = len(outputs) - 1")
+            lines.append(f"    register_view(output, {op.tensors[0]}, {replay}, {self.options()})")
         if op.formulas:
             lines += [
                 f"if not ({self.unrecorded()}):",
-                f"    n = {self.node_class()}()",
-                *(f"    {line}" for line in self.save()),
-                "    n.count = len(outputs)",
-                "    for index, t in enumerate(outputs):",
-                "        if t._a.dtype.kind in INEXACT: t._fn = OutputEdge(n, index)",
+                f"    node = {self.node_class()}()",
+                *_indented(self.save()),
+                "    node.count = len(outputs)",
+                "    for position, output in enumerate(outputs):",
+                "        if output._a.dtype.kind in INEXACT: output._fn = OutputEdge(node, position)",
             ]
             if self.traced:
                 lines.append(f"    {self.trace('outputs[0]')}")
@@ -318,7 +392,7 @@ class Writer:
         """The condition under which nothing is recorded."""
         op = self.op
         wanted = [
-            f"{edge} is None" if name not in op.lists else f"all(f is None for f in {edge})"
+            f"{edge} is None" if name not in op.lists else f"all(e is None for e in {edge})"
             for name, edge in self.edges.items()
         ]
         return f"{' and '.join(wanted)} or not is_grad_enabled()"
@@ -328,9 +402,9 @@ class Writer:
         if self.half:
             return "HalfBackward"
         if self.op.kind == POINTWISE:
-            return "Node"
+            return "node_class"
         if any("conj" in text for text in self.op.formulas.values()):
-            result = "r[0]" if self.op.many else "r"
+            result = "result_array[0]" if self.op.many else "result_array"
             return f"(ComplexBackward if {result}.dtype.kind == 'c' else Backward)"
         return "Backward"
 
@@ -339,10 +413,10 @@ class Writer:
         op = self.op
         if op.many_edges:
             parts = [f"*{edge}" if name in op.lists else edge for name, edge in self.edges.items()]
-            lines = [f"n.all_edges = ({', '.join(parts)},); n.next0 = n.next1 = None"]
+            lines = [f"node.all_edges = ({', '.join(parts)},); node.next0 = node.next1 = None"]
         else:
             both = [*self.edges.values(), "None"][:2]
-            lines = [f"n.next0 = {both[0]}; n.next1 = {both[1]}"]
+            lines = [f"node.next0 = {both[0]}; node.next1 = {both[1]}"]
         needs = op.saves()
         for what in sorted(set().union(*needs.values())):
             value = self.value_of(what)
@@ -350,16 +424,15 @@ class Writer:
             wanted = [self.edges[name] for name, uses in needs.items() if what in uses]
             if not op.lists and len(self.edges) > 1 and len(wanted) < len(self.edges) and "." not in what:
                 value += f" if {' or '.join(f'{edge} is not None' for edge in wanted)} else None"
-            lines.append(f"n.{slot(what)} = {value}")
-        lines.append(f"n.input_meta = {'fit' if op.kind == POINTWISE or self.half else 'None'}; n.extras = None")
-        lines.append("n._seq = next_sequence_nr()")
-        return lines
+            lines.append(f"node.{slot(what)} = {value}")
+        meta = "input_meta" if op.kind == POINTWISE or self.half else "None"
+        return [*lines, f"node.input_meta = {meta}; node.extras = None", "node._seq = next_sequence_nr()"]
 
     def value_of(self, what: str) -> str:
         """The expression of something saved."""
         name, _, attribute = what.partition(".")
         if name == "result":
-            base = "r"
+            base = "result_array"
         elif name in self.op.lists and attribute:
             return f"[a.{attribute} for a in {self.arrays[name]}]"
         else:
@@ -367,68 +440,12 @@ class Writer:
         return f"{base}.{attribute}" if attribute else base
 
     def trace(self, output: str) -> str:
-        """The line that notes the call for whoever watches."""
+        """The line that reports the call to whoever traces."""
         op = self.op
         named = [(name, name) for name in (*op.positional, *op.keywords)] + ([(op.rest, op.rest)] if op.rest else [])
         pairs = ", ".join(f"({label!r}, {value})" for label, value in named)
-        return f"note(n, {output}, ({pairs},))"
+        return f"trace_call(node, {output}, ({pairs},))"
 
 
-def has_operands_alone(op: CompiledOp) -> bool:
-    """Whether the operator twin takes nothing but operands: an elementwise operation whose options have defaults."""
-    return op.kind == POINTWISE and options_of(op) is not None
-
-
-def options_of(op: CompiledOp) -> dict[str, Any] | None:
-    """The options that follow the operands, with their defaults; None where one has none, or none that is plain."""
-    defaults = op.body.__defaults__ or ()
-    known = {**dict(zip(op.positional[::-1], defaults[::-1], strict=False)), **(op.body.__kwdefaults__ or {})}
-    options = {name: known.get(name, ...) for name in (*op.positional, *op.keywords) if name not in op.tensors}
-    plain = all(value is None or value.__class__ in (int, float, bool, str) for value in options.values())
-    return options if plain else None
-
-
-def _inlined(body: Callable[..., Any], arrays: dict[str, str], fixed: dict[str, Any]) -> ast.expr | None:
-    """The body's expression if it is nothing but ``return expression``, with arrays' names and known options put in."""
-    expression = expression_of(body)
-    return None if expression is None else Put(arrays, fixed).visit(expression)
-
-
-_OPERATORS = {ast.Add: "plus", ast.Sub: "minus", ast.Mult: "by", ast.Div: "over"}
-
-
-def _one_call(tree: ast.expr) -> str | None:
-    """The arguments of ``run`` for an expression that is one operator or one ufunc of its operands; else None."""
-    if isinstance(tree, ast.BinOp) and type(tree.op) in _OPERATORS:
-        called = f"np.{UFUNCS[type(tree.op)]} if a0.__class__ is ndarray else {_OPERATORS[type(tree.op)]}"
-        given = [tree.left, tree.right]
-    elif isinstance(tree, ast.Call) and not tree.keywords and isinstance(elementwise(tree.func), np.ufunc):
-        called, given = ast.unparse(tree.func), tree.args
-    else:
-        return None
-    simple = all(isinstance(part, (ast.Name, ast.Constant)) for part in given)
-    return ", ".join([called, *map(ast.unparse, given)]) if simple else None
-
-
-class Put(ast.NodeTransformer):
-    """Names exchanged for others, or for constants; a choice between two that is known by that is made."""
-
-    def __init__(self, names: dict[str, str], constants: dict[str, Any]) -> None:
-        self.names, self.constants = names, constants
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: D102 - ast's name
-        if node.id in self.constants:
-            return ast.Constant(self.constants[node.id])
-        return ast.Name(self.names.get(node.id, node.id), node.ctx)
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:  # noqa: D102
-        self.generic_visit(node)
-        match node.test:
-            case ast.Compare(ast.Constant(left), [ast.Eq()], [ast.Constant(right)]):
-                return node.body if left == right else node.orelse
-        return node
-
-
-def slot(what: str) -> str:
-    """The node's slot for something saved: ``s_other``, ``s_input_shape``."""
-    return "s_" + what.replace(".", "_")
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines]

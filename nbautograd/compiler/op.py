@@ -26,54 +26,22 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
 import types
-from nbautograd.core import views
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
-
-import numpy as np
+from typing import Any, TypeVar
 
 from nbautograd import protocol
-from nbautograd.arrays import backend, dtypes
-from nbautograd.arrays.size import sizes
-from nbautograd.arrays.version_counter import next_sequence_nr
 from nbautograd.compiler.argument_errors import check_arguments, with_argument_errors
-from nbautograd.compiler.backward import make_node, uses
-from nbautograd.compiler.forward import ALONE, OPERATOR, TEMPORARY_VIEW, Writer, has_operands_alone
-from nbautograd.compiler.inplace import writing_method
-from nbautograd.compiler.promotion import (
-    F32,
-    F64,
-    HalfPrecision,
-    check_devices,
-    narrow,
-    number_like,
-    promote,
-    promote_half,
-    unbroadcast_spec,
-    widen_all,
-)
-from nbautograd.compiler.registry import (
-    COMPOSITES,
-    NATIVE,
-    NUMPY_NAMES,
-    OPS,
-    PLAIN,
-    POINTWISE,
-    UNSUPPORTED,
-    UPCAST,
-    VIEW,
-)
-from nbautograd.compiler.rewrite import CONSTANTS
+from nbautograd.compiler.backward import make_node
+from nbautograd.compiler.forward import OPERATOR, TEMPORARY_VIEW, ForwardWriter
+from nbautograd.compiler.inplace import make_inplace_method
+from nbautograd.compiler.registry import COMPOSITES, OPS
+from nbautograd.compiler.runtime import FORWARD
+from nbautograd.compiler.schema import NATIVE, NUMPY_NAMES, PLAIN, POINTWISE, UNSUPPORTED, UPCAST, VIEW, OpSchema
 from nbautograd.compiler.source import compiled
 from nbautograd.core import dispatch_mode, inplace, tracing
-from nbautograd.core.grad_mode import is_grad_enabled
-from nbautograd.core.node import LEAF, Node, OutputEdge
-from nbautograd.core.tensor import Tensor, new
-from nbautograd.errors import is_pytorchs, kind_of
-from nbautograd.fusion import tiling
-from nbautograd.fusion.kernel import ElementwiseKernel
+from nbautograd.core.node import Node
+from nbautograd.core.tensor import Tensor
 
 __all__ = [
     "NATIVE",
@@ -91,137 +59,71 @@ __all__ = [
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-RESERVED = frozenset([*"cdginqrtD", "c1", "fit", "fits", "free", "retain_graph", "outputs", "part", "result", "Node"])
-"""Names of generated code's own, which no option of an operation may have."""
 
-
-class CompiledOp:
-    """One operation as declared, and what is made of it on its first use."""
-
-    # What is read off the body's parameters when it is first wanted, so that declaring costs next to nothing.
-    positional: tuple[str, ...]
-    keywords: tuple[str, ...]
-    rest: str | None
-    tensors: list[str]
-    lists: list[str]
-    masks: set[str]
-    optional: set[str]
-    numbers: set[str]
-    numpy_names: list[str]
-    required_dim: bool
-    half_is: str
+class CompiledOp(OpSchema):
+    """One operation as declared, and what is compiled from it on its first use: function variants and node variants."""
 
     def __init__(self, body: Callable[..., Any], options: dict[str, Any], formulas: dict[str, str]) -> None:
-        self.name: str = options["name"] or body.__name__
-        self.body = body
-        self.formulas = formulas
-        self.kind: str = options["kind"]
-        self.node_name: str | None = options["node"]
-        self.symbol: str = options["symbol"]
-        self.floating: bool = options["floating"]
-        self.accepts: str = options["accepts"]
-        self.accepts_each: str = options["accepts_each"]
-        self.many: bool = options["many"]
-        self.has_out: bool = options["out"]
-        self.into: str | None = options["into"]
-        self.recorded: str | None = options["recorded"]
+        super().__init__(body, options, formulas)
         self.function: Any = None
         self.operator: Any = None
-        self._fleeting: Any = None
+        self._temporary_view: Any = None
         self.compiled = False
-        self._half: str = options["half"]
         self._codes: dict[tuple[bool, str], types.CodeType] = {}
         self._halves: dict[bool, Callable[..., Any]] = {}
         self._nodes: dict[str, type[Node]] = {}
-        self.works: dict[str, ElementwiseKernel] = {}  # what large arrays are computed by, by the expression
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in CompiledOp.__annotations__:
-            raise AttributeError(f"'Declaration' object has no attribute {name!r}")
-        self._read_parameters()
-        return self.__dict__[name]
-
-    def _read_parameters(self) -> None:
-        code, defaults = self.body.__code__, self.body.__defaults__ or ()
-        count = code.co_argcount
-        self.positional = code.co_varnames[:count]
-        self.keywords = code.co_varnames[count : count + code.co_kwonlyargcount]
-        self.rest = code.co_varnames[count + len(self.keywords)] if code.co_flags & inspect.CO_VARARGS else None
-        hints = {name: str(self.body.__annotations__.get(name, "")) for name in (*self.positional, *self.keywords)}
-        self.lists = [name for name in self.positional if "Sequence[Tensor]" in hints[name]]
-        self.tensors = [name for name in hints if "Tensor" in hints[name] or "Mask" in hints[name]]
-        self.masks = {name for name in hints if "Mask" in hints[name]}  # broadcast, but not promoted
-        self.optional = {name for name in self.tensors if "None" in hints[name]}
-        self.numbers = {name for name in self.tensors if "Number" in hints[name]}
-        options = {*self.positional, *self.keywords} - set(self.tensors)
-        if clash := sorted(options & RESERVED):
-            raise ValueError(f"@op {self.name}: generated code uses the names {clash} itself; choose others")
-        required = count - len(defaults)
-        self.required_dim = required > 0 and self.positional[required - 1] == "dim" and self.rest is None
-        takes_both = "dim" in self.positional[required:] or self.required_dim
-        self.numpy_names = [name for name in NUMPY_NAMES if name in options and takes_both and self.kind != VIEW]
-        self.half_is = self._half if self.kind != VIEW and not self.lists else NATIVE
-
-    @property
-    def many_edges(self) -> bool:
-        """Whether the node keeps its edges in a tuple, not in the two slots for the usual one or two."""
-        return bool(self.lists) or len(self.formulas) > 2
 
     # -- the function ------------------------------------------------------------------------------------------------
 
     def compile(self) -> None:
-        """Put the compiled code into the function and its operator twin."""
+        """Put the compiled code into the function and its variants."""
         names = self._names()
-        for twin, function in self._twins().items():
-            function.__globals__.update(
-                names, refuse=not_implemented_or_raise if twin == OPERATOR else raise_bad_argument
-            )
-            if twin == TEMPORARY_VIEW and self.formulas:
+        for variant, function in self._function_variants().items():
+            function.__globals__.update(names)
+            if variant == TEMPORARY_VIEW and self.formulas:
                 function.__globals__["Backward"] = self.node(TEMPORARY_VIEW)
-            if twin == OPERATOR and len(self.formulas) == 2 and has_operands_alone(self):
-                function.__globals__["Alone"] = self.node(ALONE)
         self.compiled = True
         self.use_code(tracing.is_on_anywhere())
 
     @property
-    def fleeting(self) -> Any:
-        """A view's function for whoever uses the view at once and once, and shows it to nobody: nobody writes to it."""
-        if self._fleeting is None:
-            self._fleeting = _stub(self)
+    def temporary_view(self) -> Any:
+        """Variant for temporary views: used once inside a formula, never returned to the user; no view is recorded."""
+        if self._temporary_view is None:
+            self._temporary_view = _stub(self)
             if self.compiled:
                 self.compile()
-        return self._fleeting
+        return self._temporary_view
 
-    def _twins(self) -> dict[str, Any]:
+    def _function_variants(self) -> dict[str, Any]:
         """The function and its variants, by what is particular about them."""
-        twins = {"": self.function, OPERATOR: self.operator, TEMPORARY_VIEW: self._fleeting}
-        return {twin: function for twin, function in twins.items() if function is not None}
+        variants = {"": self.function, OPERATOR: self.operator, TEMPORARY_VIEW: self._temporary_view}
+        return {variant: function for variant, function in variants.items() if function is not None}
 
     def use_code(self, traced: bool) -> None:
-        """Switch between the traced and the plain code, if the operation has been compiled at all."""
+        """Switch between the traced and the usual code, if the operation has been compiled at all."""
         if self.compiled:
-            for twin, function in self._twins().items():
-                function.__code__ = self._code(traced, twin)
-                if twin != OPERATOR or not has_operands_alone(self):
+            for variant, function in self._function_variants().items():
+                function.__code__ = self._code(traced, variant)
+                if variant != OPERATOR or not self.takes_operands_only:
                     self._set_defaults(function)
                 if dispatch_mode.is_on_anywhere():
                     _divert(function)
 
-    def _code(self, traced: bool, twin: str) -> types.CodeType:
-        code = self._codes.get((traced, twin))
+    def _code(self, traced: bool, variant: str) -> types.CodeType:
+        code = self._codes.get((traced, variant))
         if code is None:
-            source = "\n".join(Writer(self, traced, twin=twin).lines())
-            filename = f"<nbautograd {' '.join([self.name, *[twin] * bool(twin), *['traced'] * traced])}>"
-            code = self._codes[traced, twin] = compiled(source, filename, self.name)
+            source = "\n".join(ForwardWriter(self, traced, function_variant=variant).lines())
+            filename = f"<nbautograd {' '.join([self.name, *[variant] * bool(variant), *['traced'] * traced])}>"
+            code = self._codes[traced, variant] = compiled(source, filename, self.name)
         return code
 
     def half(self) -> Callable[..., Any]:
         """The function for float16 and bfloat16, which computes in float32: compiled when it is first wanted."""
         traced = tracing.is_on()
         if traced not in self._halves:
-            source = "\n".join(Writer(self, traced, half=True).lines())
+            source = "\n".join(ForwardWriter(self, traced, half=True).lines())
             code = compiled(source, f"<nbautograd {self.name} half{' traced' * traced}>", self.name)
-            function = types.FunctionType(code, {**self._names(), "refuse": raise_bad_argument}, self.name)
+            function = types.FunctionType(code, self._names(), self.name)
             if self.formulas:
                 function.__globals__["HalfBackward"] = self.node("half")
             self._set_defaults(function)
@@ -241,23 +143,18 @@ class CompiledOp:
 
     def _names(self) -> dict[str, Any]:
         names: dict[str, Any] = dict(self.body.__globals__)
-        names.update(_RUNTIME, OP=self, body=self.body, half=self.half)
+        names.update(FORWARD, OP=self, body=self.body, half_variant=self.half)
         if self.formulas:
             names.update(Backward=self.node("real"), ComplexBackward=self.node("complex"))
         return names
 
     # -- the node ----------------------------------------------------------------------------------------------------
 
-    def node(self, flavour: str) -> type[Node]:
-        """The node class: ``real``; ``complex``, with conjugates; ``half``, in float32; ``large``; ``fleeting``."""
-        if flavour not in self._nodes:
-            self._nodes[flavour] = make_node(self, flavour)
-        return self._nodes[flavour]
-
-    def saves(self) -> dict[str, set[str]]:
-        """What the formula of each input needs, as names like ``other``, ``result`` or ``input.shape``."""
-        known = {*self.positional, *self.keywords, "result"} | ({self.rest} if self.rest else set())
-        return {name: uses(text, known) for name, text in self.formulas.items()}
+    def node(self, variant: str) -> type[Node]:
+        """The node class of a variant: ``real``, ``complex``, ``half``, ``tiled`` or ``temporary view``."""
+        if variant not in self._nodes:
+            self._nodes[variant] = make_node(self, variant)
+        return self._nodes[variant]
 
 
 def op(
@@ -333,14 +230,12 @@ def op(
             setattr(Tensor, public, function)
         if pointwise if inplace_method is None else inplace_method:
             straight = declaration if pointwise or into else None
-            setattr(Tensor, public + "_", writing_method(public + "_", function, straight))
+            setattr(Tensor, public + "_", make_inplace_method(public + "_", function, straight))
         if operators:
-            twin = declaration.operator = _stub(declaration)
+            declaration.operator = _stub(declaration)
             for special in operators.split():
-                target = (
-                    getattr(Tensor, public + "_") if special.startswith("__i") and special != "__invert__" else twin
-                )
-                setattr(Tensor, special, target)
+                in_place = special.startswith("__i") and special != "__invert__"
+                setattr(Tensor, special, getattr(Tensor, public + "_") if in_place else declaration.operator)
         return function  # type: ignore[no-any-return]
 
     return declare
@@ -361,7 +256,7 @@ def composite(
         if method:
             setattr(Tensor, name, public)
         if inplace_method:
-            setattr(Tensor, name + "_", writing_method(name + "_", public))
+            setattr(Tensor, name + "_", make_inplace_method(name + "_", public))
         for special in operators.split():
             setattr(Tensor, special, public)
         return public  # type: ignore[return-value]
@@ -435,108 +330,13 @@ def _stub(declaration: CompiledOp) -> Any:
     return stub
 
 
-# -- what generated code calls ---------------------------------------------------------------------------------------
-
-
-def edge(t: Any) -> Any:
-    """The edge to a tensor."""
-    return t if t._fn is LEAF else t._fn
-
-
-def _into(op: CompiledOp, out: Any, *args: Any, **kwargs: Any) -> Any:
-    return inplace.resize_into(out, op.function(*args, **kwargs), op.name)
-
-
-def large(op: CompiledOp, expression: str, *arrays: Any) -> Any:
-    """The result of an elementwise operation on large arrays, which the expression names ``a0`` and ``a1``."""
-    work = op.works.get(expression)
-    if work is None:
-        names = [f"a{i}" for i in range(len(arrays))]
-        work = op.works[expression] = ElementwiseKernel.of(expression, names, {**op.body.__globals__, "np": np})
-    return tiling.compute(work, arrays)
-
-
-def raise_bad_argument(op: CompiledOp, values: tuple[Any, ...]) -> NoReturn:
-    """Say which argument is no tensor; if all are, let the error that brought us here go on."""
-    for name, value in zip(op.tensors, values, strict=True):
-        items = value if name in op.lists and isinstance(value, (tuple, list)) else [value]
-        accepted: tuple[type, ...] = (Tensor, np.ndarray) if op.kind == POINTWISE else (Tensor,)
-        if name in op.numbers:
-            accepted = (Tensor, int, float, complex, np.ndarray)
-        if value is None and name in op.optional:
-            continue
-        for item in items:
-            if not isinstance(item, accepted):
-                expected = "tuple of Tensors" if name in op.lists else "Tensor"
-                raise TypeError(
-                    f"{op.name}(): argument '{name}' (position {op.tensors.index(name) + 1}) must be {expected}, "
-                    f"not {kind_of(item)}"
-                ) from None
-    if not any(isinstance(value, Tensor) for value in values) and op.kind == POINTWISE:
-        raise TypeError(
-            f"{op.name}(): argument '{op.tensors[0]}' (position 1) must be Tensor, not {kind_of(values[0])}"
-        ) from None
-    raise
-
-
-def not_implemented_or_raise(op: CompiledOp, values: tuple[Any, ...]) -> Any:
-    """For operators: let Python try the other operand's method, and say so itself if there is none.
-
-    A tensor of PyTorch has none for ours, and is called Tensor, too; comparisons would be False without an error.
-    """
-    if any(is_pytorchs(value) for value in values):
-        raise_bad_argument(op, values)
-    if all(isinstance(value, (Tensor, int, float, complex, np.ndarray)) for value in values):
-        raise
-    return NotImplemented
-
-
-_RUNTIME = {
-    "CONSTANTS": CONSTANTS,
-    "F32": F32,
-    "F64": F64,
-    "Halved": HalfPrecision,
-    "INEXACT": dtypes.INEXACT,
-    "LARGE": tiling.MIN_TILED_SIZE,
-    "LEAF": LEAF,
-    "OutputEdge": OutputEdge,
-    "by": operator.mul,
-    "SILENT": backend.SILENT,
-    "Tensor": Tensor,
-    "fits": unbroadcast_spec,
-    "check_devices": check_devices,
-    "edge": edge,
-    "float32": np.float32,
-    "float64": np.float64,
-    "into": _into,
-    "is_grad_enabled": is_grad_enabled,
-    "large": large,
-    "register_view": views.register_view,
-    "minus": operator.sub,
-    "narrow": narrow,
-    "ndarray": np.ndarray,
-    "new": new,
-    "note": tracing.note,
-    "np": np,
-    "number": number_like,
-    "over": operator.truediv,
-    "pick": views.ViewOfOutput,
-    "plus": operator.add,
-    "promote": promote,
-    "promote_half": promote_half,
-    "quietly": backend.quietly.run,
-    "set_quiet": backend.set_quiet,
-    "sizes": sizes,
-    "next_sequence_nr": next_sequence_nr,
-    "run_quietly": backend.run_quietly,
-    "unset_quiet": backend.unset_quiet,
-    "widen_all": widen_all,
-}
+# -- switching to traced or diverted code ---------------------------------------------------------------------------
 
 
 def _switch_tracing(on: bool) -> None:
     for declaration in OPS.values():
-        declaration.use_code(on)
+        if isinstance(declaration, CompiledOp):
+            declaration.use_code(on)
 
 
 tracing.on_switch(_switch_tracing)

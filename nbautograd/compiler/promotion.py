@@ -1,25 +1,23 @@
-"""What the code of operations calls: one dtype, one shape, one device for all inputs, and back again for gradients."""
+"""Promotion and broadcasting of operands: one dtype, one shape, one device; and their undoing, for gradients."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.summation import upcast_half
 from nbautograd.compiler.registry import NATIVE, OPS, UNSUPPORTED
+from nbautograd.compiler.schema import OpSchema
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DeviceError, ShapeError, UnsupportedDtypeError
-
-if TYPE_CHECKING:
-    from nbautograd.compiler.op import CompiledOp
 
 __all__ = [
     "F32",
     "F64",
     "HalfPrecision",
-    "broadcast",
     "broadcast_shapes",
     "check_devices",
     "narrow",
@@ -29,6 +27,7 @@ __all__ = [
     "unbroadcast",
     "unbroadcast_recorded",
     "unbroadcast_spec",
+    "unbroadcast_specs",
     "upcast_half",
     "upcast_half_recorded",
     "widen_all",
@@ -44,30 +43,30 @@ def number_like(value: Any, cls: type, array: Any) -> Any:
     if value.__class__ is not float and value.__class__ is not int:
         return None
     key = (value or repr(value), array.dtype.char if cls is np.ndarray else cls)  # 0.0 equals -0.0
-    found = _constants.get(key)
-    if found is None:
+    constant = _constants.get(key)
+    if constant is None:
         dtype = array.dtype
         if (dtype is not F32 and dtype is not F64) or (cls is not np.ndarray and not isinstance(array, np.generic)):
             return None
         with backend.quiet():
-            found = np.asarray(value, dtype) if cls is np.ndarray else dtype.type(value)
+            constant = np.asarray(value, dtype) if cls is np.ndarray else dtype.type(value)
         if value == value:  # not nan, which equals nothing
             if len(_constants) > 1000:
                 _constants.clear()
             if cls is np.ndarray:
-                found.flags.writeable = False  # all operations share it, and a node's saved tensors can be got at
-            _constants[key] = found
-    return found
+                constant.flags.writeable = False  # all operations share it, and a node's saved tensors can be got at
+            _constants[key] = constant
+    return constant
 
 
-def broadcast(*arrays: Any) -> tuple[Any, ...] | None:
+def unbroadcast_specs(*arrays: Any) -> tuple[Any, ...] | None:
     """For arrays of unlike shapes, the (shape, dtype, device) to which each one's gradient is brought back, or None.
 
     A device of None is the gradient's own.
     """
     shape = functools.reduce(broadcast_shapes, [a.shape for a in arrays])
-    found = tuple([(a.shape, a.dtype, None) if a.shape != shape else None for a in arrays])
-    return found if any(found) else None
+    specs = tuple([(a.shape, a.dtype, None) if a.shape != shape else None for a in arrays])
+    return specs if any(specs) else None
 
 
 @functools.lru_cache(maxsize=1024)
@@ -96,14 +95,37 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def promote(op: CompiledOp, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arrays of ``values`` in one dtype on one device; how to undo that for gradients; and the node's class."""
+def promote(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arrays of ``values`` in one dtype on one device; how to undo that for gradients; and the node's class.
+
+    :raises UnsupportedDtypeError: the operation is not defined for the dtype.
+    :raises HalfPrecision: it is computed in float32 instead.
+    """
     alike = _alike(op, values)
     if alike is not None:
-        return (*alike, broadcast(*alike), op.node("real") if op.formulas else None)
+        return (*alike, unbroadcast_specs(*alike), op.node("real") if op.formulas else None)
+    arrays, kinds, device = _operands(op, values)
+    result = _result_dtype(op, kinds)
+    cast = [
+        _cast(op, a, isinstance(v, (Tensor, np.ndarray)), a.dtype if name in op.masks else result.numpy, device)
+        for name, a, v in zip(op.tensors, arrays, values, strict=True)
+    ]
+    input_meta: list[Any] = list(unbroadcast_specs(*cast) or [None] * len(cast))
+    for i, a in enumerate(arrays):
+        if isinstance(values[i], Tensor):
+            own_device = backend.device_of(a)
+            if a.dtype != result.numpy or input_meta[i] is not None or own_device != device:
+                input_meta[i] = (a.shape, a.dtype, None if own_device == device else own_device)
+    node_class = op.node("complex" if result.is_complex else "real") if op.formulas else None
+    return (*cast, tuple(input_meta) if any(input_meta) else None, node_class)
+
+
+def _operands(op: OpSchema, values: tuple[Any, ...]) -> tuple[list[Any], list[tuple[dtypes.dtype, int]], Any]:
+    """Arrays and numbers as they came; for promotion, their dtypes and categories; and the device to compute on."""
     arrays: list[Any] = []
     kinds: list[tuple[dtypes.dtype, int]] = []
-    place = None
+    device = None
+    of_dimensions = False  # whether the device is that of a tensor with dimensions, which others follow
     for name, value in zip(op.tensors, values, strict=True):
         if isinstance(value, np.ndarray):
             value = wrap(value)
@@ -111,14 +133,19 @@ def promote(op: CompiledOp, values: tuple[Any, ...]) -> tuple[Any, ...]:
             a = value._a
             if name not in op.masks:
                 kinds.append((dtypes.of(a.dtype), 2 if a.ndim else 1))
-            if place is None or a.ndim and not place[1]:
-                place = (backend.device_of(a), bool(a.ndim))
+            if device is None or a.ndim and not of_dimensions:
+                device, of_dimensions = backend.device_of(a), bool(a.ndim)
         else:
             a = value
             kinds.append((dtypes.of_number(value), 0))
         arrays.append(a)
-    if place is None:
+    if device is None:
         raise TypeError("at least one argument must be a Tensor")
+    return arrays, kinds, device
+
+
+def _result_dtype(op: OpSchema, kinds: list[tuple[dtypes.dtype, int]]) -> dtypes.dtype:
+    """The dtype to compute in, if the operation takes it."""
     for kind, _ in kinds:
         if "bifc"[kind.rank] not in op.accepts_each:
             raise UnsupportedDtypeError(op.name, kind, op.accepts_each)
@@ -127,27 +154,14 @@ def promote(op: CompiledOp, values: tuple[Any, ...]) -> tuple[Any, ...]:
         raise UnsupportedDtypeError(op.name, result, op.accepts)
     if op.floating and result.rank < 2:
         result = dtypes.get_default_dtype()
-    if result in dtypes.HALVES and op.half_is != NATIVE:
-        if op.half_is == UNSUPPORTED:
+    if result in dtypes.HALVES and op.half_policy != NATIVE:
+        if op.half_policy == UNSUPPORTED:
             raise UnsupportedDtypeError(op.name, result, op.accepts)
         raise HalfPrecision
-    cast = [
-        _cast(op, a, isinstance(v, (Tensor, np.ndarray)), a.dtype if name in op.masks else result.numpy, place[0])
-        for name, a, v in zip(op.tensors, arrays, values, strict=True)
-    ]
-    fit: list[Any] = list(broadcast(*cast) or [None] * len(cast))
-    for i, a in enumerate(arrays):
-        if isinstance(values[i], Tensor):
-            home = backend.device_of(a)
-            if a.dtype != result.numpy or fit[i] is not None or home != place[0]:
-                fit[i] = (a.shape, a.dtype, None if home == place[0] else home)
-    node = None
-    if op.formulas:
-        node = op.node("complex" if result.is_complex else "real")
-    return (*cast, tuple(fit) if any(fit) else None, node)
+    return result
 
 
-def _alike(op: CompiledOp, values: tuple[Any, ...]) -> list[Any] | None:
+def _alike(op: OpSchema, values: tuple[Any, ...]) -> list[Any] | None:
     """The arrays of ``values`` that NumPy may have as they are, of one usual floating dtype; None for others."""
     arrays, like, numbers = [], None, 0
     for name, value in zip(op.tensors, values, strict=True):
@@ -173,7 +187,7 @@ class HalfPrecision(Exception):  # noqa: N818 - no error, but the way out of the
     """The inputs are of half precision."""
 
 
-def promote_half(op: CompiledOp, values: tuple[Any, ...]) -> tuple[Any, ...]:
+def promote_half(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arrays in float32, then as they are to be saved; how to undo that for gradients; and the result's dtype."""
     operands = [value for name, value in zip(op.tensors, values, strict=True) if name not in op.masks]
     result = dtypes.result_dtype(
@@ -181,25 +195,21 @@ def promote_half(op: CompiledOp, values: tuple[Any, ...]) -> tuple[Any, ...]:
     )
     wide = tuple(wrap(upcast_half(value._a)) if isinstance(value, Tensor) else value for value in values)
     *cast, _, _ = promote(op, wide)
-    kept = [
+    saved = [
         value._a if isinstance(value, Tensor) and value._a.dtype == result.numpy else a
         for value, a in zip(values, cast, strict=True)
     ]
-    fit = tuple((value._a.shape, value._a.dtype, None) if isinstance(value, Tensor) else None for value in values)
-    return (*cast, *kept, fit, result.numpy)
+    input_meta = tuple(
+        (value._a.shape, value._a.dtype, None) if isinstance(value, Tensor) else None for value in values
+    )
+    return (*cast, *saved, input_meta, result.numpy)
 
 
 def widen_all(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arrays in float32 where they are of half precision; how to undo that for gradients; what to round to."""
     kinds = {a.dtype for a in arrays if hasattr(a, "dtype") and a.dtype.kind in dtypes.INEXACT}
-    fit = tuple((a.shape, a.dtype, None) if hasattr(a, "dtype") else None for a in arrays)
-    return (*map(upcast_half, arrays), fit, kinds.pop() if len(kinds) == 1 else F32)
-
-
-def upcast_half(a: Any) -> Any:
-    """An array in float32 if it is of half precision."""
-    half = hasattr(a, "dtype") and a.dtype.itemsize == 2 and a.dtype.kind in "fV"
-    return a.astype(F32) if half else a
+    input_meta = tuple((a.shape, a.dtype, None) if hasattr(a, "dtype") else None for a in arrays)
+    return (*map(upcast_half, arrays), input_meta, kinds.pop() if len(kinds) == 1 else F32)
 
 
 def upcast_half_recorded(t: Any) -> Any:
@@ -212,39 +222,39 @@ def narrow(a: Any, dtype: np.dtype[Any]) -> Any:
     return a.astype(dtype) if a.dtype == F32 else a
 
 
-def _cast(op: CompiledOp, a: Any, is_tensor: bool, dtype: np.dtype[Any], place: Any) -> Any:
+def _cast(op: OpSchema, a: Any, is_tensor: bool, dtype: np.dtype[Any], device: Any) -> Any:
     if not is_tensor:
-        return backend.number(a, dtype, place)
-    if backend.device_of(a) != place:
+        return backend.number(a, dtype, device)
+    if backend.device_of(a) != device:
         if a.ndim:
             raise DeviceError(
                 f"{op.name}(): Expected all tensors to be on the same device, but found at least two devices, "
-                f"{place} and {backend.device_of(a)}!"
+                f"{device} and {backend.device_of(a)}!"
             )
-        a = backend.module(place).asarray(backend.fetch(a))
+        a = backend.module(device).asarray(backend.fetch(a))
     return a if a.dtype == dtype else backend.run_quietly(a.astype, dtype)
 
 
-def check_devices(op: CompiledOp, arrays: tuple[Any, ...]) -> None:
+def check_devices(op: OpSchema, arrays: tuple[Any, ...]) -> None:
     """Make sure that arrays of unlike classes are not of unlike devices (a scalar is no array, but on the CPU too)."""
-    places = {backend.device_of(a) for a in arrays if a is not None and hasattr(a, "dtype")}
-    if len(places) > 1:
+    devices = {backend.device_of(a) for a in arrays if a is not None and hasattr(a, "dtype")}
+    if len(devices) > 1:
         raise DeviceError(
             f"{op.name}(): Expected all tensors to be on the same device, but found at least two devices, "
-            f"{' and '.join(sorted(map(str, places)))}!"
+            f"{' and '.join(sorted(map(str, devices)))}!"
         )
 
 
-def unbroadcast(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any], home: Any) -> Any:
+def unbroadcast(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any], own_device: Any) -> Any:
     """A gradient brought back to the shape, dtype and device of its input."""
     if g.shape != shape:
         g = OPS["sum_to"].body(g, shape)
     if g.dtype is not dtype and g.dtype != dtype:
         g = (g.real if g.dtype.kind == "c" and dtype.kind != "c" else g).astype(dtype)
-    return g if home is None else OPS["move"].body(g, dtype, home, backend.device_of(g))
+    return g if own_device is None else OPS["move"].body(g, dtype, own_device, backend.device_of(g))
 
 
-def unbroadcast_recorded(g: Tensor, shape: tuple[int, ...], dtype: np.dtype[Any], home: Any) -> Tensor:
+def unbroadcast_recorded(g: Tensor, shape: tuple[int, ...], dtype: np.dtype[Any], own_device: Any) -> Tensor:
     """The same for a tensor, recorded."""
     if g._a.shape != shape:
         g = OPS["sum_to"].function(g, shape)
@@ -253,4 +263,4 @@ def unbroadcast_recorded(g: Tensor, shape: tuple[int, ...], dtype: np.dtype[Any]
         if have.kind == "c" and dtype.kind != "c":
             g = OPS["real"].function(g)
         g = OPS["cast"].function(g, dtype)
-    return g if home is None else OPS["move"].function(g, dtype, home, backend.device_of(g._a))
+    return g if own_device is None else OPS["move"].function(g, dtype, own_device, backend.device_of(g._a))

@@ -1,146 +1,36 @@
-"""An elementwise expression as a sequence of NumPy's functions that write where they are told."""
+"""The type of a kernel: an elementwise expression as a sequence of ufuncs with ``out=``.
+
+``compiler/elementwise.py`` lowers expressions to kernels.
+"""
 
 from __future__ import annotations
 
-import ast
-import types
-from collections.abc import Callable, Iterable
+import operator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from nbautograd.arrays import masking
-from nbautograd.compiler.registry import OPS, POINTWISE
-from nbautograd.compiler.rewrite import UFUNCS, elementwise, inlined
-from nbautograd.compiler.source import compiled
+import numpy as np
 
-__all__ = ["ElementwiseKernel", "lower_to_ufuncs"]
+__all__ = ["SUM", "ElementwiseKernel"]
 
 
 class ElementwiseKernel(NamedTuple):
-    """What is to be computed: as a function of operands, and step by step."""
+    """An elementwise computation: as a function of whole operands, and as steps over tiles."""
 
-    plain: Callable[..., Any]
+    eager: Callable[..., Any]
+    """``eager(*operands)`` computes the result at once, with an array for each step."""
     steps: Callable[..., None] | None
-    """``steps(out, rooms, *operands)``: ``rooms`` are arrays for what is in between."""
-    rooms: int
+    """``steps(out, scratch, *operands)``: ``scratch`` hold intermediate results. None: not elementwise."""
+    scratch: int
+    """How many scratch arrays ``steps`` needs."""
     names: list[str]
     cost: int = 0
     """How many passes over memory the steps are worth: functions that take long count for several."""
 
-    @classmethod
-    def of(cls, expression: str, names: list[str], scope: dict[str, Any]) -> ElementwiseKernel:
-        """The work that an expression of ``names`` is; without steps if it is not elementwise.
 
-        :param scope: what other names mean, as in the function that the expression was written in.
-
-        >>> import numpy as np
-        >>> Work.of("1 / (1 + np.exp(-x))", ["x"], {"np": np}).rooms
-        1
-        """
-        given = ", ".join(names)
-        whole = compiled(f"def plain({given}):\n    return {expression}", f"<nbautograd {expression}>", "plain")
-        plain = types.FunctionType(whole, scope)
-        tree = inlined(ast.parse(expression, mode="eval").body, scope)
-        written = lower_to_ufuncs(tree, names, scope)
-        if written is None and _is_elementwise(tree, scope):
-            written = [f"out_[...] = {ast.unparse(tree)}"], 0
-        if written is None:
-            return cls(plain, None, 0, names)
-        lines, rooms = written
-        source = "\n    ".join([f"def steps(out_, rooms_, {given}):", *lines])
-        code = compiled(source, f"<nbautograd steps {expression}>", "steps")
-        cost = sum(1 if line.startswith(_CHEAP) else 6 for line in lines)
-        return cls(plain, types.FunctionType(code, scope), rooms, names, cost)
+def _add(out: Any, scratch: Any, g: Any, d: Any) -> None:
+    np.add(g, d, out)
 
 
-def _is_elementwise(tree: ast.expr, scope: dict[str, Any]) -> bool:
-    """Whether an expression, a floating one, is nothing but elementwise steps."""
-    # Options such as the dimension of a cross product mean that elements are looked at together.
-    bodies = {
-        id(op.body)
-        for op in OPS.values()
-        if op.kind == POINTWISE and not op.keywords and len(op.positional) == len(op.tensors)
-    } | {id(masking.zero_where_not), id(masking.zero_where)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            known = elementwise(node.func) is not None or id(scope.get(ast.unparse(node.func))) in bodies
-            if node.keywords or not known:
-                return False
-        elif isinstance(node, ast.Attribute):
-            if not (isinstance(node.value, ast.Name) and node.value.id in ("np", "precise")):
-                return False
-        elif not isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Name, ast.Constant, *_SYNTAX)):
-            return False
-    return True
-
-
-_CHEAP = tuple(f"np.{name}(" for name in UFUNCS.values())
-_SYNTAX = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop)
-
-
-class NotElementwise(Exception):  # noqa: N818 - a way out
-    """The expression is not elementwise, or not in a way that is known here."""
-
-
-class _Writer:
-    def __init__(self, names: Iterable[str], scope: dict[str, Any]) -> None:
-        self.names, self.scope = set(names), scope
-        self.lines: list[str] = []
-        self.free: list[str] = []
-        self.rooms = 0
-
-    def operand(self, node: ast.expr) -> str:
-        """How an operand is called, once the lines that compute it are written."""
-        if isinstance(node, (ast.Name, ast.Constant)):
-            self.check(node)
-            return ast.unparse(node)
-        if not any(isinstance(part, ast.Name) and part.id in self.names for part in ast.walk(node)):
-            raise NotElementwise
-        function, parts = self.called(node)
-        given = [self.operand(part) for part in parts]
-        self.free += [name for name in given if name.startswith("rooms_")]
-        return self.line(function, given, self.room())
-
-    def room(self) -> str:
-        if not self.free:
-            self.free.append(f"rooms_[{self.rooms}]")
-            self.rooms += 1
-        return self.free.pop()
-
-    def line(self, function: str, given: list[str], to: str) -> str:
-        self.lines.append(f"{function}({', '.join(given)}, out={to})")
-        return to
-
-    def check(self, node: ast.Name | ast.Constant) -> None:
-        value = node.value if isinstance(node, ast.Constant) else self.scope.get(node.id)
-        if not (isinstance(node, ast.Name) and node.id in self.names) and value.__class__ not in (int, float):
-            raise NotElementwise
-
-    def called(self, node: ast.expr) -> tuple[str, list[ast.expr]]:
-        """The function of a step and its operands."""
-        match node:
-            case ast.BinOp(left, operator, right) if type(operator) in UFUNCS:
-                return f"np.{UFUNCS[type(operator)]}", [left, right]
-            case ast.UnaryOp(ast.USub(), operand):
-                return "np.negative", [operand]
-            case ast.Call(called, parts, []) if (function := elementwise(called)) is not None:
-                if "f" * len(parts) + "->f" in function.types and function.nout == 1:
-                    return ast.unparse(called), parts
-        raise NotElementwise
-
-
-def lower_to_ufuncs(tree: ast.expr, names: list[str], scope: dict[str, Any]) -> tuple[list[str], int] | None:
-    """The lines that compute an expression, the last one into ``out_``, and how many rooms they need; None: it cannot
-    be written so.
-
-    What is in between never lies in ``out_``: that may be an operand.
-
-    >>> written_out(ast.parse("g * (1 - r)", mode="eval").body, ["g", "r"], {})
-    (['np.subtract(1, r, out=rooms_[0])', 'np.multiply(g, rooms_[0], out=out_)'], 1)
-    """
-    writer = _Writer(names, scope)
-    try:
-        function, parts = writer.called(tree)
-        writer.line(function, [writer.operand(part) for part in parts], "out_")
-    except NotElementwise:
-        return None
-    return writer.lines, writer.rooms
+SUM = ElementwiseKernel(operator.add, _add, 0, ["g", "d"], 1)
+"""The sum of two gradients."""

@@ -1,47 +1,47 @@
-"""Gradients of large arrays that wait: several elementwise formulas, one after the other, are computed in one go.
+"""Lazy gradients of large arrays: the elementwise formulas of a chain of nodes are computed in one fused, tiled pass.
 
-Each pass over an array of ten million numbers costs what reading and writing it costs. So the formula of a node that
-is followed by another elementwise one, or by a leaf, is not computed: its gradient stands for what it will be, and is
-computed, piece by piece with all that it is made of, by whoever needs the numbers.
+Each pass over an array of ten million numbers costs what reading and writing it costs. So a node that is followed by
+another elementwise one, or by a leaf, returns a lazy gradient: a kernel and its operands, among which may be lazy
+gradients. When its value is needed, the whole chain becomes one kernel, which is evaluated tile by tile.
 
-Only the engine's fast loop knows of this, and there only nodes of the flavour ``large``. Before code of the user's can
-run, which might write to what a waiting gradient is made of, ``settle`` computes all that wait.
+Only the engine's fast loop makes lazy gradients, and only between nodes of the variant ``tiled``. Before code of the
+user's can run, which might write to their operands, ``materialize_pending`` computes all of them.
 """
 
 from __future__ import annotations
 
 import weakref
 from contextvars import ContextVar
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
+from nbautograd.arrays.reference_count import HELD_ONCE, PASSED_ONCE, getrefcount
 from nbautograd.fusion import tiling
-from nbautograd.fusion.kernel import ElementwiseKernel
+from nbautograd.fusion.kernel import SUM, ElementwiseKernel
 
 __all__ = ["LazyGradient", "add_gradients", "compute", "materialize", "materialize_pending", "pending_gradients"]
 
-pending_gradients: ContextVar[list[weakref.ref[LazyGradient]] | None] = ContextVar("waiting", default=None)
-"""The gradients of this backward pass that were left to wait; None where none may."""
+pending_gradients: ContextVar[list[weakref.ref[LazyGradient]] | None] = ContextVar("pending_gradients", default=None)
+"""The lazy gradients of this backward pass; None where there may be none."""
 
 MAX_FUSED_COST = 16
-"""Steps that are worth a pass over memory: a gradient made of more is computed at once."""
+"""A kernel that would cost more passes over memory than these is computed at once."""
 
 
 class LazyGradient:
-    """The gradient that ``work`` will compute from ``values``, among which may be such as this."""
+    """The gradient that ``kernel`` will compute from ``values``, which may be lazy themselves."""
 
-    __slots__ = ("__weakref__", "array", "cost", "dtype", "shape", "size", "values", "work")
-    __array_ufunc__ = None  # array + deferred is for us to say
+    __slots__ = ("__weakref__", "array", "cost", "dtype", "kernel", "shape", "size", "values")
+    __array_ufunc__ = None  # array + lazy is for us to say
 
-    def __init__(self, work: ElementwiseKernel, values: tuple[Any, ...], like: Any) -> None:
-        self.work, self.values, self.array = work, values, None
+    def __init__(self, kernel: ElementwiseKernel, values: tuple[Any, ...], like: Any) -> None:
+        self.kernel, self.values, self.array = kernel, values, None
         self.shape, self.dtype, self.size = like.shape, like.dtype, like.size
-        self.cost: int = work.cost + sum(value.cost for value in values if value.__class__ is LazyGradient)
+        self.cost: int = kernel.cost + sum(value.cost for value in values if value.__class__ is LazyGradient)
 
     def __add__(self, other: Any) -> Any:
-        return compute(tiling.SUM, (self, other), to=ANY_TARGET)
+        return compute(SUM, (self, other), to=ANY_TARGET)
 
     __radd__ = __add__
 
@@ -50,39 +50,39 @@ class LazyGradient:
         return materialize(self).copy()
 
 
-class ANY_TARGET:
-    """Stands for an edge whose node takes a gradient that waits."""
+class _AnyTarget:
+    """Stands for a node that accepts a lazy gradient."""
 
     _seq = 0
 
 
-def compute(
-    work: ElementwiseKernel, values: tuple[Any, ...], spare: Any = None, fit: Any = None, to: Any = None
-) -> Any:
-    """What ``work`` computes from ``values``: now, or later if the edge ``to`` and this pass allow it.
+ANY_TARGET = _AnyTarget()
 
-    :param spare: see ``pieces.compute``, as for ``fit``.
+
+def compute(
+    kernel: ElementwiseKernel, values: tuple[Any, ...], spare: Any = None, fit: Any = None, to: Any = None
+) -> Any:
+    """The result of ``kernel`` for ``values``: an array, or lazy if the next node ``to`` and this pass allow it.
+
+    :param spare: see ``tiling.compute``, as for ``fit``.
     """
-    here = pending_gradients.get()
+    lazy = pending_gradients.get()
     values = tuple(
-        [
-            materialize(value) if value.__class__ is LazyGradient and value.array is not None else value
-            for value in values
-        ]
+        [value.array if value.__class__ is LazyGradient and value.array is not None else value for value in values]
     )
-    if here is not None and fit is None and to is not None and work.steps is not None:
+    if lazy is not None and fit is None and to is not None and kernel.steps is not None:
         accepts = not to._seq or (to.__class__.takes_lazy_gradient and to.extras is None)
         if accepts and (like := _like(values)) is not None:
-            made = LazyGradient(work, values, like)
-            if made.cost <= MAX_FUSED_COST:
-                here.append(weakref.ref(made))
-                return made
+            gradient = LazyGradient(kernel, values, like)
+            if gradient.cost <= MAX_FUSED_COST:
+                lazy.append(weakref.ref(gradient))
+                return gradient
             values = tuple(map(materialize, values))
     if any(value.__class__ is LazyGradient for value in values):
-        program = Program(work, values)
-        found = tiling.compute(program.work, tuple(program.leaves), spare, fit, program.shape)
-        return found if found is not None else tiling.compute(work, tuple(map(materialize, values)), None, fit)
-    return tiling.compute(work, values, spare, fit)
+        chain = _Chain(kernel, values)
+        result = tiling.compute(chain.kernel, tuple(chain.leaves), spare, fit, chain.shape)
+        return result if result is not None else tiling.compute(kernel, tuple(map(materialize, values)), None, fit)
+    return tiling.compute(kernel, values, spare, fit)
 
 
 def materialize(g: Any) -> Any:
@@ -90,65 +90,70 @@ def materialize(g: Any) -> Any:
     if g.__class__ is not LazyGradient:
         return g
     if g.array is None:
-        g.array = compute(g.work, g.values, _spare(g))
-        g.work, g.values = tiling.SUM, ()
+        g.array = compute(g.kernel, g.values, _spare(g))
+        g.kernel, g.values = SUM, ()
     return g.array
 
 
 def materialize_pending() -> None:
-    """Compute all gradients that wait in this pass: code follows that might write to what they are made of."""
-    here = pending_gradients.get()
-    if here:
-        for reference in here:
+    """Compute all lazy gradients of this pass: code follows that might write to their operands."""
+    lazy = pending_gradients.get()
+    if lazy:
+        for reference in lazy:
             materialize(reference())
-        here.clear()
+        lazy.clear()
 
 
 def add_gradients(g: Any, d: Any) -> Any:
-    """``g + d``; one that the engine alone holds is overwritten, if both are arrays."""
-    return g + d if g.__class__ is LazyGradient else tiling.add_gradients(g, d)
+    """``g + d``; one that the caller alone holds is overwritten, if both are arrays."""
+    if g.__class__ is LazyGradient:
+        return g + d
+    if getrefcount(g) <= PASSED_ONCE and tiling.is_owned(g):
+        return tiling.compute(SUM, (g, d), g)
+    return tiling.compute(SUM, (g, d), d if getrefcount(d) <= PASSED_ONCE and tiling.is_owned(d) else None)
 
 
 def _like(values: tuple[Any, ...]) -> Any:
-    """The operand whose shape and dtype the result has: the first, a gradient; None if it has not all that it takes."""
+    """The operand whose shape and dtype the result has: the first, a gradient; None where it may not become lazy."""
     first = values[0]
     if first.__class__ is not LazyGradient and (
         first.__class__ is not np.ndarray or first.size < tiling.MIN_TILED_SIZE
     ):
         return None
     arrays = [value for value in values if value.__class__ is LazyGradient or value.__class__ is np.ndarray]
-    fine = first.dtype in tiling.FLOATS and all(a.dtype is first.dtype for a in arrays)
-    return first if fine and all(_is_in_order(a, first.shape) for a in arrays if a.__class__ is np.ndarray) else None
+    if first.dtype not in tiling.FLOATS or any(a.dtype is not first.dtype for a in arrays):
+        return None
+    return first if all(_is_tileable(a, first.shape) for a in arrays if a.__class__ is np.ndarray) else None
 
 
-def _is_in_order(a: Any, shape: tuple[int, ...]) -> bool:
+def _is_tileable(a: Any, shape: tuple[int, ...]) -> bool:
     return tiling.compact(a) is not None and np.broadcast_shapes(a.shape, shape) == shape
 
 
-# -- several works as one --------------------------------------------------------------------------------------------
+# -- fusing a chain --------------------------------------------------------------------------------------------------
 
 
-class Program:
-    """Works that follow each other, as one over the arrays and numbers at their beginnings."""
+class _Chain:
+    """The kernels that a lazy gradient is made of, in order of computation, fused to one over their leaf operands."""
 
-    def __init__(self, work: ElementwiseKernel, values: tuple[Any, ...]) -> None:
+    def __init__(self, kernel: ElementwiseKernel, values: tuple[Any, ...]) -> None:
         self.names: dict[int, str] = {}
         self.leaves: list[Any] = []
         self.calls: list[tuple[ElementwiseKernel, list[str], str]] = []
         self.shape = next(value.shape for value in values if value.__class__ is LazyGradient)
-        self.add(work, values)
-        self.work = _joined(self.calls)
+        self.add(kernel, values)
+        self.kernel = _fused(self.calls)
 
-    def add(self, work: ElementwiseKernel, values: tuple[Any, ...]) -> str:
-        """What the result of ``work`` is called, after the calls that it takes."""
-        given = [self.names.get(id(value)) or self.name(value) for value in values]
-        self.calls.append((work, given, f"t{len(self.calls)}"))
+    def add(self, kernel: ElementwiseKernel, values: tuple[Any, ...]) -> str:
+        """What the result of ``kernel`` is called, after the calls that it takes."""
+        operands = [self.names.get(id(value)) or self.name(value) for value in values]
+        self.calls.append((kernel, operands, f"t{len(self.calls)}"))
         return self.calls[-1][2]
 
     def name(self, value: Any) -> str:
-        """What an operand is called, the first time."""
+        """What an operand is called, the first time: ``t0`` if it is computed here, ``v0`` if it is a leaf."""
         if value.__class__ is LazyGradient and value.array is None:
-            name = self.add(value.work, value.values)
+            name = self.add(value.kernel, value.values)
         else:
             name = f"v{len(self.leaves)}"
             self.leaves.append(materialize(value))
@@ -156,44 +161,44 @@ class Program:
         return name
 
 
-def _joined(calls: list[tuple[ElementwiseKernel, list[str], str]]) -> ElementwiseKernel:
-    """One work whose steps are those of several; its rooms hold what is between them, too, as long as it is needed."""
-    last = {given: index for index, (_, names, _) in enumerate(calls) for given in names}
+def _fused(calls: list[tuple[ElementwiseKernel, list[str], str]]) -> ElementwiseKernel:
+    """Several kernels as one: its scratch also holds the results between them, as long as they are needed."""
+    last_use = {name: index for index, (_, operands, _) in enumerate(calls) for name in operands}
     free: list[int] = []
-    taken = 0
-    place: dict[str, int] = {}
+    registers = 0
+    register: dict[str, int] = {}
     plan: list[tuple[Any, int, list[tuple[bool, int]]]] = []
-    inner = max(work.rooms for work, _, _ in calls)
-    for index, (work, given, made) in enumerate(calls):
-        operands = [(n[0] == "t", place[n] if n[0] == "t" else int(n[1:])) for n in given]
-        for n in set(given):  # an operand's room may be the result's, if nothing else needs it
-            if n[0] == "t" and last[n] == index:
-                free.append(place[n])
+    inner = max(kernel.scratch for kernel, _, _ in calls)
+    for index, (kernel, operands, result) in enumerate(calls):
+        where = [(n[0] == "t", register[n] if n[0] == "t" else int(n[1:])) for n in operands]
+        for n in set(operands):  # an operand's register may be the result's, if nothing else needs it
+            if n[0] == "t" and last_use[n] == index:
+                free.append(register[n])
         if index == len(calls) - 1:
             to = -1
         else:
             if not free:
-                free.append(taken)
-                taken += 1
-            to = place[made] = free.pop()
-        plan.append((work.steps, to, operands))
+                free.append(registers)
+                registers += 1
+            to = register[result] = free.pop()
+        plan.append((kernel.steps, to, where))
 
-    def steps(out: Any, rooms: Any, *leaves: Any) -> None:
-        own, between = rooms[:inner], rooms[inner:]
-        for function, to, operands in plan:
-            given = [between[i] if is_made else leaves[i] for is_made, i in operands]
-            function(out if to < 0 else between[to], own, *given)
+    def steps(out: Any, scratch: Any, *leaves: Any) -> None:
+        own, between = scratch[:inner], scratch[inner:]
+        for function, to, where in plan:
+            operands = [between[i] if is_computed else leaves[i] for is_computed, i in where]
+            function(out if to < 0 else between[to], own, *operands)
 
-    return ElementwiseKernel(_unplain, steps, inner + taken, [], 0)
+    return ElementwiseKernel(_not_tileable, steps, inner + registers, [], 0)
 
 
-def _unplain(*_: Any) -> None:
-    """That a program cannot be cut, which ``_like`` has looked at, is found out before anything is computed."""
+def _not_tileable(*_: Any) -> None:
+    """Fallback of a fused kernel whose operands cannot be tiled: ``compute`` then evaluates the kernels one by one."""
 
 
 def _spare(root: LazyGradient) -> Any:
-    """A large array that nothing but this gradient needs, so that its numbers may be written there."""
-    held: dict[int, int] = {}  # how often by what waits here
+    """A large array that only this gradient's chain holds, so that the result may be written there."""
+    held: dict[int, int] = {}  # how often by what is lazy here
     nodes = [root]
     arrays: list[Any] = []
     for node in nodes:  # which grows
@@ -203,19 +208,9 @@ def _spare(root: LazyGradient) -> Any:
             held[id(value)] = held.get(id(value), 0) + 1
     value = None
     for node in nodes[1:]:
-        if getrefcount(node) > held[id(node)] + _OTHERS + 1:  # the slice
+        if getrefcount(node) > held[id(node)] + HELD_ONCE + 1:  # the slice
             return None
     for value in arrays:
-        if getrefcount(value) <= held[id(value)] + _OTHERS and tiling.is_owned(value) and value.shape == root.shape:
+        if getrefcount(value) <= held[id(value)] + HELD_ONCE and tiling.is_owned(value) and value.shape == root.shape:
             return value
     return None
-
-
-def _other_count() -> int:
-    """How many references there are to what a list holds while a loop looks at it."""
-    for thing in [np.empty(1)]:
-        return getrefcount(thing)
-    raise AssertionError
-
-
-_OTHERS = _other_count()

@@ -1,103 +1,100 @@
-"""Large arrays, piece by piece: what several steps make in between stays in the processor's cache.
+"""Tiled evaluation of large elementwise expressions: intermediate results stay in the processor's cache.
 
 An expression such as ``1 / (1 + exp(-x))`` makes an array per step. Of ten million elements each is written to memory
-and read back; of a piece it never leaves the cache. What is evaluated so is found by looking at the expression: it must
-be elementwise (``written_out`` in ``fusion/kernel.py``). Pieces are computed in several threads, and results lie in
-memory that is used again (``arrays/caching_allocator.py``). Which pieces there are depends on the shape alone: so does
-every rounding error.
+and read back; of a tile it never leaves the cache. A kernel's steps (``fusion/kernel.py``) are run tile by tile, in
+several threads, and results lie in memory that is used again (``arrays/caching_allocator.py``). The tiles depend on the
+shape alone, and so does every rounding error.
 """
 
 from __future__ import annotations
 
 import math
-from sys import getrefcount
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nbautograd.arrays import backend, caching_allocator, summation
+from nbautograd.arrays.reference_count import PASSED_TWICE, getrefcount
 from nbautograd.arrays.thread_pool import parallel_for
 from nbautograd.fusion.kernel import ElementwiseKernel
 
-__all__ = ["MIN_TILED_SIZE", "SUM", "TILE_SIZE", "add_gradients", "compact", "compute", "is_owned", "reusable"]
+__all__ = ["MIN_TILED_SIZE", "TILES_PER_TASK", "TILE_SIZE", "compact", "compute", "is_owned", "reusable"]
 
 MIN_TILED_SIZE = 1 << 17
-"""From so many elements on it pays."""
+"""Minimum number of elements for tiling."""
 TILE_SIZE = 1 << 17
-"""So many elements at a time."""
+"""Elements of a tile."""
 TILES_PER_TASK = 4
-"""So many pieces are one thread's at a time."""
+"""Tiles that a thread takes at a time."""
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 MAX_ROW = 1 << 19
-"""The most elements of what is between steps: an array whose single rows have more is computed whole."""
+"""Upper bound of a row's scratch buffer, in elements: arrays with longer rows are computed whole."""
 
 
 class Tiling(NamedTuple):
-    """Operands as they are cut: along the first axis of ``shape``, ``step`` at a time."""
+    """Operands and how they are cut into tiles: along the first axis of ``shape``, ``step`` at a time."""
 
     shape: tuple[int, ...]
     step: int
-    parts: list[Any]
+    operands: list[Any]
     is_cut: list[bool]
+    """Of each operand, whether a tile has its own part of it; others are broadcast, as they are, to every tile."""
 
-    def at(self, piece: slice) -> list[Any]:
-        """The operands of a piece."""
-        return [part[piece] if cut else part for part, cut in zip(self.parts, self.is_cut, strict=True)]
+    def at(self, tile: slice) -> list[Any]:
+        """The operands of a tile."""
+        return [operand[tile] if cut else operand for operand, cut in zip(self.operands, self.is_cut, strict=True)]
 
 
 def compute(
-    work: ElementwiseKernel,
+    kernel: ElementwiseKernel,
     values: tuple[Any, ...],
     spare: Any = None,
     fit: Any = None,
     shape: tuple[int, ...] | None = None,
 ) -> Any:
-    """What ``work`` computes from ``values``, arrays that are broadcast or numbers, piece by piece.
-
-    What cannot be cut is computed whole.
+    """The result of ``kernel`` for ``values``, arrays that are broadcast or numbers: tile by tile, or at once.
 
     :param spare: an array that nobody needs any more; the result may be written into it.
     :param fit: for a gradient, (shape, ...) of what was broadcast: the result is summed to that shape.
     :param shape: the result's, if known.
     """
     dtype = _common_dtype(values)
-    steps = work.steps
+    steps = kernel.steps
     if dtype is None or steps is None:
-        return _whole(work, values)
+        return _untiled(kernel, values)
     if shape is None:
         shape = _shape_of(values)
-    cut = _tile(values, shape)
-    if cut is None or math.prod(shape) < MIN_TILED_SIZE:
-        return _whole(work, values)
+    tiling = _tile(values, shape)
+    if tiling is None or math.prod(shape) < MIN_TILED_SIZE:
+        return _untiled(kernel, values)
     if fit is not None and fit[0] != shape:
-        return _summed(work, cut, shape, dtype, fit[0])
-    reused = spare is not None and spare.shape == shape and spare.dtype is dtype and spare.flags.c_contiguous
-    result = spare if reused else caching_allocator.empty(shape, dtype)
-    target = result.reshape(cut.shape)
-    share = TILES_PER_TASK * cut.step
-    length = cut.shape[0]
+        return _summed(kernel, tiling, shape, dtype, fit[0])
+    reuse = spare is not None and spare.shape == shape and spare.dtype is dtype and spare.flags.c_contiguous
+    result = spare if reuse else caching_allocator.empty(shape, dtype)
+    target = result.reshape(tiling.shape)
+    length, per_task = tiling.shape[0], TILES_PER_TASK * tiling.step
 
     def task(number: int) -> None:
-        stop = min(share * (number + 1), length)
-        rooms = _scratch(work, cut, dtype)
-        step = cut.step if work.rooms else share  # a single step needs no cache
-        for start in range(share * number, stop, step):
-            piece = slice(start, min(start + step, stop))
-            out = target[piece]
-            steps(out, [room[: out.size].reshape(out.shape) for room in rooms], *cut.at(piece))
+        stop = min(per_task * (number + 1), length)
+        buffers = _scratch(kernel, tiling, dtype)
+        step = tiling.step if kernel.scratch else per_task  # a single step needs no cache
+        for start in range(per_task * number, stop, step):
+            tile = slice(start, min(start + step, stop))
+            out = target[tile]
+            steps(out, [buffer[: out.size].reshape(out.shape) for buffer in buffers], *tiling.at(tile))
 
-    parallel_for(task, -(-length // share))
+    parallel_for(task, -(-length // per_task))
     return result
 
 
-def _whole(work: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
+def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
     with backend.quiet():
-        return work.plain(*values)
+        return kernel.eager(*values)
 
 
-def _scratch(work: ElementwiseKernel, cut: Tiling, dtype: np.dtype[Any], more: int = 0) -> Any:
-    """Memory for what is between the steps of a piece."""
-    return np.empty((work.rooms + more, cut.step * math.prod(cut.shape[1:])), dtype)
+def _scratch(kernel: ElementwiseKernel, tiling: Tiling, dtype: np.dtype[Any], more: int = 0) -> Any:
+    """Buffers for the intermediate results of a tile."""
+    return np.empty((kernel.scratch + more, tiling.step * math.prod(tiling.shape[1:])), dtype)
 
 
 def _common_dtype(values: tuple[Any, ...]) -> np.dtype[Any] | None:
@@ -120,23 +117,23 @@ def _shape_of(values: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def _tile(values: tuple[Any, ...], shape: tuple[int, ...]) -> Tiling | None:
-    """As one long row each, or between rows where some are broadcast; None if they lie in memory in another order."""
-    parts = [compact(value) for value in values]
-    if any(part is None for part in parts):
+    """As one long row each, or between rows where some are broadcast; None if memory is in another order."""
+    operands = [compact(value) for value in values]
+    if any(operand is None for operand in operands):
         return None
-    full = [part.__class__ is np.ndarray and part.shape == shape for part in parts]
-    if all(is_full or getattr(part, "ndim", 0) == 0 for part, is_full in zip(parts, full, strict=True)):
+    full = [operand.__class__ is np.ndarray and operand.shape == shape for operand in operands]
+    if all(is_full or getattr(o, "ndim", 0) == 0 for o, is_full in zip(operands, full, strict=True)):
         row = (math.prod(shape),)
-        return Tiling(row, TILE_SIZE, [p.reshape(-1) if f else p for p, f in zip(parts, full, strict=True)], full)
+        return Tiling(row, TILE_SIZE, [o.reshape(-1) if f else o for o, f in zip(operands, full, strict=True)], full)
     width = math.prod(shape[1:])
     if not width or width > MAX_ROW:
         return None
-    is_cut = [getattr(part, "ndim", 0) == len(shape) and len(part) > 1 for part in parts]
-    return Tiling(shape, max(1, TILE_SIZE // width), parts, is_cut)
+    is_cut = [getattr(operand, "ndim", 0) == len(shape) and len(operand) > 1 for operand in operands]
+    return Tiling(shape, max(1, TILE_SIZE // width), operands, is_cut)
 
 
 def compact(value: Any) -> Any:
-    """An array without its repetitions, as one number if that is all; None if it is not in the order of memory."""
+    """An array without its broadcast repetitions, 0-d if that is all; None if it is not in the order of memory."""
     if value.__class__ is not np.ndarray or not value.ndim:
         return value
     if not value.flags.c_contiguous:
@@ -149,92 +146,55 @@ def compact(value: Any) -> Any:
 
 
 def _summed(
-    work: ElementwiseKernel, cut: Tiling, shape: tuple[int, ...], dtype: np.dtype[Any], to: tuple[int, ...]
+    kernel: ElementwiseKernel, tiling: Tiling, shape: tuple[int, ...], dtype: np.dtype[Any], to: tuple[int, ...]
 ) -> Any:
-    """The same summed to the shape ``to``: each piece as soon as it is computed."""
-    steps = work.steps
+    """The same summed to the shape ``to`` (a fused reduction): each tile as soon as it is computed."""
+    steps = kernel.steps
     assert steps is not None
     axes = summation.broadcast_axes(shape, to)
-    share = TILES_PER_TASK * cut.step
-    length = cut.shape[0]
-    count = -(-length // share)
-    flat = len(cut.shape) < len(shape)
-    kept = tuple(1 if d in axes else n for d, n in enumerate(shape))
-    if flat:  # as one row: between rows all the same, if they are not too long
+    if len(tiling.shape) < len(shape):  # as one row: between rows all the same, if they are not too long
         width = math.prod(shape[1:])
         if width > MAX_ROW or len(shape) < 2:
-            return summation.pairwise_sum(
-                compute(work, tuple(cut.parts), None, None, cut.shape).reshape(shape), axes, True
-            ).reshape(to)
-        parts = [part.reshape(shape) if c else part for part, c in zip(cut.parts, cut.is_cut, strict=True)]
-        cut = Tiling(shape, max(1, TILE_SIZE // width), parts, cut.is_cut)
-        share, length = TILES_PER_TASK * cut.step, shape[0]
-        count = -(-length // share)
+            whole = compute(kernel, tuple(tiling.operands), None, None, tiling.shape).reshape(shape)
+            return summation.pairwise_sum(whole, axes, True).reshape(to)
+        operands = [o.reshape(shape) if cut else o for o, cut in zip(tiling.operands, tiling.is_cut, strict=True)]
+        tiling = Tiling(shape, max(1, TILE_SIZE // width), operands, tiling.is_cut)
+    length, per_task = tiling.shape[0], TILES_PER_TASK * tiling.step
     over_rows = 0 in axes
-    step_count = -(-length // cut.step)
-    sums = np.empty((step_count if over_rows else length, *kept[1:]), dtype)
+    tile_count = -(-length // tiling.step)
+    summed_shape = tuple(1 if d in axes else n for d, n in enumerate(shape))
+    sums = np.empty((tile_count if over_rows else length, *summed_shape[1:]), dtype)
 
     def task(number: int) -> None:
-        stop = min(share * (number + 1), length)
-        *rooms, result = _scratch(work, cut, dtype, 1)
-        for start in range(share * number, stop, cut.step):
-            piece = slice(start, min(start + cut.step, stop))
-            here = (piece.stop - piece.start, *cut.shape[1:])
-            size = math.prod(here)
-            out = result[:size].reshape(here)
-            steps(out, [room[:size].reshape(here) for room in rooms], *cut.at(piece))
-            summed = summation.pairwise_sum(out, axes, True)
+        stop = min(per_task * (number + 1), length)
+        *buffers, result = _scratch(kernel, tiling, dtype, 1)
+        for start in range(per_task * number, stop, tiling.step):
+            tile = slice(start, min(start + tiling.step, stop))
+            tile_shape = (tile.stop - tile.start, *tiling.shape[1:])
+            size = math.prod(tile_shape)
+            out = result[:size].reshape(tile_shape)
+            steps(out, [buffer[:size].reshape(tile_shape) for buffer in buffers], *tiling.at(tile))
+            partial = summation.pairwise_sum(out, axes, True)
             if over_rows:
-                sums[start // cut.step] = summed[0]
+                sums[start // tiling.step] = partial[0]
             else:
-                sums[piece] = summed
+                sums[tile] = partial
 
-    parallel_for(task, count)
+    parallel_for(task, -(-length // per_task))
     return (summation.pairwise_sum(sums, (0,), True) if over_rows else sums).reshape(to)
 
 
 # -- memory that is used again ---------------------------------------------------------------------------------------
 
 
-def reusable(g: Any, rare: Any) -> Any:
+def reusable(g: Any, extras: Any) -> Any:
     """``g`` if the engine and the ``vjp`` that asks are all who hold it, so that it may be overwritten; else None.
 
-    :param rare: what the node has beyond the usual: hooks would be shown ``g`` afterwards.
+    :param extras: what the node has beyond the usual: hooks would be shown ``g`` afterwards.
     """
-    return g if rare is None and getrefcount(g) <= _ALONE and is_owned(g) else None
-
-
-def add_gradients(g: Any, d: Any) -> Any:
-    """``g + d``, two gradients; one that the engine alone holds is overwritten."""
-    if getrefcount(g) <= _MERGED and is_owned(g):
-        return compute(SUM, (g, d), g)
-    return compute(SUM, (g, d), d if getrefcount(d) <= _MERGED and is_owned(d) else None)
+    return g if extras is None and getrefcount(g) <= PASSED_TWICE and is_owned(g) else None
 
 
 def is_owned(g: Any) -> bool:
     """Whether an array may be written to, as far as its memory goes."""
     return g.__class__ is np.ndarray and g.flags.writeable and caching_allocator.is_whole(g)
-
-
-class _Probe:
-    """A node, for counting who holds a gradient."""
-
-    def vjp(self, g: Any, keep: bool, needed: Any = None) -> tuple[Any, Any]:
-        return _counted(g, None), None
-
-
-def _counted(g: Any, rare: Any) -> int:
-    return getrefcount(g)
-
-
-def _alone_counts() -> tuple[int, int]:
-    """What getrefcount says in ``if_alone``, and in ``merged``, of a gradient that only the engine's loop holds."""
-    pending = {0: np.empty(1)}
-    node = _Probe()
-    g = pending.pop(0)
-    d, _ = node.vjp(g, False)
-    return d, _counted(g, None)
-
-
-_ALONE, _MERGED = _alone_counts()
-SUM = ElementwiseKernel.of("g + d", ["g", "d"], {"np": np})

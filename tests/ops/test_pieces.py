@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import nbautograd as T
+from nbautograd.compiler.elementwise import compile_kernel
 from nbautograd.compiler.registry import OPS, POINTWISE
 from nbautograd.fusion import tiling
-from nbautograd.fusion.kernel import ElementwiseKernel
 
 SIZE = tiling.MIN_TILED_SIZE + 7 * tiling.TILE_SIZE // 2 + 3
 UNARY = sorted(
@@ -61,7 +61,7 @@ def test_broadcast_operands_are_cut_between_rows(shapes, order):
 
 
 def work(expression, *names):
-    return ElementwiseKernel.of(expression, list(names), {"np": np, "sin": OPS["sin"].body})
+    return compile_kernel(expression, list(names), {"np": np, "sin": OPS["sin"].body})
 
 
 @pytest.mark.parametrize("shapes", [[(SIZE, 1), (1, 4)], [(1, SIZE), (1, 1)], [(700, 300), (300, 700)]])
@@ -75,7 +75,7 @@ def test_what_cannot_be_cut_is_computed_whole(shapes):
 
 
 def test_what_is_elementwise():
-    assert work("g * sin(x)", "g", "x").rooms == 1
+    assert work("g * sin(x)", "g", "x").scratch == 1
     assert work("(x > 0) * g", "g", "x").steps is not None
     assert work("np.exp(x) if x > 0 else -x", "x").steps is None  # a choice depends on the whole
     assert work("g * x.shape[0]", "g", "x").steps is None

@@ -1,0 +1,116 @@
+"""The names that generated code uses: what they mean, in one table for functions and one for in-place methods."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes, version_counter
+from nbautograd.arrays.size import sizes
+from nbautograd.arrays.version_counter import next_sequence_nr
+from nbautograd.compiler.argument_errors import name_operation, not_implemented_or_raise, raise_bad_argument
+from nbautograd.compiler.elementwise import CONSTANTS, compile_kernel
+from nbautograd.compiler.promotion import (
+    F32,
+    F64,
+    HalfPrecision,
+    broadcast_shapes,
+    check_devices,
+    narrow,
+    number_like,
+    promote,
+    promote_half,
+    unbroadcast_spec,
+    widen_all,
+)
+from nbautograd.compiler.schema import OpSchema, array_name
+from nbautograd.core import inplace, tracing, views
+from nbautograd.core.grad_mode import is_grad_enabled
+from nbautograd.core.node import LEAF, OutputEdge
+from nbautograd.core.tensor import Tensor, new
+from nbautograd.errors import ShapeError
+from nbautograd.fusion import tiling
+
+__all__ = ["FORWARD", "INPLACE"]
+
+
+def _edge_of(t: Any) -> Any:
+    """The edge to a tensor: itself if it is a leaf, else its node."""
+    return t if t._fn is LEAF else t._fn
+
+
+def _write_into_out(op: OpSchema, out: Any, *args: Any, **kwargs: Any) -> Any:
+    return inplace.resize_into(out, op.function(*args, **kwargs), op.name)
+
+
+def _compute_tiled(op: OpSchema, expression: str, *arrays: Any) -> Any:
+    """The result of an elementwise operation over large arrays, which the expression names as generated code does."""
+    kernel = op.kernels.get(expression)
+    if kernel is None:
+        names = [array_name(name) for name in op.tensors]
+        kernel = op.kernels[expression] = compile_kernel(expression, names, {**op.body.__globals__, "np": np})
+    return tiling.compute(kernel, arrays)
+
+
+_BOTH = {
+    "F32": F32,
+    "F64": F64,
+    "SILENT": backend.SILENT,
+    "ShapeError": ShapeError,
+    "Tensor": Tensor,
+    "float32": np.float32,
+    "float64": np.float64,
+    "is_grad_enabled": is_grad_enabled,
+    "ndarray": np.ndarray,
+    "np": np,
+    "number_like": number_like,
+    "quietly": backend.quietly.run,
+    "run_quietly": backend.run_quietly,
+    "set_quiet": backend.set_quiet,
+    "unset_quiet": backend.unset_quiet,
+}
+FORWARD: dict[str, Any] = {
+    **_BOTH,
+    "CONSTANTS": CONSTANTS,
+    "HalfPrecision": HalfPrecision,
+    "INEXACT": dtypes.INEXACT,
+    "LEAF": LEAF,
+    "MIN_TILED_SIZE": tiling.MIN_TILED_SIZE,
+    "OutputEdge": OutputEdge,
+    "ViewOfOutput": views.ViewOfOutput,
+    "check_devices": check_devices,
+    "compute_tiled": _compute_tiled,
+    "edge_of": _edge_of,
+    "name_operation": name_operation,
+    "new": new,
+    "next_sequence_nr": next_sequence_nr,
+    "not_implemented_or_raise": not_implemented_or_raise,
+    "operator_add": operator.add,
+    "operator_mul": operator.mul,
+    "operator_sub": operator.sub,
+    "operator_truediv": operator.truediv,
+    "promote": promote,
+    "promote_half": promote_half,
+    "raise_bad_argument": raise_bad_argument,
+    "register_view": views.register_view,
+    "round_to": narrow,
+    "sizes": sizes,
+    "trace_call": tracing.note,
+    "unbroadcast_spec": unbroadcast_spec,
+    "widen_all": widen_all,
+    "write_into_out": _write_into_out,
+}
+"""What an operation's function uses, besides ``OP``, ``body``, ``half_variant`` and the node classes."""
+INPLACE: dict[str, Any] = {
+    **_BOTH,
+    "apply_inplace": inplace.apply_inplace,
+    "broadcast_shapes": broadcast_shapes,
+    "check_writable": inplace.check_writable,
+    "followers": inplace.followers,
+    "inferred": version_counter.inferred,
+    "preparers": inplace.preparers,
+    "record_write": version_counter.record_write,
+}
+"""What an in-place method uses, besides ``OP``, ``METHOD``, ``NAME`` and ``FUNCTION``."""

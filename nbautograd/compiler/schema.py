@@ -1,0 +1,207 @@
+"""What a declaration says: the data of an operation, below everything that compiles it.
+
+``compiler/forward.py``, ``backward.py`` and ``inplace.py`` write code from an ``OpSchema``; ``CompiledOp`` in
+``compiler/op.py`` is the one that is made, and compiles itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+__all__ = [
+    "NATIVE",
+    "NUMPY_NAMES",
+    "PLAIN",
+    "POINTWISE",
+    "UNSUPPORTED",
+    "UPCAST",
+    "VIEW",
+    "OpSchema",
+    "array_name",
+    "names_used",
+    "slot",
+]
+
+PLAIN = "plain"
+"""The body gets the arrays as they are."""
+POINTWISE = "pointwise"
+"""Inputs are promoted to one dtype and broadcast; numbers may stand for tensors; there are ``name_`` and ``out=``."""
+VIEW = "view"
+"""The result shares the first input's memory."""
+
+UPCAST, NATIVE, UNSUPPORTED = "upcast", "native", "unsupported"
+"""What an operation does with half precision: compute in float32 and round; take it as it is; raise."""
+
+NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
+"""What NumPy calls these parameters; PyTorch accepts both everywhere."""
+
+RESERVED = frozenset(
+    {
+        *(
+            "alike",
+            "g",
+            "needed",
+            "unrecorded",
+            "node",
+            "node_class",
+            "output",
+            "outputs",
+            "part",
+            "position",
+            "result",
+        ),
+        *("result_array", "retain_graph", "input_meta", "dtype_of_all", "rounded_dtype", "old_errstate", "temporary"),
+    }
+)
+"""Names of generated code's own, which no option of an operation may have."""
+METADATA = ("shape", "dtype", "ndim", "strides")
+"""Attributes that a formula may need of a tensor without its values."""
+PARAMETERS = frozenset(
+    {
+        *("positional", "keywords", "rest", "tensors", "lists", "masks", "optional", "numbers"),
+        *("numpy_names", "required_dim", "half_policy"),
+    }
+)
+"""Attributes that are read off the body's signature when the first of them is wanted."""
+
+
+class OpSchema:
+    """One operation as declared: its body over arrays, its parameters by kind, its formulas."""
+
+    function: Any
+    """The operation over tensors."""
+    operator: Any
+    """Its variant for special methods such as ``__mul__``; None if it has none."""
+
+    def __init__(self, body: Callable[..., Any], options: dict[str, Any], formulas: dict[str, str]) -> None:
+        self.name: str = options["name"] or body.__name__
+        self.body = body
+        self.formulas = formulas
+        self.kind: str = options["kind"]
+        self.node_name: str | None = options["node"]
+        self.symbol: str = options["symbol"]
+        self.floating: bool = options["floating"]
+        self.accepts: str = options["accepts"]
+        self.accepts_each: str = options["accepts_each"]
+        self.many: bool = options["many"]
+        self.has_out: bool = options["out"]
+        self.into: str | None = options["into"]
+        self.recorded: str | None = options["recorded"]
+        self.kernels: dict[str, Any] = {}  # what large arrays are computed by, by expression
+        self._half: str = options["half"]
+
+    # -- parameters, read off the body when first wanted, so that declaring costs next to nothing ----------------------
+
+    positional: tuple[str, ...]
+    keywords: tuple[str, ...]
+    rest: str | None
+    tensors: list[str]
+    lists: list[str]
+    masks: set[str]
+    optional: set[str]
+    numbers: set[str]
+    numpy_names: list[str]
+    required_dim: bool
+    half_policy: str
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in PARAMETERS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self._read_parameters()
+        return self.__dict__[name]
+
+    def _read_parameters(self) -> None:
+        code, defaults = self.body.__code__, self.body.__defaults__ or ()
+        count = code.co_argcount
+        self.positional = code.co_varnames[:count]
+        self.keywords = code.co_varnames[count : count + code.co_kwonlyargcount]
+        self.rest = code.co_varnames[count + len(self.keywords)] if code.co_flags & inspect.CO_VARARGS else None
+        hints = {name: str(self.body.__annotations__.get(name, "")) for name in (*self.positional, *self.keywords)}
+        self.lists = [name for name in self.positional if "Sequence[Tensor]" in hints[name]]
+        self.tensors = [name for name in hints if "Tensor" in hints[name] or "Mask" in hints[name]]
+        self.masks = {name for name in hints if "Mask" in hints[name]}  # broadcast, but not promoted
+        self.optional = {name for name in self.tensors if "None" in hints[name]}
+        self.numbers = {name for name in self.tensors if "Number" in hints[name]}
+        options = {*self.positional, *self.keywords} - set(self.tensors)
+        if clash := sorted(options & RESERVED):
+            raise ValueError(f"@op {self.name}: generated code uses the names {clash} itself; choose others")
+        required = count - len(defaults)
+        self.required_dim = required > 0 and self.positional[required - 1] == "dim" and self.rest is None
+        takes_both = "dim" in self.positional[required:] or self.required_dim
+        self.numpy_names = [name for name in NUMPY_NAMES if name in options and takes_both and self.kind != VIEW]
+        self.half_policy = self._half if self.kind != VIEW and not self.lists else NATIVE
+
+    def option_defaults(self) -> dict[str, Any] | None:
+        """The options that follow the operands, with their defaults; None where one has no plain default."""
+        defaults = self.body.__defaults__ or ()
+        by_name = {
+            **dict(zip(self.positional[::-1], defaults[::-1], strict=False)),
+            **(self.body.__kwdefaults__ or {}),
+        }
+        options = {
+            name: by_name.get(name, ...) for name in (*self.positional, *self.keywords) if name not in self.tensors
+        }
+        plain = all(value is None or value.__class__ in (int, float, bool, str) for value in options.values())
+        return options if plain else None
+
+    @property
+    def takes_operands_only(self) -> bool:
+        """Whether the operator variant has no options: an elementwise operation whose options have plain defaults."""
+        return self.kind == POINTWISE and self.option_defaults() is not None
+
+    # -- derivatives ---------------------------------------------------------------------------------------------------
+
+    @property
+    def many_edges(self) -> bool:
+        """Whether the node keeps its edges in a tuple, not in the two slots for the usual one or two."""
+        return bool(self.lists) or len(self.formulas) > 2
+
+    def saves(self) -> dict[str, set[str]]:
+        """What the formula of each input needs, as names like ``other``, ``result`` or ``input.shape``."""
+        names = {*self.positional, *self.keywords, "result"} | ({self.rest} if self.rest else set())
+        return {name: names_used(text, names) for name, text in self.formulas.items()}
+
+    def node(self, variant: str) -> Any:
+        """The node class: ``real``, ``complex``, ``half`` or ``tiled``; ``CompiledOp`` makes it."""
+        raise NotImplementedError
+
+    @property
+    def temporary_view(self) -> Any:
+        """A view's function for temporary views, which record no view link; ``CompiledOp`` makes it."""
+        raise NotImplementedError
+
+
+def names_used(formula: str, names: set[str]) -> set[str]:
+    """Which of ``names`` a formula needs; a shape is told from the whole tensor.
+
+    >>> sorted(names_used("g.reshape(input.shape) * other", {"input", "other"}))
+    ['input.shape', 'other']
+    """
+    used: set[str] = set()
+
+    class Visitor(ast.NodeVisitor):
+        def visit_Attribute(self, node: ast.Attribute) -> None:
+            if isinstance(node.value, ast.Name) and node.value.id in names and node.attr in METADATA:
+                used.add(f"{node.value.id}.{node.attr}")
+            else:
+                self.generic_visit(node)
+
+        def visit_Name(self, node: ast.Name) -> None:
+            if node.id in names:
+                used.add(node.id)
+
+    Visitor().visit(ast.parse(formula, mode="eval"))
+    return used
+
+
+def slot(saved: str) -> str:
+    """The node's slot for something saved: ``s_other``, ``s_input_shape``."""
+    return "s_" + saved.replace(".", "_")
+
+
+def array_name(parameter: str) -> str:
+    """What generated code calls the array of a tensor: ``input_array``."""
+    return f"{parameter}_array"
