@@ -91,6 +91,7 @@ class Buffer(Tensor, metaclass=_Flagged):
 
     __slots__ = ()
     _own_flag = "is_buffer"
+    persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
         """A tensor that shares the memory of ``data`` and is known as a buffer."""

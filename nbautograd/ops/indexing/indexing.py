@@ -239,7 +239,7 @@ def index_back(input: Tensor, shape: Any, key: Any) -> Tensor:
     return found
 
 
-Tensor.__getitem__ = _get  # type: ignore[method-assign]
+Tensor.__getitem__ = _get
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
@@ -361,7 +361,7 @@ def zero_at(input: Tensor, key: Any) -> Tensor:
     return found
 
 
-Tensor.__setitem__ = _set  # type: ignore[method-assign]
+Tensor.__setitem__ = _set
 
 
 def _delete(x: Tensor, key: Any) -> None:

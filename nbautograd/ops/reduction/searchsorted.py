@@ -17,7 +17,7 @@ __all__ = ["bucketize", "searchsorted"]
 def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None) -> Tensor:
     """Where each value is to be put into a sorted sequence; each row of several sequences has its own values."""
     if sorter is not None:
-        sequence = np.take_along_axis(sequence, sorter, -1)  # type: ignore[assignment]
+        sequence = np.take_along_axis(sequence, sorter, -1)
     n = sequence.shape[-1]
     found: Any
     if sequence.ndim == 1:

@@ -362,7 +362,7 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     )
 
 
-Tensor.is_contiguous = is_contiguous  # type: ignore[method-assign]
+Tensor.is_contiguous = is_contiguous
 
 
 @op(node="RealBackward0", symbol="Re", method=False, input="cast_back(g, input.dtype)")

@@ -336,7 +336,7 @@ def _pile(model: GraphModel, stands: dict[str, str], most: int) -> dict[str, str
     return found
 
 
-def _pile_node(model: GraphModel, key: str, stands: dict[str, str], piles: Counter[str]) -> Node:
+def _pile_node(model: GraphModel, key: str, stands: Mapping[str, str], piles: Mapping[str, int]) -> Node:
     own = [model.by_id[node] for node, pile in stands.items() if pile == key]
     arrivals = sum(node.arrivals for node in own)
     ends = (own[0].name, own[-1].name)  # as the walk met them; in the order of their numbers where they have some
