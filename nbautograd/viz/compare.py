@@ -82,8 +82,8 @@ def differences(mime: str, stored: Any, now: Any, clean: Clean = str) -> list[st
     one, two = list(statements(mime, stored, clean)), list(statements(mime, now, clean))
     if len(one) == len(two) and all(a.same(b) for a, b in zip(one, two, strict=True)):
         return []
-    found = list(_apart(one, two))
-    return found[:SHOWN] + [f"and {len(found) - SHOWN} more"] * (len(found) > SHOWN)
+    differing = list(_apart(one, two))
+    return differing[:SHOWN] + [f"and {len(differing) - SHOWN} more"] * (len(differing) > SHOWN)
 
 
 def statements(mime: str, output: Any, clean: Clean = str) -> Iterator[Statement]:
@@ -427,18 +427,18 @@ def _tag(element: Any) -> str:
 
 def _boxes(root: Any) -> dict[str, tuple[float, float, float, float]]:
     """Left, top, right and bottom of each node."""
-    found = {}
+    boxes = {}
     for node in root.iter():
         shapes = [e for e in node if e.get("class") == "nb-shape"]
         if "data-node" not in node.attrib:
             continue
         sides = [[float(e.get(name, 0)) for name in ("x", "y", "width", "height")] for e in shapes]
         if sides:
-            found[node.get("data-node")] = (
+            boxes[node.get("data-node")] = (
                 min(x for x, _, _, _ in sides), min(y for _, y, _, _ in sides),
                 max(x + w for x, _, w, _ in sides), max(y + h for _, y, _, h in sides),
             )  # fmt: skip
-    return found
+    return boxes
 
 
 def _nearest(boxes: Mapping[str, tuple[float, float, float, float]], x: float, y: float) -> str:

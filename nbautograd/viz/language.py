@@ -38,11 +38,11 @@ def language_of(name: object) -> str:
     ('zh', 'en', 'zh')
     """
     key = str(name).strip().lower().replace("_", "-")
-    found = key if key in LANGUAGES else _OTHER_NAMES.get(key)
-    if found is None:
+    code = key if key in LANGUAGES else _OTHER_NAMES.get(key)
+    if code is None:
         known = ", ".join(f"{code} ({own})" for code, own in NAMES.items())
         raise ValueError(f"no language {name!r} here; there are {known}")
-    return found
+    return code
 
 
 def current() -> str:

@@ -30,30 +30,30 @@ def _compare(item: Any, now: Any, stored: Any, skip_compare: Any = None) -> bool
     """In the place of nbval's own method: whether outputs say the same. In what they differ is noted with the cell."""
     skipped = set(skip_compare or item.parent.skip_compare)
     before, after = _by_kind(stored, skipped), _by_kind(now, skipped)
-    item.comparison_traceback = found = []
+    item.comparison_traceback = differing = []
     for kind in [*before, *(kind for kind in after if kind not in before)]:
         one, two = before.get(kind, []), after.get(kind, [])
         if len(one) != len(two):
-            found.append(f"{kind}: {len(one)} stored, {len(two)} now")
-            found += [f"  only {when}: {str(rest)[:400]!r}"
+            differing.append(f"{kind}: {len(one)} stored, {len(two)} now")
+            differing += [f"  only {when}: {str(rest)[:400]!r}"
                       for when, all_, others in (("stored", one, two), ("now", two, one))
                       for rest in all_[len(others) :]]  # fmt: skip
             continue
         for number, (old, new) in enumerate(zip(one, two, strict=True), 1):
             which = f"{kind}, output {number} of {len(one)}" if len(one) > 1 else kind
-            found += [f"{which}: {line}" for line in differences(kind, old, new, item.sanitize)]
-    return not found
+            differing += [f"{which}: {line}" for line in differences(kind, old, new, item.sanitize)]
+    return not differing
 
 
 def _by_kind(outputs: Any, skipped: set[str]) -> dict[str, list[Any]]:
     """What outputs hold, by MIME type or the stream's name, in order; kinds that differ may come in another order."""
-    found: dict[str, list[Any]] = defaultdict(list)
+    by_kind: dict[str, list[Any]] = defaultdict(list)
     for output in outputs:
         if output["output_type"] == "stream":
-            found[output["name"]].append(output["text"])
+            by_kind[output["name"]].append(output["text"])
             continue
         for key, value in output.items():
             for kind, held in value.items() if key == "data" else [(key, value)]:
                 if kind not in skipped and key not in skipped:
-                    found[kind].append(held)
-    return dict(found)
+                    by_kind[kind].append(held)
+    return dict(by_kind)

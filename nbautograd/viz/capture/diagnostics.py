@@ -43,11 +43,11 @@ def first_bad(node: Any, incoming: Any, sent: Any) -> str:
     try:
         array = values.host(sent)
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        found = [] if incoming is None else [("g", incoming)]
+        named = [] if incoming is None else [("g", incoming)]
         trace = getattr(node, "trace", None)
-        found += [(o.name, o.value) for o in (trace.operands if trace is not None else ()) if o.value is not None]
+        named += [(o.name, o.value) for o in (trace.operands if trace is not None else ()) if o.value is not None]
         parts = []
-        for name, value in found:
+        for name, value in named:
             shape = getattr(value, "shape", ())
             if tuple(shape) == array.shape:
                 parts.append(f"{name} = {values.inline(values.host(value)[index])}")
@@ -112,15 +112,15 @@ def products(tensor: Any, gradient: Any, model: GraphModel) -> tuple[Product, ..
             shape = tuple(tensor.shape)
             rows.append(library.autograd.grad(tensor, leaves, one.reshape(shape), retain_graph=True, allow_unused=True))
         weights = values.host(gradient).reshape(-1)
-        found = []
+        vjps = []
         for k, leaf in enumerate(leaves):
             if any(row[k] is None for row in rows):
                 continue
             jacobian = np.stack([values.host(row[k]).reshape(-1) for row in rows])
             name = model.by_id[model.handles.leaves[id(leaf)]].name
             root = model.by_id[model.roots[0]].name
-            found.append(_product(say("vjp_title", name=name, root=root), weights, jacobian))
-        return tuple(found)
+            vjps.append(_product(say("vjp_title", name=name, root=root), weights, jacobian))
+        return tuple(vjps)
     except Exception:  # a picture less; the pass itself will say what is wrong
         return ()
     finally:

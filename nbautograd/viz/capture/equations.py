@@ -19,7 +19,7 @@ def equations(node: Node, slot: int, sent: str, receives: Sequence[tuple[str, st
     :param sent: the gradient that it sent, as text.
     :param receives: what it had received, by name.
     """
-    found = []
+    lines = []
     for formula in node.formulas:
         if formula.slot != slot:
             continue
@@ -35,8 +35,8 @@ def equations(node: Node, slot: int, sent: str, receives: Sequence[tuple[str, st
             right = _agree(formulas.value(formula.source, amounts), float(sent))
             if right and not _names_left(put_in) and written != sent:
                 numbers = f"{written} = {sent}"
-        found.append(Equation(formula.marks, formula.text, numbers))
-    return found
+        lines.append(Equation(formula.marks, formula.text, numbers))
+    return lines
 
 
 def _agree(result: float | None, sent: float) -> bool:

@@ -18,69 +18,19 @@ from typing import Any
 from nbautograd import protocol
 from nbautograd.viz.capture import diagnostics
 from nbautograd.viz.capture.equations import equations
-from nbautograd.viz.capture.timeline import (
-    Equation,
-    Frame,
-    LeafState,
-    LedgerRow,
-    Product,
-    Timeline,
-    in_view,
-    joined,
-    same_group,
-    saved_text,
-)
+from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
+from nbautograd.viz.capture.leaf_account import TERMS, LeafAccount
+from nbautograd.viz.capture.timeline import Equation, Frame, Product, Timeline, saved_text
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
-from nbautograd.viz.read.builder import Resolve, build
 from nbautograd.viz.read.formulas import Mark
-from nbautograd.viz.read.model import GraphModel, Node
+from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.naming import Resolve
 
-__all__ = ["Equation", "Frame", "LedgerRow", "Product", "Recorder", "Timeline"]
+__all__ = ["STEP_BY_STEP", "Recorder", "Timeline"]
 
-MOST_FRAMES = 2000
-STEP_BY_STEP = 1000  # nodes of a graph whose operations are all steps of their own; of a larger one a group is one step
-MOST_SCENES = 24
 SHORT = 16  # characters of a number in a formula
-TERMS = 3  # that a leaf's row writes out
-
-
-class _Leaf:
-    """What has reached one leaf in the current pass."""
-
-    def __init__(self, node: Node, tensor: Any) -> None:
-        grad = getattr(tensor, "grad", None)
-        self.node, self.tensor, self.before, self.after = node, tensor, values.inline(grad), ""
-        self.terms: list[tuple[str, str]] = []
-        self.total = ""
-        self.sum_text, self.grad_text = "", values.text(grad)  # as the box shows them, perhaps on several lines
-        self.reset, self.asked = "", True
-
-    def arrive(self, gradient: Any, via: str, total: Any) -> None:
-        """One more term."""
-        self.terms.append((values.inline(gradient), via))
-        self.total, self.sum_text = values.inline(total), values.text(total)
-
-    def look(self) -> None:
-        """Correct what ``.grad`` is: a pass that fails may have added nothing."""
-        grad = getattr(self.tensor, "grad", None)
-        self.grad_text, self.after = values.text(grad), self.after and values.inline(grad)
-
-    def state(self) -> LeafState:
-        """The two rows."""
-        count = len(self.terms)
-        arriving = self.sum_text or "–"
-        if count > 1:
-            written = " + ".join(gradient for gradient, _ in self.terms[:TERMS]) + f" = {self.total}"
-            arriving = written if count <= TERMS and len(written) <= 26 else f"Σ {self.sum_text}".replace("\n", "\n  ")
-        expected = max(self.node.arrivals, count)
-        return LeafState(arriving, say("count_of", n=count, of=expected) if expected else "", self.grad_text)
-
-    def row(self) -> LedgerRow:
-        """The line of the ledger."""
-        expected = max(self.node.arrivals, len(self.terms))
-        return LedgerRow(self.before, tuple(self.terms), self.total, self.after, expected, self.reset, self.asked)
 
 
 class Recorder:
@@ -104,22 +54,20 @@ class Recorder:
         products: tuple[Product, ...] = (),
         progress: Callable[[], object] | None = None,
     ) -> None:
-        self.scenes = [model] if model is not None else []
-        self.namespace, self.resolve = namespace, resolve
+        self.log = FrameLog(model, namespace, resolve)
         self.inputs = None if inputs is None else {id(tensor) for tensor in inputs}
         self.seed, self.products, self.progress = seed, products, progress
-        self.frames: list[Frame] = []
         self.passes = 0
-        self.dropped = 0
-        self.scene = 0
         self.open: Frame | None = None
-        self.leaves: dict[str, _Leaf] = {}
+        self.leaves: dict[str, LeafAccount] = {}
         self.arrived: dict[tuple[str, int], list[str]] = {}
         self.incoming: Any = None  # what the node that runs now received, as long as it runs
         self.finite = True
         self.seen_bad = False
         self.creates = False
-        self.made: dict[str, Any] = {}  # by name: the gradients that a recorded pass made, or the leaves that got them
+        self.created: dict[
+            str, Any
+        ] = {}  # by name: the gradients that a recorded pass made, or the leaves that got them
         self.last: dict[int, tuple[Any, str]] = {}  # of each leaf, by id(): itself, and .grad after the last pass
         self.troubles = 0
 
@@ -135,110 +83,86 @@ class Recorder:
 
     def timeline(self) -> Timeline:
         """What has been recorded so far."""
-        frames = list(self.frames)
-        if self.dropped:
-            left = say("left_out", n=self.dropped)
-            frames.append(Frame("end", self.scene, self.passes, left, caption=left))
-        return Timeline(tuple(scene.plain() for scene in self.scenes), tuple(frames))
+        return self.log.timeline(self.passes)
+
+    @property
+    def frames(self) -> list[Frame]:
+        """The frames so far."""
+        return self.log.frames
 
     # -- helpers -------------------------------------------------------------------
 
     @property
     def model(self) -> GraphModel:
-        """The graph that is running, with all its operations: which of them are drawn is the picture's matter."""
-        return self.scenes[self.scene].entire
+        """The graph that is running, with all its operations."""
+        return self.log.model
 
-    def _emit(self, frame: Frame) -> None:
-        scene = self.scenes[frame.scene]
-        if is_large(scene):
-            frame = in_view(frame, scene)
-            if self.frames and same_group(self.frames[-1], frame, scene):
-                self.frames[-1] = joined(self.frames[-1], frame, scene)
-                return
-        if len(self.frames) < MOST_FRAMES:
-            self.frames.append(frame)
-        else:
-            self.dropped += 1
+    def _frame(self, kind: str, title: str, **fields: Any) -> Frame:
+        return Frame(kind, self.log.scene, self.passes, title, **fields)
 
     def _key(self, node: Any) -> str | None:
         return self.model.handles.of(node)
 
-    def _choose_scene(self, roots: tuple[tuple[Any, int], ...]) -> None:
-        for number, scene in enumerate(self.scenes):
-            if all(scene.handles.of(node) is not None for node, _ in roots):
-                self.scene = number
-                return
-        new = build(list(roots), self.namespace, resolve=self.resolve, described=STEP_BY_STEP)
-        for number, scene in enumerate(self.scenes):
-            if _comparable(scene) == _comparable(new):  # the same computation with the same numbers, run again
-                whole = scene.whole and replace(scene.whole, handles=new.handles)
-                self.scenes[number] = replace(scene, handles=new.handles, whole=whole)
-                self.scene = number
-                return
-        self._add_scene(new)
-
-    def _add_scene(self, new: GraphModel) -> None:
-        if len(self.scenes) >= MOST_SCENES:  # start over: the newest graphs are the interesting ones
-            self.frames = [replace(f, scene=f.scene - 1) for f in self.frames if f.scene]
-            self.scenes.pop(0)
-        self.scenes.append(new)
-        self.scene = len(self.scenes) - 1
-
     # -- events -------------------------------------------------------------------
 
     def _on_PassStarted(self, event: protocol.PassStarted) -> None:  # noqa: N802 - named after the event
-        self._choose_scene(event.roots)
+        self.log.enter(event.roots)
         self.passes += 1
         self.arrived, self.finite, self.seen_bad, self.open = {}, True, False, None
-        self.creates, self.made = event.create_graph, {}
-        model = self.model
+        self.creates, self.created = event.create_graph, {}
         resets = self._meet_leaves()
+        names, seeds = self._seeds(event)
+        which = say("which_nth", n=self.passes) if self.passes > 1 else say("which_only")
+        products, self.products = self.products, ()
+        frame = self._frame("start", say("pass", n=self.passes), caption=say("starts", which=which))
+        if seeds:
+            roots, gradients = ", ".join(names), ", ".join(shown for _, shown in seeds)
+            starts = say("starts_at", which=which, roots=roots, gradient=gradients)
+            drawn = self.log.drawn.by_id
+            met = {key: leaf for key, leaf in self.leaves.items() if key in drawn}
+            frame = replace(
+                frame,
+                subtitle=f"{roots}.backward({self.seed})",
+                caption=". ".join([starts, *resets, *(product.text for product in products)]),
+                node=self.model.roots[0] if self.model.roots else "",
+                active=tuple(self.model.roots),
+                leaves={key: leaf.state() for key, leaf in met.items()},
+                ledger={key: leaf.row() for key, leaf in met.items()},
+                receives=tuple(seeds),
+                notes=(*self._start_notes(event, roots, seeds[0][0], products), *resets),
+                products=products,
+            )
+        self.log.append(frame)
+
+    def _seeds(self, event: protocol.PassStarted) -> tuple[list[str], list[tuple[str, str]]]:
+        """The names of the roots, and of the gradients that they start with their numbers."""
         names, seeds = [], []
         for (node, index), gradient in zip(event.roots, event.gradients, strict=True):
             key = self._key(node)
             if key is None:
                 continue
-            name, shown = self._result_name(key, index), values.inline(gradient)
+            name = self._result_name(key, index)
             names.append(name)
-            seeds.append((self._seed_name(name, gradient), shown))
+            seeds.append((self._seed_name(name, gradient), values.inline(gradient)))
             if key in self.leaves:
                 self.leaves[key].arrive(gradient, say("the_start"), gradient)
             self.finite = self.finite and values.is_finite(gradient)
-        roots = ", ".join(names)
-        which = say("which_nth", n=self.passes) if self.passes > 1 else say("which_only")
+        return names, seeds
+
+    def _start_notes(
+        self, event: protocol.PassStarted, roots: str, seed: str, products: tuple[Product, ...]
+    ) -> list[str]:
+        """What is to be said of the pass as a whole."""
         notes = [say("keeps_saved" if event.retain_graph else "frees_saved")]
         if event.create_graph:
             notes.append(say("records_itself"))
         if self.inputs is not None:
             asked = ", ".join(leaf.node.name for leaf in self.leaves.values() if leaf.asked)
             notes.append(say("inputs_only", names=asked or "…"))
-        products, self.products = self.products, ()
         if products:
-            notes.append(say("vjp_note", root=roots, n=len(products[0].v)))
-            if seeds[0][0] != "v":
-                notes[-1] += say("vjp_seed", name=seeds[0][0])
-        frame = Frame("start", self.scene, self.passes, say("pass", n=self.passes), caption=say("starts", which=which))
-        if seeds:
-            drawn = self.scenes[self.scene].by_id
-            frame = replace(
-                frame,
-                subtitle=f"{roots}.backward({self.seed})",
-                caption=". ".join(
-                    [
-                        say("starts_at", which=which, roots=roots, gradient=", ".join(v for _, v in seeds)),
-                        *resets,
-                        *(product.text for product in products),
-                    ]
-                ),
-                node=model.roots[0] if model.roots else "",
-                active=tuple(model.roots),
-                leaves={key: leaf.state() for key, leaf in self.leaves.items() if key in drawn},
-                ledger={key: leaf.row() for key, leaf in self.leaves.items() if key in drawn},
-                receives=tuple(seeds),
-                notes=(*notes, *resets),
-                products=products,
-            )
-        self._emit(frame)
+            named = say("vjp_seed", name=seed) if seed != "v" else ""
+            notes.append(say("vjp_note", root=roots, n=len(products[0].v)) + named)
+        return notes
 
     def _seed_name(self, root: str, gradient: Any) -> str:
         """What the gradient is called with which a pass starts: what was given, or what it is where nothing was."""
@@ -253,7 +177,7 @@ class Recorder:
         for node in self.model.leaves:
             tensor = tensors.get(node.id)
             grad = getattr(tensor, "grad", None)
-            leaf = self.leaves[node.id] = _Leaf(node, tensor)
+            leaf = self.leaves[node.id] = LeafAccount(node, tensor)
             leaf.asked = self.inputs is None or id(tensor) in self.inputs
             if id(tensor) in self.last:
                 leaf.reset = diagnostics.reset(self.last[id(tensor)][1], grad)
@@ -275,7 +199,7 @@ class Recorder:
             return
         node, model = self.model.by_id[key], self.model
         if node.kind == "leaf":
-            self.open = Frame("accumulate", self.scene, self.passes, "AccumulateGrad", node=key, active=(key,))
+            self.open = self._frame("accumulate", "AccumulateGrad", node=key, active=(key,))
             return
         root = model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
         received, labels, receives, active = [], {}, [], [key]
@@ -293,10 +217,8 @@ class Recorder:
             sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
             receives.append((f"∂{root}/∂{self._result_name(key, index)}", sums))
         self.incoming = event.gradients[0] if len(event.gradients) == 1 else None
-        self.open = Frame(
+        self.open = self._frame(
             "op",
-            self.scene,
-            self.passes,
             node.name,
             subtitle=node.expression,
             node=key,
@@ -320,13 +242,13 @@ class Recorder:
         if edge is not None and self.open is not None:
             sizes = dict(self.open.sizes)
             _note_size(sizes, edge.id, event.gradient)
-            made = equations(self.model.by_id[key], event.index, shown, self.open.receives)
+            written = equations(self.model.by_id[key], event.index, shown, self.open.receives)
             changes = {
                 "active": (*self.open.active, edge.id),
                 "sizes": sizes,
                 "labels": {**self.open.labels, edge.id: _label(event.gradient)},
                 "sends": (*self.open.sends, (name, shown)),
-                "equations": (*self.open.equations, *made),
+                "equations": (*self.open.equations, *written),
             }
         if target in self.leaves:
             leaf = self.leaves[target]
@@ -381,7 +303,7 @@ class Recorder:
         tensor, name = event.node.variable, leaf.node.name
         self.last[id(tensor)] = tensor, after
         if self.creates:
-            self.made[f"{name}.grad"] = tensor
+            self.created[f"{name}.grad"] = tensor
         numbers = f"{before} + {incoming} = {after}" if event.before is not None else f"None → {after}"
         root = self._result_name(self.model.roots[0]) if len(self.model.roots) == 1 else "L"
         added: Mark = ["n", incoming] if len(incoming) <= SHORT else ["d", root, name]
@@ -389,11 +311,9 @@ class Recorder:
         terms = " + ".join(g for g, _ in leaf.terms) if len(leaf.terms) <= TERMS else say("n_terms", n=len(leaf.terms))
         opened = self.open if self.open is not None and self.open.node == key else None
         self.open = None
-        self._emit(
-            Frame(
+        self.log.append(
+            self._frame(
                 "accumulate",
-                self.scene,
-                self.passes,
                 "AccumulateGrad",
                 subtitle=f"{name}.grad",
                 caption=say("was_added", name=name, before=before, incoming=incoming, after=after),
@@ -416,17 +336,15 @@ class Recorder:
         name, shown = self._result_name(key, event.index), values.inline(event.gradient)
         if self.creates:
             root = self._result_name(self.model.roots[0]) if len(self.model.roots) == 1 else "L"
-            self.made[f"∂{root}/∂{name}"] = event.gradient
+            self.created[f"∂{root}/∂{name}"] = event.gradient
         if self.open is not None and self.open.kind == "op":
             self.open = replace(self.open, notes=(*self.open.notes, say("takes_note", value=shown, name=name)))
             return
         self.open = None
         leaf = self.leaves.get(key)
-        self._emit(
-            Frame(
+        self.log.append(
+            self._frame(
                 "capture",
-                self.scene,
-                self.passes,
                 "grad()",
                 subtitle=say("takes_for", name=name),
                 caption=say("takes_caption", value=shown, name=name),
@@ -448,7 +366,7 @@ class Recorder:
         receives = ", ".join(f"{name} = {one_line(value)}" for name, value in frame.receives)
         notes = "".join(say("note_in_caption", note=note) for note in frame.notes)
         told = {"title": frame.title, "subtitle": frame.subtitle, "receives": receives, "sends": sends, "notes": notes}
-        self._emit(replace(frame, caption=say("op_caption", **told)))
+        self.log.append(replace(frame, caption=say("op_caption", **told)))
 
     def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802
         frame, self.open, self.incoming = self.open, None, None
@@ -462,7 +380,7 @@ class Recorder:
     def _fail(self, frame: Frame | None, error: BaseException) -> None:
         """The last frame of a pass that an error ended, with what can be done about it."""
         what = f"{type(error).__name__}: {one_line(error, 500)}"
-        base = frame if frame is not None else Frame("error", self.scene, self.passes, "backward")
+        base = frame if frame is not None else self._frame("error", "backward")
         alarms: tuple[str, ...] = (what,)
         freed: tuple[str, ...] = ()
         if "second time" in what or "already been freed" in what:
@@ -482,7 +400,7 @@ class Recorder:
         for leaf in met.values():
             leaf.look()
             self.last[id(leaf.tensor)] = leaf.tensor, leaf.after
-        self._emit(
+        self.log.append(
             replace(
                 base,
                 kind="error",
@@ -498,19 +416,17 @@ class Recorder:
 
     def _show_created(self) -> None:
         """A scene for the graph that a recorded pass has made."""
-        found = {name: tensor.grad if tensor.is_leaf else tensor for name, tensor in self.made.items()}
-        made = {name: tensor for name, tensor in found.items() if getattr(tensor, "grad_fn", None) is not None}
-        if not made:
+        gradients = {name: tensor.grad if tensor.is_leaf else tensor for name, tensor in self.created.items()}
+        recorded = {name: tensor for name, tensor in gradients.items() if getattr(tensor, "grad_fn", None) is not None}
+        if not recorded:
             return
-        names = {**dict(self.namespace or {}), **made}
-        before, self.made = self.scene, {}
-        self._add_scene(build(list(made.values()), names, resolve=self.resolve, described=STEP_BY_STEP))
-        shown = ", ".join(made)
-        self._emit(
-            Frame(
+        names = {**dict(self.log.namespace or {}), **recorded}
+        before, self.created = self.log.scene, {}
+        self.log.add(self.log.build(list(recorded.values()), names))
+        shown = ", ".join(recorded)
+        self.log.append(
+            self._frame(
                 "created",
-                self.scene,
-                self.passes,
                 say("created"),
                 subtitle=shown,
                 caption=say("created_caption", names=shown),
@@ -518,12 +434,7 @@ class Recorder:
                 notes=(say("records_itself"),),
             )
         )
-        self.scene = min(before, len(self.scenes) - 1)
-
-
-def is_large(model: GraphModel) -> bool:
-    """Whether a pass through the graph has a step for each of its groups, not for each of its operations."""
-    return len(model.order) + len(model.entire.leaves) > STEP_BY_STEP
+        self.log.scene = min(before, len(self.log.scenes) - 1)
 
 
 def _label(gradient: Any) -> str:
@@ -536,7 +447,3 @@ def _note_size(sizes: dict[str, float], edge: str, gradient: Any) -> None:
     size = diagnostics.log_size(gradient)
     if size is not None:
         sizes[edge] = size
-
-
-def _comparable(model: GraphModel) -> tuple[Any, ...]:
-    return tuple(replace(n, grad="", saved=None) for n in model.nodes), model.edges, model.roots

@@ -150,8 +150,8 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
     def ids(keys: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(key for key in (model.stands.get(k, k) for k in keys) if key))
 
-    def keyed(found: Mapping[str, Any]) -> dict[str, Any]:
-        return {key: value for k, value in found.items() if (key := model.stands.get(k, k))}
+    def keyed(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: value for k, value in values.items() if (key := model.stands.get(k, k))}
 
     own = {key for key in (*frame.leaves, *frame.ledger) if key in model.by_id}
     seen = replace(
@@ -245,23 +245,23 @@ class Timeline:
 
     def leaf_states(self, scene: int) -> dict[str, list[LeafState]]:
         """All states of each leaf, which its box must have room for."""
-        found: dict[str, list[LeafState]] = {}
+        states: dict[str, list[LeafState]] = {}
         for frame in self.frames:
             if frame.scene == scene:
                 for key, state in frame.leaves.items():
-                    found.setdefault(key, []).append(state)
-        return found
+                    states.setdefault(key, []).append(state)
+        return states
 
     def label_texts(self, scene: int, model: GraphModel) -> dict[str, str]:
         """For each edge that ``model``, a view of this scene, draws: the longest text that it will carry."""
-        found: dict[str, str] = {}
+        longest: dict[str, str] = {}
         for frame in self.frames:
             if frame.scene == scene:
                 for edge, text in frame.labels.items():
                     key = model.stands.get(edge, edge)
-                    if key and len(text) >= len(found.get(key, "")):
-                        found[key] = text
-        return found
+                    if key and len(text) >= len(longest.get(key, "")):
+                        longest[key] = text
+        return longest
 
     def ledger(self) -> list[tuple[int, str, LedgerRow]]:
         """(pass, leaf, its row as it was at the end of that pass), in order."""

@@ -80,8 +80,8 @@ def dot_svg(model: GraphModel, direction: str = "LR") -> str:
 
 def program() -> str | None:
     """The path of ``dot``, or None."""
-    found = shutil.which("dot")
-    return None if found is None else os.path.abspath(found)
+    path = shutil.which("dot")
+    return None if path is None else os.path.abspath(path)
 
 
 def run(source: str, kind: str) -> bytes:

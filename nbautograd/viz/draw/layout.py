@@ -69,7 +69,7 @@ def layout(
         for node, depth, breadth in zip(model.nodes, along.depth, across.breadth, strict=False)
     }
     router = EdgeRouter(graph, across, along)
-    lines, trunks = (tuple(map(frame.line, found)) for found in (router.routes(), router.trunk_lines()))
+    lines, trunks = (tuple(map(frame.line, drawn)) for drawn in (router.routes(), router.trunk_lines()))
     routes = {edge.id: line for edge, line in zip(model.edges, lines, strict=True)}
     ends = {edge.id: routes[edge.id][-3:] for i, edge in enumerate(model.edges) if graph.branches_off(i)}
     branches = {key: (line[0], *line) for key, line in ends.items()}

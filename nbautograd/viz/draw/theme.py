@@ -122,8 +122,8 @@ def adaptive(svg: str) -> str:
     >>> adaptive('<svg><rect fill="#ffffff"/></svg>')
     '<svg><style>@media (prefers-color-scheme:dark){[fill="#ffffff"]{fill:#111418}}</style><rect fill="#ffffff"/></svg>'
     """
-    found = sorted({paint for paint in _PAINT.findall(svg) if paint[1] in _EXCHANGE})
-    rules = "".join(f'[{what}="{colour}"]{{{what}:{_EXCHANGE[colour]}}}' for what, colour in found)
+    paints = sorted({paint for paint in _PAINT.findall(svg) if paint[1] in _EXCHANGE})
+    rules = "".join(f'[{what}="{colour}"]{{{what}:{_EXCHANGE[colour]}}}' for what, colour in paints)
     start = svg.index(">") + 1
     return f"{svg[:start]}<style>@media (prefers-color-scheme:dark){{{rules}}}</style>{svg[start:]}"
 

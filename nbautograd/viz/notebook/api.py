@@ -96,9 +96,9 @@ def animate(
     namespace, opened = namespace or callers_names(), _names(opened)
     model = build(tensor, namespace, resolve=resolve, fold=fold, opened=opened, described=STEP_BY_STEP)
     chosen = inputs if inputs is None or isinstance(inputs, (list, tuple)) else [inputs]
-    found = diagnostics.products(tensor, gradient, model) if gradient is not None else ()
+    products = diagnostics.products(tensor, gradient, model) if gradient is not None else ()
     recorder = Recorder(
-        model, namespace=namespace, resolve=resolve, inputs=chosen, seed=_called(gradient, namespace), products=found
+        model, namespace=namespace, resolve=resolve, inputs=chosen, seed=_called(gradient, namespace), products=products
     )
 
     def run() -> None:

@@ -115,18 +115,18 @@ class Figure:
             return
         other = [""]
         for key in ("fold", "open"):
-            found = self.view(scene, [key])
-            if found.groups != first.groups and len(found.nodes) <= LARGE and (found.whole is None or key == "fold"):
+            view = self.view(scene, [key])
+            if view.groups != first.groups and len(view.nodes) <= LARGE and (view.whole is None or key == "fold"):
                 other.append(key)
-                yield key, found
+                yield key, view
                 break
         for key in other:
             base = self.view(scene, [key] if key else [])
             for group in [group.id for group in base.groups if group.closed][:VIEWS]:
                 groups = sorted({key, group} - {""})
-                found = self.view(scene, groups)
-                if len(found.nodes) <= LARGE:
-                    yield ",".join(groups), found
+                view = self.view(scene, groups)
+                if len(view.nodes) <= LARGE:
+                    yield ",".join(groups), view
 
     def data(self, room: int = VIEW_BYTES) -> dict[str, Any]:
         """All that the player needs, as JSON.
@@ -252,12 +252,12 @@ class Figure:
 
 def _ids(frames: Iterable[Mapping[str, Any]], scene: int) -> set[str]:
     """The nodes and edges that the steps of a scene name."""
-    found: set[str] = set()
+    ids: set[str] = set()
     for frame in frames:
         if frame["scene"] == scene:
-            found.update(frame.get("active", ()), frame.get("labels", ()), frame.get("freed", ()), frame.get("bad", ()))
-            found.update(frame.get("leaves", ()), (key for key, _ in frame.get("hooks", ())), [frame.get("node", "")])
-    return found
+            ids.update(frame.get("active", ()), frame.get("labels", ()), frame.get("freed", ()), frame.get("bad", ()))
+            ids.update(frame.get("leaves", ()), (key for key, _ in frame.get("hooks", ())), [frame.get("node", "")])
+    return ids
 
 
 def _scene(model: GraphModel, used: Collection[str]) -> dict[str, Any]:

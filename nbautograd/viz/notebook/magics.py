@@ -13,13 +13,13 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
-from nbautograd import protocol, viz
+from nbautograd import protocol
 from nbautograd.core import grad_mode, tracing
 from nbautograd.core.tensor import Tensor
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import tables
-from nbautograd.viz.notebook.display import Locator, TensorFormatter, TensorImage
+from nbautograd.viz.notebook import api, tables
+from nbautograd.viz.notebook.display import Locator, TensorFormatter, TensorImage, autograd
 from nbautograd.viz.notebook.mixing import Mixing
 from nbautograd.viz.settings import NAMES, choices, settings
 
@@ -56,7 +56,7 @@ class AutogradMagics(Magics):
         if options.fold and options.no_fold:
             raise UsageError("%graph --fold and --no-fold exclude each other; give one of them")
         tensors = self._tensors("graph", " ".join(options.expression))
-        return viz.graph(
+        return api.graph(
             *tensors,
             namespace=self.shell.user_ns,
             direction="TB" if options.top_to_bottom else None,
@@ -86,7 +86,7 @@ class AutogradMagics(Magics):
         if options.inputs is not None:
             inputs = list(self._tensors("backward --inputs", options.inputs + ","))
         try:
-            return viz.animate(
+            return api.animate(
                 tensor,
                 gradient,
                 retain_graph=options.retain_graph or None,
@@ -135,7 +135,7 @@ class AutogradMagics(Magics):
         options = vars(parse_argstring(self.autograd, line))
         new = {name: value for name, value in options.items() if value is not None}
         try:
-            block = viz.autograd(**new)
+            block = autograd(**new)
         except traitlets.TraitError as error:
             wrong = next((name for name in new if f"'{name}'" in str(error) or str(error).startswith(name)), "")
             known = f"; {wrong} can be {', '.join(choices(wrong))}" if wrong else ""
@@ -152,7 +152,7 @@ class AutogradMagics(Magics):
                 with block.recorded(self.shell.user_ns) as recording:
                     value = self._execute(cell)
                     if _has_graph(value) and settings.tensors == "graph":
-                        drawn = viz.graph(value, namespace=self.shell.user_ns)
+                        drawn = api.graph(value, namespace=self.shell.user_ns)
             finally:
                 if recording is not None and len(recording):
                     display(recording)
@@ -207,13 +207,13 @@ class AutogradMagics(Magics):
             value = self.shell.ev(expression)
         except NameError as error:
             raise NameError(self._unknown(magic, error)) from None
-        found = value if isinstance(value, (tuple, list)) else (value,)
-        for item in found:
+        tensors = value if isinstance(value, (tuple, list)) else (value,)
+        for item in tensors:
             if not (hasattr(item, "grad_fn") and hasattr(item, "requires_grad")):
                 raise TypeError(f"%{magic} needs a tensor, but {expression.strip()!r} gives {type(item).__name__}")
-        if not found or most is not None and len(found) > most:
-            raise TypeError(f"%{magic} needs one tensor, but {expression.strip()!r} gives {len(found)}")
-        return tuple(found)
+        if not tensors or most is not None and len(tensors) > most:
+            raise TypeError(f"%{magic} needs one tensor, but {expression.strip()!r} gives {len(tensors)}")
+        return tuple(tensors)
 
     def _unknown(self, magic: str, error: NameError) -> str:
         name = getattr(error, "name", None) or str(error)

@@ -58,12 +58,12 @@ class Mixing:
             self.told |= {(name, id(value)) for name, value in self.mixed() if name in named}
             return
         error = getattr(result, "error_in_exec", None)
-        found = [(name, value) for name, value in self.mixed() if (name, id(value)) not in self.told]
-        if found:
-            self.told |= {(name, id(value)) for name, value in found}
+        mixed = [(name, value) for name, value in self.mixed() if (name, id(value)) not in self.told]
+        if mixed:
+            self.told |= {(name, id(value)) for name, value in mixed}
             ours = _is_ours(self.shell.user_ns[THEIRS])
-            fix = "; ".join(_import_of(name, value, OURS if ours else THEIRS) for name, value in found)
-            print(say("mixed_import" if ours else "mixed_ours", names=", ".join(name for name, _ in found), fix=fix))
+            fix = "; ".join(_import_of(name, value, OURS if ours else THEIRS) for name, value in mixed)
+            print(say("mixed_import" if ours else "mixed_ours", names=", ".join(name for name, _ in mixed), fix=fix))
         elif isinstance(error, Exception) and "PyTorch" not in str(error):
             self.explain(error)
 

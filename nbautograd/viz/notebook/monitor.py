@@ -145,7 +145,7 @@ def monitor(
     if not tensors:
         return Monitor(known, every, live)
     names = {id(leaf): name for name, leaf in known.items()}
-    flat = [t for given in tensors for t in (given if isinstance(given, (list, tuple)) else [given])]
+    flat = [t for group in tensors for t in (group if isinstance(group, (list, tuple)) else [group])]
     for tensor in flat:
         if not is_tensor(tensor):
             raise TypeError(f"monitor needs tensors, but was given {type(tensor).__name__}")

@@ -101,10 +101,10 @@ def within(attempts: Iterable[Callable[[], str]], label: str, words: str, limit:
     """
     first = 0
     for attempt in attempts:
-        made = attempt()
-        size = len(made.encode("utf-8", "replace"))
+        output = attempt()
+        size = len(output.encode("utf-8", "replace"))
         if size <= limit:
-            return f"<p>{escape(say('smaller', size=first, limit=limit))}</p>{made}" if first else made
+            return f"<p>{escape(say('smaller', size=first, limit=limit))}</p>{output}" if first else output
         first = first or size
     note = say("not_shown", label=label, size=first, limit=limit)
     return f"<p>{escape(note, 400)}</p><pre>{escape(words, 20_000)}</pre>"

@@ -93,10 +93,10 @@ class Watch:
     def of(self, leaf: Any) -> _Seen:
         """What is known of a leaf."""
         key = id(leaf)
-        found = self._seen.get(key)
-        if found is None or found.leaf() is not leaf:
-            found = self._seen[key] = _Seen(leaf, lambda _, key=key: self._seen.pop(key, None))
-        return found
+        seen = self._seen.get(key)
+        if seen is None or seen.leaf() is not leaf:
+            seen = self._seen[key] = _Seen(leaf, lambda _, key=key: self._seen.pop(key, None))
+        return seen
 
     def row(self, name: str, leaf: Any) -> tuple[str, ...]:
         """One leaf's line; from now on this is the last look."""
@@ -143,15 +143,15 @@ watch = Watch()
 
 def named_leaves(namespace: Mapping[str, Any]) -> dict[str, Any]:
     """The leaves that require a gradient among the variables of a namespace, each under its first public name."""
-    found: dict[int, tuple[str, Any]] = {}
+    by_id: dict[int, tuple[str, Any]] = {}
     for name, value in list(namespace.items()):
         if not isinstance(name, str) or name.startswith("_"):
             continue
         for shown, tensor in _inside(name, value):
-            if is_tensor(tensor) and _is_leaf(tensor) and id(tensor) not in found:
-                found[id(tensor)] = (one_line(shown), tensor)
+            if is_tensor(tensor) and _is_leaf(tensor) and id(tensor) not in by_id:
+                by_id[id(tensor)] = (one_line(shown), tensor)
     leaves: dict[str, Any] = {}
-    for name, tensor in found.values():
+    for name, tensor in by_id.values():
         leaves[_unlike(name, leaves)] = tensor
     return leaves
 
@@ -197,23 +197,23 @@ def leaves_of(tensors: Sequence[Any], namespace: Mapping[str, Any]) -> dict[str,
     from nbautograd.viz.read.builder import build
 
     names = {id(leaf): name for name, leaf in named_leaves(namespace).items()}
-    found: dict[str, Any] = {}
+    leaves: dict[str, Any] = {}
 
     def add(name: str, leaf: Any) -> None:
-        if all(leaf is not other for other in found.values()):
-            found[_unlike(name, found)] = leaf
+        if all(leaf is not other for other in leaves.values()):
+            leaves[_unlike(name, leaves)] = leaf
 
     for tensor in tensors:
         if not is_tensor(tensor):
             raise TypeError(f"grads needs tensors, but was given {type(tensor).__name__}")
         if _is_leaf(tensor):
-            add(names.get(id(tensor), f"leaf{len(found) + 1}"), tensor)
+            add(names.get(id(tensor), f"leaf{len(leaves) + 1}"), tensor)
             continue
         model = build(tensor, namespace).entire
         for leaf in model.handles.kept:
             if _is_leaf(leaf):
                 add(model.by_id[model.handles.leaves[id(leaf)]].name, leaf)
-    return found
+    return leaves
 
 
 COLUMNS = ("col_leaf", "col_type", "col_before", "col_added", "col_now", "col_passes", "col_norm", "col_changed")

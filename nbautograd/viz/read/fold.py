@@ -73,7 +73,7 @@ class _Kept:
 
     def __init__(self, segments: Sequence[Segment], opened: Collection[str]) -> None:
         asked = [_ID.fullmatch(key) for key in opened]
-        self.segments = {(int(found[1]), int(found[2])) for found in asked if found}
+        self.segments = {(int(match[1]), int(match[2])) for match in asked if match}
         self.segments |= {(one.start, one.stop) for one in segments if one.label and one.label in opened}
 
     def __contains__(self, segment: Segment) -> bool:
@@ -87,17 +87,17 @@ def _close(segments: Iterable[Segment], kept: _Kept) -> None:
 
 def _layers(tree: Segment) -> list[Segment]:
     """The outermost blocks with names; of a single one, those inside it; none if there are not several."""
-    found = _blocks(tree)
-    while len(found) == 1:
-        found = _blocks(found[0])
-    return found
+    blocks = _blocks(tree)
+    while len(blocks) == 1:
+        blocks = _blocks(blocks[0])
+    return blocks
 
 
 def _blocks(segment: Segment) -> list[Segment]:
-    found: list[Segment] = []
+    blocks: list[Segment] = []
     for child in segment.children:
-        found += [child] if child.kind == "scope" else _blocks(child)
-    return found
+        blocks += [child] if child.kind == "scope" else _blocks(child)
+    return blocks
 
 
 def allowed(ops: int, leaves: int, budget: int) -> int:
@@ -118,20 +118,20 @@ def _in_runs(tree: Segment, budget: int, kept: _Kept) -> Segment:
     last = min(24, budget // 4)
     first, end = (atoms[:-last], atoms[-last:]) if last else (atoms, [])
     length = max(-(-len(first) // max(min(budget - last, 12), 1)), 2)
-    made: list[Segment] = []
+    units: list[Segment] = []
     run: list[Segment] = []
     for atom in [*first, None]:
         if run and (atom is None or atom in kept or len(run) == length):
             segment = Segment(run[0].start, run[-1].stop, "run", children=run)
             segment.closed = segment not in kept
-            made += run if len(run) == 1 else [segment]
+            units += run if len(run) == 1 else [segment]
             run = []
         if atom is not None:
             if atom in kept:
-                made.append(atom)
+                units.append(atom)
             else:
                 run.append(atom)
-    divided = [_in_runs(one, budget * 2 // 3, kept) if one.size() > budget else one for one in [*made, *end]]
+    divided = [_in_runs(one, budget * 2 // 3, kept) if one.size() > budget else one for one in [*units, *end]]
     return Segment(tree.start, tree.stop, tree.kind, tree.label, tree.times, tree.code, divided)
 
 
@@ -206,18 +206,20 @@ def _is_step(node: Node) -> bool:
 
 def groups_of(tree: Segment, order: Sequence[str]) -> tuple[Group, ...]:
     """The tree as plain data."""
-    found: list[Group] = []
+    groups: list[Group] = []
 
     def write(segment: Segment, parent: str, root: bool) -> None:
         if not root:
             members = tuple(order[segment.start : segment.stop])
-            found.append(Group(segment.id, segment.kind, segment.label, segment.times, members, parent, segment.closed))
+            groups.append(
+                Group(segment.id, segment.kind, segment.label, segment.times, members, parent, segment.closed)
+            )
         for child in segment.children if not segment.closed else ():
             if child.children:
                 write(child, "" if root else segment.id, False)
 
     write(tree, "", True)
-    return tuple(found)
+    return tuple(groups)
 
 
 def collapse(model: GraphModel, tree: Segment, budget: int = BUDGET) -> GraphModel:
@@ -318,25 +320,25 @@ def _pile(model: GraphModel, stands: dict[str, str], most: int) -> dict[str, str
         if edge.src in users:
             users[edge.src][stands.get(edge.dst, edge.dst)] = None
     groups = set(stands.values())
-    found: dict[str, str] = {}
+    piles: dict[str, str] = {}
     for by_name in (True, False):
         alike: dict[tuple[str, ...], list[str]] = {}
         for key in leaves:
-            if key not in found and groups.issuperset(users[key]):
+            if key not in piles and groups.issuperset(users[key]):
                 stem = _DIGITS.sub("", model.by_id[key].name) if by_name else ""
                 alike.setdefault((stem, *sorted(users[key])), []).append(key)
         for keys in alike.values():
             if len(keys) > 3:
-                found |= dict.fromkeys(keys, f"{keys[0]}s")
-    alone = [key for key in leaves if key not in found]
+                piles |= dict.fromkeys(keys, f"{keys[0]}s")
+    alone = [key for key in leaves if key not in piles]
     if len(alone) > most:  # then by neighbourhood, in the order of the drawing
         length = -(-len(alone) // most)
         for i in range(0, len(alone), length):
-            found |= dict.fromkeys(alone[i : i + length], f"{alone[i]}s")
-    return found
+            piles |= dict.fromkeys(alone[i : i + length], f"{alone[i]}s")
+    return piles
 
 
-def _pile_node(model: GraphModel, key: str, stands: Mapping[str, str], piles: Mapping[str, int]) -> Node:
+def _pile_node(model: GraphModel, key: str, stands: Mapping[str, str], piles: Counter[str]) -> Node:
     own = [model.by_id[node] for node, pile in stands.items() if pile == key]
     arrivals = sum(node.arrivals for node in own)
     ends = (own[0].name, own[-1].name)  # as the walk met them; in the order of their numbers where they have some
@@ -359,11 +361,11 @@ def _pile_node(model: GraphModel, key: str, stands: Mapping[str, str], piles: Ma
 
 def _leaves_of(model: GraphModel) -> dict[str, list[str]]:
     """The names of the leaves that each operation uses."""
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for edge in model.edges:
         if model.by_id[edge.src].kind == "leaf":
-            found.setdefault(edge.dst, []).append(model.by_id[edge.src].name)
-    return found
+            names.setdefault(edge.dst, []).append(model.by_id[edge.src].name)
+    return names
 
 
 def _owner(names: Iterable[str]) -> str:

@@ -279,34 +279,41 @@ def _is_zero(tree: ast.expr) -> bool:
 
 
 def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[Mark]:
-    function, given = tree.func, tree.args
+    function, operands = tree.func, tree.args
     name = function.id if isinstance(function, ast.Name) else ""
-    if (name in _SILENT or name.startswith("along_")) and given:
-        return _marks(given[0], names, outer)
+    if (name in _SILENT or name.startswith("along_")) and operands:
+        return _marks(operands[0], names, outer)
     if name in ("count", "zeros_of"):
         return [["i", "n"] if name == "count" else ["n", "0"]]
     if name == "mm_like":  # its last argument says how the product lies in memory
-        given = given[:2]
-    if len(given) == 2 and name in ("times", "ratio", *_MATRIX):
-        left, right = (_marks(part, names, 0 if name == "ratio" else 2) for part in given)
+        operands = operands[:2]
+    if len(operands) == 2 and name in ("times", "ratio", *_MATRIX):
+        left, right = (_marks(part, names, 0 if name == "ratio" else 2) for part in operands)
         if name == "ratio":
             return _fraction(left, right)
         if name == "times":
             return _product(left, right, outer)
-        written = [*left, ["o", "@"], *_marks(given[1], names, 3)]
+        written = [*left, ["o", "@"], *_marks(operands[1], names, 3)]
         return _bracketed(written) if outer > 2 else written
-    if name in ("t", "transpose") and given:
-        return [*_marks(given[0], names, 5), ["o", "ᵀ"]]
-    if name == "logical_and" and len(given) == 2:
-        return [*_marks(given[0], names, 0), ["o", "and"], *_marks(given[1], names, 0)]
-    if name == "where" and len(given) == 3 and _is_zero(given[1]) and (opposite := _opposite(given[0])) is not None:
-        given = [opposite, given[2], given[1]]
-    if name == "where" and len(given) == 3 and _is_zero(given[2]):  # Iverson's bracket: 1 where it holds, 0 elsewhere
-        held = [["o", "["], *_marks(given[0], names, 0), ["o", "]"]]
-        written = [*_marks(given[1], names, 2), ["o", "·"], *held]
+    if name in ("t", "transpose") and operands:
+        return [*_marks(operands[0], names, 5), ["o", "ᵀ"]]
+    if name == "logical_and" and len(operands) == 2:
+        return [*_marks(operands[0], names, 0), ["o", "and"], *_marks(operands[1], names, 0)]
+    if (
+        name == "where"
+        and len(operands) == 3
+        and _is_zero(operands[1])
+        and (opposite := _opposite(operands[0])) is not None
+    ):
+        operands = [opposite, operands[2], operands[1]]
+    if (
+        name == "where" and len(operands) == 3 and _is_zero(operands[2])
+    ):  # Iverson's bracket: 1 where it holds, 0 elsewhere
+        held = [["o", "["], *_marks(operands[0], names, 0), ["o", "]"]]
+        written = [*_marks(operands[1], names, 2), ["o", "·"], *held]
         return _bracketed(written) if outer > 2 else written
     arguments: list[Mark] = []
-    for argument in (*given, *(keyword.value for keyword in tree.keywords)):
+    for argument in (*operands, *(keyword.value for keyword in tree.keywords)):
         arguments += [["o", ","], *_marks(argument, names, 0)] if arguments else _marks(argument, names, 0)
     return [*([["i", one_line(name, 60)]] if name else _marks(function, names, 5)), *_bracketed(arguments)]
 

@@ -54,8 +54,8 @@ def declared(node: Any, name: str) -> Any:
     cls = type(node)
     if hasattr(cls, "formulas"):
         return cls
-    found = protocol.declaration(name)
-    return cls if found is None else found()
+    declaration = protocol.declaration(name)
+    return cls if declaration is None else declaration()
 
 
 def root_of(root: Any) -> tuple[Any, int, Any]:
@@ -102,15 +102,15 @@ def version_of(tensor: Any) -> int:
 
 def hooks_of(node: Any, tensor: Any = None) -> tuple[tuple[str, int], ...]:
     """How many hooks of each kind a node and its tensor have."""
-    found = dict.fromkeys(_KINDS, 0)
+    counts = dict.fromkeys(_KINDS, 0)
     known = attribute(node, "hooks")
     if known is not None:
         for kind in _KINDS:
-            found[kind] += len(attribute(known, kind) or ())
+            counts[kind] += len(attribute(known, kind) or ())
     elif tensor is not None:
-        found["tensor"] += len(attribute(tensor, "_backward_hooks") or ())
-        found["accumulated"] += len(attribute(tensor, "_post_accumulate_grad_hooks") or ())
-    return tuple((kind, count) for kind, count in found.items() if count)
+        counts["tensor"] += len(attribute(tensor, "_backward_hooks") or ())
+        counts["accumulated"] += len(attribute(tensor, "_post_accumulate_grad_hooks") or ())
+    return tuple((kind, count) for kind, count in counts.items() if count)
 
 
 def saved_of(node: Any) -> tuple[tuple[Saved, ...] | None, bool]:
@@ -162,13 +162,13 @@ def operands_of(node: Any) -> dict[str, Any]:
         return {operand.name: operand.value for operand in trace.operands} | {"result": trace.value}
     read = attribute(node, "saved_values")
     try:
-        found = dict(read()) if callable(read) else {}
+        operands = dict(read()) if callable(read) else {}
     except Exception:
         return {}
     for name in _saved_names_of(node):
-        if _own_name(name) not in found:
-            found[_own_name(name)] = attribute(node, name)
-    return found
+        if _own_name(name) not in operands:
+            operands[_own_name(name)] = attribute(node, name)
+    return operands
 
 
 # -- names -----------------------------------------------------------------------
@@ -248,11 +248,11 @@ def assigned(source: str) -> tuple[str, str] | None:
         return None
     if len(body) != 1 or not isinstance(body[0], ast.Assign) or len(body[0].targets) != 1:
         return None
-    (target,), made = body[0].targets, body[0].value
+    (target,), call = body[0].targets, body[0].value
     if not isinstance(target, ast.Name):
         return None
-    operation = _operation(made)
-    same = [part for part in ast.walk(made) if _operation(part) == operation]
+    operation = _operation(call)
+    same = [part for part in ast.walk(call) if _operation(part) == operation]
     return (target.id, operation) if operation and len(same) == 1 else None
 
 

@@ -77,7 +77,7 @@ def _level(
     segments: list[Segment], scopes: list[tuple[Any, ...]], depth: int, known: dict[Hashable, int], carried: list[int]
 ) -> list[Segment]:
     """Segments of one level: those in the same block make one, then loops are found."""
-    made: list[Segment] = []
+    level: list[Segment] = []
     at = 0
     while at < len(segments):
         scope = scopes[at][depth] if depth < min(len(scopes[at]), DEEPEST) else None
@@ -85,13 +85,13 @@ def _level(
         while scope is not None and end < len(segments) and len(scopes[end]) > depth and scopes[end][depth] == scope:
             end += 1
         if scope is None or end - at == 1:
-            made.append(segments[at])
+            level.append(segments[at])
         else:
             inner = _level(segments[at:end], scopes[at:end], depth + 1, known, carried)
             label = one_line(scope[0] if isinstance(scope, tuple) and scope else scope, 40)
-            made.append(_segment("scope", label, inner, known))
+            level.append(_segment("scope", label, inner, known))
         at = end
-    return _loops(made, known, carried)
+    return _loops(level, known, carried)
 
 
 def _segment(kind: str, label: str, children: list[Segment], known: dict[Hashable, int], times: int = 0) -> Segment:
@@ -105,9 +105,9 @@ def _loops(segments: list[Segment], known: dict[Hashable, int], carried: list[in
         before, period = len(segments), 1
         codes = np.array([segment.code for segment in segments])
         while period <= min(len(segments) // 3, LONGEST):
-            found = _repeats(codes, period)
-            if found:
-                segments = _rolled(segments, period, found, known, carried)
+            repeats = _repeats(codes, period)
+            if repeats:
+                segments = _rolled(segments, period, repeats, known, carried)
                 codes = np.array([segment.code for segment in segments])
             period += 1
         if len(segments) == before:
@@ -127,11 +127,11 @@ def _repeats(codes: np.ndarray[Any, Any], period: int) -> list[tuple[int, int]]:
 
 
 def _rolled(
-    segments: list[Segment], period: int, found: list[tuple[int, int]], known: dict[Hashable, int], carried: list[int]
+    segments: list[Segment], period: int, repeats: list[tuple[int, int]], known: dict[Hashable, int], carried: list[int]
 ) -> list[Segment]:
-    made: list[Segment] = []
+    rolled: list[Segment] = []
     at = 0
-    for start, stop in found:
+    for start, stop in repeats:
         start = max(start, at)
         if stop - start < (4 if period == 1 else 3) * period:
             continue
@@ -140,10 +140,10 @@ def _rolled(
         # step of a loop is often a little different.
         phases = [start + p for p in range(period) if (stop - start - p) // period == most]
         start = min(phases, key=lambda i: (carried[segments[i + period].start], (stop - i) % period))
-        made += segments[at:start]
+        rolled += segments[at:start]
         at = start + most * period
         steps = [segments[i : i + period] for i in range(start, at, period)]
         whole = [_segment("step", say("step_n", n=i), s, known) if period > 1 else s[0] for i, s in enumerate(steps, 1)]
         rest = _segment("loop", f"×{most - 1}", whole[:-1], known, most - 1)
-        made.append(_segment("loop", f"×{most}", [rest, whole[-1]], known, most))
-    return made + segments[at:]
+        rolled.append(_segment("loop", f"×{most}", [rest, whole[-1]], known, most))
+    return rolled + segments[at:]

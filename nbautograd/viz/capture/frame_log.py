@@ -1,0 +1,99 @@
+"""The frames of a recording, as many as a player can take, and the graphs (*scenes*) in which they happen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from nbautograd.viz.capture.timeline import Frame, Timeline, in_view, joined, same_group
+from nbautograd.viz.language import say
+from nbautograd.viz.read.builder import Resolve, build
+from nbautograd.viz.read.model import GraphModel
+
+__all__ = ["STEP_BY_STEP", "FrameLog"]
+
+MOST_FRAMES = 2000
+STEP_BY_STEP = 1000  # nodes of a graph whose operations are all steps of their own; of a larger one a group is one step
+MOST_SCENES = 24
+
+
+class FrameLog:
+    """Frames are appended to it; ``scene`` is the number of the graph that runs now.
+
+    :param model: the first graph; others are built when a pass through them starts.
+    """
+
+    def __init__(self, model: GraphModel | None, namespace: Mapping[str, Any] | None, resolve: Resolve | None) -> None:
+        self.scenes = [model] if model is not None else []
+        self.namespace, self.resolve = namespace, resolve
+        self.frames: list[Frame] = []
+        self.dropped = 0
+        self.scene = 0
+
+    @property
+    def drawn(self) -> GraphModel:
+        """The graph that is running, as the picture shows it."""
+        return self.scenes[self.scene]
+
+    @property
+    def model(self) -> GraphModel:
+        """The graph that is running, with all its operations: which of them are drawn is the picture's matter."""
+        return self.drawn.entire
+
+    def timeline(self, passes: int) -> Timeline:
+        """What has been recorded in so many passes."""
+        frames = list(self.frames)
+        if self.dropped:
+            left = say("left_out", n=self.dropped)
+            frames.append(Frame("end", self.scene, passes, left, caption=left))
+        return Timeline(tuple(scene.plain() for scene in self.scenes), tuple(frames))
+
+    def append(self, frame: Frame) -> None:
+        """One more; of those inside one group of a large graph, one is made."""
+        scene = self.scenes[frame.scene]
+        if is_large(scene):
+            frame = in_view(frame, scene)
+            if self.frames and same_group(self.frames[-1], frame, scene):
+                self.frames[-1] = joined(self.frames[-1], frame, scene)
+                return
+        if len(self.frames) < MOST_FRAMES:
+            self.frames.append(frame)
+        else:
+            self.dropped += 1
+
+    def enter(self, roots: tuple[tuple[Any, int], ...]) -> None:
+        """Make the graph of these roots the one that runs: a known one, one that was built anew, or a new one."""
+        for number, scene in enumerate(self.scenes):
+            if all(scene.handles.of(node) is not None for node, _ in roots):
+                self.scene = number
+                return
+        new = self.build(list(roots), self.namespace)
+        for number, scene in enumerate(self.scenes):
+            if _comparable(scene) == _comparable(new):  # the same computation with the same numbers, run again
+                whole = scene.whole and replace(scene.whole, handles=new.handles)
+                self.scenes[number] = replace(scene, handles=new.handles, whole=whole)
+                self.scene = number
+                return
+        self.add(new)
+
+    def build(self, roots: list[Any], namespace: Mapping[str, Any] | None) -> GraphModel:
+        """The graph of these roots, of which as much is described as steps will tell of."""
+        return build(roots, namespace, resolve=self.resolve, described=STEP_BY_STEP)
+
+    def add(self, new: GraphModel) -> None:
+        """One more graph, which runs now."""
+        if len(self.scenes) >= MOST_SCENES:  # start over: the newest graphs are the interesting ones
+            self.frames = [replace(f, scene=f.scene - 1) for f in self.frames if f.scene]
+            self.scenes.pop(0)
+        self.scenes.append(new)
+        self.scene = len(self.scenes) - 1
+
+
+def is_large(model: GraphModel) -> bool:
+    """Whether a pass through the graph has a step for each of its groups, not for each of its operations."""
+    return len(model.order) + len(model.entire.leaves) > STEP_BY_STEP
+
+
+def _comparable(model: GraphModel) -> tuple[Any, ...]:
+    return tuple(replace(n, grad="", saved=None) for n in model.nodes), model.edges, model.roots

@@ -1,0 +1,51 @@
+"""What reaches one leaf in one backward pass: the sum over paths in a buffer, and the accumulation into ``.grad``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd.viz.capture.timeline import LeafState, LedgerRow
+from nbautograd.viz.language import say
+from nbautograd.viz.read import values
+from nbautograd.viz.read.model import Node
+
+__all__ = ["TERMS", "LeafAccount"]
+
+TERMS = 3  # that a leaf's row writes out
+
+
+class LeafAccount:
+    """What has reached one leaf in the current pass."""
+
+    def __init__(self, node: Node, tensor: Any) -> None:
+        grad = getattr(tensor, "grad", None)
+        self.node, self.tensor, self.before, self.after = node, tensor, values.inline(grad), ""
+        self.terms: list[tuple[str, str]] = []
+        self.total = ""
+        self.sum_text, self.grad_text = "", values.text(grad)  # as the box shows them, perhaps on several lines
+        self.reset, self.asked = "", True
+
+    def arrive(self, gradient: Any, via: str, total: Any) -> None:
+        """One more term."""
+        self.terms.append((values.inline(gradient), via))
+        self.total, self.sum_text = values.inline(total), values.text(total)
+
+    def look(self) -> None:
+        """Correct what ``.grad`` is: a pass that fails may have added nothing."""
+        grad = getattr(self.tensor, "grad", None)
+        self.grad_text, self.after = values.text(grad), self.after and values.inline(grad)
+
+    def state(self) -> LeafState:
+        """The two rows."""
+        count = len(self.terms)
+        arriving = self.sum_text or "–"
+        if count > 1:
+            written = " + ".join(gradient for gradient, _ in self.terms[:TERMS]) + f" = {self.total}"
+            arriving = written if count <= TERMS and len(written) <= 26 else f"Σ {self.sum_text}".replace("\n", "\n  ")
+        expected = max(self.node.arrivals, count)
+        return LeafState(arriving, say("count_of", n=count, of=expected) if expected else "", self.grad_text)
+
+    def row(self) -> LedgerRow:
+        """The line of the ledger."""
+        expected = max(self.node.arrivals, len(self.terms))
+        return LedgerRow(self.before, tuple(self.terms), self.total, self.after, expected, self.reset, self.asked)

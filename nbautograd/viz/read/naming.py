@@ -1,0 +1,130 @@
+"""What the results of a graph's operations are called, and where in the code they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.language import say
+from nbautograd.viz.read import introspect
+from nbautograd.viz.read.introspect import Names, attribute, node_name
+from nbautograd.viz.read.walk import GraphWalk
+
+__all__ = ["Resolve", "ResultNames", "SourceLines"]
+
+Resolve = Callable[[str, int], tuple[str, str]]
+"""(filename, line number) -> (a label such as ``In [3]``, the text of the line)."""
+
+
+class SourceLines:
+    """The lines of code in which operations ran, each asked for once."""
+
+    def __init__(self, resolve: Resolve) -> None:
+        self.resolve = resolve
+        self.known: dict[tuple[str, int], tuple[str, str]] = {}
+
+    def of(self, trace: Any) -> tuple[str, str]:
+        """What the file of a trace is called, and the text of the line."""
+        line = trace.filename, trace.lineno
+        if line not in self.known:
+            self.known[line] = self.resolve(*line)
+        return self.known[line]
+
+    def fields(self, trace: Any) -> dict[str, Any]:
+        """The same as fields of a node of the picture."""
+        if trace is None:
+            return {}
+        label, text = self.of(trace)
+        cell, line = one_line(label, 60), int(trace.lineno)
+        return {"where": say("line_of", cell=cell, n=line), "cell": cell, "line": line, "source": clean(text.strip())}
+
+
+class ResultNames:
+    """``results``: (node, output) -> its variable's name, that of the line's assignment, or t1, t2, … as they ran.
+
+    ``indices`` has of each node which of its outputs are used, ``multiple`` the nodes that have more than one or
+    another than the first, ``leaves`` the names of leaves by id().
+    """
+
+    def __init__(self, walk: GraphWalk, namespace: Mapping[str, Any], lines: SourceLines) -> None:
+        self.walk, self.lines, self.variables = walk, lines, Names(namespace)
+        roots = [(node, index) for node, index, _ in walk.roots if node is not None]
+        self.indices: dict[Any, list[int]] = {}
+        for node, index in sorted(walk.used | set(roots), key=lambda output: output[1]):
+            self.indices.setdefault(node, []).append(index)
+        self.multiple = {node for node, indices in self.indices.items() if indices != [0]}
+        self.root_tensors = {(node, index): tensor for node, index, tensor in walk.roots if node is not None}
+        self.leaves = self.name_leaves()
+        self.results: dict[tuple[Any, int], str] = {}
+        self.name_results()
+
+    def name_leaves(self) -> dict[int, str]:
+        """The names of leaves: their variables', or leaf1, leaf2, …."""
+        variables = [node.variable for node in self.walk.next if attribute(node, "variable") is not None]
+        distinct = {id(variable): variable for variable in variables}.values()
+        return {id(leaf): self.variables.tensor(leaf) or f"leaf{i}" for i, leaf in enumerate(distinct, 1)}
+
+    def name_results(self) -> None:
+        """Give every result a name."""
+        taken = {name for names in self.variables.by_tensor.values() for name in names}
+        lines = self.names_of_lines(taken)
+        unnamed = 0
+        for node in self.walk.order:
+            for index in self.indices[node] if node in self.multiple else (0,):
+                name = self.own_name(node, index)
+                if not name and (node, index) in self.root_tensors:
+                    name = "out" if len(self.walk.roots) == 1 else f"out{len(self.results)}"
+                name = name or (lines.get(node, "") if index == 0 else "")
+                while not name:
+                    unnamed += 1
+                    name = f"t{unnamed}" if f"t{unnamed}" not in taken else ""
+                self.results[node, index] = name
+
+    def own_name(self, node: Any, index: int) -> str:
+        """The name of the variable that holds a result."""
+        return self.variables.output(node, index) or self.variables.tensor(self.output_tensor(node, index))
+
+    def names_of_lines(self, taken: set[str]) -> dict[Any, str]:
+        """Names of results by the lines that assigned them; results of one name, as in a loop, are numbered."""
+        assigned: dict[str, list[Any]] = {}
+        for node in self.walk.order:
+            trace = attribute(node, "trace")
+            if trace is None or node in self.multiple:
+                continue
+            told = introspect.assigned(self.lines.of(trace)[1])
+            if told is not None and introspect.same_operation(node_name(node), told[1]) and not self.own_name(node, 0):
+                assigned.setdefault(told[0], []).append(node)
+        return {
+            node: one_line(name, 40) + (introspect.subscript(i) if len(nodes) > 1 or name in taken else "")
+            for name, nodes in assigned.items()
+            for i, node in enumerate(nodes, 1)
+        }
+
+    def output_tensor(self, node: Any, index: int) -> Any:
+        """The tensor that holds a result, as long as it lives."""
+        if (node, index) in self.root_tensors and self.root_tensors[node, index] is not None:
+            return self.root_tensors[node, index]
+        if (node, index) in self.variables.tensors:
+            return self.variables.tensors[node, index]
+        trace = attribute(node, "trace")
+        return trace.output() if trace is not None and index == 0 else None
+
+    def base_name(self, base: Any) -> str:
+        """What the tensor under a view is called."""
+        node = attribute(base, "grad_fn")
+        index = attribute(base, "output_nr", 0) or 0
+        return (
+            self.variables.tensor(base) or self.leaves.get(id(base)) or self.results.get((node, index), say("another"))
+        )
+
+    def slot_name(self, node: Any, slot: int) -> str:
+        """What is in a slot, by the name under which the picture shows it."""
+        edges = self.walk.next[node]
+        to, index = edges[slot] if slot < len(edges) else (None, 0)
+        if to not in self.walk.next:
+            return "" if to is None else "…"
+        variable = attribute(to, "variable")
+        if variable is None:
+            return self.results[to, index]
+        return self.leaves[id(variable)]

@@ -1,0 +1,140 @@
+"""What an operation tells about itself: its result, its arguments, how it is written, its derivative's formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nbautograd.viz.escape import one_line
+from nbautograd.viz.read import formulas, introspect, values
+from nbautograd.viz.read.formulas import Mark
+from nbautograd.viz.read.introspect import attribute, node_name
+from nbautograd.viz.read.model import Formula
+from nbautograd.viz.read.naming import ResultNames
+from nbautograd.viz.read.walk import GraphWalk
+
+__all__ = ["OperationReader"]
+
+INFIX = "+−×÷@"
+NUMBERS = {"input", "other", "exponent", "value", "min", "max", "tensor1", "tensor2", "weight", "end"}
+"""Parameters whose number is drawn as a constant."""
+OPTIONS = {"dim", "keepdim", "alpha", "beta", "dtype", "correction", "rounding_mode", "reduction"}
+"""Parameters that are left out where an operation is written as an expression."""
+
+
+class OperationReader:
+    """Reads the operations of a walk, with the names of their results."""
+
+    def __init__(self, walk: GraphWalk, names: ResultNames) -> None:
+        self.walk, self.names = walk, names
+
+    def about(self, tensor: Any) -> dict[str, Any]:
+        """What a live tensor tells besides its value."""
+        base = introspect.view_base(tensor)
+        return {
+            "nbytes": values.nbytes(tensor),
+            "device": introspect.device_of(tensor),
+            "version": introspect.version_of(tensor),
+            "view_of": "" if base is None else self.names.base_name(base),
+        }
+
+    def result(self, node: Any, index: int) -> tuple[str, str, str]:
+        """Value, shape and dtype of a result, as far as they are known."""
+        trace = attribute(node, "trace") if index == 0 else None
+        if trace is not None:
+            tensor = trace.value if trace.value is not None else trace.output()
+            value = values.text(tensor) if tensor is not None else ""
+            return value, str(tuple(trace.shape)), values.dtype_text(trace.dtype)
+        tensor = self.names.output_tensor(node, index)
+        if tensor is None:
+            return ("", *introspect.metadata(node, index))
+        return values.text(tensor), values.shape_text(tensor), values.dtype_text(attribute(tensor, "dtype", ""))
+
+    def constants(self, node: Any) -> list[Any]:
+        """The arguments along which no gradient goes and that are worth showing."""
+        trace, edges = attribute(node, "trace"), self.walk.next[node]
+        names = tuple(attribute(introspect.declared(node, node_name(node)), "inputs") or ())
+        operands = []
+        for operand in trace.operands if trace is not None else ():
+            slot = operand.slot
+            if slot is not None and slot < len(edges) and edges[slot][0] is not None:
+                continue
+            number = isinstance(operand.value, (int, float, complex)) and not isinstance(operand.value, bool)
+            if operand.shape is not None or (number and (operand.name in names or operand.name in NUMBERS)):
+                operands.append(operand)
+        return operands
+
+    def arguments(self, node: Any) -> list[tuple[str, str]]:
+        """(the parameter's name, what the picture calls the argument), for the known arguments of an operation."""
+        trace, edges = attribute(node, "trace"), self.walk.next[node]
+        if trace is None:
+            names = tuple(attribute(introspect.declared(node, node_name(node)), "inputs") or ()) or ("input", "other")
+            if len(edges) == 3 and node_name(node).startswith("Addmm"):
+                names = ("bias", "input", "other")
+            return [
+                (names[i] if i < len(names) else f"input{i}", self.names.slot_name(node, i)) for i in range(len(edges))
+            ]
+        pairs = []
+        for operand in trace.operands:
+            name = self.names.slot_name(node, operand.slot) if operand.slot is not None else ""
+            if not name and operand.tensor is not None:
+                name = self.names.variables.tensor(operand.tensor()) or operand.name
+            pairs.append((operand.name, name or values.inline(operand.value)))
+        return pairs
+
+    def expression(self, node: Any, symbol: str) -> str:
+        """The operation as it might be written: ``a = w + x``."""
+        arguments = [shown or "…" for name, shown in self.arguments(node) if name not in OPTIONS]
+        if node_name(node).startswith("Rsub"):
+            arguments.reverse()  # rsub(input, other) is other − input
+        label = self.names.results.get((node, 0), "")
+        if symbol in INFIX and len(arguments) == 2:
+            written = f"{arguments[0]} {symbol} {arguments[1]}"
+        elif symbol == "−" and len(arguments) == 1:
+            written = f"−{arguments[0]}"
+        else:
+            called = symbol if symbol.endswith("′") else formulas.base(node_name(node)).lower()
+            written = f"{called}({', '.join(arguments[:6])}{', …' * (len(arguments) > 6)})"
+        return f"{label} = {written}" if label else written
+
+    def formulas(self, node: Any, cls: Any) -> tuple[Formula, ...]:
+        """How the gradient of each input is computed."""
+        texts = attribute(cls, "formulas")
+        inputs = tuple(attribute(cls, "inputs") or ())
+        root, known = self.differentiated(), self.known_marks(node)
+        derivatives = []
+        for slot, (to, _) in enumerate(self.walk.next[node]):
+            parameter = inputs[slot] if slot < len(inputs) else ""
+            text = texts.get(parameter, "") if isinstance(texts, Mapping) else ""
+            if to is None or not text:
+                continue
+            right = formulas.marks(text, known)
+            written = [["d", root, self.names.slot_name(node, slot)], ["o", "+="], *right]
+            derivatives.append(Formula(slot, parameter, one_line(text), formulas.plain(written), written))
+        return tuple(derivatives)
+
+    def differentiated(self) -> str:
+        """What gradients are of: the root's name, or L where there are several roots."""
+        (node, index, _), *more = self.walk.roots
+        return "L" if more or node is None else self.names.results[node, index]
+
+    def known_marks(self, node: Any) -> dict[str, list[Mark]]:
+        """What a formula's names are written as: the gradient, the result, and the arguments by their shown names."""
+        result = self.names.results.get((node, 0))
+        known: dict[str, list[Mark]] = {
+            "g": [["d", self.differentiated(), result or "·"]],
+            "result": [["i", result or "result"]],
+        }
+        for parameter, shown in self.arguments(node):
+            if shown:
+                known[parameter] = [["n" if shown.lstrip("-").replace(".", "", 1).isdigit() else "i", shown]]
+        for parameter, value in introspect.operands_of(node).items():
+            if parameter not in known and type(value) in (int, float):
+                known[parameter] = [["n", values.inline(value)]]
+        return known
+
+    def operands(self, node: Any) -> tuple[tuple[str, str], ...]:
+        """The values that formulas name, where they are single numbers."""
+        values_by_name = introspect.operands_of(node)
+        written = {one_line(n, 40): values.inline(v, 1) for n, v in values_by_name.items() if v is not None}
+        return tuple((n, v) for n, v in sorted(written.items()) if len(v) <= 12 and " " not in v)

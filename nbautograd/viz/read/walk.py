@@ -1,0 +1,109 @@
+"""A walk over an autograd graph from its roots: which nodes there are, and in which order they ran.
+
+Without recursion. Dictionaries keep the nodes alive and in order, as PyTorch makes its wrappers of nodes on demand.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from nbautograd.viz.read import introspect
+from nbautograd.viz.read.introspect import attribute, node_name
+
+__all__ = ["GraphWalk"]
+
+NEAREST = 5000  # nodes that are read of a graph that has too many
+NEAR = 16  # how far back, in operations, an input still tells one step of a loop from another
+
+
+class GraphWalk:
+    """The nodes that lead to ``roots``, and how they hang together.
+
+    ``next`` has the edges of each node towards its inputs, ``ops`` the nodes that are no leaves, ``used`` the outputs
+    that others of them use, and ``order`` the operations in topological order, as they ran.
+
+    :param most: a graph of more nodes is ``cut`` to the part nearest to the roots.
+    """
+
+    def __init__(self, roots: Any, most: int) -> None:
+        several = isinstance(roots, (list, tuple)) and not (len(roots) == 2 and isinstance(roots[1], int))
+        self.roots = [introspect.root_of(root) for root in (roots if several else [roots])]
+        self.next: dict[Any, tuple[tuple[Any, int], ...]] = {}
+        self.cut = not self.read_all(most)
+        if self.cut:
+            self.read_nearest(min(NEAREST, most))
+        self.ops = [node for node in self.next if attribute(node, "variable") is None]
+        self.used = {edge for edges in self.next.values() for edge in edges if edge[0] in self.next}
+        self.order = self.in_sequence() or self.sorted_topologically()
+        self.rank = {node: i for i, node in enumerate(self.order)}
+
+    def read_all(self, most: int) -> bool:
+        """Find all nodes, depth first; False if there are too many."""
+        stack = [node for node, _, _ in reversed(self.roots) if node is not None]
+        while stack:
+            node = stack.pop()
+            if node in self.next:
+                continue
+            if len(self.next) >= most:
+                return False
+            edges = self.next[node] = tuple(attribute(node, "next_functions") or ())
+            stack += [to for to, _ in reversed(edges) if to is not None and to not in self.next]
+        return True
+
+    def read_nearest(self, most: int) -> None:
+        """Find the nodes that are the fewest steps from the roots, breadth first."""
+        self.next.clear()
+        waiting = deque(node for node, _, _ in self.roots if node is not None)
+        while waiting and len(self.next) < most:
+            node = waiting.popleft()
+            if node not in self.next:
+                edges = self.next[node] = tuple(attribute(node, "next_functions") or ())
+                waiting += [to for to, _ in edges if to is not None and to not in self.next]
+
+    def in_sequence(self) -> list[Any]:
+        """The operations by the numbers that they got when they ran; nothing where those are missing or wrong."""
+        numbers = {node: introspect.sequence(node) for node in self.ops}
+        known = {node: number for node, number in numbers.items() if number is not None}
+        if len(known) < len(numbers):
+            return []
+        if any(known[to] >= known[node] for node in self.ops for to, _ in self.next[node] if to in known):
+            return []
+        return sorted(self.ops, key=known.__getitem__)
+
+    def sorted_topologically(self) -> list[Any]:
+        """The operations, each after those whose results it uses, by in-degree (Kahn's algorithm)."""
+        in_degree = dict.fromkeys(self.ops, 0)
+        for node in self.ops:
+            for to, _ in self.next[node]:
+                if to in in_degree:
+                    in_degree[to] += 1
+        ready = [node for node, degree in in_degree.items() if not degree]
+        order = []
+        while ready:
+            node = ready.pop()
+            order.append(node)
+            for to, _ in self.next[node]:
+                if to in in_degree:
+                    in_degree[to] -= 1
+                    if not in_degree[to]:
+                        ready.append(to)
+        return order[::-1]
+
+    def signature(self, node: Any) -> Any:
+        """What two operations have in common that are the same step of a loop."""
+        trace, rank, own = attribute(node, "trace"), self.rank, self.rank[node]
+        inputs = tuple(
+            -1 if to is None else own - rank[to] if to in rank and own - rank[to] <= NEAR else 0
+            for to, _ in self.next[node]
+        )
+        return node_name(node), inputs, (trace.filename, trace.lineno) if trace is not None else None
+
+    def scopes(self) -> list[tuple[Any, ...]]:
+        """The named blocks of each operation, as far as its trace tells them."""
+        traces = (attribute(node, "trace") for node in self.order)
+        return [tuple(attribute(trace, "scope", None) or ()) for trace in traces]
+
+    def inputs(self) -> list[list[int]]:
+        """For each operation the ranks of those whose results it uses."""
+        return [[self.rank[to] for to, _ in self.next[node] if to in self.rank] for node in self.order]
