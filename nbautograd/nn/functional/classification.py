@@ -49,9 +49,9 @@ def _numbers(like: Any, size: int) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _kept_numbers(size: int) -> Any:
-    found = np.arange(size)
-    found.flags.writeable = False
-    return found
+    result = np.arange(size)
+    result.flags.writeable = False
+    return result
 
 
 def _ignored(target: Any, classes: int, ignore_index: int) -> int | None:
@@ -91,13 +91,13 @@ def _chosen(shape: tuple[int, ...], target: Any, weight: Any, ignored: int | Non
 def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignored: int | None) -> Tensor:
     """Minus the elements at ``target`` along dimension 1, weighted and reduced; all targets have been checked."""
     where, weights = _chosen(input.shape, target, weight, ignored, input.dtype)
-    found = input[where]
+    result = input[where]
     if weights is not None:
-        found = np.where(weights == 0, weights, found * weights)
+        result = np.where(weights == 0, weights, result * weights)
     if reduction == "none":
-        return -found if weights is None else 0 - found
-    loss = 0 - total(found)
-    return loss if reduction == "sum" else loss / (found.size if weights is None else total(weights))
+        return -result if weights is None else 0 - result
+    loss = 0 - total(result)
+    return loss if reduction == "sum" else loss / (result.size if weights is None else total(weights))
 
 
 _BACK = "nll_back(g, input.shape, target, weight, reduction, ignored)"
@@ -119,10 +119,10 @@ def nll_back(
     if reduction == "mean":
         input = input / (target.size if weights is None else total(weights))
     on_cpu = target.__class__ is np.ndarray
-    found = np.zeros(shape, input.dtype) if on_cpu else np.zeros_like(input, shape=shape)
+    output = np.zeros(shape, input.dtype) if on_cpu else np.zeros_like(input, shape=shape)
     slopes = -input if weights is None else -input * weights
-    found[where] = slopes if ignored is None else np.where(target == ignored, np.zeros_like(slopes), slopes)
-    return found
+    output[where] = slopes if ignored is None else np.where(target == ignored, np.zeros_like(slopes), slopes)
+    return output
 
 
 def _check_target(name: str, input: Tensor, target: Tensor) -> None:
@@ -373,8 +373,8 @@ def multi_margin_loss(
         raise RuntimeError(f"multi_margin_loss(): target out of range: there are {classes} classes")
     if not flat:
         return _multi_margin(input, target, p, margin, weight, reduction)
-    found = _multi_margin(input.reshape(1, -1), target.reshape(1), p, margin, weight, reduction)
-    return found.reshape(target._a.shape) if reduction == "none" else found
+    result = _multi_margin(input.reshape(1, -1), target.reshape(1), p, margin, weight, reduction)
+    return result.reshape(target._a.shape) if reduction == "none" else result
 
 
 @op(method=False)

@@ -364,15 +364,15 @@ def normal(
         raise TypeError("normal(): size, dtype, layout, device and requires_grad go with two numbers for mean and std")
     source(generator)
     if not isinstance(std, Tensor):
-        made = _normal_around(mean, std, generator)
+        result = _normal_around(mean, std, generator)
     elif not isinstance(mean, Tensor):
-        made = _normal_spread(std, mean, generator)
+        result = _normal_spread(std, mean, generator)
     else:
-        made = _normal_both(mean, std, generator)
+        result = _normal_both(mean, std, generator)
     if out is None:
-        return made
-    with resized_out(out, made._a.shape, "normal"):
-        return store(out, made.detach().to(out.dtype))
+        return result
+    with resized_out(out, result._a.shape, "normal"):
+        return store(out, result.detach().to(out.dtype))
 
 
 def _standard_normal(like: Any, shape: Sequence[int], std: float, chosen: Generator | None) -> Any:

@@ -133,10 +133,10 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
         return precise.logaddexp(input, other)
     swap = input.real < other.real
     large, small = np.where(swap, other, input), np.where(swap, input, other)
-    found = large + precise.log1p(precise.exp(small - large))
+    result = large + precise.log1p(precise.exp(small - large))
     endless = np.isinf(large.real) & (large.real == small.real)  # a difference of infinities is nan
     return np.where(
-        endless, np.where(large.real < 0, small, precise.log(precise.exp(input) + precise.exp(other))), found
+        endless, np.where(large.real < 0, small, precise.log(precise.exp(input) + precise.exp(other))), result
     )
 
 

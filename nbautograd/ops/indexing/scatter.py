@@ -30,14 +30,14 @@ def _scattered(
     """A copy of ``input`` to which ``write(copy, key, values)`` has written; a number for ``src`` stands for all."""
     shape = getattr(src, "shape", None) if hasattr(src, "ndim") and src.ndim else None
     d = check_along(name, input, dim, index, shape) if check else dimension(dim, input.ndim)
-    found = own(input)
+    output = own(input)
     if not index.size:
-        return found
+        return output
     if index.ndim == 0:
         index = index.reshape((1,))
     if hasattr(src, "dtype"):
         src = src.reshape((1,)) if src.ndim == 0 else src[tuple(slice(n) for n in index.shape)]
-    line = found.reshape((1,)) if found.ndim == 0 else found
+    line = output.reshape((1,)) if output.ndim == 0 else output
     written = write(line, along(index, d), src)
     return (line if written is None else written).reshape(input.shape)
 
@@ -199,14 +199,14 @@ def _counts(like: Any, key: tuple[Any, ...], shape: tuple[int, ...], include_sel
 @op(method=False)
 def scatter_counts(input: Tensor, dim: int, index: Tensor, include_self: bool) -> Tensor:
     """For each element of ``input``, how many values its mean is of."""
-    found: list[Any] = []
+    results: list[Any] = []
 
     def count(line: Any, key: Any, values: Any) -> Any:
-        found.append(_counts(line, key, index.shape or (1,), include_self).astype(line.dtype))
-        return found[0]
+        results.append(_counts(line, key, index.shape or (1,), include_self).astype(line.dtype))
+        return results[0]
 
     counted = _scattered("scatter", input, dim, index, 0, count, check=False)
-    return counted if found else np.ones_like(input)
+    return counted if results else np.ones_like(input)
 
 
 @op(method=False)

@@ -1,5 +1,5 @@
 # ruff: noqa: N803, N806 - matrices have capital letters, as PyTorch's parameters do
-"""What the functions of linear algebra share: checks, batches of matrices, triangles, and calls of LAPACK.
+"""Helpers of linear algebra: checks, batches of matrices, triangular solves, and calls of LAPACK.
 
 NumPy and CuPy take batches of matrices for most factorisations. Where they do not (LU and LDL, triangular systems on
 the CPU), ``each`` goes through the batch, matrix by matrix.

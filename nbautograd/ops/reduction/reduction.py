@@ -259,8 +259,8 @@ def _truth(a: Any, name: str, dim: Dims, keepdim: bool) -> Any:
     """Whether all or any elements are nonzero: a bool, but of uint8 a uint8. No dimension at all reduces nothing."""
     over = () if dim == () or dim == [] else axes(dim, a.ndim)
     hit = a != 0
-    found = (hit.all if name == "all" else hit.any)(axis=over, keepdims=keepdim)
-    return found.astype(a.dtype) if a.dtype == np.uint8 else found
+    result = (hit.all if name == "all" else hit.any)(axis=over, keepdims=keepdim)
+    return result.astype(a.dtype) if a.dtype == np.uint8 else result
 
 
 @op(out=True)
@@ -314,11 +314,11 @@ def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     a = widened(input)
     top = a.real.max(over, None, True)
     top = np.where(np.isfinite(top), top, np.zeros_like(top))
-    found = (precise.log(total(precise.exp(a - top), over, True)) + top).astype(input.dtype)
+    result = (precise.log(total(precise.exp(a - top), over, True)) + top).astype(input.dtype)
     if keepdim or not input.ndim:
-        return found
+        return result
     gone = dimensions(dim, input.ndim)
-    return found.reshape(tuple(n for d, n in enumerate(input.shape) if d not in gone))
+    return result.reshape(tuple(n for d, n in enumerate(input.shape) if d not in gone))
 
 
 @op(method=False, node="MaskedFillBackward0", input="g")

@@ -336,10 +336,10 @@ def _copies(name: str, view: Callable[..., Any], method: bool = False) -> Any:
 
     def copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         check_tensors(name, input=input)
-        found = view(input, *args, **kwargs)
-        if isinstance(found, tuple):
-            return tuple(shapes.clone(part, memory_format=contiguous_format) for part in found)
-        return shapes.clone(found, memory_format=contiguous_format)
+        result = view(input, *args, **kwargs)
+        if isinstance(result, tuple):
+            return tuple(shapes.clone(part, memory_format=contiguous_format) for part in result)
+        return shapes.clone(result, memory_format=contiguous_format)
 
     copy.__name__ = copy.__qualname__ = name
     copy.__doc__ = f"``{name.removesuffix('_copy')}`` with memory of its own."

@@ -33,24 +33,24 @@ def _on(array: Array, like: Any, dim: int | None = None) -> Any:
 def resampled(x: Any, tables: tuple[Table, ...]) -> Any:
     """The new elements, one dimension after the other."""
     for dim, index, weight in tables:
-        found = None
+        output = None
         for k in range(index.shape[1]):
             part = np.take(x, _on(index[:, k], x), dim)
             if weight is not None:
                 part *= _on(weight[:, k], x, dim)
-            found = part if found is None else found + part
-        x = found
+            output = part if output is None else output + part
+        x = output
     return x
 
 
 def spread_back(g: Any, shape: tuple[int, ...], tables: tuple[Table, ...]) -> Any:
     """The transpose: what new elements are worth, added to the old ones that they are made of."""
     for dim, index, weight in reversed(tables):
-        found = np.zeros_like(g, shape=(*g.shape[:dim], shape[dim], *g.shape[dim + 1 :]), order="C")
+        gradient = np.zeros_like(g, shape=(*g.shape[:dim], shape[dim], *g.shape[dim + 1 :]), order="C")
         for k in range(index.shape[1]):
             part = g if weight is None else g * _on(weight[:, k], g, dim)
-            backend.add_at(found, (slice(None),) * dim + (_on(index[:, k], g),), part)
-        g = found
+            backend.add_at(gradient, (slice(None),) * dim + (_on(index[:, k], g),), part)
+        g = gradient
     return g
 
 
