@@ -73,7 +73,7 @@ def ratio(g: Any, result: Any) -> Any:
 
 
 def highest(a: Any, axes: Any = None, keepdims: bool = False) -> Any:
-    """The largest element along ``axes``, all by default; NumPy's own method makes a detour through Python."""
+    """The largest element along ``axes``, all by default; faster than NumPy's method."""
     if a.__class__ is not np.ndarray:
         return a.max(axes, None, keepdims)
     return np.maximum.reduce(a, axes, None, None, keepdims)

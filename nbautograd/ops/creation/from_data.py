@@ -20,7 +20,7 @@ Device = device | str | int | None
 
 
 def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> None:
-    """Make sure that the options are ones that are supported: what PyTorch has and we have not is never ignored."""
+    """Check that the options are supported; those of PyTorch that are not raise, and are never ignored."""
     if dtype is not None and not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
     if layout is not None and layout is not strided:

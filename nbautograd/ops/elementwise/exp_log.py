@@ -36,7 +36,7 @@ LOG_10 = 2.302585092994046
 
 @op(node="ExpBackward0", symbol="exp", kind=POINTWISE, floating=True, input="g * conj(result)")
 def exp(input: Tensor) -> Tensor:
-    """E to the power of each element.
+    """``exp(x)`` of each element.
 
     >>> import nbautograd as torch
     >>> torch.exp(torch.tensor([0., 1.]))

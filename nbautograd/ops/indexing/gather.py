@@ -175,7 +175,7 @@ def index_select_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Ten
 
 @composite(out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Elements by their place along a dimension, as ``argmax`` and ``argsort`` give it.
+    """Elements by their index along a dimension, as ``argmax`` and ``argsort`` return it.
 
     :param dim: by default the place is that in the flattened tensor. An index wraps around.
     :raises RuntimeError: the indices are not int64, or of another number of dimensions.
@@ -363,7 +363,7 @@ def _check_places(name: str, a: Any, index: Any) -> None:
     input="index_back(g, flat(input.shape), (index,)).reshape(input.shape)",
 )
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """Elements by their place in the flattened tensor, in the shape of ``index``.
+    """Elements by their index in the flattened tensor, in the shape of ``index``.
 
     :raises IndexError: an index is out of range.
 
@@ -388,7 +388,7 @@ def flat(shape: tuple[int, ...]) -> tuple[int]:
     source="take(g, index).reshape(source.shape)",
 )
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with elements replaced, by their place in the flattened tensor.
+    """A copy with elements replaced, by their index in the flattened tensor.
 
     :param accumulate: add instead of replacing, an element that is named twice twice.
     :raises IndexError: an index is out of range, or there are not as many elements in ``source``.

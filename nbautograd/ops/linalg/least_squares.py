@@ -24,7 +24,7 @@ __all__ = ["pinverse"]
 
 
 def tolerance(a: Any, largest: Any, atol: Any, rtol: Any) -> Any:
-    """Below what singular values count as 0: the larger of ``atol`` and ``rtol`` times the largest one.
+    """The threshold below which singular values count as 0: the larger of ``atol`` and ``rtol`` times the largest one.
 
     Without ``rtol`` it is eps times the larger side of the matrix, or 0 where there is a positive ``atol``.
     """

@@ -214,7 +214,7 @@ def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
 
 @twofold
 def lu_unpack_back(gl: Any, gu: Any, packed: Any) -> Any:
-    """The gradient of the packed triangles: each one's own half."""
+    """The gradient of the packed LU factors: the strict lower triangle of L's and the upper triangle of U's."""
     m, n = packed.shape[-2], packed.shape[-1]
     k = min(m, n)
     total = packed * 0
@@ -242,7 +242,7 @@ def unpack_triple(LU_data: Tensor, LU_pivots: Tensor) -> Any:
 
 @composite(method=False, out=True)
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """P, L and U of what :func:`linalg.lu_factor` returns.
+    """Unpack the result of :func:`linalg.lu_factor` into P, L and U.
 
     :param unpack_data: False for empty L and U.
     :param unpack_pivots: False for an empty P.

@@ -124,7 +124,7 @@ alias(matrix_power=matrix_power)
 
 
 def best_splits(sizes: list[int]) -> list[list[int]]:
-    """Where to split each stretch of a product of matrices for the fewest multiplications.
+    """The optimal parenthesisation of a matrix chain product, by dynamic programming.
 
     T. Cormen, C. Leiserson, R. Rivest, C. Stein, "Introduction to Algorithms", section on matrix-chain multiplication.
     """

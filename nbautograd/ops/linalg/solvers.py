@@ -371,7 +371,7 @@ def adjugate_back(g: Any, result: Any, a: Any) -> Any:
 
 @op(node="AdjugateBackward0", symbol="adj", method=False, A="adjugate_back(g, result, A)")
 def adjugate(A: Tensor) -> Tensor:
-    """The adjugates of matrices: what the gradient of a determinant is made of, also where the determinant is 0."""
+    """The adjugates of matrices, which give the gradient of a determinant also where it is 0."""
     d = np.linalg.det(A)[..., None, None]
     n = A.shape[-1]
     if not A.size:

@@ -112,7 +112,7 @@ def median_over(input: Tensor, dim: int, keepdim: bool) -> Any:
 
 @op(node="NanmedianBackward1", symbol="median", many=True, method=False, input=CHOSEN)
 def nanmedian_over(input: Tensor, dim: int, keepdim: bool) -> Any:
-    """The lower median along a dimension of what is not nan, and where it is."""
+    """The lower median along a dimension, ignoring nan, and its index."""
     return _median_over(input, dim, keepdim, True)
 
 

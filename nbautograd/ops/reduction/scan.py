@@ -53,7 +53,7 @@ def running(function: Any, a: Any, d: int) -> Any:
 
 @op(node="ShiftBackward0", symbol="shift", method=False, input="shifted(g, dim, -by)")
 def shifted(input: Tensor, dim: int, by: int, fill: Number = 0) -> Tensor:
-    """The elements moved by one place along ``dim``, up for ``by=1``, down for ``by=-1``, and ``fill`` moved in."""
+    """The elements shifted by one along ``dim``, up for ``by=1``, down for ``by=-1``; ``fill`` enters at the end."""
     return moved(input, dimension(dim, input.ndim), by, fill)
 
 

@@ -15,7 +15,7 @@ __all__ = ["bucketize", "searchsorted"]
 
 @op(method=False)
 def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None) -> Tensor:
-    """Where each value is to be put into a sorted sequence; each row of several sequences has its own values."""
+    """The insertion indices that keep a sorted sequence sorted; several sequences have a row of values each."""
     if sorter is not None:
         sequence = np.take_along_axis(sequence, sorter, -1)  # type: ignore[assignment]
     n = sequence.shape[-1]

@@ -104,7 +104,7 @@ def check_inside(a: Any, wanted: Geometry) -> None:
 
 @op(node="CloneBackward0", symbol="clone", method=False, half=KEPT, input="g")
 def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
-    """A copy whose elements lie in memory as ``home`` says."""
+    """A copy with the memory layout ``home``."""
     return stride_tools.laid_out(input, home, length)
 
 
@@ -138,7 +138,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
 
 
 def fix_views(base: Tensor, array: Any) -> None:
-    """Before ``base`` gets another geometry, that of ``array``: describe its views by where they lie in memory."""
+    """Before ``base`` gets the layout of ``array``: turn its views into as_strided views of the storage."""
     home = stride_tools.of(array)
     for ref in base.__dict__.get("_views", ([],))[0]:
         view = ref()

@@ -133,7 +133,7 @@ def unbind(input: Tensor, dim: int = 0) -> Any:
 
 
 def zeros_for_missing(parts: list[Any], shapes: list[tuple[int, ...]]) -> list[Any]:
-    """The gradients of several parts, zeros for those that did not arrive."""
+    """The gradients of several outputs, zeros for undefined ones."""
     known = next(p for p in parts if p is not None)
     results = []
     for p, shape in zip(parts, shapes, strict=True):
@@ -145,7 +145,7 @@ def zeros_for_missing(parts: list[Any], shapes: list[tuple[int, ...]]) -> list[A
 
 
 def restack(parts: list[Any], shape: tuple[int, ...], dim: int) -> Any:
-    """The gradient of ``unbind``: those of its parts, zeros for the missing ones, stacked."""
+    """The gradient of ``unbind``: the outputs' gradients stacked, zeros for undefined ones."""
     d = dimension(dim, len(shape))
     filled = zeros_for_missing(parts, [(*shape[:d], *shape[d + 1 :])] * len(parts))
     return stack(filled, d) if isinstance(filled[0], Tensor) else np.stack(filled, d)

@@ -141,7 +141,7 @@ def reshape_copy(input: Tensor, shape: Any) -> Tensor:
 
 @op(node="UnsafeViewBackward0", symbol="view", method=False, half=KEPT, input="g.reshape(input.shape)")
 def unsafe_view(input: Tensor, shape: Any) -> Tensor:
-    """A fresh result in another shape; nobody else sees its memory."""
+    """A fresh result in another shape, recorded as no view."""
     return input.reshape(shape)
 
 
@@ -313,7 +313,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 @op(node="CloneBackward0", symbol="clone", half=KEPT, input="g")
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy with memory of its own, differentiable.
+    """A copy, differentiable.
 
     :param memory_format: in which order the dimensions lie in memory; by default as in ``input``.
 
@@ -367,5 +367,5 @@ Tensor.is_contiguous = is_contiguous  # type: ignore[method-assign]
 
 @op(node="RealBackward0", symbol="Re", method=False, input="cast_back(g, input.dtype)")
 def real(input: Tensor) -> Tensor:
-    """The real part in memory of its own, for formulas."""
+    """The real part as a copy, for formulas."""
     return input.real.copy()

@@ -223,13 +223,13 @@ def unfold_back(input: Tensor, shape: Any, dim: int, size: int, step: int) -> Te
     input="as_strided_back(g, home, size, stride, storage_offset)",
 )
 def as_strided_in(input: Tensor, size: Any, stride: Any, storage_offset: int, home: Any) -> Tensor:
-    """The memory at any strides; ``home`` is the geometry of ``input``, from which its memory is found."""
+    """A view of the storage with any strides; ``home`` is the layout of ``input`` in it."""
     return restride(input, size, stride, storage_offset - home.offset)
 
 
 @twofold
 def as_strided_back(g: Any, home: Geometry, size: Any, stride: Any, offset: int) -> Any:
-    """The gradient of ``as_strided``: that of the memory, added up where elements overlap, read as the input lies.
+    """The gradient of ``as_strided``: accumulated in the storage, then read with the layout of the input.
 
     Where elements of the input overlap, each gets an equal share.
     """

@@ -70,7 +70,7 @@ def split_at(input: Tensor, sections: Any, dim: int) -> Any:
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
-    """Parts of one length, the last excepted, that autograd takes for tensors of their own."""
+    """``split_evenly`` whose parts are no views to autograd."""
     return parts_of(input, sections, dim)
 
 
@@ -83,12 +83,12 @@ def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_apart_at(input: Tensor, sections: Any, dim: int) -> Any:
-    """Parts of the given lengths that autograd takes for tensors of their own."""
+    """``split_at`` whose parts are no views to autograd."""
     return parts_of(input, sections, dim)
 
 
 def rejoin(parts: list[Any], shape: tuple[int, ...], sections: Sequence[int], dim: int) -> Any:
-    """The gradient of ``split``: those of its parts, zeros for the missing ones, joined."""
+    """The gradient of ``split``: the outputs' gradients concatenated, zeros for undefined ones."""
     filled = zeros_for_missing(parts, [(*shape[:dim], n, *shape[dim + 1 :]) for n in sections])
     return cat_same(filled, dim) if isinstance(filled[0], Tensor) else np.concatenate(filled, dim)
 

@@ -80,7 +80,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 def diagonal_copied(input: Tensor, offset: int) -> Tensor:
-    """The diagonal of a matrix in memory of its own."""
+    """The diagonal of a matrix as a copy."""
     return clone(diagonal(input, offset))
 
 
