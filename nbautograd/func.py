@@ -23,7 +23,7 @@ Places = int | tuple[int, ...]
 
 
 def _chosen(args: tuple[Any, ...], argnums: Places) -> tuple[list[int], tuple[Any, ...], bool]:
-    """The places that are differentiated by, and the arguments with views there whose graph begins anew."""
+    """The positions in ``argnums``, the arguments with leaves there, and whether an outer derivative is recorded."""
     places = [argnums] if isinstance(argnums, int) else list(argnums)
     places = [p + len(args) if p < 0 else p for p in places]
     fresh, outer = list(args), False
@@ -40,7 +40,7 @@ def _chosen(args: tuple[Any, ...], argnums: Places) -> tuple[list[int], tuple[An
 
 
 def _with_grad(x: Tensor) -> Tensor:
-    """The same values as a leaf, or a view of one that carries the tangent of ``x``."""
+    """The values of ``x`` as a leaf; a dual tensor if ``x`` has a tangent."""
     fresh: Tensor = x.detach().requires_grad_()
     tangent = forward_ad.tangent_of(x)
     if tangent is not None:
@@ -50,7 +50,7 @@ def _with_grad(x: Tensor) -> Tensor:
 
 
 def _kept(value: Any, outer: bool) -> Any:
-    """A result: with its graph where an outer derivative goes through it."""
+    """Detach a result, unless an outer derivative goes through it."""
     if isinstance(value, (tuple, list)):
         return type(value)(_kept(v, outer) for v in value)
     if not isinstance(value, Tensor) or outer or forward_ad.tangent_of(value) is not None:
@@ -70,8 +70,8 @@ def grad(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function
     """
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        found, value = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
-        return (found, value[1]) if has_aux else found
+        result, value = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
+        return (result, value[1]) if has_aux else result
 
     return gradient
 
@@ -98,8 +98,8 @@ def grad_and_value(func: Function, argnums: Places = 0, has_aux: bool = False) -
                     "Expected f(*args) to return a scalar Tensor, got tensor with "
                     f"{value.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
-            found = _gradients([value], [fresh[p] for p in places], [None])
-        result = found[0] if isinstance(argnums, int) else tuple(found)
+            gradients = _gradients([value], [fresh[p] for p in places], [None])
+        result = gradients[0] if isinstance(argnums, int) else tuple(gradients)
         return _kept(result, outer), ((_kept(value, outer), _kept(aux, outer)) if has_aux else _kept(value, outer))
 
     return both
@@ -107,10 +107,10 @@ def grad_and_value(func: Function, argnums: Places = 0, has_aux: bool = False) -
 
 def _gradients(outputs: list[Tensor], xs: list[Tensor], weights: list[Any]) -> list[Tensor]:
     pairs = [(out, w) for out, w in zip(outputs, weights, strict=True) if out.requires_grad]
-    found: Any = [None] * len(xs)
+    result: Any = [None] * len(xs)
     if pairs:
-        found = _grad([out for out, _ in pairs], xs, [w for _, w in pairs], create_graph=True, allow_unused=True)
-    return [x.detach().new_zeros(x.shape) if d is None else d for x, d in zip(xs, found, strict=True)]
+        result = _grad([out for out, _ in pairs], xs, [w for _, w in pairs], create_graph=True, allow_unused=True)
+    return [x.detach().new_zeros(x.shape) if d is None else d for x, d in zip(xs, result, strict=True)]
 
 
 def vjp(func: Function, *primals: Tensor, has_aux: bool = False) -> Any:
@@ -131,8 +131,8 @@ def vjp(func: Function, *primals: Tensor, has_aux: bool = False) -> Any:
         given = cotangents[0] if len(cotangents) == 1 and isinstance(cotangents[0], (tuple, list)) else cotangents
         inner = outer or any(isinstance(c, Tensor) and c.requires_grad for c in given)
         with enable_grad():
-            found = _gradients(outputs, list(fresh), list(given))
-        return tuple(_kept(found, inner))
+            result = _gradients(outputs, list(fresh), list(given))
+        return tuple(_kept(result, inner))
 
     return (_kept(value, outer), product, _kept(aux, outer)) if has_aux else (_kept(value, outer), product)
 
@@ -152,12 +152,12 @@ def jvp(func: Function, primals: tuple[Tensor, ...], tangents: tuple[Tensor, ...
         outputs = value if isinstance(value, (tuple, list)) else (value,)
         pairs = [forward_ad.unpack_dual(out) for out in outputs]
         values = tuple(pair.primal for pair in pairs)
-        found = tuple(p.primal.new_zeros(p.primal.shape) if p.tangent is None else p.tangent for p in pairs)
+        result = tuple(p.primal.new_zeros(p.primal.shape) if p.tangent is None else p.tangent for p in pairs)
     outer = any(t.requires_grad for t in (*primals, *tangents))
-    values, found, aux = _kept(values, outer), _kept(found, outer), _kept(aux, outer)
+    values, result, aux = _kept(values, outer), _kept(result, outer), _kept(aux, outer)
     if not isinstance(value, (tuple, list)):
-        return (values[0], found[0], aux) if has_aux else (values[0], found[0])
-    return (values, found, aux) if has_aux else (values, found)
+        return (values[0], result[0], aux) if has_aux else (values[0], result[0])
+    return (values, result, aux) if has_aux else (values, result)
 
 
 def jacrev(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function:
@@ -185,8 +185,8 @@ def jacrev(func: Function, argnums: Places = 0, has_aux: bool = False) -> Functi
                 ]
                 return parts[0] if isinstance(argnums, int) else tuple(parts)
 
-            found = tuple(map(of, value)) if isinstance(value, (tuple, list)) else of(value)
-        return (_kept(found, outer), _kept(aux, outer)) if has_aux else _kept(found, outer)
+            result = tuple(map(of, value)) if isinstance(value, (tuple, list)) else of(value)
+        return (_kept(result, outer), _kept(aux, outer)) if has_aux else _kept(result, outer)
 
     return jacobian
 

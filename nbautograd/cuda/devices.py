@@ -182,13 +182,13 @@ _PROPERTIES = {
 
 def get_device_properties(device: Any = None) -> DeviceProperties:
     """Name, capability, memory, multiprocessors and more of a device, the current one by default."""
-    found = _runtime().getDeviceProperties(checked_index(device))
-    name = found["name"]
+    result = _runtime().getDeviceProperties(checked_index(device))
+    name = result["name"]
     return DeviceProperties(
         name=name.decode() if isinstance(name, bytes) else str(name),
-        major=int(found["major"]),
-        minor=int(found["minor"]),
-        **{ours: int(found.get(theirs, 0)) for ours, theirs in _PROPERTIES.items()},
+        major=int(result["major"]),
+        minor=int(result["minor"]),
+        **{ours: int(result.get(theirs, 0)) for ours, theirs in _PROPERTIES.items()},
     )
 
 
@@ -199,8 +199,8 @@ def get_device_name(device: Any = None) -> str:
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
     """The compute capability of a device, such as ``(9, 0)``."""
-    found = get_device_properties(device)
-    return found.major, found.minor
+    result = get_device_properties(device)
+    return result.major, result.minor
 
 
 def synchronize(device: Any = None) -> None:

@@ -1,4 +1,4 @@
-"""How parameters begin: functions that fill tensors in place, with PyTorch's numbers after the same seed."""
+"""Parameter initialisation in place, with PyTorch's numbers after the same seed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LINEAR = ("linear", "sigmoid", *(f"conv{'_transpose' * t}{n}d" for t in (0, 1) f
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which a nonlinearity wants the standard deviation of the weights before it to be larger.
+    """The recommended gain of the standard deviation of weights followed by a nonlinearity.
 
     :param nonlinearity: ``"linear"``, ``"conv2d"`` and the like, ``"sigmoid"``, ``"tanh"``, ``"relu"``,
         ``"leaky_relu"`` or ``"selu"``.
@@ -67,7 +67,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 @with_argument_errors
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with uniform numbers in [a, b).
+    """Fill with samples of the uniform distribution on [a, b).
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
@@ -81,7 +81,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
 @with_argument_errors
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with normal numbers."""
+    """Fill with samples of the normal distribution."""
     filled: Tensor = tensor.normal_(mean, std, generator=generator)
     return filled
 
@@ -96,7 +96,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill with normal numbers, those outside [a, b] drawn anew.
+    """Fill with samples of the normal distribution truncated to [a, b].
 
     Where less than 0.3 of the distribution lies in [a, b], uniform numbers are drawn instead and accepted with a
     probability proportional to their density.
@@ -112,32 +112,32 @@ def trunc_normal_(
     inside = (math.erf((b - mean) / std / math.sqrt(2.0)) - math.erf((a - mean) / std / math.sqrt(2.0))) / 2
     if inside > 0.3:
         low, high = (tensor.new_tensor(bound).item() for bound in (a, b))
-        found = tensor.normal_(mean, std, generator=generator)
+        filled = tensor.normal_(mean, std, generator=generator)
         while True:
-            outside = (found < low) | (found > high)
+            outside = (filled < low) | (filled > high)
             if not outside.any():
                 break
-            found = where(outside, empty_like(found).normal_(mean, std, generator=generator), found)
+            filled = where(outside, empty_like(filled).normal_(mean, std, generator=generator), filled)
     else:
         top = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2  # the logarithm of the largest density
-        found, chance, pending = tensor, empty_like(tensor), None
+        filled, chance, pending = tensor, empty_like(tensor), None
         candidates = tensor
         while pending is None or pending.any():
             candidates = candidates.uniform_(a, b, generator=generator)
-            found = candidates if pending is None else where(pending, candidates, found)
+            filled = candidates if pending is None else where(pending, candidates, filled)
             density = ((candidates - mean) / std).pow(2) * -0.5 - top
             refused = chance.uniform_(generator=generator).log_() > density
             pending = refused if pending is None else pending & refused
             candidates = empty_like(tensor)
-    if found is not tensor:
-        tensor.copy_(found)
+    if filled is not tensor:
+        tensor.copy_(filled)
     return tensor
 
 
 @with_argument_errors
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with one value."""
+    """Fill with a constant."""
     filled: Tensor = tensor.fill_(val)
     return filled
 
@@ -162,7 +162,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs an output of a layer with this weight has, and how many outputs an input has."""
+    """``(fan_in, fan_out)`` of a weight of shape (out, in, *kernel)."""
     if tensor.ndim < 2:
         raise ValueError(
             f"Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, and it has {tensor.ndim}"
@@ -180,7 +180,7 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 @with_argument_errors
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with uniform numbers of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
+    """Fill with uniform samples of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
 
     :param tensor: at least two dimensions, the first two being outputs and inputs.
     :raises ValueError: fewer dimensions.
@@ -192,7 +192,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 
 @with_argument_errors
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with normal numbers of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
+    """Fill with normal samples of variance ``gain² · 2 / (fan_in + fan_out)`` (Glorot and Bengio, 2010).
 
     :raises ValueError: fewer than two dimensions.
     """
@@ -216,7 +216,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill with uniform numbers of variance ``gain² / fan`` (He et al., "Delving deep into rectifiers", 2015).
+    """Fill with uniform samples of variance ``gain² / fan`` (He et al., "Delving deep into rectifiers", 2015).
 
     :param a: the slope below zero of the leaky ReLU that follows.
     :param mode: ``"fan_in"`` keeps the sizes of values in the forward pass, ``"fan_out"`` of gradients.
@@ -238,7 +238,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill with normal numbers of variance ``gain² / fan`` (He et al., "Delving deep into rectifiers", 2015).
+    """Fill with normal samples of variance ``gain² / fan`` (He et al., "Delving deep into rectifiers", 2015).
 
     :param a: the slope below zero of the leaky ReLU that follows.
     :raises ValueError: fewer than two dimensions, or another mode.
@@ -266,7 +266,7 @@ def eye_(tensor: Tensor) -> Tensor:
 @with_argument_errors
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill the weight of a convolution so that it keeps its input, as many channels as it can.
+    """Fill a convolution weight with the Dirac delta: it preserves as many input channels as possible.
 
     :param tensor: 3 to 5 dimensions.
     :raises ValueError: another number of dimensions, or ``groups`` that do not divide the outputs.
@@ -287,7 +287,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 @with_argument_errors
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fill with a random matrix with orthogonal rows or columns, uniformly (Saxe et al., 2013).
+    """Fill with a (semi-)orthogonal matrix, uniformly distributed (Saxe et al., 2013).
 
     :param tensor: at least two dimensions; those after the first are taken as one.
     :raises ValueError: fewer dimensions.
@@ -310,7 +310,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 @with_argument_errors
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
-    """Fill with normal numbers, the given share of each column with zeros (Martens, 2010).
+    """Fill with normal samples, and a fraction ``sparsity`` of each column with zeros (Martens, 2010).
 
     :raises ValueError: not two dimensions.
     """

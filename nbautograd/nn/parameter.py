@@ -1,4 +1,4 @@
-"""Parameters and buffers: tensors that a module knows as its own."""
+"""Parameters and buffers: tensors that are registered when they are assigned to a module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter
 
 
 class _Flagged(type):
-    """Instances of a class are also the tensors that bear its flag, an attribute that copies keep."""
+    """Metaclass by which ``isinstance`` also accepts tensors with the attribute ``is_parameter`` or ``is_buffer``."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if super().__instancecheck__(instance):
@@ -53,14 +53,14 @@ class Parameter(Tensor, metaclass=_Flagged):
                 f"Only Tensors of floating point and complex dtype can require gradients, and data is {data.dtype!r}: "
                 "use Parameter(data, requires_grad=False)"
             )
-        made = wrap(data.shared_array().view(), LEAF if requires_grad else None)
+        result = wrap(data.shared_array().view(), LEAF if requires_grad else None)
         kind = type(data)
         if kind is Tensor or isinstance(data, cls) and not data.__dict__.get("is_parameter"):
-            made.__class__ = cls
+            result.__class__ = cls
         else:
-            made.__class__ = kind
-            made.__dict__["is_parameter"] = True
-        return cast("Parameter", made)
+            result.__class__ = kind
+            result.__dict__["is_parameter"] = True
+        return cast("Parameter", result)
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         pass
@@ -69,8 +69,8 @@ class Parameter(Tensor, metaclass=_Flagged):
         if id(self) not in memo:  # without the gradient, unlike that of other tensors
             copied = memo[id(self)] = Parameter(self.data.clone(), self.requires_grad)
             copied.__class__ = type(self)
-        found: Parameter = memo[id(self)]
-        return found
+        result: Parameter = memo[id(self)]
+        return result
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         return "Parameter containing:\n" + super().__repr__(tensor_contents=tensor_contents)  # type: ignore[call-arg, unused-ignore]
@@ -99,11 +99,11 @@ class Buffer(Tensor, metaclass=_Flagged):
             data = empty(0)
         if not isinstance(data, Tensor):
             raise AttributeError(f"Buffer(): 'data' must be a Tensor or None, and {kind_of(data)} is not")
-        made = data.detach()
+        result = data.detach()
         if data.requires_grad:
-            made.requires_grad_()
-        made.__dict__.update(persistent=persistent, is_buffer=True)
-        return cast("Buffer", made)
+            result.requires_grad_()
+        result.__dict__.update(persistent=persistent, is_buffer=True)
+        return cast("Buffer", result)
 
 
 def _refuse(kind: str) -> NoReturn:
@@ -119,7 +119,7 @@ class UninitializedParameter(Parameter):
     __slots__ = ()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> UninitializedParameter:
-        """Refuse."""
+        """Raise NotImplementedError."""
         _refuse("UninitializedParameter")
 
 
@@ -132,5 +132,5 @@ class UninitializedBuffer(Tensor):
     __slots__ = ()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> UninitializedBuffer:
-        """Refuse."""
+        """Raise NotImplementedError."""
         _refuse("UninitializedBuffer")

@@ -1,4 +1,4 @@
-"""Operations that formulas need and users do not call: undoing broadcasting, casting, spreading a sum out again.
+"""Internal operations of derivative formulas: undoing broadcasting (sum_to), undoing a sum (spread), and casts.
 
 They are declared like all others, so that they have derivatives too.
 """
@@ -73,7 +73,7 @@ def ratio(g: Any, result: Any) -> Any:
 
 
 def highest(a: Any, axes: Any = None, keepdims: bool = False) -> Any:
-    """The largest element along ``axes``, all by default; NumPy's own method makes a detour through Python."""
+    """The largest element along ``axes``, all by default; faster than NumPy's method."""
     if a.__class__ is not np.ndarray:
         return a.max(axes, None, keepdims)
     return np.maximum.reduce(a, axes, None, None, keepdims)
@@ -82,10 +82,10 @@ def highest(a: Any, axes: Any = None, keepdims: bool = False) -> Any:
 def complex_array(real: Any, imag: Any) -> Any:
     """A complex array of its parts, infinite ones too (where ``real + 1j * imag`` gives nan)."""
     shape = np.broadcast_shapes(real.shape, imag.shape)
-    found = np.empty_like(real, dtype=dtypes.of(real.dtype).to_complex().numpy, shape=shape)
-    found.real[...] = real
-    found.imag[...] = imag
-    return found
+    output = np.empty_like(real, dtype=dtypes.of(real.dtype).to_complex().numpy, shape=shape)
+    output.real[...] = real
+    output.imag[...] = imag
+    return output
 
 
 # -- what formulas say -------------------------------------------------------------------------------------------------

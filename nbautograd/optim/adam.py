@@ -1,4 +1,4 @@
-"""Adam and what has been made of it: options, and what they do to a piece of a parameter."""
+"""Adam and its variants: AdamW, NAdam, RAdam, Adamax. Each declares its options and its elementwise update rule."""
 
 from __future__ import annotations
 

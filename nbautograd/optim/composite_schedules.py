@@ -1,4 +1,4 @@
-"""Schedules made of others, and the one that looks at a metric."""
+"""Learning rate schedules composed of others, and ReduceLROnPlateau, which follows a metric."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ChainedScheduler", "ReduceLROnPlateau", "SequentialLR"]
 
 
 class _Several(LRScheduler):
-    """Schedules made of others."""
+    """Base of the schedules that are composed of others."""
 
     _hidden = ("optimizer", "_schedulers")
     _schedulers: Sequence[LRScheduler]
@@ -38,15 +38,15 @@ class _Several(LRScheduler):
                     f"{name} expects all schedulers to belong to the same optimizer, but that of "
                     f"{type(scheduler).__name__} at index {index} is another."
                 )
-        found: Optimizer = optimizer
-        return found
+        result: Optimizer = optimizer
+        return result
 
     def state_dict(self) -> State:
-        """What has to be saved to go on later, with the states of the schedules."""
+        """The state to save in a checkpoint, including the states of the schedules."""
         return super().state_dict() | {"_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: State) -> None:
-        """Take over what :meth:`state_dict` returned."""
+        """Restore the state that :meth:`state_dict` returned."""
         rest = dict(state_dict)
         for scheduler, kept in zip(self._schedulers, rest.pop("_schedulers"), strict=True):
             scheduler.load_state_dict(kept)
@@ -54,7 +54,7 @@ class _Several(LRScheduler):
 
 
 class ChainedScheduler(_Several):
-    """Several schedules at once: each multiplies what the one before has left.
+    """Apply several schedules at each step, each to the learning rate that the one before computed.
 
     :raises ValueError: there is none, or they belong to different optimizers.
 
@@ -72,14 +72,14 @@ class ChainedScheduler(_Several):
         self._last_lr = current(self.optimizer)
 
     def step(self) -> None:  # type: ignore[override]
-        """Go on to the next epoch in all."""
+        """Advance all schedules to the next epoch."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = current(self.optimizer)
 
 
 class SequentialLR(_Several):
-    """One schedule after the other, changing at the ``milestones``.
+    """Run one schedule after the other, switching at the ``milestones``.
 
     :raises ValueError: the milestones are not one less than the schedules, or these belong to different optimizers.
     """
@@ -104,7 +104,7 @@ class SequentialLR(_Several):
         self._last_lr = first.get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Take back the step that every schedule makes when it is made."""
+        """Undo the first step, which every schedule takes when it is constructed."""
         what = self if sched is None else sched
         if hasattr(what, "_schedulers"):
             for scheduler in what._schedulers:
@@ -113,7 +113,7 @@ class SequentialLR(_Several):
             what.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
-        """Go on to the next epoch, in the schedule whose turn it is."""
+        """Advance the active schedule to the next epoch."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[index]
@@ -125,7 +125,7 @@ class SequentialLR(_Several):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times ``factor`` when a metric, which ``step`` is told, has not become better for ``patience`` epochs.
+    """Multiply the learning rate by ``factor`` when a metric has not improved for ``patience`` epochs.
 
     :param mode: ``"min"`` or ``"max"``: what is better.
     :param threshold: by how much it has to be better, as a part (``threshold_mode="rel"``) or a difference (``"abs"``).
@@ -181,7 +181,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether nothing is counted now."""
+        """Whether bad epochs are not counted yet after a reduction."""
         return self.cooldown_counter > 0
 
     def _is_better(self, value: float, best: float) -> bool:
@@ -190,7 +190,7 @@ class ReduceLROnPlateau(LRScheduler):
         return value > by if self.mode == "max" else value < by
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Tell the metric of the epoch that has ended."""
+        """Record the metric of the epoch that has ended, and reduce the learning rate if it has stopped improving."""
         value = float(metrics.item() if isinstance(metrics, Tensor) else metrics)
         if epoch is not None:
             warn_epoch()

@@ -1,4 +1,4 @@
-"""Schedules that move the learning rate and, against it, the momentum: for a step per batch."""
+"""Cyclic learning rate schedules, stepped after each batch; momentum moves in the opposite direction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["CyclicLR", "OneCycleLR"]
 
 
 class _WithMomentum(LRScheduler):
-    """Schedules that move the momentum, or Adam's β₁, against the learning rate."""
+    """Base of schedules that move the momentum, or Adam's β₁, opposite to the learning rate."""
 
     def _prepare_momentum(self, optimizer: Optimizer, base: Any, most: Any, begin: bool) -> None:
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
@@ -36,7 +36,7 @@ class _WithMomentum(LRScheduler):
 
 
 class CyclicLR(_WithMomentum):
-    """Up and down between ``base_lr`` and ``max_lr`` (Smith, *Cyclical Learning Rates*, 2017); for a step per batch.
+    """Cycle between ``base_lr`` and ``max_lr``, stepped after each batch (Smith, *Cyclical Learning Rates*, 2017).
 
     :param mode: ``"triangular"``, ``"triangular2"`` (half as high each time), or ``"exp_range"`` (times
         ``gamma ** iteration``).
@@ -104,13 +104,13 @@ class CyclicLR(_WithMomentum):
         return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self) -> State:
-        """What has to be saved to go on later; of a ``scale_fn`` that is an object, its attributes."""
+        """The state to save in a checkpoint; of a ``scale_fn`` that is an object, its attributes."""
         own = self._scale_fn_custom
         kept = None if own is None or isinstance(own, types.FunctionType) else own.__dict__.copy()
         return super().state_dict() | {"_scale_fn_custom": kept}
 
     def load_state_dict(self, state_dict: State) -> None:
-        """Take over what :meth:`state_dict` returned."""
+        """Restore the state that :meth:`state_dict` returned."""
         rest = dict(state_dict)
         kept = rest.pop("_scale_fn_custom", None)
         if kept is not None and self._scale_fn_custom is not None:
@@ -119,7 +119,7 @@ class CyclicLR(_WithMomentum):
 
 
 class OneCycleLR(_WithMomentum):
-    """Once up to ``max_lr`` and down to nearly nothing (Smith & Topin, *Super-Convergence*, 2018); a step per batch.
+    """Anneal up to ``max_lr`` once, then down to a minimum, per batch (Smith & Topin, *Super-Convergence*, 2018).
 
     :param total_steps: or ``epochs`` times ``steps_per_epoch``.
     :param pct_start: the part of the steps that go up.

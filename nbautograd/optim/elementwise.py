@@ -1,4 +1,4 @@
-"""The step of optimizers that treat each element of a parameter alone.
+"""Elementwise update rules of optimizers, applied to parameter and state block by block.
 
 A subclass says in ``_plan`` what happens to a piece of a parameter, its gradient and its state; here the pieces are
 cut. Large parameters are gone through in blocks that stay in the processor's cache, so that a rule of ten passes reads
@@ -81,7 +81,7 @@ def check_ranges(options: dict[str, Any]) -> None:
 
 
 def run_closure(closure: Callable[[], Any] | None) -> Any:
-    """The loss that a closure computes, with recording on."""
+    """Evaluate the closure with gradient recording enabled, and return its loss."""
     if closure is None:
         return None
     with enable_grad():
@@ -89,7 +89,7 @@ def run_closure(closure: Callable[[], Any] | None) -> Any:
 
 
 def count_step(state: State, name: str = "step", factor: float | None = None) -> float:
-    """Add one to a number in the state, or multiply it, in place; what it is then."""
+    """Increment, or multiply, a counter of the state in place, and return its new value."""
     t: Tensor = state[name]
     a = t.shared_array()
     if factor is None:
@@ -100,7 +100,7 @@ def count_step(state: State, name: str = "step", factor: float | None = None) ->
 
 
 def write(tensors: list[Tensor], action: Callable[[], None]) -> None:
-    """Do something that writes into the memory of tensors, noticed by autograd."""
+    """Write into the memory of tensors in place, and bump their version counters."""
     for prepare in inplace.preparers:
         for t in tensors:
             prepare(t.shared_array())
@@ -110,7 +110,7 @@ def write(tensors: list[Tensor], action: Callable[[], None]) -> None:
 
 
 class Elementwise(Optimizer):
-    """An optimizer that treats each element of a parameter alone."""
+    """Base of optimizers whose update rule is elementwise."""
 
     _numbers: dict[str, float] = {"step": 0.0}  # noqa: RUF012 - of the state: 0-d tensors, and where they begin
     _free: frozenset[str] = frozenset()  # options that may be negative although others of their name may not
@@ -147,11 +147,11 @@ class Elementwise(Optimizer):
     # -- to be said by subclasses ------------------------------------------------------------------------------------
 
     def _slots(self, group: Group) -> dict[str, float]:
-        """The tensors kept for each parameter, in its shape, and the number that fills them at first."""
+        """The state tensors of each parameter, of its shape, with their initial values."""
         raise NotImplementedError
 
     def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
-        """Count the step, and say what happens to a piece; ``fresh``: the state has just been made."""
+        """Count the step and return the update rule for a block; ``fresh``: the state is new."""
         raise NotImplementedError
 
     # -- the step ----------------------------------------------------------------------------------------------------
@@ -191,10 +191,10 @@ class Elementwise(Optimizer):
         for name, start in slots.items():
             if state.get(name) is None:
                 fresh = True
-                made = backend.module(p.device).zeros_like(p.shared_array())
+                buffer = backend.module(p.device).zeros_like(p.shared_array())
                 if start:
-                    made += complex(start, start) if made.dtype.kind == "c" else start
-                state[name] = wrap(made)
+                    buffer += complex(start, start) if buffer.dtype.kind == "c" else start
+                state[name] = wrap(buffer)
         return state, [state[name] for name in slots], fresh
 
     def _step(self, p: Tensor, grad: Tensor, group: Group, slots: dict[str, float], change: Change | None) -> None:
@@ -210,7 +210,7 @@ class Elementwise(Optimizer):
             version_counter.record_write(a)
 
     def _blocks(self, rule: Rule, written: list[Any], grad: Any) -> None:
-        """Apply the rule to a parameter and its state, which it overwrites, block by block."""
+        """Apply the update rule block by block, overwriting the parameter and its state."""
         p, kind = written[0], written[0].dtype
         arrays = [*written, grad]
         flat = [a.reshape(-1) for a in arrays if a.dtype is kind and a.flags.c_contiguous]
@@ -235,17 +235,17 @@ class Elementwise(Optimizer):
                     a[...] = f.view(a.dtype if a.itemsize > 2 else f.dtype).reshape(a.shape, order=order)
 
     def _buffers(self, p: Any, kind: np.dtype[Any], size: int) -> Any:
-        """Memory for two temporaries, kept from one parameter to the next."""
+        """Scratch buffers for two temporaries, reused from one parameter to the next."""
         key = (p.__class__, kind.char)  # a dtype takes longer to hash than a small step takes
-        found = self._work.get(key)
-        if found is None or len(found[0]) < size:
+        result = self._work.get(key)
+        if result is None or len(result[0]) < size:
             empty = backend.module(backend.device_of(p)).empty
-            found = self._work[key] = (empty(size, kind), empty(size, kind))
-        return found
+            result = self._work[key] = (empty(size, kind), empty(size, kind))
+        return result
 
 
 def _change(group: Group) -> Change | None:
-    """What weight decay and ``maximize`` make of a rule; None if there is neither."""
+    """The transformation of the gradient by weight decay and ``maximize``; None if there is neither."""
     decay, maximize = number(group.get("weight_decay", 0)), group.get("maximize", False)
     decoupled = group.get("decoupled_weight_decay", False)
     if not decay and not maximize:
@@ -268,7 +268,7 @@ def _change(group: Group) -> Change | None:
 
 
 def _flat(array: Any, order: Any, kind: np.dtype[Any]) -> Any:
-    """The real numbers of an array in a row."""
+    """A flat real view of an array; complex elements count as two."""
     flat = array.reshape(-1, order=order)
     return flat.view(kind) if array.dtype.kind == "c" else flat.astype(kind, copy=False)
 
@@ -306,6 +306,6 @@ def add_ratio(target: Array, value: Array, divisor: Array, factor: float, work: 
 
 
 def betas_of(group: Group) -> tuple[float, float]:
-    """Both rates of Adam's kin, as numbers."""
+    """The coefficients (β₁, β₂) of Adam and its variants, as numbers."""
     first, second = map(number, group["betas"])
     return first, second

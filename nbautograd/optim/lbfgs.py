@@ -1,4 +1,4 @@
-"""L-BFGS: the direction of Newton's method from the last few gradients, and a line search along it."""
+"""L-BFGS: a quasi-Newton direction from a history of gradients, and a strong Wolfe line search."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = Any
 
 @dataclass(slots=True)
 class _Trial:
-    """A point on the line: how far out, the loss there, its gradient, and the slope along the line."""
+    """A point of the line search: step size, loss, gradient, and directional derivative."""
 
     step: float
     loss: float
@@ -31,7 +31,7 @@ class _Trial:
 
 
 def _cubic_minimum(a: _Trial, b: _Trial, low: float, high: float) -> float:
-    """Where the cubic through two points with their slopes is least, kept within bounds.
+    """The minimum of the cubic that interpolates two values and derivatives, clamped to bounds.
 
     Nocedal & Wright, *Numerical Optimization*, equation 3.59.
     """
@@ -47,7 +47,7 @@ def _cubic_minimum(a: _Trial, b: _Trial, low: float, high: float) -> float:
 
 
 def _search(at: Callable[[float], _Trial], start: _Trial, step: float, span: float, limit: int) -> tuple[_Trial, int]:
-    """A step that fulfils the strong Wolfe conditions, and how often the loss was evaluated.
+    """Line search: a step that satisfies the strong Wolfe conditions, and the number of loss evaluations.
 
     Nocedal & Wright, algorithms 3.5 and 3.6, with cubic interpolation; c₁ is 1e-4 and c₂ 0.9.
 
@@ -108,7 +108,7 @@ def _search(at: Callable[[float], _Trial], start: _Trial, step: float, span: flo
 
 
 class LBFGS(Optimizer):
-    """Newton's method with the curvature that the last gradients show (Liu & Nocedal, 1989).
+    """Limited-memory BFGS, a quasi-Newton method (Liu & Nocedal, 1989).
 
     One group of parameters only; ``step`` needs a closure, which it calls many times.
 
@@ -162,11 +162,11 @@ class LBFGS(Optimizer):
 
     @property
     def _params(self) -> list[Tensor]:
-        found: list[Tensor] = self.param_groups[0]["params"]
-        return found
+        result: list[Tensor] = self.param_groups[0]["params"]
+        return result
 
     def _gradient(self) -> Array:
-        """All gradients in a row, the parts of complex ones next to each other."""
+        """All gradients as one flat vector; complex elements as two real ones."""
         xp = backend.module(self._params[0].device)
         rows = []
         for p in self._params:
@@ -277,7 +277,7 @@ class LBFGS(Optimizer):
 
 
 class _Memory:
-    """The last changes of the parameters and of their gradients."""
+    """The history: the last differences of parameters and of gradients."""
 
     def __init__(self, state: dict[str, Any], size: int) -> None:
         self.size = size
@@ -292,7 +292,7 @@ class _Memory:
         self.changes, self.moves, self.inverses, self.scale = [], [], [], 1.0
 
     def learn(self, change: Array, move: Array) -> None:
-        """Take note of a step, unless it shows no curvature."""
+        """Append a step to the history, unless its curvature is not positive."""
         curvature = float(change @ move)
         if curvature <= 1e-10:
             return
@@ -305,7 +305,7 @@ class _Memory:
         self.scale = curvature / float(change @ change)
 
     def newton(self, gradient: Array) -> Array:
-        """The inverse Hessian times the negative gradient: Nocedal & Wright, algorithm 7.4."""
+        """The direction ``-H⁻¹ g`` by the two-loop recursion (Nocedal & Wright, algorithm 7.4)."""
         result = -gradient
         weights = []
         rows = list(zip(self.changes, self.moves, self.inverses, strict=True))

@@ -1,4 +1,4 @@
-"""``torch.optim.lr_scheduler``: what the learning rate is in each epoch.
+"""``torch.optim.lr_scheduler``: learning rate schedules.
 
 Most schedules have two forms: a recursive one, which multiplies the learning rate that is there (so that schedules can
 be chained and a rate set by hand is kept), and a closed one, which gives it from the first learning rate. ``step()``

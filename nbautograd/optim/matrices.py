@@ -1,4 +1,4 @@
-"""Optimizers that look at a parameter as a matrix: Adafactor and Muon."""
+"""Optimizers whose update rule is not elementwise but of whole matrices: Adafactor and Muon."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = Any
 
 
 class _Whole(Optimizer):
-    """Steps parameter by parameter, each as a whole."""
+    """Base of optimizers that update each parameter as a whole."""
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient.
@@ -55,7 +55,7 @@ def _norm(a: Array) -> float:
 
 
 class Adafactor(_Whole):
-    """Adam without momentum that keeps of the mean squares their means by row and by column (Shazeer & Stern, 2018).
+    """Adam without momentum, its second moment factored into row and column means (Shazeer & Stern, 2018).
 
     :param beta2_decay: the mean squares forget with the weight ``t ** beta2_decay``.
     :param eps: where the mean squares (None: the dtype's eps) and the size of the parameter are cut off below.
@@ -143,7 +143,7 @@ class Adafactor(_Whole):
 
 
 class Muon(_Whole):
-    """Momentum made orthogonal by Newton and Schulz's iteration (Jordan et al., 2024); for matrices only.
+    """Momentum orthogonalised by Newton-Schulz iteration, for matrices only (Jordan et al., 2024).
 
     :param ns_coefficients: those of the polynomial that is iterated.
     :param ns_steps: how often.

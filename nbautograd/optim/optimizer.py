@@ -1,4 +1,4 @@
-"""What every optimizer is: groups of parameters with their options, the state kept for each, and its travel."""
+"""The base class of optimizers: parameter groups, per-parameter state, and its (de)serialisation."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
-    """``step`` between the hooks; the schedulers ask afterwards whether it has been called."""
+    """Wrap ``step`` to run the step hooks, and to count its calls for the schedulers."""
 
     @functools.wraps(step)
     def stepped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -144,7 +144,7 @@ class Optimizer:
     # -- parameters --------------------------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add parameters with options of their own, for example layers that start to be trained later.
+        """Add a parameter group with its own options, for example layers that are unfrozen later.
 
         :param param_group: ``params``, a tensor or a list of tensors or of (name, tensor), and options.
         :raises TypeError: it is no dictionary, its parameters are in a set or are no tensors.
@@ -158,11 +158,11 @@ class Optimizer:
                 "optimizer parameters need to be organized in ordered collections, but params is a set, whose order "
                 "changes between runs: please use a list instead"
             )
-        found = [params] if isinstance(params, Tensor) else list(params)
-        named = [p for p in found if isinstance(p, tuple)]
-        if named and len(named) != len(found):
+        parameters = [params] if isinstance(params, Tensor) else list(params)
+        named = [p for p in parameters if isinstance(p, tuple)]
+        if named and len(named) != len(parameters):
             raise ValueError("all optimizer params should be with/without names: some param names are missing")
-        tensors = [p[1] for p in found] if named else found
+        tensors = [p[1] for p in parameters] if named else parameters
         for p in tensors:
             if not isinstance(p, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {kind_of(p)}")
@@ -196,10 +196,10 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def _check_options(self, options: dict[str, Any]) -> None:
-        """Refuse what cannot be honoured."""
+        """Raise for options that are not supported."""
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget all gradients.
+        """Reset the gradients of all parameters.
 
         :param set_to_none: leave None behind, so that the next step skips parameters that got no gradient; else zeros.
         """
@@ -217,7 +217,7 @@ class Optimizer:
                 p.grad.zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update the parameters once.
+        """Perform one optimization step.
 
         :param closure: computes the loss and its gradients anew and returns the loss, which the step returns.
         """
@@ -259,7 +259,7 @@ class Optimizer:
     # -- the state ---------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """What has to be saved to go on later: ``state`` by the number of the parameter, and ``param_groups``.
+        """The state to save in a checkpoint: ``state`` by the index of the parameter, and ``param_groups``.
 
         >>> import nbautograd as torch
         >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=0.5)
@@ -285,7 +285,7 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what :meth:`state_dict` returned; state of floating parameters gets their dtype, ``step`` excepted.
+        """Load what :meth:`state_dict` returned; state is cast to its parameter's dtype, except ``step``.
 
         :raises ValueError: the groups differ in number or in their number of parameters; nothing has changed then.
         """

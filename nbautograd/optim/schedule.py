@@ -1,4 +1,4 @@
-"""What a schedule of learning rates is."""
+"""The base class of learning rate schedules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def own(value: Rate) -> Rate:
 
 
 def current(optimizer: Optimizer, key: str = "lr") -> list[Rate]:
-    """An option of all groups as it is now."""
+    """The present value of an option in each parameter group."""
     return [own(group[key]) for group in optimizer.param_groups]
 
 
@@ -46,13 +46,13 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
 
 
 def check_optimizer(optimizer: Any) -> None:
-    """Refuse what is no optimizer."""
+    """Check that the argument is an Optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{kind_of(optimizer)} is not an Optimizer")
 
 
 class LRScheduler:
-    """The base of the schedules: a subclass says in ``get_lr`` what the learning rates of ``last_epoch`` are.
+    """Base class of schedules: a subclass computes the learning rates of ``last_epoch`` in ``get_lr``.
 
     :param last_epoch: the epoch before the first; -1 to begin, another to resume.
     :raises TypeError: ``optimizer`` is none.
@@ -99,11 +99,11 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> State:
-        """What has to be saved to go on later; functions are left out."""
+        """The state to save in a checkpoint, without functions."""
         return {key: value for key, value in self.__dict__.items() if key not in self._hidden}
 
     def load_state_dict(self, state_dict: State) -> None:
-        """Take over what :meth:`state_dict` returned."""
+        """Restore the state that :meth:`state_dict` returned."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[Rate]:
@@ -130,7 +130,7 @@ class LRScheduler:
             )
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next epoch, or (deprecated) to the one given.
+        """Advance to the next epoch, or (deprecated) to the given one.
 
         Warns where the optimizer has not made a step yet: the first learning rate would never be used.
         """
@@ -158,7 +158,7 @@ class LRScheduler:
 
 
 def warn_epoch() -> None:
-    """Say that ``epoch`` is deprecated."""
+    """Warn that the argument ``epoch`` is deprecated."""
     warnings.warn(
         "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated: the closed form of the "
         "schedule is used for it. Use `scheduler.step()`.",

@@ -1,4 +1,4 @@
-"""Schedules of one formula each: multiples, functions of the user, and cosines."""
+"""Learning rate schedules of one formula each: multiplicative, by functions of the user, and cosine annealing."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ __all__ = [
 
 
 class _Multiples(LRScheduler):
-    """Schedules that multiply all rates by the same number."""
+    """Base of schedules that multiply the learning rates of all groups by the same factor."""
 
     def _factor(self) -> float | None:
-        """By what the rates are multiplied from the last epoch to this; None: they stay."""
+        """The factor from the last epoch's learning rates to this epoch's; None: unchanged."""
         raise NotImplementedError
 
     def _share(self) -> float:
-        """By what the first rates are multiplied in this epoch."""
+        """The factor from the initial learning rates to this epoch's."""
         raise NotImplementedError
 
     def get_lr(self) -> list[Rate]:
@@ -55,7 +55,7 @@ class _Multiples(LRScheduler):
 
 
 class StepLR(_Multiples):
-    """Times ``gamma`` every ``step_size`` epochs.
+    """Multiply the learning rate by ``gamma`` every ``step_size`` epochs.
 
     >>> import nbautograd as torch
     >>> optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1.0)
@@ -75,7 +75,7 @@ class StepLR(_Multiples):
 
 
 class MultiStepLR(_Multiples):
-    """Times ``gamma`` at each of the ``milestones``; one that is listed twice counts twice."""
+    """Multiply the learning rate by ``gamma`` at each of the ``milestones``; a repeated one counts twice."""
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -92,7 +92,7 @@ class MultiStepLR(_Multiples):
 
 
 class ConstantLR(_Multiples):
-    """``factor`` of the learning rate until epoch ``total_iters``, then all of it.
+    """Multiply the learning rate by ``factor`` until epoch ``total_iters``.
 
     :raises ValueError: the factor is not between 0 and 1.
     """
@@ -115,7 +115,7 @@ class ConstantLR(_Multiples):
 
 
 class LinearLR(_Multiples):
-    """A line from ``start_factor`` to ``end_factor`` of the learning rate in ``total_iters`` epochs.
+    """Interpolate linearly from ``start_factor`` to ``end_factor`` times the learning rate in ``total_iters`` epochs.
 
     :raises ValueError: a factor is not between 0 and 1, or the first is 0.
     """
@@ -151,7 +151,7 @@ class LinearLR(_Multiples):
 
 
 class ExponentialLR(_Multiples):
-    """Times ``gamma`` every epoch."""
+    """Multiply the learning rate by ``gamma`` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -165,7 +165,7 @@ class ExponentialLR(_Multiples):
 
 
 class PolynomialLR(_Multiples):
-    """``(1 − epoch / total_iters) ** power`` of the learning rate, 0 from ``total_iters`` on."""
+    """Decay the learning rate by ``(1 − epoch / total_iters) ** power``, to 0 at ``total_iters``."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
@@ -185,7 +185,7 @@ class PolynomialLR(_Multiples):
 
 
 class _OfFunctions(LRScheduler):
-    """Schedules by functions, of which only the attributes of callable objects are state."""
+    """Base of schedules by functions; only the attributes of callable objects are saved as state."""
 
     _hidden = ("optimizer", "lr_lambdas")
 
@@ -202,12 +202,12 @@ class _OfFunctions(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> State:
-        """What has to be saved to go on later; of functions that are objects, their attributes."""
+        """The state to save in a checkpoint; of functions that are objects, their attributes."""
         kept = [None if isinstance(f, types.FunctionType) else f.__dict__.copy() for f in self.lr_lambdas]
         return super().state_dict() | {"lr_lambdas": kept}
 
     def load_state_dict(self, state_dict: State) -> None:
-        """Take over what :meth:`state_dict` returned."""
+        """Restore the state that :meth:`state_dict` returned."""
         rest = dict(state_dict)
         for function, kept in zip(self.lr_lambdas, rest.pop("lr_lambdas"), strict=True):
             if kept is not None:
@@ -216,7 +216,7 @@ class _OfFunctions(LRScheduler):
 
 
 class LambdaLR(_OfFunctions):
-    """The first learning rate times ``lr_lambda(epoch)``.
+    """Set the learning rate to the initial one times ``lr_lambda(epoch)``.
 
     :param lr_lambda: a function, or one for each group.
 
@@ -233,7 +233,7 @@ class LambdaLR(_OfFunctions):
 
 
 class MultiplicativeLR(_OfFunctions):
-    """The learning rate of the epoch before times ``lr_lambda(epoch)``."""
+    """Multiply the learning rate of the previous epoch by ``lr_lambda(epoch)``."""
 
     def get_lr(self) -> list[Rate]:
         """The learning rates of the groups in ``last_epoch``."""
@@ -248,12 +248,12 @@ class MultiplicativeLR(_OfFunctions):
 
 
 def half_wave(low: Rate, high: Rate, part: float) -> Rate:
-    """From ``high`` at 0 to ``low`` at 1 along a cosine."""
+    """Half a cosine wave, from ``high`` at 0 to ``low`` at 1."""
     return low + (high - low) * (1 + math.cos(math.pi * part)) / 2
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Down along a cosine to ``eta_min`` in ``T_max`` epochs, and up again (Loshchilov & Hutter, *SGDR*, 2017)."""
+    """Anneal along a cosine to ``eta_min`` in ``T_max`` epochs and back (Loshchilov & Hutter, *SGDR*, 2017)."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803
         self.T_max, self.eta_min = T_max, eta_min
@@ -279,7 +279,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Down along a cosine to ``eta_min`` in ``T_0`` epochs, then again from above in ``T_0 · T_mult``, and so on.
+    """Cosine annealing with restarts: to ``eta_min`` in ``T_0`` epochs, then in ``T_0 · T_mult``, and so on.
 
     Loshchilov & Hutter, *SGDR*, 2017. ``step`` takes fractions of epochs too.
 
@@ -310,7 +310,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [half_wave(self.eta_min, base, self.T_cur / self.T_i) for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Go on to the next epoch, or to the one given.
+        """Advance to the next epoch, or to the given one.
 
         :raises ValueError: the epoch is negative.
         """
@@ -330,7 +330,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self._put(self._get_lr())
 
     def _go_to(self, epoch: float) -> None:
-        """Set the place in the cycle and its length: before the n-th lie ``T_0 · (mⁿ − 1) / (m − 1)`` epochs."""
+        """Set the position in the cycle and its length: before the n-th lie ``T_0 · (mⁿ − 1) / (m − 1)`` epochs."""
         factor = self.T_mult
         if epoch < self.T_0:
             self.T_cur, self.T_i = epoch, self.T_0  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""Gradient descent and its adaptive kin: options, and what they do to a piece of a parameter."""
+"""SGD, RMSprop, Adagrad, Adadelta, Rprop and ASGD. Each declares its options and its elementwise update rule."""
 
 from __future__ import annotations
 

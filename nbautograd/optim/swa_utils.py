@@ -114,11 +114,11 @@ class AveragedModel(Module):
         self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the averaged model computes."""
+        """Call the averaged model."""
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Take the parameters of ``model`` into the average."""
+        """Update the average with the parameters of ``model``."""
 
         def averaged(module: Module) -> Iterator[Tensor]:
             yield from module.parameters()
@@ -169,7 +169,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """From the learning rate that is there to ``swa_lr`` in ``anneal_epochs`` epochs, and constant from there.
+    """Anneal from the current learning rate to ``swa_lr`` in ``anneal_epochs`` epochs, then keep it constant.
 
     :param anneal_strategy: ``"cos"`` or ``"linear"``.
     :raises ValueError: the strategy is unknown, or the epochs are no int of at least 0.

@@ -126,16 +126,16 @@ class Writer:
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         """The arrays of the archive; what the tensors say about their memory becomes final."""
-        found = {f"array/{i}.npy": array for i, array in enumerate(self._plain)}
+        result = {f"array/{i}.npy": array for i, array in enumerate(self._plain)}
         for number, entries in enumerate(self._pieces.values()):
             ends = [(low, low + count) for low, _, count in (e["offset"] for e in entries) if low is not None]
             start, end = min((low for low, _ in ends), default=0), max((high for _, high in ends), default=0)
-            found[f"memory/{number}.npy"] = raw_memory.bytes_at(start, end - start, self._kept)
+            result[f"memory/{number}.npy"] = raw_memory.bytes_at(start, end - start, self._kept)
             for entry in entries:
                 low, first, _ = entry["offset"]
                 entry["offset"] = 0 if low is None else low + first - start
                 entry["memory"] = number
-        return found
+        return result
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class Reader:
         self.archive = archive
         self.map_location = map_location
         self._arrays: dict[str, np.ndarray[Any, Any]] = {}
-        self._made: dict[int, Tensor] = {}
+        self._tensors: dict[int, Tensor] = {}
         self._entries: Any = None
 
     def object(self) -> Any:
@@ -257,7 +257,7 @@ class Reader:
         return container(self.decode(item) for item in content)
 
     def _tensor(self, number: int) -> Tensor:
-        if number not in self._made:
+        if number not in self._tensors:
             if not 0 <= number < len(self._entries):
                 raise ValueError(f"there is no tensor {number!r}")
             entry = self._entries[number]
@@ -267,17 +267,17 @@ class Reader:
             if flat.dtype != np.uint8 or flat.ndim != 1 or min((*shape, *strides, entry["offset"]), default=0) < 0:
                 raise ValueError(f"impossible shape, strides or offset of tensor {number}")
             array = np.ndarray(shape, kind, flat, entry["offset"], tuple(s * kind.itemsize for s in strides))
-            made = to_location(wrap(array), str(entry["device"]), self.map_location)
+            tensor = to_location(wrap(array), str(entry["device"]), self.map_location)
             if entry["requires_grad"] is True:
-                if made._a.dtype.kind not in dtypes.INEXACT:
-                    raise ValueError(f"tensor {number} of dtype {made.dtype!r} cannot require grad")
-                made._fn = LEAF
+                if tensor._a.dtype.kind not in dtypes.INEXACT:
+                    raise ValueError(f"tensor {number} of dtype {tensor.dtype!r} cannot require grad")
+                tensor._fn = LEAF
             if entry["type"] == "Parameter":
                 from nbautograd.nn.parameter import Parameter
 
-                made.__class__ = Parameter
-            self._made[number] = made
-        return self._made[number]
+                tensor.__class__ = Parameter
+            self._tensors[number] = tensor
+        return self._tensors[number]
 
 
 def _floats(texts: Any) -> complex:

@@ -72,9 +72,9 @@ def brief(error: Exception) -> str:
 def to_location(t: Tensor, saved: str, target: MapLocation) -> Tensor:
     """A tensor, so far on the CPU, on the device where it was or is wanted."""
     if callable(target) and not isinstance(target, device):
-        found = target(t, saved)
-        if found is not None:
-            return found if isinstance(found, Tensor) else to_location(t, saved, getattr(found, "device", found))
+        result = target(t, saved)
+        if result is not None:
+            return result if isinstance(result, Tensor) else to_location(t, saved, getattr(result, "device", result))
         target = None
     if isinstance(target, Mapping):
         target = target.get(saved)

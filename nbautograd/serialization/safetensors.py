@@ -152,7 +152,7 @@ def _count(shape: tuple[int, ...]) -> int:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
         raise ValueError("a name occurs twice in its header")
-    return found
+    return result

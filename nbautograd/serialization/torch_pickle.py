@@ -97,12 +97,12 @@ def read(data: bytes, memory: Callable[[str], bytearray], moved: Callable[[Tenso
     """
     machine = _Machine(memory, moved, big)
     try:
-        found = machine.run(data)
+        result = machine.run(data)
     except (ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         what = f"{type(error).__name__}: {error!s:.200}"
         raise FileFormatError(f"load(): the pickle in the file is damaged: {what}") from error
-    _check_values(found)
-    return found
+    _check_values(result)
+    return result
 
 
 def _check_values(found: Any) -> None:
@@ -145,8 +145,8 @@ class _Machine:
             elif name in ("BINGET", "LONG_BINGET", "GET"):
                 stack.append(self.memo[int(str(argument))])
             elif name == "STOP":
-                (found,) = stack
-                return found
+                (result,) = stack
+                return result
             elif name not in ("PROTO", "FRAME"):
                 handler = getattr(self, "do_" + name.lower(), None)
                 if handler is None:
@@ -158,9 +158,9 @@ class _Machine:
         """Take what lies above the last mark, and the mark, from the stack."""
         for position in range(len(self.stack) - 1, -1, -1):
             if self.stack[position] is MARK:
-                found = self.stack[position + 1 :]
+                result = self.stack[position + 1 :]
                 del self.stack[position:]
-                return found
+                return result
         raise ValueError("there is no mark")
 
     # -- containers --------------------------------------------------------------------------------------------------
@@ -342,12 +342,12 @@ def _tensor(
             raise ValueError("its tensors take many times the memory that the file has")
     if swapped:
         array = array.byteswap()
-    made = machine.moved(wrap(array), storage.location)
+    result = machine.moved(wrap(array), storage.location)
     if metadata and metadata.get("conj"):
-        made = made.conj_physical()
+        result = result.conj_physical()
     if metadata and metadata.get("neg"):
-        made = -made
-    return _leaf(made, requires_grad)
+        result = -result
+    return _leaf(result, requires_grad)
 
 
 def _leaf(made: Tensor, requires_grad: Any) -> Tensor:

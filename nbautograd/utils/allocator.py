@@ -1,4 +1,4 @@
-"""What happens to the memory of large arrays when they are gone."""
+"""The caching allocator for large arrays, and what the process keeps of freed memory."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _early_stop: ContextVar[bool | None] = ContextVar("checkpoint_early_stop", defau
 
 
 class CheckpointError(AutogradError):
-    """What was computed again is not what had been computed."""
+    """The recomputation did not save the same tensors as the first forward pass."""
 
 
 def _noop_contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
@@ -141,7 +141,7 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextmanager
 def _random_state(state: Any) -> Iterator[None]:
-    """Random numbers from this state, and afterwards from where they were; no change for None."""
+    """Fork the random generator: use this state inside, restore the former one afterwards; nothing for None."""
     if state is None:
         yield
         return
@@ -154,7 +154,7 @@ def _random_state(state: Any) -> Iterator[None]:
 
 
 class _Reentrant(Function):
-    """A function as one node, whose backward computes it again, recorded, and runs a pass inside the pass."""
+    """A function as one node whose backward recomputes it with recording and runs a nested backward pass."""
 
     @staticmethod
     def forward(ctx: Any, function: Any, preserve: bool, *args: Any) -> Any:
@@ -191,7 +191,7 @@ class _Reentrant(Function):
 
 
 class _SaveInputs(Function):
-    """Saves the arguments of a checkpointed function as any operation would, so that outer hooks see to them."""
+    """Saves the arguments of a checkpointed function as an operation does, so that outer saved-tensor hooks apply."""
 
     @staticmethod
     def forward(ctx: Any, dummy: Tensor, *tensors: Tensor) -> Any:
@@ -204,7 +204,7 @@ class _SaveInputs(Function):
 
 
 class _Place:
-    """What a node keeps instead of a saved tensor: its number in the frame."""
+    """Placeholder of a saved tensor: its index in the frame."""
 
     __slots__ = ("facts", "index")
 
@@ -213,7 +213,7 @@ class _Place:
 
 
 class _Stop(BaseException):
-    """The second computation has all that is needed."""
+    """Raised to stop the recomputation early, when all that is needed has been saved."""
 
 
 def _facts(t: Tensor) -> tuple[Any, ...]:
@@ -221,7 +221,7 @@ def _facts(t: Tensor) -> tuple[Any, ...]:
 
 
 class _Frame:
-    """One checkpointed call: what it takes to do it again, and what doing it again gave, by backward pass."""
+    """One checkpointed call: what its recomputation needs, and the recomputed tensors by backward pass."""
 
     def __init__(
         self, function: Callable[..., Any], contexts: Contexts, check: str, early_stop: bool, preserve: bool
@@ -236,7 +236,7 @@ class _Frame:
         self.arguments: list[Any] = []
 
     def run(self, args: tuple[Any, ...]) -> Any:
-        """The first computation."""
+        """The first forward pass."""
         tensors = [a for a in args if isinstance(a, Tensor)]
         self.arguments = [None if isinstance(a, Tensor) else a for a in args]
         self.slots = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
@@ -265,20 +265,20 @@ class _Frame:
         return tensor
 
     def again(self) -> dict[int, Tensor]:
-        """The second computation; returns what operations saved in it, by number."""
+        """The recomputation; returns the saved tensors by index."""
         args = list(self.arguments)
         for slot, tensor in zip(self.slots, self.saver.saved_tensors, strict=True):
             args[slot] = tensor
-        found: dict[int, Tensor] = {}
+        result: dict[int, Tensor] = {}
 
         def pack(t: Tensor) -> Any:
-            index = len(found)
+            index = len(result)
             if index >= len(self.facts):
                 raise self.error(index + 1)
-            found[index] = t.detach()
+            result[index] = t.detach()
             if self.early_stop and index + 1 == len(self.facts):
                 raise _Stop
-            return found[index]
+            return result[index]
 
         def unpack(value: Any) -> Tensor:
             tensor: Tensor = value
@@ -294,23 +294,23 @@ class _Frame:
                 self.function(*args)
         except _Stop:
             pass
-        if len(found) != len(self.facts):
-            raise self.error(len(found))
+        if len(result) != len(self.facts):
+            raise self.error(len(result))
         if self.check == "default":
             wrong = [
-                f"tensor at position {i}: saved {was}, recomputed {_facts(found[i])}"
+                f"tensor at position {i}: saved {was}, recomputed {_facts(result[i])}"
                 for i, was in enumerate(self.facts)
-                if was != _facts(found[i])
+                if was != _facts(result[i])
             ]
             if wrong:
                 raise CheckpointError(
                     "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
                     "during the forward pass.\n" + "\n".join(wrong)
                 )
-        return found
+        return result
 
     def error(self, count: int) -> CheckpointError:
-        """That the two computations differ."""
+        """The error that forward pass and recomputation differ."""
         return CheckpointError(
             "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
             f"recomputation.\nNumber of tensors saved during forward: {len(self.facts)}\n"

@@ -1,4 +1,4 @@
-"""What several of the functions share: reading their arguments, and saying what is wrong with them."""
+"""Helpers of several functions: parsing and checking of arguments, and reductions."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def tuple_of(value: Any, n: int, what: str, least: int | None = None) -> tuple[i
     for item in items:
         if isinstance(item, (bool, float)) or not hasattr(item, "__index__"):
             raise TypeError(f"argument '{what}' must be tuple of ints, but found element of type {kind_of(item)}")
-    found = tuple(int(item) for item in items)
-    if len(found) == 1:
-        found = found * n
-    if len(found) != n:
+    result = tuple(int(item) for item in items)
+    if len(result) == 1:
+        result = result * n
+    if len(result) != n:
         raise RuntimeError(f"{what} must be a single int or a tuple of {n} ints, got {value!r}")
-    if least is not None and min(found, default=least) < least:
+    if least is not None and min(result, default=least) < least:
         kind = {0: "non-negative", 1: "greater than zero (positive)"}.get(least, f"at least {least}")
         raise RuntimeError(f"{what} should be {kind}, but got {value!r}")
-    return found
+    return result
 
 
 def in_place_or_not(name: str, function: Callable[..., Tensor], write: bool, input: Tensor, *options: Any) -> Tensor:
@@ -62,10 +62,10 @@ def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     """The reduction that the former arguments ``size_average`` and ``reduce`` ask for, if they are given."""
     if size_average is None and reduce is None:
         return reduction
-    found = "none" if reduce is False else "sum" if size_average is False else "mean"
+    result = "none" if reduce is False else "sum" if size_average is False else "mean"
     warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.",
+        f"size_average and reduce args will be deprecated, please use reduction='{result}' instead.",
         UserWarning,
         stacklevel=3,
     )
-    return found
+    return result

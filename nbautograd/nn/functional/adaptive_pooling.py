@@ -34,12 +34,12 @@ def _cells(name: str, n: int, input: Tensor, output_size: Any) -> tuple[int, ...
         items = tuple(items) * n
     if len(items) != n:
         raise RuntimeError(f"{name}(): output_size must be {n} numbers, got {output_size!r}")
-    found = tuple(m if k is None else int(k) for k, m in zip(items, input._a.shape[-n:], strict=True))
-    if min(found) < 0:
+    result = tuple(m if k is None else int(k) for k, m in zip(items, input._a.shape[-n:], strict=True))
+    if min(result) < 0:
         raise RuntimeError(
             f"{name}(): elements of output_size must be greater than or equal to 0 but received {output_size!r}"
         )
-    return found
+    return result
 
 
 def _check_cells(name: str, n: int, input: Tensor) -> None:
@@ -63,8 +63,8 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     tensor([[1.5000, 2.5000]])
     """
     out = _cells("adaptive_avg_pool1d", 1, input, output_size)
-    found: Tensor = pool.ADAPTIVE_AVG[2](input.unsqueeze(-2), as_2d(out, 1))
-    return found.squeeze(-2)
+    result: Tensor = pool.ADAPTIVE_AVG[2](input.unsqueeze(-2), as_2d(out, 1))
+    return result.squeeze(-2)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
@@ -112,8 +112,8 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
     >>> torch.nn.functional.adaptive_max_pool1d(torch.tensor([[1., 2., 3.]]), 2)
     tensor([[2., 3.]])
     """
-    found = adaptive_max_pool1d_with_indices(input, output_size)
-    return found if return_indices else found[0]
+    result = adaptive_max_pool1d_with_indices(input, output_size)
+    return result if return_indices else result[0]
 
 
 def adaptive_max_pool2d_with_indices(
@@ -139,8 +139,8 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
     >>> torch.nn.functional.adaptive_max_pool2d(torch.tensor([[[1., 2., 3.]]]), (1, 2))
     tensor([[[2., 3.]]])
     """
-    found = adaptive_max_pool2d_with_indices(input, output_size)
-    return found if return_indices else found[0]
+    result = adaptive_max_pool2d_with_indices(input, output_size)
+    return result if return_indices else result[0]
 
 
 def adaptive_max_pool3d_with_indices(
@@ -166,5 +166,5 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
     >>> torch.nn.functional.adaptive_max_pool3d(torch.tensor([[[[1., 2., 3.]]]]), (1, 1, 2))
     tensor([[[[2., 3.]]]])
     """
-    found = adaptive_max_pool3d_with_indices(input, output_size)
-    return found if return_indices else found[0]
+    result = adaptive_max_pool3d_with_indices(input, output_size)
+    return result if return_indices else result[0]

@@ -185,27 +185,13 @@ def multi_head_attention_forward(
     padding = _as_scores(key_padding_mask, "key_padding_mask", query)
     mask = _as_scores(attn_mask, "attn_mask", query)
 
-    if use_separate_proj_weight:
-        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
-        for label, w in zip(("q", "k", "v"), weights, strict=True):
-            if w is None:
-                raise AssertionError(f"use_separate_proj_weight is True but {label}_proj_weight is None")
-    elif in_proj_weight is None:
-        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-    else:
-        weights = in_proj_weight.chunk(3)
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    weights = _projection_weights(in_proj_weight, separate)
     biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
     q, k, v = _projected(query, key, value, weights, biases)
 
     if mask is not None:
-        expected = (length, sources) if mask._a.ndim == 2 else (batch * num_heads, length, sources)
-        if mask._a.ndim not in (2, 3):
-            raise RuntimeError(f"attn_mask's dimension {mask._a.ndim} is not supported: expected 2 or 3")
-        if mask._a.shape != expected:
-            raise RuntimeError(
-                f"The shape of the {mask._a.ndim}D attn_mask is {list(mask._a.shape)}, but should be {list(expected)}."
-            )
-        mask = mask.unsqueeze(0) if mask._a.ndim == 2 else mask
+        mask = _mask_per_head(mask, batch * num_heads, length, sources)
 
     if (bias_k is None) != (bias_v is None):
         raise AssertionError("bias_k and bias_v must be given together: one is set but the other is None")
@@ -235,21 +221,56 @@ def multi_head_attention_forward(
         if mask is not None:
             mask = mask.unsqueeze(0) if mask._a.shape[0] == 1 else mask.view(batch, num_heads, -1, sources)
         parts = (t.reshape(batch, num_heads, -1, head) for t in (q, k, v))
-        found = scaled_dot_product_attention(*parts, mask, drop)
-        found = found.permute(2, 0, 1, 3).reshape(length * batch, size)
-        result = linear(found, out_proj_weight, out_proj_bias).view(length, batch, -1)
-        return (result if batched else result.squeeze(1)), None
+        context = scaled_dot_product_attention(*parts, mask, drop).permute(2, 0, 1, 3)
+        attention = None
+    else:
+        attention = _attention_weights(q, k, mask, drop)
+        context = attention.bmm(v).transpose(0, 1)
+    output = linear(context.reshape(length * batch, size), out_proj_weight, out_proj_bias).view(length, batch, -1)
+    if attention is not None:
+        attention = attention.view(batch, num_heads, length, sources)
+        if average_attn_weights:
+            attention = attention.mean(1)
+    if batched:
+        return output, attention
+    return output.squeeze(1), None if attention is None else attention.squeeze(0)
 
-    scores = (q * math.sqrt(1.0 / head)).bmm(k.transpose(-2, -1))
-    shares = softmax(scores if mask is None else scores + mask, -1)
-    if drop > 0:
-        shares = dropout(shares, drop)
-    found = shares.bmm(v).transpose(0, 1).reshape(length * batch, size)
-    result = linear(found, out_proj_weight, out_proj_bias).view(length, batch, -1)
-    shares = shares.view(batch, num_heads, length, sources)
-    if average_attn_weights:
-        shares = shares.mean(1)
-    return (result, shares) if batched else (result.squeeze(1), shares.squeeze(0))
+
+def _projection_weights(packed: Tensor | None, separate: tuple[Tensor | None, ...] | None) -> tuple[Tensor, ...]:
+    """The projections of query, key and value: the given ones, or the three parts of ``packed``, shape (3 e, e).
+
+    :raises AssertionError: one that is needed is None.
+    """
+    if separate is None:
+        if packed is None:
+            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+        return packed.chunk(3)
+    for label, weight in zip(("q", "k", "v"), separate, strict=True):
+        if weight is None:
+            raise AssertionError(f"use_separate_proj_weight is True but {label}_proj_weight is None")
+    return separate
+
+
+def _mask_per_head(mask: Tensor, heads: int, length: int, sources: int) -> Tensor:
+    """An attention mask of shape (1 or ``heads``, ``length``, ``sources``), ``heads`` counting all of the batch.
+
+    :raises RuntimeError: it has another shape.
+    """
+    expected = (length, sources) if mask._a.ndim == 2 else (heads, length, sources)
+    if mask._a.ndim not in (2, 3):
+        raise RuntimeError(f"attn_mask's dimension {mask._a.ndim} is not supported: expected 2 or 3")
+    if mask._a.shape != expected:
+        raise RuntimeError(
+            f"The shape of the {mask._a.ndim}D attn_mask is {list(mask._a.shape)}, but should be {list(expected)}."
+        )
+    return mask.unsqueeze(0) if mask._a.ndim == 2 else mask
+
+
+def _attention_weights(q: Tensor, k: Tensor, mask: Tensor | None, drop: float) -> Tensor:
+    """``dropout(softmax(q @ k.mT / sqrt(e) + mask))`` for heads of size e, shape (n heads, l, s)."""
+    scores = (q * math.sqrt(1.0 / q._a.shape[-1])).bmm(k.transpose(-2, -1))
+    weights = softmax(scores if mask is None else scores + mask, -1)
+    return dropout(weights, drop) if drop > 0 else weights
 
 
 def _one_more(mask: Tensor | None) -> Tensor | None:

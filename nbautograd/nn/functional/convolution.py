@@ -400,5 +400,5 @@ def fold(
             f"{blocks[0]} * {blocks[1]} = {blocks[0] * blocks[1]}, but got input.size(2)={shape[-1]}."
         )
     x = input if len(shape) == 3 else input.unsqueeze(0)
-    found = conv.col2im(x, (x._a.shape[0], shape[-2] // cell, *size), kernel, step, around, spread)
-    return found if x is input else found.squeeze(0)
+    result = conv.col2im(x, (x._a.shape[0], shape[-2] // cell, *size), kernel, step, around, spread)
+    return result if x is input else result.squeeze(0)

@@ -48,12 +48,12 @@ def _labels(targets: Any, steps: Any, lengths: Any, blank: int) -> Labels:
 
 def _shifted(a: Any, by: int) -> Any:
     """Rows moved by some states, -inf coming in; backwards for negative numbers."""
-    found = np.full_like(a, -np.inf)
+    output = np.full_like(a, -np.inf)
     if by > 0:
-        found[:, by:] = a[:, :-by]
+        output[:, by:] = a[:, :-by]
     else:
-        found[:, :by] = a[:, -by:]
-    return found
+        output[:, :by] = a[:, -by:]
+    return output
 
 
 def _forward(scores: Any, labels: Labels) -> Any:
@@ -64,9 +64,9 @@ def _forward(scores: Any, labels: Labels) -> Any:
         alpha[0, :, 1][labels.ends == 0] = -np.inf
     for t in range(1, len(scores)):
         before = alpha[t - 1]
-        found = np.logaddexp(before, _shifted(before, 1))
-        found = np.logaddexp(found, np.where(labels.skips, _shifted(before, 2), -np.inf))
-        alpha[t] = found + scores[t]
+        total = np.logaddexp(before, _shifted(before, 1))
+        total = np.logaddexp(total, np.where(labels.skips, _shifted(before, 2), -np.inf))
+        alpha[t] = total + scores[t]
     return alpha
 
 
@@ -133,7 +133,7 @@ def ctc_back(g: Any, log_probs: Any, costs: Any, labels: Labels, zero_infinity: 
     finite = np.isfinite(true_costs)
     logs = alpha + beta - scores + np.where(finite, true_costs, 0)[:, None]
     shares = np.where(np.isfinite(logs), precise.exp(logs), 0)
-    found = precise.exp(log_probs)
+    result = precise.exp(log_probs)
     n, t = len(labels.ends), len(log_probs)
     module = backend.module(backend.device_of(log_probs))
     key = (
@@ -141,10 +141,10 @@ def ctc_back(g: Any, log_probs: Any, costs: Any, labels: Labels, zero_infinity: 
         module.arange(n)[None, :, None],
         np.broadcast_to(labels.states, (t, *labels.states.shape)),
     )
-    backend.add_at(found, key, -shares)
-    found = np.where(finite[:, None], found * g[:, None], 0 if zero_infinity else np.nan)
+    backend.add_at(result, key, -shares)
+    result = np.where(finite[:, None], result * g[:, None], 0 if zero_infinity else np.nan)
     inside = (module.arange(t)[:, None] < labels.steps)[:, :, None]
-    return np.where(inside, found, 0).astype(log_probs.dtype)
+    return np.where(inside, result, 0).astype(log_probs.dtype)
 
 
 def _back_recorded(g: Tensor, log_probs: Tensor, labels: Labels, zero_infinity: bool) -> Tensor:

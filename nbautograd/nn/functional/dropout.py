@@ -76,8 +76,8 @@ def _unbatched(input: Tensor, p: float, training: bool, inplace: bool, ndim: int
     if input._a.ndim == ndim:
         return _dropped(input, p, training, inplace, True)
     batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-    found = _dropped(batch, p, training, inplace, True)
-    return found.squeeze_(0) if inplace else found.squeeze(0)
+    result = _dropped(batch, p, training, inplace, True)
+    return result.squeeze_(0) if inplace else result.squeeze(0)
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -165,9 +165,9 @@ def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, whole
     one = kept.dtype.type
     scale = 1 / math.sqrt((SATURATION * SATURATION * p + 1) * (1 - p))
     shift = (kept - one(1)) * one(SATURATION * scale) + one(SATURATION * scale * p)
-    found = _times(input, kept * one(scale), inplace)
+    result = _times(input, kept * one(scale), inplace)
     added = wrap(backend.module(input.device).asarray(shift)).to(input.dtype)
-    return found.add_(added) if inplace else found + added
+    return result.add_(added) if inplace else result + added
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:

@@ -24,23 +24,23 @@ def rows_added(index: Any, rows: Any, n: int) -> Any:
     Element by element in the flattened table, which NumPy does several times faster than row by row.
     """
     m = rows.shape[1]
-    found = np.zeros_like(rows, shape=(n * m,), order="C")
+    output = np.zeros_like(rows, shape=(n * m,), order="C")
     flat = index.astype(np.int64)[:, None] * m + backend.module(backend.device_of(rows)).arange(m)
-    backend.add_at(found, (flat.reshape((-1,)),), rows.reshape((-1,)))
-    return found.reshape((n, m))
+    backend.add_at(output, (flat.reshape((-1,)),), rows.reshape((-1,)))
+    return output.reshape((n, m))
 
 
 def _factors(index: Any, padding: int, by_frequency: bool, kind: Any) -> Any:
-    """What each row's gradient is multiplied by, shaped to do so; None where all are 1."""
-    found = None
+    """The factor of each row's gradient, shaped to broadcast; None where all are 1."""
+    result = None
     if padding >= 0:
-        found = (index != padding).astype(kind)
+        result = (index != padding).astype(kind)
     if by_frequency and index.size:
         flat = index.reshape((-1,))
         counts = np.bincount(flat, None, int(flat.max()) + 1)
         share = (1 / np.take(counts, index)).astype(kind)
-        found = share if found is None else found * share
-    return None if found is None else found[..., None]
+        result = share if result is None else result * share
+    return None if result is None else result[..., None]
 
 
 @op(
@@ -219,8 +219,8 @@ def bag_back(
     rows = np.take(input, bag, 0)
     if weights is not None:
         rows = rows * weights[:, None]
-    found = rows_added(index, rows, shape[0])
-    return found if frequency is None else found * frequency
+    result = rows_added(index, rows, shape[0])
+    return result if frequency is None else result * frequency
 
 
 @op(

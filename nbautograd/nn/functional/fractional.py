@@ -117,8 +117,8 @@ def fractional_max_pool2d(
     >>> torch.nn.functional.fractional_max_pool2d(torch.ones(1, 2, 7, 7), 2, output_size=3).shape
     torch.Size([1, 2, 3, 3])
     """
-    found = _fractional("fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio, _random_samples)
-    return found if return_indices else found[0]
+    result = _fractional("fractional_max_pool2d", 2, input, kernel_size, output_size, output_ratio, _random_samples)
+    return result if return_indices else result[0]
 
 
 def fractional_max_pool3d_with_indices(
@@ -157,5 +157,5 @@ def fractional_max_pool3d(
     >>> torch.nn.functional.fractional_max_pool3d(torch.ones(1, 2, 7, 7, 7), 2, output_size=3).shape
     torch.Size([1, 2, 3, 3, 3])
     """
-    found = _fractional("fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, _random_samples)
-    return found if return_indices else found[0]
+    result = _fractional("fractional_max_pool3d", 3, input, kernel_size, output_size, output_ratio, _random_samples)
+    return result if return_indices else result[0]

@@ -73,10 +73,10 @@ def _cubic(x: Any, offset: int, order: int) -> Any:
     for _ in range(order):
         coefficients = [power * c for power, c in enumerate(coefficients)][1:]
     distance = (x - offset) * sign
-    found = distance * 0
+    result = distance * 0
     for c in reversed(coefficients):
-        found = found * distance + c
-    return found * sign**order
+        result = result * distance + c
+    return result * sign**order
 
 
 def _taps(x: Any, size: int, options: Options, order: int) -> list[tuple[Any, Any]]:
@@ -124,10 +124,10 @@ def _sampler(input: Tensor, grid: Tensor, options: Options, orders: Ints) -> Ten
     """(n, c, *size) at the positions (n, *out, dims): (n, c, *out)."""
     n, c, *size = input.shape
     image = input.reshape((n, c, -1))
-    found = np.zeros_like(input, shape=(n, c, math.prod(grid.shape[1:-1])), order="C")
+    output = np.zeros_like(input, shape=(n, c, math.prod(grid.shape[1:-1])), order="C")
     for flat, weight in _elements(grid, tuple(size), options, orders):
-        found += np.take_along_axis(image, flat[:, None], 2) * weight[:, None]
-    return found.reshape((n, c, *grid.shape[1:-1]))
+        output += np.take_along_axis(image, flat[:, None], 2) * weight[:, None]
+    return output.reshape((n, c, *grid.shape[1:-1]))
 
 
 _FORMULAS = {
@@ -153,12 +153,12 @@ def grid_spread(input: Tensor, grid: Tensor, shape: Any, options: Options, order
     """The transpose in the image: (n, c, *out) added to the elements that it was sampled from."""
     n, c, *size = shape
     width = math.prod(size)
-    found = np.zeros_like(input, shape=(n * c * width,), order="C")
+    output = np.zeros_like(input, shape=(n * c * width,), order="C")
     values = input.reshape((n, c, -1))
     first = backend.module(backend.device_of(input)).arange(n * c).reshape((n, c, 1)) * width
     for flat, weight in _elements(grid, tuple(size), options, orders):
-        backend.add_at(found, ((flat[:, None] + first).reshape((-1,)),), (values * weight[:, None]).reshape((-1,)))
-    return found.reshape(shape)
+        backend.add_at(output, ((flat[:, None] + first).reshape((-1,)),), (values * weight[:, None]).reshape((-1,)))
+    return output.reshape(shape)
 
 
 @op(method=False)

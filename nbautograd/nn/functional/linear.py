@@ -89,8 +89,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {list(bias._a.shape)} but expected {w[0]}"
         )
-    found = einsum("...m,omn,...n->...o", input1, weight, input2)
-    return found if bias is None else found + bias
+    result = einsum("...m,omn,...n->...o", input1, weight, input2)
+    return result if bias is None else result + bias
 
 
 # -- distances -------------------------------------------------------------------------------------------------------

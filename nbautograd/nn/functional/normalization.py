@@ -9,13 +9,13 @@ import numpy as np
 
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.size import as_int
-from nbautograd.compiler.derivative_helper import derivative_helper
+from nbautograd.compiler.derivative_helper import twofold
 from nbautograd.compiler.op import op
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
-from nbautograd.ops._internal import pairwise_mean, sum_to, zeros_of
+from nbautograd.ops._internal import average, sum_to, zeros_of
 from nbautograd.ops.elementwise.exp_log import rsqrt
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.reduction.reduction import mean_over
@@ -44,37 +44,37 @@ def _norm(
 ) -> Any:
     """The normalised input; then the mean, the reciprocal of the standard deviation, and the variance."""
     x = input.reshape(rows)
-    mean = pairwise_mean(x, axes, True)
-    found = x - mean
-    variance = pairwise_mean(found * found, axes, True)
+    mean = average(x, axes, True)
+    result = x - mean
+    variance = average(result * result, axes, True)
     rstd = 1 / np.sqrt(variance + eps)
-    found *= rstd
-    found = found.reshape(input.shape)
+    result *= rstd
+    result = result.reshape(input.shape)
     if weight is not None:
-        found *= weight.reshape(wide)
+        result *= weight.reshape(wide)
     if bias is not None:
-        found += bias.reshape(wide)
-    return found, mean, rstd, variance
+        result += bias.reshape(wide)
+    return result, mean, rstd, variance
 
 
-@derivative_helper
+@twofold
 def norm_back(g: Any, x: Any, weight: Any, mean: Any, rstd: Any, rows: Shape, axes: Shape, wide: Shape) -> Any:
     """The gradient of the input; ``g`` has one of the result, and in higher derivatives of mean and rstd, too."""
     unit = (x.reshape(rows) - mean) * rstd
-    found = None
+    result = None
     if g[0] is not None:
         part = g[0] if weight is None else g[0] * weight.reshape(wide)
         part = part.reshape(rows)
-        found = (part - mean_over(part, axes, True) - unit * mean_over(part * unit, axes, True)) * rstd
+        result = (part - mean_over(part, axes, True) - unit * mean_over(part * unit, axes, True)) * rstd
     count = math.prod(rows[d] for d in axes)
     for extra in (None if g[1] is None else g[1] / count, None if g[2] is None else g[2] * rstd * rstd * unit / -count):
         if extra is not None:
             extra = extra + zeros_of(unit)
-            found = extra if found is None else found + extra
-    return None if found is None else found.reshape(x.shape)
+            result = extra if result is None else result + extra
+    return None if result is None else result.reshape(x.shape)
 
 
-@derivative_helper
+@twofold
 def norm_weight_back(g: Any, x: Any, mean: Any, rstd: Any, rows: Shape, wide: Shape, shape: Shape) -> Any:
     """The gradient of the weight."""
     unit = ((x.reshape(rows) - mean) * rstd).reshape(x.shape)
@@ -118,23 +118,23 @@ def _batch_norm_eval(
     eps: float,
 ) -> Tensor:
     """Batch normalisation by statistics that are given."""
-    found = input - running_mean.reshape(wide)
-    found *= 1 / np.sqrt(running_var.reshape(wide) + eps)
+    result = input - running_mean.reshape(wide)
+    result *= 1 / np.sqrt(running_var.reshape(wide) + eps)
     if weight is not None:
-        found *= weight.reshape(wide)
+        result *= weight.reshape(wide)
     if bias is not None:
-        found += bias.reshape(wide)
-    return found
+        result += bias.reshape(wide)
+    return result
 
 
-@derivative_helper
+@twofold
 def eval_scale(weight: Any, running_var: Any, wide: Shape, eps: float) -> Any:
-    """What the input is multiplied by."""
+    """The factor of the input."""
     scale = rsqrt(running_var.reshape(wide) + eps)
     return scale if weight is None else scale * weight.reshape(wide)
 
 
-@derivative_helper
+@twofold
 def eval_weight_back(g: Any, x: Any, running_mean: Any, running_var: Any, wide: Shape, eps: float, shape: Shape) -> Any:
     """The gradient of the weight."""
     unit = (x - running_mean.reshape(wide)) * eval_scale(None, running_var, wide, eps)
@@ -218,13 +218,13 @@ def batch_norm(
             input, weight, bias, running_mean.detach(), running_var.detach(), wide, (shape[1],), eps
         )
     axes = tuple(d for d in range(len(shape)) if d != 1)
-    found, mean, _, variance = _batch(input, weight, bias, shape, axes, wide, (shape[1],), eps)
+    result, mean, _, variance = _batch(input, weight, bias, shape, axes, wide, (shape[1],), eps)
     count = math.prod(shape) // max(shape[1], 1)
     if running_mean is not None:
         _update(running_mean, mean._a.reshape((-1,)), momentum)
     if running_var is not None:
         _update(running_var, variance._a.reshape((-1,)) * (count / max(count - 1, 1)), momentum)
-    return found
+    return result
 
 
 def instance_norm(
@@ -262,12 +262,12 @@ def instance_norm(
     _same_dtype("instance_norm", input, weight)
     each = [None if t is None else t.repeat(n) for t in (running_mean, running_var, weight, bias)]
     rows = input.contiguous().view(1, n * c, *shape[2:])
-    found = batch_norm(rows, *each, use_input_stats, momentum, eps)
+    result = batch_norm(rows, *each, use_input_stats, momentum, eps)
     for running, followed in ((running_mean, each[0]), (running_var, each[1])):
         if use_input_stats and running is not None and followed is not None:
             with no_grad():
                 running.copy_(followed.detach().view(n, c).mean(0))
-    return found.view(*shape)
+    return result.view(*shape)
 
 
 def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tensor | None) -> Shape:
@@ -376,9 +376,9 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
         eps = 2.0**-7 if input.dtype is dtypes.bfloat16 else float(np.finfo(input._a.dtype).eps)
     dims, half = tuple(range(-len(shape), 0)), input._a.dtype.itemsize == 2
     x = input.to(dtypes.float32) if half else input  # the square of a large half does not fit
-    found = x * (x.square().mean(dims, True) + eps).rsqrt()
-    found = found.to(input.dtype) if half else found
-    return found if weight is None else found * weight
+    result = x * (x.square().mean(dims, True) + eps).rsqrt()
+    result = result.to(input.dtype) if half else result
+    return result if weight is None else result * weight
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:

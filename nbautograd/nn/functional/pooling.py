@@ -290,8 +290,8 @@ def max_pool1d(
     >>> torch.nn.functional.max_pool1d(torch.tensor([[1., 3., 2., 0.]]), 2)
     tensor([[3., 2.]])
     """
-    found = _max("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
-    return found if return_indices else found[0]
+    result = _max("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return result if return_indices else result[0]
 
 
 def max_pool2d_with_indices(
@@ -335,8 +335,8 @@ def max_pool2d(
     >>> torch.nn.functional.max_pool2d(torch.tensor([[[1., 3., 2., 0.]]]), (1, 2))
     tensor([[[3., 2.]]])
     """
-    found = _max("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
-    return found if return_indices else found[0]
+    result = _max("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return result if return_indices else result[0]
 
 
 def max_pool3d_with_indices(
@@ -374,5 +374,5 @@ def max_pool3d(
     >>> torch.nn.functional.max_pool3d(torch.tensor([[[[1., 3., 2., 0.]]]]), (1, 1, 2))
     tensor([[[[3., 2.]]]])
     """
-    found = _max("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
-    return found if return_indices else found[0]
+    result = _max("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return result if return_indices else result[0]

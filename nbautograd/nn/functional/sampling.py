@@ -50,8 +50,8 @@ def _source(n: int, m: int, scale: float, align: bool, kind: Any) -> Array:
     i = np.arange(m, dtype=kind)
     if align:
         return i * kind.type((n - 1) / (m - 1) if m > 1 else 0)
-    found: Array = (i + kind.type(0.5)) * kind.type(scale) - kind.type(0.5)
-    return found
+    result: Array = (i + kind.type(0.5)) * kind.type(scale) - kind.type(0.5)
+    return result
 
 
 def _linear(n: int, m: int, scale: float, align: bool, kind: Any) -> tuple[Array, Array]:

@@ -87,17 +87,17 @@ class _BackwardHooks:
             return values, places, None
         passed = BackwardHookFunction.apply(*[values[i] for i in places])
         node = next((t.grad_fn for t in passed if t.grad_fn is not None), None)
-        found = list(values)
+        result = list(values)
         for i, t in zip(places, passed, strict=True):
-            found[i] = t
-        return tuple(found), places, node
+            result[i] = t
+        return tuple(result), places, node
 
     @staticmethod
     def _spread(gradients: tuple[Any, ...], places: list[int], count: int) -> tuple[Any, ...]:
-        found = [None] * count
+        result = [None] * count
         for i, g in zip(places, gradients, strict=True):
-            found[i] = g
-        return tuple(found)
+            result[i] = g
+        return tuple(result)
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         passed, places, node = self._through_node(args)
@@ -123,9 +123,9 @@ class _BackwardHooks:
         places, count = self.outputs
         grad_outputs = self._spread(gradients, places, count)
         for hook in self.pre_hooks:
-            found = hook(self.module, grad_outputs)
-            if found is not None:
-                grad_outputs = _checked("Backward pre hook", found, count)
+            replacement = hook(self.module, grad_outputs)
+            if replacement is not None:
+                grad_outputs = _checked("Backward pre hook", replacement, count)
         self.grad_outputs = grad_outputs
         if self.inputs is None and self.hooks:  # there is no node behind the inputs, where the hooks would run
             warnings.warn(
@@ -150,18 +150,18 @@ class _BackwardHooks:
         places, count = self.inputs
         grad_inputs = self._spread(gradients, places, count)
         for hook in self.hooks:
-            found = hook(self.module, grad_inputs, self.grad_outputs)
-            if found is not None:
-                grad_inputs = _checked("Backward hook", found, count)
+            replacement = hook(self.module, grad_inputs, self.grad_outputs)
+            if replacement is not None:
+                grad_inputs = _checked("Backward hook", replacement, count)
         self.grad_outputs = None
         return tuple(grad_inputs[i] for i in places)
 
 
 def _checked(what: str, gradients: Any, count: int) -> tuple[Any, ...]:
-    found = gradients if isinstance(gradients, tuple) else (gradients,)
-    if len(found) != count:
-        raise RuntimeError(f"{what} returned an invalid number of grad: got {len(found)}, but expected {count}")
-    return found
+    result = gradients if isinstance(gradients, tuple) else (gradients,)
+    if len(result) != count:
+        raise RuntimeError(f"{what} returned an invalid number of grad: got {len(result)}, but expected {count}")
+    return result
 
 
 class Calls:
@@ -202,17 +202,18 @@ class Calls:
         result: Any = None
         try:
             for hooks, number in self._hooks("_forward_pre_hooks"):
-                found = hooks.call(number, module, args, kwargs)
-                if found is None:
+                replacement = hooks.call(number, module, args, kwargs)
+                if replacement is None:
                     continue
                 if number in hooks.with_kwargs:
-                    if not isinstance(found, tuple) or len(found) != 2:
+                    if not isinstance(replacement, tuple) or len(replacement) != 2:
                         raise RuntimeError(
-                            f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {found}."
+                            "forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got "
+                            f"{replacement}."
                         )
-                    args, kwargs = found
+                    args, kwargs = replacement
                 else:
-                    args = found if isinstance(found, tuple) else (found,)
+                    args = replacement if isinstance(replacement, tuple) else (replacement,)
             watcher = None
             backward = [hooks[number] for hooks, number in self._hooks("_backward_hooks")]
             before_backward = [hooks[number] for hooks, number in self._hooks("_backward_pre_hooks")]
@@ -222,9 +223,9 @@ class Calls:
             result = self.forward(*args, **kwargs)
             for hooks, number in self._hooks("_forward_hooks"):
                 done.add(number)
-                found = hooks.call(number, module, args, kwargs, result)
-                if found is not None:
-                    result = found
+                replacement = hooks.call(number, module, args, kwargs, result)
+                if replacement is not None:
+                    result = replacement
             if watcher is not None:
                 if isinstance(result, (Tensor, tuple)):
                     return watcher.watch_outputs(result)

@@ -1,4 +1,4 @@
-"""What containers of modules that are numbered from 0 share."""
+"""Base of containers whose modules are numbered from 0."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Numbered", "checked_position"]
 
 def checked_position(index: Any, length: int) -> int:
     """An index, counted from the end where it is negative."""
-    found = operator.index(index)
-    if not -length <= found < length:
-        raise IndexError(f"index {found} is out of range of {length}")
-    return found % length
+    result = operator.index(index)
+    if not -length <= result < length:
+        raise IndexError(f"index {result} is out of range of {length}")
+    return result % length
 
 
 class Numbered(Module):
@@ -91,9 +91,9 @@ class Numbered(Module):
 
     def pop(self, key: Any) -> Module:
         """Take a module out and return it."""
-        found: Module = self[key]
+        result: Module = self[key]
         del self[key]
-        return found
+        return result
 
 
 def _check(module: Any) -> None:

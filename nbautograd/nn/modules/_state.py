@@ -24,7 +24,7 @@ class _Keys(NamedTuple):
 
 
 class _IncompatibleKeys(_Keys):
-    """What :meth:`State.load_state_dict` found missing in the dict, and what the module did not expect."""
+    """Result of :meth:`State.load_state_dict`: missing and unexpected keys."""
 
     __slots__ = ()
 
@@ -66,7 +66,7 @@ class State:
     # -- saving ------------------------------------------------------------------------------------------------------
 
     def get_extra_state(self) -> Any:
-        """What else belongs to the state; a subclass that defines this and ``set_extra_state`` has it saved."""
+        """Extra state to save in the ``state_dict``; for subclasses to define together with ``set_extra_state``."""
         raise RuntimeError("get_extra_state() is for subclasses to define, together with set_extra_state()")
 
     def set_extra_state(self, state: Any) -> None:
@@ -112,10 +112,10 @@ class State:
             if module is not None:
                 module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in self._state_dict_hooks.values():
-            found = hook(self, destination, prefix, about)
+            replacement = hook(self, destination, prefix, about)
             if not getattr(hook, "_public", False):
-                destination = destination if found is None else found
-            elif found is not None:
+                destination = destination if replacement is None else replacement
+            elif replacement is not None:
                 raise RuntimeError("state_dict post-hook must return None")
         return destination
 

@@ -33,7 +33,7 @@ class Sequential(Numbered):
             self.add_module(str(name), module)
 
     def forward(self, input: Any) -> Any:
-        """What the last module returns."""
+        """Apply the modules in order, each to the output of the one before."""
         for module in self:
             input = module(input)
         return input
@@ -200,15 +200,15 @@ def _pairs(kind: str, given: Any) -> Iterable[tuple[str, Any]]:
         raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but got {kind_of(given)}")
     if isinstance(given, (Mapping, ModuleDict, ParameterDict)):
         return list(given.items())
-    found = []
+    results = []
     for i, pair in enumerate(given):
         if not isinstance(pair, Iterable):
             raise TypeError(f"{kind} update sequence element #{i} should be Iterable; is {type(pair).__name__}")
         members = tuple(pair)
         if len(members) != 2:
             raise ValueError(f"{kind} update sequence element #{i} has length {len(members)}; 2 is required")
-        found.append(members)
-    return found
+        results.append(members)
+    return results
 
 
 def _as_member(value: Any) -> Any:
@@ -349,9 +349,9 @@ class ParameterDict(Module):
 
         :raises AttributeError: there is none of this name.
         """
-        found = self[key]
+        result = self[key]
         del self[key]
-        return found
+        return result
 
     def popitem(self) -> tuple[str, Any]:
         """Take out the last key and value and return them.
@@ -405,10 +405,10 @@ class ParameterDict(Module):
         raise RuntimeError("ParameterDict should not be called.")
 
     def _merged(self, left: Any, right: Any) -> ParameterDict:
-        made = ParameterDict()
-        made.update(left)
-        made.update(right)
-        return made
+        result = ParameterDict()
+        result.update(left)
+        result.update(right)
+        return result
 
     def __or__(self, other: Any) -> ParameterDict:
         return self._merged(self, other)

@@ -18,7 +18,7 @@ Ints = int | tuple[int, ...]
 
 
 class _ConvNd(Module):
-    """What convolutions of all kinds have in common; ``function`` and ``n`` dimensions come from the class statement.
+    """Base of all convolutions; ``function`` and the number ``n`` of dimensions come from the class statement.
 
     :param in_channels: channels of the input, shape (batch, in_channels, ...) or without batch.
     :param out_channels: channels of the result.
@@ -207,7 +207,7 @@ class _ConvTransposeNd(_ConvNd):
                 f"{type(self).__name__}: for {input.ndim}D input, output_size must have {n} or {others + n} elements "
                 f"(got {len(size)})"
             )
-        found = []
+        results = []
         for i, wanted in enumerate(size):
             least = (input.shape[others + i] - 1) * self.stride[i] - 2 * self.padding[i]
             least += self.dilation[i] * (self.kernel_size[i] - 1) + 1
@@ -216,8 +216,8 @@ class _ConvTransposeNd(_ConvNd):
                     f"requested an output size of {size}, but valid sizes of dimension {i} range from {least} to "
                     f"{least + self.stride[i] - 1} (for an input of {list(input.shape[others:])})"
                 )
-            found.append(wanted - least)
-        return tuple(found)
+            results.append(wanted - least)
+        return tuple(results)
 
 
 class ConvTranspose1d(_ConvTransposeNd, function=F.conv_transpose1d, n=1):

@@ -25,7 +25,7 @@ MEMBERS = ("_parameters", "_buffers", "_modules")
 
 
 def forward_missing(self: Module, *input: Any) -> None:
-    """What a module does that does not define ``forward``."""
+    """Raise: the module does not define ``forward``."""
     raise NotImplementedError(
         f'Module [{type(self).__name__}] is missing the required "forward" function: define it in the class'
     )
@@ -216,14 +216,14 @@ class Module(Calls, State, Conversion):
 
         :raises AttributeError: there is none.
         """
-        found: Module = self
+        result: Module = self
         for name in target.split(".") if target else ():
-            if not hasattr(found, name):
-                raise AttributeError(f"{type(found).__name__} has no attribute `{name}`")
-            found = getattr(found, name)
-            if not isinstance(found, Module):
+            if not hasattr(result, name):
+                raise AttributeError(f"{type(result).__name__} has no attribute `{name}`")
+            result = getattr(result, name)
+            if not isinstance(result, Module):
                 raise AttributeError(f"`{name}` is not an nn.Module")
-        return found
+        return result
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put a module at a path.
@@ -256,10 +256,10 @@ class Module(Calls, State, Conversion):
 
         :raises AttributeError: there is none.
         """
-        _, name, found = self._get_tensor(target, "parameter")
-        if not isinstance(found, Parameter):
+        _, name, result = self._get_tensor(target, "parameter")
+        if not isinstance(result, Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
-        return found
+        return result
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path.
@@ -397,7 +397,7 @@ class Module(Calls, State, Conversion):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What a subclass wants to have shown between the parentheses of its text."""
+        """The options to show in ``repr``; for subclasses to define."""
         return ""
 
     def __repr__(self) -> str:

@@ -105,8 +105,8 @@ class _Norm(Module):
         )
 
     def _first_number(self) -> Tensor:
-        found = self.num_batches_tracked
-        return tensor(0, dtype=int64) if found is None else found
+        result = self.num_batches_tracked
+        return tensor(0, dtype=int64) if result is None else result
 
 
 class _BatchNorm(_Norm):
@@ -174,7 +174,7 @@ class _InstanceNorm(_Norm):
                 f"expected input's size at dim={1 if batched else 0} to match num_features "
                 f"({self.num_features}), but got: {channels}."
             )
-        found = F.instance_norm(
+        result = F.instance_norm(
             input if batched else input.unsqueeze(0),
             self.running_mean,
             self.running_var,
@@ -184,7 +184,7 @@ class _InstanceNorm(_Norm):
             0.0 if self.momentum is None else self.momentum,
             self.eps,
         )
-        return found if batched else found.squeeze(0)
+        return result if batched else result.squeeze(0)
 
 
 class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):
@@ -204,8 +204,8 @@ class _Affine(Module):
 
     def _make(self, shape: tuple[int, ...], device: Any, dtype: Any, **wanted: bool) -> None:
         for name, is_wanted in wanted.items():
-            made = Parameter(empty(shape, device=device, dtype=dtype)) if is_wanted else None
-            self.register_parameter(name, made)
+            parameter = Parameter(empty(shape, device=device, dtype=dtype)) if is_wanted else None
+            self.register_parameter(name, parameter)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -96,7 +96,7 @@ def _run(steps: list[Tensor], state: State, step: Step, backwards: bool) -> tupl
 
 
 class RNNBase(Module):
-    """What RNN, LSTM and GRU have in common.
+    """Base of RNN, LSTM and GRU.
 
     :param mode: ``"RNN_TANH"``, ``"RNN_RELU"``, ``"LSTM"`` or ``"GRU"``.
     :param input_size: the size of each element of a sequence.
@@ -254,7 +254,7 @@ class RNNBase(Module):
         return result, (last if self.mode == "LSTM" else last[0])
 
     def _all_layers(self, data: Tensor, sizes: list[int] | None, state: State) -> tuple[Tensor, State]:
-        found: list[State] = []
+        results: list[State] = []
         make = KINDS[self.mode][1]
         own = self._parameters
         for layer in range(self.num_layers):
@@ -269,9 +269,9 @@ class RNNBase(Module):
                 number = layer * self._directions + backwards
                 outputs, last = _run(steps, tuple(s[number] for s in state), step, bool(backwards))
                 directions.append(stack(outputs) if sizes is None else cat(outputs))
-                found.append(last)
+                results.append(last)
             data = directions[0] if len(directions) == 1 else cat(directions, -1)
-        return data, tuple(stack(parts) for parts in zip(*found, strict=True))
+        return data, tuple(stack(parts) for parts in zip(*results, strict=True))
 
     def extra_repr(self) -> str:
         """The sizes, and the options that are not as by default."""
@@ -345,7 +345,7 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What cells, which compute one step, have in common.
+    """Base of the cells, which compute one time step.
 
     :param num_chunks: the number of gates.
     """

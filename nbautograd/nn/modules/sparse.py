@@ -58,9 +58,9 @@ class _Table(Module):
         if embeddings.ndim != 2:
             raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, got {embeddings.ndim}")
         rows, columns = embeddings.shape
-        made = cls(rows, columns, _weight=embeddings, **options)
-        made.weight.requires_grad = not freeze
-        return made
+        result = cls(rows, columns, _weight=embeddings, **options)
+        result.weight.requires_grad = not freeze
+        return result
 
 
 class Embedding(_Table):

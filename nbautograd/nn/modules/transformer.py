@@ -196,15 +196,15 @@ class _TransformerLayer(Module):
     ) -> Tensor:
         attention = getattr(self, self.attentions[number])
         source = x if memory is None else memory
-        found = attention(
+        attended = attention(
             x, source, source, attn_mask=mask, key_padding_mask=padding, is_causal=causal, need_weights=False
         )[0]
-        dropped: Tensor = getattr(self, f"dropout{number + 1}")(found)
+        dropped: Tensor = getattr(self, f"dropout{number + 1}")(attended)
         return dropped
 
     def _feed_forward(self, x: Tensor) -> Tensor:
-        found = self.linear2(self.dropout(self.activation(self.linear1(x))))
-        dropped: Tensor = getattr(self, f"dropout{len(self.attentions) + 1}")(found)
+        output = self.linear2(self.dropout(self.activation(self.linear1(x))))
+        dropped: Tensor = getattr(self, f"dropout{len(self.attentions) + 1}")(output)
         return dropped
 
     def _blocks(self, x: Tensor, blocks: list[Callable[[Tensor], Tensor]]) -> Tensor:

@@ -56,16 +56,16 @@ class ParametrizationList(ModuleList):
         values = tuple(getattr(self, name) for name in self.names)
         for module in self:
             values = (module(*values),)
-        found: Tensor = values[0]
-        return found
+        result: Tensor = values[0]
+        return result
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether a parameter of a module, or any, is computed from others."""
-    found = module._modules.get("parametrizations")
-    if not isinstance(found, ModuleDict):
+    result = module._modules.get("parametrizations")
+    if not isinstance(result, ModuleDict):
         return False
-    return len(found) > 0 if tensor_name is None else tensor_name in found
+    return len(result) > 0 if tensor_name is None else tensor_name in result
 
 
 def register_parametrization(
@@ -94,9 +94,11 @@ def register_parametrization(
         )
     value = getattr(module, tensor_name)
     before = list(module.parametrizations[tensor_name]) if again else []
-    made = ParametrizationList([*before, parametrization], value if not again else Parameter(value.detach()))
+    parametrizations = ParametrizationList(
+        [*before, parametrization], value if not again else Parameter(value.detach())
+    )
     with no_grad():
-        result = made()
+        result = parametrizations()
     if not unsafe and (result.shape != value.shape or result.dtype != value.dtype):
         raise ValueError(
             f"Registering a parametrization may not change the shape or dtype of the tensor, unless unsafe=True: "
@@ -106,7 +108,7 @@ def register_parametrization(
         module.parametrizations = ModuleDict()
     if not again:
         delattr(module, tensor_name)
-    module.parametrizations[tensor_name] = made
+    module.parametrizations[tensor_name] = parametrizations
     _give_class(module)
     return module
 
@@ -125,8 +127,8 @@ def _give_class(module: Module) -> None:
 
 def _computed(name: str) -> property:
     def get(self: Module) -> Tensor:
-        found: Tensor = self.parametrizations[name]()
-        return found
+        result: Tensor = self.parametrizations[name]()
+        return result
 
     def put(self: Module, value: Tensor) -> None:
         self.parametrizations[name].right_inverse(value)
@@ -142,17 +144,17 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {type(module).__name__} does not have a parametrization on {tensor_name}")
-    made = module.parametrizations[tensor_name]
+    parametrizations = module.parametrizations[tensor_name]
     if leave_parametrized:
-        value = made().detach()
-    elif made.is_tensor:
-        value = made.original.detach()
+        value = parametrizations().detach()
+    elif parametrizations.is_tensor:
+        value = parametrizations.original.detach()
     else:
         raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor with several originals")
     del module.parametrizations[tensor_name]
     _give_class(module)
-    if made._trained:
-        module.register_parameter(tensor_name, Parameter(value, requires_grad=made._wanted))
+    if parametrizations._trained:
+        module.register_parameter(tensor_name, Parameter(value, requires_grad=parametrizations._wanted))
     else:
         module.register_buffer(tensor_name, value)
     if not is_parametrized(module):

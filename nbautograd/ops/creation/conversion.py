@@ -62,9 +62,9 @@ def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bo
         raise TypeError(f"to() got an unexpected keyword argument {surplus[0]!r}")
     if len(args) > len(names):
         raise TypeError(f"to() takes at most {len(names)} positional arguments here, not {len(args)}")
-    found = {**dict(zip(names, args, strict=False)), **kwargs}
+    result = {**dict(zip(names, args, strict=False)), **kwargs}
     accepted = {"device": (str, device, int), "dtype": dtypes.dtype, "other": Tensor}
-    for name, value in found.items():
+    for name, value in result.items():
         expected: Any = accepted.get(name, (bool, int))
         refused = name == "device" and isinstance(value, bool)
         if name != "memory_format" and (refused or not isinstance(value, expected)):
@@ -74,9 +74,9 @@ def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bo
                 f"to() received an invalid combination of arguments: {name} must be "
                 f"{'a device, a dtype or a Tensor' if name == 'device' else name}, not {kind_of(value)}"
             )
-    other = found.get("other")
-    kind, place = (found.get("dtype"), found.get("device")) if other is None else (other.dtype, other.device)
-    return kind, place, bool(found.get("copy")), found.get("memory_format") or preserve_format
+    other = result.get("other")
+    kind, place = (result.get("dtype"), result.get("device")) if other is None else (other.dtype, other.device)
+    return kind, place, bool(result.get("copy")), result.get("memory_format") or preserve_format
 
 
 def _converter(name: str, kind: dtypes.dtype) -> Any:

@@ -61,8 +61,8 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
                     raise RuntimeError(
                         "empty(): memory format torch.preserve_format is only supported for a given tensor"
                     )
-                made = make(*size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-                return finish(_ordered(made._a, made._a.shape, order, made._a.dtype, name), requires_grad)
+                result = make(*size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+                return finish(_ordered(result._a, result._a.shape, order, result._a.dtype, name), requires_grad)
             for key in named:
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
         if dtype is not None or layout is not None or pin_memory:
@@ -88,11 +88,11 @@ def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: 
     """``out=`` of a filling function: resized without a warning, its dtype kept."""
     if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
-    made = wrap(fill(backend.module(out.device), shape, out._a.dtype))
+    result = wrap(fill(backend.module(out.device), shape, out._a.dtype))
     if out._a.shape != shape:
-        out._a = made._a
+        out._a = result._a
         return out
-    return resize_into(out, made, name)
+    return resize_into(out, result, name)
 
 
 zeros = _filled(
@@ -184,10 +184,10 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
         if (a.flags.c_contiguous and memory_format is None) or memory_format is contiguous_format or a.ndim < 2:
             return finish(fill(backend.module(place), a.shape, kind.numpy, *values), requires_grad)
         like = a if place == input.device else backend.module(place).empty(())
-        found = stride_tools.empty(like, a.shape, stride_tools.strides_for(a, memory_format, name), kind.numpy)
+        result = stride_tools.empty(like, a.shape, stride_tools.strides_for(a, memory_format, name), kind.numpy)
         if name != "empty_like":
-            found[...] = {"zeros_like": 0, "ones_like": 1}.get(name, *values[:1] or (0,))
-        return finish(found, requires_grad)
+            result[...] = {"zeros_like": 0, "ones_like": 1}.get(name, *values[:1] or (0,))
+        return finish(result, requires_grad)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
@@ -395,7 +395,7 @@ def eye(
 
 
 def one_value(value: Any) -> Any:
-    """What a tensor may be filled with.
+    """Check that a fill value is a number or a 0-d tensor.
 
     :raises RuntimeError: it has dimensions.
     """

@@ -89,8 +89,8 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     if count.dtype.itemsize == 2:
         raise NotImplementedError(f"binomial() is not implemented for {dtypes.of(count.dtype)!r}")
     if count.dtype != prob.dtype:
-        found, expected = dtypes.of(prob.dtype), dtypes.of(count.dtype)
-        raise RuntimeError(f"binomial(): Found dtype {found!r} for prob but expected {expected!r}, that of count")
+        kinds, expected = dtypes.of(prob.dtype), dtypes.of(count.dtype)
+        raise RuntimeError(f"binomial(): Found dtype {kinds!r} for prob but expected {expected!r}, that of count")
     shape = common_shape(count.shape, prob.shape)
     trials, chances = (np.broadcast_to(backend.fetch(a), shape) for a in (count, prob))
     drawn = source(generator).binomial(trials, chances, count.dtype)

@@ -20,7 +20,7 @@ Device = device | str | int | None
 
 
 def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> None:
-    """Make sure that the options are ones that are supported: what PyTorch has and we have not is never ignored."""
+    """Check that the options are supported; those of PyTorch that are not raise, and are never ignored."""
     if dtype is not None and not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
     if layout is not None and layout is not strided:
@@ -82,17 +82,17 @@ def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
             raise TypeError(f"new(): invalid data type '{kind_of(data)}'; {_TAKEN}")
     if dtype is not None:
         return backend.run_quietly(np.array, data, dtype.numpy)
-    found = np.array(data)
-    if found.dtype.kind == "f" and not _has_typed(data):
-        return backend.run_quietly(found.astype, dtypes.get_default_dtype().numpy)
-    if found.dtype.kind == "c" and not _has_typed(data):
-        return backend.run_quietly(found.astype, dtypes.get_default_dtype().to_complex().numpy)
-    if found.dtype.kind in "iu" and not _has_typed(data):
-        return found.astype(np.int64)
-    if found.size == 0 and not _has_typed(data):
-        return found.astype(dtypes.get_default_dtype().numpy)
-    dtypes.of(found.dtype)
-    return found
+    result = np.array(data)
+    if result.dtype.kind == "f" and not _has_typed(data):
+        return backend.run_quietly(result.astype, dtypes.get_default_dtype().numpy)
+    if result.dtype.kind == "c" and not _has_typed(data):
+        return backend.run_quietly(result.astype, dtypes.get_default_dtype().to_complex().numpy)
+    if result.dtype.kind in "iu" and not _has_typed(data):
+        return result.astype(np.int64)
+    if result.size == 0 and not _has_typed(data):
+        return result.astype(dtypes.get_default_dtype().numpy)
+    dtypes.of(result.dtype)
+    return result
 
 
 def _has_typed(data: Any) -> bool:

@@ -58,31 +58,31 @@ def asarray(
     """
     check_options("asarray", dtype)
     if isinstance(data, Tensor):
-        found = data
+        result = data
     elif isinstance(data, np.ndarray):
-        found = tensor(data) if copy else from_numpy(data)
+        result = tensor(data) if copy else from_numpy(data)
     elif not isinstance(data, np.generic) and hasattr(data, "__dlpack__"):
-        found = from_dlpack(data)
+        result = from_dlpack(data)
     elif not isinstance(data, np.generic) and _is_buffer(data):
-        found = frombuffer(data, dtype=dtypes.get_default_dtype() if dtype is None else dtype)
+        result = frombuffer(data, dtype=dtypes.get_default_dtype() if dtype is None else dtype)
     elif copy is False:
         raise ValueError(f"asarray(): can't alias arbitrary sequence into a tensor: {type(data).__name__}, copy=False")
     else:
         return tensor(data, dtype=dtype, device=device, requires_grad=bool(requires_grad))
-    kind = found.dtype if dtype is None else dtype
-    place = found.device if device is None else as_device(device)
-    if kind is not found.dtype or place != found.device:
+    kind = result.dtype if dtype is None else dtype
+    place = result.device if device is None else as_device(device)
+    if kind is not result.dtype or place != result.device:
         if copy is False:
             raise ValueError(
-                f"asarray(): can't alias tensor with dtype {found.dtype!r} on {found.device} into dtype {kind!r} on "
+                f"asarray(): can't alias tensor with dtype {result.dtype!r} on {result.device} into dtype {kind!r} on "
                 f"{place}, and copy=False"
             )
-        found = found.to(device=place, dtype=kind)
+        result = result.to(device=place, dtype=kind)
     elif copy:
-        found = found.clone()
-    if requires_grad is False and not found.is_leaf:
-        return found.detach()
-    return found if requires_grad is None else found.requires_grad_(requires_grad)
+        result = result.clone()
+    if requires_grad is False and not result.is_leaf:
+        return result.detach()
+    return result if requires_grad is None else result.requires_grad_(requires_grad)
 
 
 def _is_buffer(data: Any) -> bool:

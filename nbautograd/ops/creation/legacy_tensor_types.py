@@ -68,10 +68,10 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     if isinstance(dtype, _TensorType):
         dtype = dtype.dtype
     elif isinstance(dtype, str):
-        found = dtypes.TENSOR_TYPES.get(dtype.removeprefix("torch."))
-        if found is None:
+        tensor_type = dtypes.TENSOR_TYPES.get(dtype.removeprefix("torch."))
+        if tensor_type is None:
             raise ValueError(f"invalid type: {dtype!r}; accepted are {known_types()}")
-        dtype = found
+        dtype = tensor_type
     return self.to(dtype)
 
 

@@ -81,8 +81,8 @@ def arange(
 
 
 def _ranged(name: str, values: Any, out: Tensor | None, requires_grad: bool) -> Tensor:
-    made = finish(values, requires_grad)
-    return into(out, made, name)
+    result = finish(values, requires_grad)
+    return into(out, result, name)
 
 
 def _steps(steps: Any) -> int:

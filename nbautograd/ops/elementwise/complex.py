@@ -77,7 +77,7 @@ def _conj_physical(input: Tensor) -> Tensor:
 
 @composite(inplace_method=True, out=True)
 def conj_physical(input: Tensor) -> Tensor:
-    """The complex conjugate in memory of its own; a real tensor as it is.
+    """The complex conjugate as a copy; a real tensor unchanged.
 
     >>> import nbautograd as torch
     >>> torch.conj_physical(torch.tensor([1+2j]))
@@ -163,7 +163,7 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 @op(node="ViewAsComplexBackward0", symbol="ℝ²→ℂ", method=False, input="view_as_real(g)")
 def complex_of_pairs(input: Tensor) -> Tensor:
-    """What ``view_as_complex`` gives, in memory of its own."""
+    """The result of ``view_as_complex`` as a copy."""
     return input.copy().view(dtypes.of(input.dtype).to_complex().numpy)[..., 0]
 
 

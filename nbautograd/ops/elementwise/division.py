@@ -121,7 +121,7 @@ def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
     other="-g * floor(input / other)",
 )
 def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """What is left after dividing and rounding down; it has the divisor's sign.
+    """The remainder of floor division; it has the sign of the divisor.
 
     >>> import nbautograd as torch
     >>> torch.tensor([-3., 3.]) % 2
@@ -138,7 +138,7 @@ def _rmod(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(node="FmodBackward0", symbol="fmod", kind=POINTWISE, accepts="if", input="g", other="-g * trunc(input / other)")
 def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
-    """What is left after dividing and rounding towards zero; it has the dividend's sign.
+    """The remainder of division truncated towards zero; it has the sign of the dividend.
 
     >>> import nbautograd as torch
     >>> torch.fmod(torch.tensor([-3., 3.]), 2)

@@ -36,7 +36,7 @@ LOG_10 = 2.302585092994046
 
 @op(node="ExpBackward0", symbol="exp", kind=POINTWISE, floating=True, input="g * conj(result)")
 def exp(input: Tensor) -> Tensor:
-    """E to the power of each element.
+    """``exp(x)`` of each element.
 
     >>> import nbautograd as torch
     >>> torch.exp(torch.tensor([0., 1.]))
@@ -133,10 +133,10 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
         return precise.logaddexp(input, other)
     swap = input.real < other.real
     large, small = np.where(swap, other, input), np.where(swap, input, other)
-    found = large + precise.log1p(precise.exp(small - large))
+    result = large + precise.log1p(precise.exp(small - large))
     endless = np.isinf(large.real) & (large.real == small.real)  # a difference of infinities is nan
     return np.where(
-        endless, np.where(large.real < 0, small, precise.log(precise.exp(input) + precise.exp(other))), found
+        endless, np.where(large.real < 0, small, precise.log(precise.exp(input) + precise.exp(other))), result
     )
 
 

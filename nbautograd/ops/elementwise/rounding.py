@@ -116,7 +116,7 @@ def _round_decimals(input: Tensor, decimals: int) -> Tensor:
 
 @op(node="FracBackward0", symbol="frac", kind=POINTWISE, accepts="f", input="g")
 def frac(input: Tensor) -> Tensor:
-    """What ``trunc`` cuts off; it has the sign of the input.
+    """The fractional part, ``input - trunc(input)``; it has the sign of the input.
 
     :raises RuntimeError: the dtype is not a floating one.
 

@@ -42,8 +42,8 @@ TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 def value(name: str, *arrays: Any) -> Any:
     """SciPy's function ``name`` of real arrays, in their dtype; of float32, computed in float64."""
     a = arrays[0]
-    found = getattr(backend.scipy(a, "special"), name)(*map(precise.widened, arrays))
-    return found if found.dtype == a.dtype else found.astype(a.dtype)
+    result = getattr(backend.scipy(a, "special"), name)(*map(precise.widened, arrays))
+    return result if result.dtype == a.dtype else result.astype(a.dtype)
 
 
 def added(terms: Iterable[Any]) -> Any:
@@ -106,8 +106,8 @@ def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
     dtype, input = input.dtype, precise.widened(input)
     right = input >= 0.5
     zeta = value("zeta", np.full_like(input, 2), np.where(right, input, 1 - input))
-    found = np.where(right, zeta, (math.pi / precise.sin(math.pi * input)) ** 2 - zeta)  # reflected: DLMF 5.15.6
-    return found.astype(dtype)
+    result = np.where(right, zeta, (math.pi / precise.sin(math.pi * input)) ** 2 - zeta)  # reflected: DLMF 5.15.6
+    return result.astype(dtype)
 
 
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:

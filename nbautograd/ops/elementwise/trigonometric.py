@@ -146,7 +146,7 @@ def sinc(input: Tensor) -> Tensor:
 
 @op(node="Deg2RadBackward0", symbol="°→rad", kind=POINTWISE, floating=True, accepts="bif", input="g * (PI / 180)")
 def deg2rad(input: Tensor) -> Tensor:
-    """Degrees as radians.
+    """Convert degrees to radians.
 
     >>> import nbautograd as torch
     >>> torch.deg2rad(torch.tensor([180.]))
@@ -157,7 +157,7 @@ def deg2rad(input: Tensor) -> Tensor:
 
 @op(node="Rad2DegBackward0", symbol="rad→°", kind=POINTWISE, floating=True, accepts="bif", input="g * (180 / PI)")
 def rad2deg(input: Tensor) -> Tensor:
-    """Radians as degrees.
+    """Convert radians to degrees.
 
     >>> import nbautograd as torch
     >>> torch.rad2deg(torch.tensor([3.14159265]))

@@ -104,14 +104,14 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 @op(node="GatherBackwardBackward0", symbol="gather", method=False, input="gather(g, dim, index)")
 def gather_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
     """Zeros of ``shape`` to which ``input`` is added where ``gather`` looked: its gradient."""
-    found = np.zeros_like(input, shape=shape)
+    output = np.zeros_like(input, shape=shape)
     if not index.size:
-        return found
+        return output
     if not shape:
         return input.sum()
     key = along(index, dimension(dim, len(shape))) if index.ndim else (index,)
-    backend.add_at(found, key, input)
-    return found
+    backend.add_at(output, key, input)
+    return output
 
 
 def check_vector(name: str, a: Any, dim: int, index: Any, error: type[Exception] = RuntimeError) -> int:
@@ -168,14 +168,14 @@ def index_select_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Ten
     """Zeros of ``shape`` to which slices are added at ``index``: the gradient of ``index_select``."""
     if not shape:
         return input.reshape(())
-    found = np.zeros_like(input, shape=shape)
-    backend.add_at(found, at_slices(dimension(dim, len(shape)), index), input)
-    return found
+    output = np.zeros_like(input, shape=shape)
+    backend.add_at(output, at_slices(dimension(dim, len(shape)), index), input)
+    return output
 
 
 @composite(out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Elements by their place along a dimension, as ``argmax`` and ``argsort`` give it.
+    """Elements by their index along a dimension, as ``argmax`` and ``argsort`` return it.
 
     :param dim: by default the place is that in the flattened tensor. An index wraps around.
     :raises RuntimeError: the indices are not int64, or of another number of dimensions.
@@ -235,9 +235,9 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     kind = value.dtype.kind if hasattr(value, "dtype") else "c" if isinstance(value, complex) else ""
     if kind == "c" and input.dtype.kind != "c":
         raise RuntimeError(f"value cannot be converted to type {dtypes.of(input.dtype).name} without overflow: {value}")
-    found = own(np.broadcast_to(input, joint_shape([input.shape, mask.shape])))
-    found[np.broadcast_to(mask, found.shape)] = value
-    return found
+    output = own(np.broadcast_to(input, joint_shape([input.shape, mask.shape])))
+    output[np.broadcast_to(mask, output.shape)] = value
+    return output
 
 
 def numpy_dtype(value: Any) -> Any:
@@ -281,9 +281,9 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 def masked_back(input: Tensor, shape: Any, mask: Tensor) -> Tensor:
     """Zeros of ``shape`` with ``input`` where the mask chose: the gradient of ``masked_select``."""
     full = joint(shape, mask.shape)
-    found = np.zeros_like(input, shape=full)
-    found[np.broadcast_to(mask, full)] = input
-    return OPS["sum_to"].body(found, shape)
+    output = np.zeros_like(input, shape=full)
+    output[np.broadcast_to(mask, full)] = input
+    return OPS["sum_to"].body(output, shape)
 
 
 def joint(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -311,15 +311,15 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if source.dtype != input.dtype:
         left, right = (SCALAR_TYPES[dtypes.of(a.dtype).name] for a in (input, source))
         raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {left} and {right}")
-    found = own(np.broadcast_to(input, joint_shape([input.shape, mask.shape])))
-    chosen = np.broadcast_to(mask, found.shape)
+    output = own(np.broadcast_to(input, joint_shape([input.shape, mask.shape])))
+    chosen = np.broadcast_to(mask, output.shape)
     count = int(chosen.sum())
     if count > source.size:
         raise RuntimeError(
             f"masked_scatter: Number of elements of source < number of ones in mask: {source.size} and {count}"
         )
-    found[chosen] = source.reshape((-1,))[:count]
-    return found
+    output[chosen] = source.reshape((-1,))[:count]
+    return output
 
 
 @op(
@@ -331,9 +331,9 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 )
 def first_of(input: Tensor, shape: Any) -> Tensor:
     """A vector as the first elements of zeros of ``shape``."""
-    found = np.zeros_like(input, shape=flat(shape))
-    found[: input.shape[0]] = input
-    return found.reshape(shape)
+    output = np.zeros_like(input, shape=flat(shape))
+    output[: input.shape[0]] = input
+    return output.reshape(shape)
 
 
 # -- by the place in the flattened tensor ----------------------------------------------------------------------------
@@ -363,7 +363,7 @@ def _check_places(name: str, a: Any, index: Any) -> None:
     input="index_back(g, flat(input.shape), (index,)).reshape(input.shape)",
 )
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """Elements by their place in the flattened tensor, in the shape of ``index``.
+    """Elements by their index in the flattened tensor, in the shape of ``index``.
 
     :raises IndexError: an index is out of range.
 
@@ -388,7 +388,7 @@ def flat(shape: tuple[int, ...]) -> tuple[int]:
     source="take(g, index).reshape(source.shape)",
 )
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with elements replaced, by their place in the flattened tensor.
+    """A copy with elements replaced, by their index in the flattened tensor.
 
     :param accumulate: add instead of replacing, an element that is named twice twice.
     :raises IndexError: an index is out of range, or there are not as many elements in ``source``.
@@ -409,13 +409,13 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f"{source.size}, index.numel() = {index.size}"
         )
     _check_places("put", input, index)
-    found = own(input).reshape((-1,))
+    output = own(input).reshape((-1,))
     values, places = source.reshape((-1,)), index.reshape((-1,))
     if accumulate:
-        backend.add_at(found, (places,), values)
+        backend.add_at(output, (places,), values)
     else:
-        found[places] = values
-    return found.reshape(input.shape)
+        output[places] = values
+    return output.reshape(input.shape)
 
 
 # -- where elements are ----------------------------------------------------------------------------------------------
@@ -431,10 +431,10 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
             [3]])
     """
     a = input._a
-    found = np.nonzero(a if a.ndim else a.reshape((1,)))
+    result = np.nonzero(a if a.ndim else a.reshape((1,)))
     if as_tuple:
-        return tuple(wrap(part) for part in found)
-    rows = np.stack(found, 1)
+        return tuple(wrap(part) for part in result)
+    rows = np.stack(result, 1)
     return into(out, wrap(rows if a.ndim else rows[:, :0]), "nonzero")
 
 
@@ -459,11 +459,11 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
             raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
     if min(lengths, default=0) < 0:
         raise ValueError(f"'shape' cannot have negative values, but got {lengths}")
-    a, found = indices._a, []
+    a, result = indices._a, []
     for n in reversed(lengths):
-        found.append(wrap(a % max(n, 1)))
+        result.append(wrap(a % max(n, 1)))
         a = a // max(n, 1)
-    return tuple(reversed(found))
+    return tuple(reversed(result))
 
 
 # -- corners ---------------------------------------------------------------------------------------------------------
@@ -472,9 +472,9 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 @op(node="ConstantPadNdBackward0", symbol="pad", method=False, half=NATIVE, input="crop_like(g, input.shape)")
 def pad_like(input: Tensor, shape: Any) -> Tensor:
     """``input`` in the first corner of zeros of ``shape``."""
-    found = np.zeros_like(input, shape=shape)
-    found[tuple(slice(n) for n in input.shape)] = input
-    return found
+    output = np.zeros_like(input, shape=shape)
+    output[tuple(slice(n) for n in input.shape)] = input
+    return output
 
 
 @op(node="SliceBackward0", symbol="slice", method=False, half=NATIVE, input="pad_like(g, input.shape)")

@@ -78,10 +78,10 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
         raise RuntimeError(
             f"index_add_(): For integral input tensors, argument alpha must not be a floating point number, got {alpha}"
         )
-    found = own(input)
+    output = own(input)
     values = source if alpha == 1 else (source * alpha).astype(source.dtype)
-    backend.add_at(_lines(found), at_slices(d, index), _lines(values))
-    return found
+    backend.add_at(_lines(output), at_slices(d, index), _lines(values))
+    return output
 
 
 @op(
@@ -106,9 +106,9 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     if index.dtype.char not in "lqp":
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {dtypes.of(index.dtype).name}")
     d = _check_slices("index_copy_", input, dim, index, source, IndexError)
-    found = own(input)
-    _lines(found)[at_slices(d, index)] = _lines(source)
-    return found
+    output = own(input)
+    _lines(output)[at_slices(d, index)] = _lines(source)
+    return output
 
 
 @op(
@@ -144,9 +144,9 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
     n = input.shape[d] if input.ndim else 1
     if index.size and (index.min() < -n or index.max() >= n):
         raise IndexError(f"index {int(index.max())} is out of bounds for dimension {d} with size {n}")
-    found = own(input)
-    _lines(found)[at_slices(d, index)] = value
-    return found
+    output = own(input)
+    _lines(output)[at_slices(d, index)] = value
+    return output
 
 
 @op(method=False)

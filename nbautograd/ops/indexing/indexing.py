@@ -84,29 +84,29 @@ def _is_integer(item: Any) -> bool:
 def _index_array(item: Any, like: Tensor) -> Any:
     """A part of an index that chooses elements, as an array on the device of ``like``."""
     if isinstance(item, Tensor):
-        found = item._a
-        if found.dtype.kind not in "iub":
-            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {found.dtype}")
-        if found.dtype.char == "B":
+        result = item._a
+        if result.dtype.kind not in "iub":
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {result.dtype}")
+        if result.dtype.char == "B":
             warnings.warn(
                 "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
                 UserWarning,
                 stacklevel=4,
             )
-            found = found.astype(np.bool_)
-        if found.dtype.kind == "b" and not found.ndim:
-            found = found.reshape((1,))
-        here = backend.device_of(found) == like.device
-        return found if here else backend.module(like.device).asarray(backend.fetch(found))
+            result = result.astype(np.bool_)
+        if result.dtype.kind == "b" and not result.ndim:
+            result = result.reshape((1,))
+        here = backend.device_of(result) == like.device
+        return result if here else backend.module(like.device).asarray(backend.fetch(result))
     if isinstance(item, (bool, np.bool_)):
         return backend.module(like.device).asarray(np.array([item]))
     if isinstance(item, (list, tuple, range, np.ndarray)):
-        found = np.asarray(item)
-        if found.size == 0:
-            found = found.astype(np.int64)
-        if found.dtype.kind not in "iub":
-            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {found.dtype}")
-        return backend.module(like.device).asarray(found)
+        result = np.asarray(item)
+        if result.size == 0:
+            result = result.astype(np.int64)
+        if result.dtype.kind not in "iub":
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {result.dtype}")
+        return backend.module(like.device).asarray(result)
     kind = TypeError if isinstance(item, str) else IndexError
     raise kind(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
@@ -139,12 +139,12 @@ def _resolve(x: Tensor, items: list[Any]) -> tuple[Tensor, Any]:
             x = _select(x, dim, operator.index(item))
             continue
         else:
-            found = _index_array(item, x)
+            index_array = _index_array(item, x)
             if isinstance(item, (bool, np.bool_)) or isinstance(item, Tensor) and not item._a.ndim:
                 x = unsqueeze(x, dim)
             chooses = True
-            key.append(found)
-            dim += found.ndim if found.dtype.kind == "b" else 1
+            key.append(index_array)
+            dim += index_array.ndim if index_array.dtype.kind == "b" else 1
             continue
         key.append(slice(None))
         dim += 1
@@ -230,13 +230,13 @@ def index(input: Tensor, key: Any) -> Tensor:
 @op(node="IndexBackwardBackward0", symbol="index", method=False, input="index(g, key)")
 def index_back(input: Tensor, shape: Any, key: Any) -> Tensor:
     """Zeros of ``shape`` to which ``input`` is added where ``index`` looked: its gradient."""
-    found = np.zeros_like(input, shape=shape)
+    output = np.zeros_like(input, shape=shape)
     key = tuple(array_of(item) for item in key)
     if all(item.__class__ is slice or item.dtype.kind == "b" for item in key):
-        found[key] = input  # a mask names no element twice
+        output[key] = input  # a mask names no element twice
     else:
-        backend.add_at(found, key, input)
-    return found
+        backend.add_at(output, key, input)
+    return output
 
 
 Tensor.__getitem__ = _get
@@ -272,7 +272,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
 
 
 def _assigned(x: Tensor, value: Any) -> Tensor:
-    """What is assigned, as a tensor."""
+    """The assigned value as a tensor."""
     if isinstance(value, Tensor):
         return value
     if not isinstance(value, (int, float, complex, np.generic)):
@@ -343,22 +343,22 @@ def own(a: Any) -> Any:
 )
 def put_at(input: Tensor, values: Tensor, key: Any, accumulate: bool) -> Tensor:
     """A copy of ``input`` with the elements at ``key`` replaced, or added to."""
-    found = own(input)
+    output = own(input)
     if accumulate:
         shape = input[key].shape
         joint_shape([shape, values.shape])
-        backend.add_at(found, key, np.broadcast_to(values, shape))
+        backend.add_at(output, key, np.broadcast_to(values, shape))
     else:
-        _assign(found, key, values)
-    return found
+        _assign(output, key, values)
+    return output
 
 
 @op(node="IndexPutBackward0", symbol="[…]=", method=False, half=NATIVE, input="zero_at(g, key)")
 def zero_at(input: Tensor, key: Any) -> Tensor:
     """A copy of ``input`` with zeros at ``key``."""
-    found = own(input)
-    found[key] = 0
-    return found
+    output = own(input)
+    output[key] = 0
+    return output
 
 
 Tensor.__setitem__ = _set
@@ -397,8 +397,8 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
     if sum(_width(item) for item in indices) > input._a.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input._a.ndim} (got {len(indices)})")
     _check_bounds(key, input._a.shape)
-    found: Tensor = put_at(input, values, key, accumulate)
-    return found
+    result: Tensor = put_at(input, values, key, accumulate)
+    return result
 
 
 index_put_ = Tensor.index_put_

@@ -38,7 +38,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, not {size}")
-    found = argwhere(input.detach())._a[:size]
-    whole = np.full_like(found, fill_value, shape=(size, input._a.ndim))
-    whole[: found.shape[0]] = found
+    indices = argwhere(input.detach())._a[:size]
+    whole = np.full_like(indices, fill_value, shape=(size, input._a.ndim))
+    whole[: indices.shape[0]] = indices
     return wrap(whole)

@@ -30,14 +30,14 @@ def _scattered(
     """A copy of ``input`` to which ``write(copy, key, values)`` has written; a number for ``src`` stands for all."""
     shape = getattr(src, "shape", None) if hasattr(src, "ndim") and src.ndim else None
     d = check_along(name, input, dim, index, shape) if check else dimension(dim, input.ndim)
-    found = own(input)
+    output = own(input)
     if not index.size:
-        return found
+        return output
     if index.ndim == 0:
         index = index.reshape((1,))
     if hasattr(src, "dtype"):
         src = src.reshape((1,)) if src.ndim == 0 else src[tuple(slice(n) for n in index.shape)]
-    line = found.reshape((1,)) if found.ndim == 0 else found
+    line = output.reshape((1,)) if output.ndim == 0 else output
     written = write(line, along(index, d), src)
     return (line if written is None else written).reshape(input.shape)
 
@@ -199,14 +199,14 @@ def _counts(like: Any, key: tuple[Any, ...], shape: tuple[int, ...], include_sel
 @op(method=False)
 def scatter_counts(input: Tensor, dim: int, index: Tensor, include_self: bool) -> Tensor:
     """For each element of ``input``, how many values its mean is of."""
-    found: list[Any] = []
+    results: list[Any] = []
 
     def count(line: Any, key: Any, values: Any) -> Any:
-        found.append(_counts(line, key, index.shape or (1,), include_self).astype(line.dtype))
-        return found[0]
+        results.append(_counts(line, key, index.shape or (1,), include_self).astype(line.dtype))
+        return results[0]
 
     counted = _scattered("scatter", input, dim, index, 0, count, check=False)
-    return counted if found else np.ones_like(input)
+    return counted if results else np.ones_like(input)
 
 
 @op(method=False)
@@ -229,7 +229,7 @@ SUM = {
 
 @op(node="ScatterReduceBackward0", symbol="scatter Σ", method=False, **SUM)
 def scatter_sum(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
-    """The sum of what is scattered to each place."""
+    """The sum of the elements scattered to each position."""
     return _reduced("sum", input, dim, index, src, include_self)
 
 
@@ -247,7 +247,7 @@ MEAN = {
 
 @op(node="ScatterReduceBackward0", symbol="scatter mean", method=False, **MEAN)
 def scatter_mean(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
-    """The mean of what is scattered to each place."""
+    """The mean of the elements scattered to each position."""
     return _reduced("mean", input, dim, index, src, include_self)
 
 
@@ -275,7 +275,7 @@ def prod_back(g: Any, input: Any, dim: int, index: Any, src: Any, include_self: 
 
 @op(node="ScatterReduceBackward0", symbol="scatter Π", method=False, **PROD)
 def scatter_prod(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
-    """The product of what is scattered to each place."""
+    """The product of the elements scattered to each position."""
     return _reduced("prod", input, dim, index, src, include_self)
 
 
@@ -299,13 +299,13 @@ def extreme_back(g: Any, input: Any, dim: int, index: Any, src: Any, result: Any
 
 @op(node="ScatterReduceBackward0", symbol="scatter max", method=False, **EXTREME)
 def scatter_amax(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
-    """The largest of what is scattered to each place."""
+    """The maximum of the elements scattered to each position."""
     return _reduced("amax", input, dim, index, src, include_self)
 
 
 @op(node="ScatterReduceBackward0", symbol="scatter min", method=False, **EXTREME)
 def scatter_amin(input: Tensor, dim: int, index: Tensor, src: Tensor, include_self: bool) -> Tensor:
-    """The smallest of what is scattered to each place."""
+    """The minimum of the elements scattered to each position."""
     return _reduced("amin", input, dim, index, src, include_self)
 
 
@@ -322,7 +322,7 @@ REDUCTIONS = {
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """The sum, product, mean, largest or smallest of the elements of ``src`` that go to each place, in a copy.
+    """A copy in which the elements of ``src`` that go to each position are reduced: sum, product, mean, amax or amin.
 
     :param reduce: ``"sum"``, ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
     :param include_self: whether what is there counts too.

@@ -23,15 +23,15 @@ __all__ = ["as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_sc
 
 def _written(input: Any, view: Any, src: Any) -> Any:
     """A copy of ``input`` with ``src`` where ``view(copy)`` looks."""
-    found = own(input)
-    region = view(found)
+    output = own(input)
+    region = view(output)
     if region.shape != src.shape:
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
             f"{list(region.shape)}"
         )
     region[...] = src
-    return found
+    return output
 
 
 @op(
@@ -134,15 +134,15 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 )
 def strided_scatter(input: Tensor, src: Tensor, view: Any, home: Any, length: int) -> Tensor:
     """A copy of ``input``, whose geometry is ``home``, with the elements replaced that ``view`` shows."""
-    found = stride_tools.laid_out(input, home, length)
-    region = restride(found, view.shape, view.strides, view.offset - home.offset)
+    result = stride_tools.laid_out(input, home, length)
+    region = restride(result, view.shape, view.strides, view.offset - home.offset)
     if region.shape != src.shape:
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
             f"{list(region.shape)}"
         )
     region[...] = src
-    return found
+    return result
 
 
 @op(
@@ -153,5 +153,5 @@ def strided_scatter(input: Tensor, src: Tensor, view: Any, home: Any, length: in
 )
 def strided_gather(input: Tensor, view: Any, home: Any, length: int) -> Tensor:
     """The elements that ``view`` shows of ``input`` laid out as ``home``, copied."""
-    found = stride_tools.laid_out(input, home, length)
-    return restride(found, view.shape, view.strides, view.offset - home.offset).copy()
+    result = stride_tools.laid_out(input, home, length)
+    return restride(result, view.shape, view.strides, view.offset - home.offset).copy()

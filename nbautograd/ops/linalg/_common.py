@@ -1,5 +1,5 @@
 # ruff: noqa: N803, N806 - matrices have capital letters, as PyTorch's parameters do
-"""What the functions of linear algebra share: checks, batches of matrices, triangles, and calls of LAPACK.
+"""Helpers of linear algebra: checks, batches of matrices, triangular solves, and calls of LAPACK.
 
 NumPy and CuPy take batches of matrices for most factorisations. Where they do not (LU and LDL, triangular systems on
 the CPU), ``each`` goes through the batch, matrix by matrix.
@@ -112,7 +112,7 @@ def check_info(name: str, info: Any, message: str) -> None:
 
 
 def refuse_derivative(name: str) -> Any:
-    """For formulas of what PyTorch has no derivative of either.
+    """Raise in a backward pass: PyTorch has no derivative of the operation either.
 
     :raises NotImplementedError: always.
     """
@@ -219,7 +219,7 @@ def lu_arrays(a: Any) -> tuple[Any, Any, Any]:
 
 
 def permutation(pivots: Any, rows: int) -> Any:
-    """Where each row came from, given the exchanges that LAPACK made one after the other (counted from 1)."""
+    """The permutation of rows from LAPACK's pivots, successive exchanges counted from 1."""
     place = backend.module(backend.device_of(pivots))
     if pivots.ndim == 1:
         rows_of = list(range(rows))

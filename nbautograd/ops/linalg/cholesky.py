@@ -36,9 +36,9 @@ def cholesky_back(g: Any, factor: Any, upper: bool) -> Any:
 def _lower_factor(a: Any) -> tuple[Any, Any]:
     """The lower factor and LAPACK's info; where it failed, what LAPACK left."""
     try:
-        found = np.linalg.cholesky(a)  # which reads the lower triangle alone
-        if found.__class__ is np.ndarray or bool(np.isfinite(found).all()):
-            return found, no_info(a)
+        result = np.linalg.cholesky(a)  # which reads the lower triangle alone
+        if result.__class__ is np.ndarray or bool(np.isfinite(result).all()):
+            return result, no_info(a)
     except np.linalg.LinAlgError:
         pass
     host = backend.fetch(a)
@@ -46,19 +46,19 @@ def _lower_factor(a: Any) -> tuple[Any, Any]:
 
     def factor(m: Any) -> tuple[Any, Any]:
         (potrf,) = lin.get_lapack_funcs(("potrf",), (m,))
-        found, info = potrf(m, lower=True, clean=True)
-        return np.ascontiguousarray(found), np.int32(info)
+        result, info = potrf(m, lower=True, clean=True)
+        return np.ascontiguousarray(result), np.int32(info)
 
     place = backend.module(backend.device_of(a))
-    found, info = each(factor, host)
-    return place.asarray(found), place.asarray(info)
+    result, info = each(factor, host)
+    return place.asarray(result), place.asarray(info)
 
 
 def _factor(a: Any, upper: bool) -> tuple[Any, Any]:
     if not upper:
         return _lower_factor(a)
-    found, info = _lower_factor(mH(a))
-    return mH(found).copy(), info
+    result, info = _lower_factor(mH(a))
+    return mH(result).copy(), info
 
 
 @op(

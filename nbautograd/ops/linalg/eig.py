@@ -88,8 +88,8 @@ def linalg_eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """
     checked("linalg.eigvalsh", A, square=True)
     UPLO = _triangle(UPLO)
-    found: Tensor = eigh_parts(A, UPLO)[0] if recorded(A) else _eigvalsh(A, UPLO)
-    return found
+    result: Tensor = eigh_parts(A, UPLO)[0] if recorded(A) else _eigvalsh(A, UPLO)
+    return result
 
 
 @derivative_helper
@@ -160,5 +160,5 @@ def linalg_eigvals(A: Tensor) -> Tensor:
     tensor([2.+0.j, 2.+0.j])
     """
     checked("linalg.eigvals", A, square=True)
-    found: Tensor = eig_parts(A)[0] if recorded(A) else _eigvals(A)
-    return found
+    result: Tensor = eig_parts(A)[0] if recorded(A) else _eigvals(A)
+    return result

@@ -35,7 +35,7 @@ __all__ = ["geqrf", "orgqr", "ormqr"]
 
 @derivative_helper
 def reflectors(a: Any) -> Any:
-    """The vectors of the reflections: what lies below the diagonal, and ones on it."""
+    """The Householder vectors: the elements below the diagonal, with ones on it."""
     return tril(a, -1) + first_columns(a)
 
 

@@ -24,7 +24,7 @@ __all__ = ["pinverse"]
 
 
 def tolerance(a: Any, largest: Any, atol: Any, rtol: Any) -> Any:
-    """Below what singular values count as 0: the larger of ``atol`` and ``rtol`` times the largest one.
+    """The threshold below which singular values count as 0: the larger of ``atol`` and ``rtol`` times the largest one.
 
     Without ``rtol`` it is eps times the larger side of the matrix, or 0 where there is a positive ``atol``.
     """
@@ -94,8 +94,8 @@ def linalg_pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: 
             f"got shape {list(A._a.shape)}"
         )
     checked("linalg.pinv", A, square=hermitian)
-    found: Tensor = pinv_same(A, atol, rcond if rtol is None else rtol, hermitian)
-    return found
+    result: Tensor = pinv_same(A, atol, rcond if rtol is None else rtol, hermitian)
+    return result
 
 
 @composite()
@@ -184,7 +184,7 @@ def lstsq_parts(A: Tensor, B: Tensor, rcond: float, residuals: bool) -> Any:
 
 @composite(method=False, out=True)
 def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The X for which the norm of ``A @ X - B`` is least, and X's own among those.
+    """The minimum-norm least-squares solution X of ``A @ X = B``.
 
     :param A: shape (..., m, n).
     :param B: shape (..., m, k), or (..., m).
@@ -223,5 +223,5 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
     if driver == "gels":
         rank = wrap(place.zeros((0,), np.int64))
     values = s.detach() if driver in ("gelsd", "gelss") else wrap(place.zeros((0,), s._a.dtype))
-    made = return_type("linalg_lstsq")
-    return made((solution, residuals, rank, values))
+    result = return_type("linalg_lstsq")
+    return result((solution, residuals, rank, values))

@@ -25,7 +25,7 @@ def random_columns(a: Tensor, q: int) -> Tensor:
 
 
 def range_basis(a: Tensor, q: int, niter: int) -> Tensor:
-    """Orthonormal columns that span nearly what the first q singular vectors do.
+    """Orthonormal columns that approximately span the first q left singular vectors.
 
     N. Halko, P. G. Martinsson, J. A. Tropp, "Finding structure with randomness", SIAM Review 53 (2011), algorithm 4.4.
     """

@@ -205,8 +205,8 @@ def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     >>> torch.lu(torch.tensor([[1., 2.], [4., 4.]]))[1]
     tensor([2, 2], dtype=torch.int32)
     """
-    found = linalg_lu_factor_ex(input, pivot=pivot)
-    return tuple(found) if get_infos else (found[0], found[1])
+    result = linalg_lu_factor_ex(input, pivot=pivot)
+    return tuple(result) if get_infos else (result[0], result[1])
 
 
 # -- unpacking -------------------------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def lu(input: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
 
 @derivative_helper
 def lu_unpack_back(gl: Any, gu: Any, packed: Any) -> Any:
-    """The gradient of the packed triangles: each one's own half."""
+    """The gradient of the packed LU factors: the strict lower triangle of L's and the upper triangle of U's."""
     m, n = packed.shape[-2], packed.shape[-1]
     k = min(m, n)
     total = packed * 0
@@ -242,7 +242,7 @@ def unpack_triple(LU_data: Tensor, LU_pivots: Tensor) -> Any:
 
 @composite(method=False, out=True)
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """P, L and U of what :func:`linalg.lu_factor` returns.
+    """Unpack the result of :func:`linalg.lu_factor` into P, L and U.
 
     :param unpack_data: False for empty L and U.
     :param unpack_pivots: False for an empty P.
@@ -338,8 +338,8 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
             f"{name}: Incompatible shapes of A and B for the equation {equation} "
             f"({LU._a.shape[-2]}x{LU._a.shape[-1]} and {B._a.shape[-2]}x{B._a.shape[-1]})"
         )
-    found: Tensor = lu_solve_same(LU, pivots, B, bool(left), bool(adjoint))
-    return found
+    result: Tensor = lu_solve_same(LU, pivots, B, bool(left), bool(adjoint))
+    return result
 
 
 @composite(out=True)
@@ -455,5 +455,5 @@ def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool =
     if pivots._a.dtype.kind not in "iu":
         raise RuntimeError(f"{name}: Expected pivots to be integers. Got {pivots.dtype}")
     check_same(name, LD, B, ("LD", "B"))
-    found: Tensor = ldl_solution(LD, pivots, B, hermitian)
-    return found
+    result: Tensor = ldl_solution(LD, pivots, B, hermitian)
+    return result

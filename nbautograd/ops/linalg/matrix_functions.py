@@ -105,15 +105,15 @@ def linalg_matrix_power(A: Tensor, n: int) -> Tensor:
         A, n = linalg_inv(A), -n
     if n == 1:
         return A.clone()
-    power, found = A, None
+    power, output = A, None
     while n:
         n, bit = divmod(n, 2)
         if bit:
-            found = power if found is None else matmul(found, power)
+            output = power if output is None else matmul(output, power)
         if n:
             power = matmul(power, power)
-    assert found is not None
-    return found
+    assert output is not None
+    return output
 
 
 matrix_power = linalg_matrix_power
@@ -124,7 +124,7 @@ alias(matrix_power=matrix_power)
 
 
 def best_splits(sizes: list[int]) -> list[list[int]]:
-    """Where to split each stretch of a product of matrices for the fewest multiplications.
+    """The optimal parenthesisation of a matrix chain product, by dynamic programming.
 
     T. Cormen, C. Leiserson, R. Rivest, C. Stein, "Introduction to Algorithms", section on matrix-chain multiplication.
     """
@@ -185,9 +185,9 @@ def linalg_multi_dot(tensors: Any) -> Tensor:
     def product(i: int, j: int) -> Tensor:
         return items[i] if i == j else matmul(product(i, split[i][j]), product(split[i][j] + 1, j))
 
-    found = product(0, last)
-    n, m = found._a.shape
-    return found.view(*([] if row else [n]), *([] if column else [m]))
+    result = product(0, last)
+    n, m = result._a.shape
+    return result.view(*([] if row else [n]), *([] if column else [m]))
 
 
 @composite(method=False)

@@ -122,13 +122,13 @@ def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bo
     >>> torch.linalg.solve_ex(torch.zeros(2, 2), torch.ones(2)).info
     tensor(1, dtype=torch.int32)
     """
-    made = return_type("linalg_solve_ex")
+    result = return_type("linalg_solve_ex")
     try:
-        return made((_system("linalg.solve_ex", A, B, left), wrap(no_info(A._a))))
+        return result((_system("linalg.solve_ex", A, B, left), wrap(no_info(A._a))))
     except LinAlgError:
         if check_errors:
             raise
-        return made((B * math.nan, wrap(lu_arrays(A._a)[2])))
+        return result((B * math.nan, wrap(lu_arrays(A._a)[2])))
 
 
 @composite(method=False, out=True)
@@ -217,8 +217,8 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     checked("cholesky_solve", L, square=True, label="L")
     check_same("cholesky_solve", B, L, ("b", "A"))
     _fits("cholesky_solve", L, B, True)
-    found: Tensor = cholesky_solve_same(B, L, upper)
-    return found
+    result: Tensor = cholesky_solve_same(B, L, upper)
+    return result
 
 
 @derivative_helper
@@ -263,14 +263,14 @@ def inv_same(A: Tensor) -> Tensor:
 
 def _inverse(a: Any, name: str) -> Any:
     try:
-        found = np.linalg.inv(a)
+        result = np.linalg.inv(a)
     except np.linalg.LinAlgError:
-        found = None
-    if found is None or (found.__class__ is not np.ndarray and not bool(np.isfinite(found).all())):
+        result = None
+    if result is None or (result.__class__ is not np.ndarray and not bool(np.isfinite(result).all())):
         check_info(name, lu_arrays(a)[2], NOT_INVERTED)
-        if found is None:
+        if result is None:
             raise LinAlgError(f"{name}: the inversion could not be completed because the input matrix is singular.")
-    return found
+    return result
 
 
 @composite(method=False, out=True)
@@ -285,8 +285,8 @@ def linalg_inv(A: Tensor) -> Tensor:
             [0.0000, 0.2500]])
     """
     checked("linalg.inv", A, square=True)
-    found: Tensor = inv_same(A)
-    return found
+    result: Tensor = inv_same(A)
+    return result
 
 
 inverse = linalg_inv
@@ -302,13 +302,13 @@ def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     tensor(1, dtype=torch.int32)
     """
     checked("linalg.inv_ex", A, square=True)
-    made = return_type("linalg_inv_ex")
+    result = return_type("linalg_inv_ex")
     try:
-        return made((inv_same(A), wrap(no_info(A._a))))
+        return result((inv_same(A), wrap(no_info(A._a))))
     except LinAlgError:
         if check_errors:
             raise
-        return made((A * math.nan, wrap(lu_arrays(A._a)[2])))
+        return result((A * math.nan, wrap(lu_arrays(A._a)[2])))
 
 
 @composite(method=False, out=True)
@@ -371,7 +371,7 @@ def adjugate_back(g: Any, result: Any, a: Any) -> Any:
 
 @op(node="AdjugateBackward0", symbol="adj", method=False, A="adjugate_back(g, result, A)")
 def adjugate(A: Tensor) -> Tensor:
-    """The adjugates of matrices: what the gradient of a determinant is made of, also where the determinant is 0."""
+    """The adjugates of matrices, which give the gradient of a determinant also where it is 0."""
     d = np.linalg.det(A)[..., None, None]
     n = A.shape[-1]
     if not A.size:
@@ -382,8 +382,8 @@ def adjugate(A: Tensor) -> Tensor:
     u, s, vh = np.linalg.svd(A)
     others = np.where(identity_of(s) != 0, 1, s[..., None, :]).prod(-1)
     phase = (np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
-    found = mH(vh) * (others[..., None, :] if n else others) @ mH(u)
-    return (phase * found).astype(A.dtype)
+    result = mH(vh) * (others[..., None, :] if n else others) @ mH(u)
+    return (phase * result).astype(A.dtype)
 
 
 @op(

@@ -147,8 +147,8 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """
     checked("linalg.svdvals", A)
     _check_driver(driver)
-    found: Tensor = svd_parts(A, False)[1] if recorded(A) else _svdvals(A)
-    return found
+    result: Tensor = svd_parts(A, False)[1] if recorded(A) else _svdvals(A)
+    return result
 
 
 def recorded(A: Tensor) -> bool:

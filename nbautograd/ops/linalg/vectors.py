@@ -74,8 +74,8 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise ShapeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[d]} and {other.shape[d]}"
         )
-    found: Tensor = linalg_cross_same(input, other, d)
-    return found
+    result: Tensor = linalg_cross_same(input, other, d)
+    return result
 
 
 @composite(out=True)

@@ -192,13 +192,13 @@ def _where_extreme(name: str, a: Any, dim: int | None, keepdim: bool) -> Any:
     """The index of the first extreme element."""
     check(name, a, dim)
     if dim is None:
-        found = (a.argmax if name == "argmax" else a.argmin)()
-        return found.reshape((1,) * a.ndim) if keepdim else found
+        result = (a.argmax if name == "argmax" else a.argmin)()
+        return result.reshape((1,) * a.ndim) if keepdim else result
     d = dimension(dim, a.ndim)
     if not a.ndim:
         return np.zeros_like(a, np.int64)
-    found = (a.argmax if name == "argmax" else a.argmin)(d)
-    return found.reshape(reduced_shape(a.shape, d)) if keepdim else found
+    result = (a.argmax if name == "argmax" else a.argmin)(d)
+    return result.reshape(reduced_shape(a.shape, d)) if keepdim else result
 
 
 @op(out=True)

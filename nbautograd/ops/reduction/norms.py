@@ -73,8 +73,8 @@ def linalg_vector_norm(
                 f"{name} cannot compute the {ord} norm on an empty tensor because the operation does not have an "
                 "identity"
             )
-    found: Tensor = vector_norm(x, p, dim, keepdim)
-    return found
+    result: Tensor = vector_norm(x, p, dim, keepdim)
+    return result
 
 
 # -- matrices --------------------------------------------------------------------------------------------------------
@@ -116,28 +116,28 @@ def linalg_matrix_norm(
     rows, columns = _two_dims(name, A, dim)
     A = _in_dtype(name, A, dtype)
     if ord == "fro":
-        found: Tensor = vector_norm(A, 2.0, (rows, columns), keepdim)
-        return found
+        result: Tensor = vector_norm(A, 2.0, (rows, columns), keepdim)
+        return result
     if ord in ("nuc", 2, -2) and not isinstance(ord, bool):
         s = linalg_svdvals(A.movedim((rows, columns), (-2, -1)))
-        found = s.sum(-1) if ord == "nuc" else largest(s, -1, False) if ord == 2 else s.amin(-1)
+        result = s.sum(-1) if ord == "nuc" else largest(s, -1, False) if ord == 2 else s.amin(-1)
         if keepdim:
             first, second = sorted((rows, columns))
-            found = found.unsqueeze(first).unsqueeze(second)
-        return found
+            result = result.unsqueeze(first).unsqueeze(second)
+        return result
     if isinstance(ord, str) or abs(ord) not in (1, math.inf):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(A, 1.0, summed, keepdim)
     left = kept if keepdim or kept < summed else kept - 1
-    found = largest(sums, left, keepdim) if ord > 0 else sums.amin(left, keepdim)
-    return found
+    result = largest(sums, left, keepdim) if ord > 0 else sums.amin(left, keepdim)
+    return result
 
 
 def largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
     """The largest element along a dimension; of none, 0."""
-    found: Tensor = x.amax(dim, keepdim) if x._a.shape[dim] else x.sum(dim, keepdim)
-    return found
+    result: Tensor = x.amax(dim, keepdim) if x._a.shape[dim] else x.sum(dim, keepdim)
+    return result
 
 
 @composite(method=False, out=True)

@@ -112,7 +112,7 @@ def median_over(input: Tensor, dim: int, keepdim: bool) -> Any:
 
 @op(node="NanmedianBackward1", symbol="median", many=True, method=False, input=CHOSEN)
 def nanmedian_over(input: Tensor, dim: int, keepdim: bool) -> Any:
-    """The lower median along a dimension of what is not nan, and where it is."""
+    """The lower median along a dimension, ignoring nan, and its index."""
     return _median_over(input, dim, keepdim, True)
 
 
@@ -213,13 +213,13 @@ def _quantile(
     if interpolation in ("linear", "midpoint"):
         below = ordered.gather(-1, ranks.floor().to(dtypes.int64))
         above = ordered.gather(-1, ranks.ceil().to(dtypes.int64))
-        found = lerp(below, above, ranks - ranks.floor() if interpolation == "linear" else (ranks * 0 + 0.5))
+        result = lerp(below, above, ranks - ranks.floor() if interpolation == "linear" else (ranks * 0 + 0.5))
     else:
         rank = {"lower": ranks.floor, "higher": ranks.ceil, "nearest": ranks.round}[interpolation]()
-        found = ordered.gather(-1, rank.to(dtypes.int64))
+        result = ordered.gather(-1, rank.to(dtypes.int64))
     if keepdim and ndim:
-        found = found.reshape((1,) * ndim + (-1,)) if dim is None else found.unsqueeze(d)
-    return found.squeeze(-1) if not q._a.ndim else found.movedim(-1, 0)
+        result = result.reshape((1,) * ndim + (-1,)) if dim is None else result.unsqueeze(d)
+    return result.squeeze(-1) if not q._a.ndim else result.movedim(-1, 0)
 
 
 @composite(out=True)

@@ -13,12 +13,12 @@ from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError
 from nbautograd.ops._internal import (
+    average,
     axes,
     count,  # noqa: F401 - formulas name it
-    pairwise_mean,
-    pairwise_sum,
     sum_to,
-    upcast_half,
+    total,
+    widened,
 )
 
 __all__ = ["all", "any", "count_nonzero", "logsumexp", "mean", "nanmean", "nansum", "prod", "sum"]
@@ -45,13 +45,13 @@ def _floating(name: str, a: Any, dtype: dtypes.dtype | None) -> None:
 @op(node="SumBackward0", symbol="Σ", method=False, input="spread(g, input.shape)")
 def sum_all(input: Tensor) -> Tensor:
     """The sum of all elements."""
-    return pairwise_sum(input)
+    return total(input)
 
 
 @op(node="SumBackward1", symbol="Σ", method=False, input="spread(g, input.shape, dim, keepdim)")
 def sum_over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The sum over ``dim``."""
-    return pairwise_sum(input, axes(dim, input.ndim), keepdim)
+    return total(input, axes(dim, input.ndim), keepdim)
 
 
 @composite()
@@ -102,7 +102,7 @@ def numpy_names(name: str, dim: Any, keepdim: bool, given: dict[str, Any]) -> tu
 )
 def nansum_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The sum over ``dim``, nan counted as 0."""
-    return pairwise_sum(np.where(input == input, input, np.zeros_like(input)), axes(dim, input.ndim), keepdim)
+    return total(np.where(input == input, input, np.zeros_like(input)), axes(dim, input.ndim), keepdim)
 
 
 @composite(out=True)
@@ -144,7 +144,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 @op(node="MeanBackward0", symbol="mean", method=False, input="spread(g / count(input.shape, None), input.shape)")
 def mean_all(input: Tensor) -> Tensor:
     """The mean of all elements of a floating tensor."""
-    return pairwise_mean(input)
+    return average(input)
 
 
 @op(
@@ -155,7 +155,7 @@ def mean_all(input: Tensor) -> Tensor:
 )
 def mean_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """The mean over ``dim`` of a floating tensor."""
-    return pairwise_mean(input, axes(dim, input.ndim), keepdim)
+    return average(input, axes(dim, input.ndim), keepdim)
 
 
 @composite()
@@ -216,7 +216,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
 )
 def prod_all(input: Tensor) -> Tensor:
     """The product of all elements; its derivative is the product of those before times that of those after each."""
-    return upcast_half(input).prod().astype(accumulated(input.dtype))
+    return widened(input).prod().astype(accumulated(input.dtype))
 
 
 @op(
@@ -229,7 +229,7 @@ def prod_all(input: Tensor) -> Tensor:
 def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
     """The product over one dimension."""
     d = dimension(dim, input.ndim)
-    a = upcast_half(input).prod(d, None, None, keepdim) if input.ndim else input.copy()
+    a = widened(input).prod(d, None, None, keepdim) if input.ndim else input.copy()
     return a.astype(accumulated(input.dtype))
 
 
@@ -259,8 +259,8 @@ def _truth(a: Any, name: str, dim: Dims, keepdim: bool) -> Any:
     """Whether all or any elements are nonzero: a bool, but of uint8 a uint8. No dimension at all reduces nothing."""
     over = () if dim == () or dim == [] else axes(dim, a.ndim)
     hit = a != 0
-    found = (hit.all if name == "all" else hit.any)(axis=over, keepdims=keepdim)
-    return found.astype(a.dtype) if a.dtype == np.uint8 else found
+    result = (hit.all if name == "all" else hit.any)(axis=over, keepdims=keepdim)
+    return result.astype(a.dtype) if a.dtype == np.uint8 else result
 
 
 @op(out=True)
@@ -293,7 +293,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     >>> torch.count_nonzero(torch.tensor([1, 0, 2]))
     tensor(2)
     """
-    return pairwise_sum(input != 0, axes(dim, input.ndim))
+    return total(input != 0, axes(dim, input.ndim))
 
 
 # -- log-sum-exp -----------------------------------------------------------------------------------------------------
@@ -310,15 +310,15 @@ def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """``log(sum(exp(input)))`` over ``dim``, about the largest element, so that nothing overflows."""
     over = axes(dim, input.ndim)
     if not input.size:
-        return precise.log(pairwise_sum(input, over, keepdim))  # of nothing: -inf
-    a = upcast_half(input)
+        return precise.log(total(input, over, keepdim))  # of nothing: -inf
+    a = widened(input)
     top = a.real.max(over, None, True)
     top = np.where(np.isfinite(top), top, np.zeros_like(top))
-    found = (precise.log(pairwise_sum(precise.exp(a - top), over, True)) + top).astype(input.dtype)
+    result = (precise.log(total(precise.exp(a - top), over, True)) + top).astype(input.dtype)
     if keepdim or not input.ndim:
-        return found
+        return result
     gone = dimensions(dim, input.ndim)
-    return found.reshape(tuple(n for d, n in enumerate(input.shape) if d not in gone))
+    return result.reshape(tuple(n for d, n in enumerate(input.shape) if d not in gone))
 
 
 @op(method=False, node="MaskedFillBackward0", input="g")

@@ -53,17 +53,17 @@ def running(function: Any, a: Any, d: int) -> Any:
 
 @op(node="ShiftBackward0", symbol="shift", method=False, input="shifted(g, dim, -by)")
 def shifted(input: Tensor, dim: int, by: int, fill: Number = 0) -> Tensor:
-    """The elements moved by one place along ``dim``, up for ``by=1``, down for ``by=-1``, and ``fill`` moved in."""
+    """The elements shifted by one along ``dim``, up for ``by=1``, down for ``by=-1``; ``fill`` enters at the end."""
     return moved(input, dimension(dim, input.ndim), by, fill)
 
 
 def moved(a: Any, d: int, by: int, fill: Number) -> Any:
     """The same for arrays."""
-    found = np.full_like(a, fill)
+    output = np.full_like(a, fill)
     if a.ndim:
         upper, lower = (slice(None),) * d + (slice(1, None),), (slice(None),) * d + (slice(None, -1),)
-        found[upper if by == 1 else lower] = a[lower if by == 1 else upper]
-    return found
+        output[upper if by == 1 else lower] = a[lower if by == 1 else upper]
+    return output
 
 
 @op(
@@ -151,8 +151,8 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
 )
 def cumprod_over(input: Tensor, dim: int) -> Tensor:
     """The running product along ``dim``; its derivative divides by nothing, so elements may be 0."""
-    found = _products(input, dimension(dim, input.ndim))
-    return found if input.dtype.kind in "fc" else found.astype(np.int64)
+    result = _products(input, dimension(dim, input.ndim))
+    return result if input.dtype.kind in "fc" else result.astype(np.int64)
 
 
 @composite(inplace_method=True, out=True)
@@ -167,8 +167,8 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Te
         input = input.to(dtype)
     elif input._a.dtype.kind in "biu":
         input = input.to(dtypes.int64)
-    found = cumprod_over(input, dim)
-    return found if dtype is None else found.to(dtype)
+    result = cumprod_over(input, dim)
+    return result if dtype is None else result.to(dtype)
 
 
 def _running_extreme(name: str, a: Any, dim: int) -> tuple[Any, Any]:

@@ -15,13 +15,13 @@ __all__ = ["bucketize", "searchsorted"]
 
 @op(method=False)
 def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None) -> Tensor:
-    """Where each value is to be put into a sorted sequence; each row of several sequences has its own values."""
+    """The insertion indices that keep a sorted sequence sorted; several sequences have a row of values each."""
     if sorter is not None:
         sequence = np.take_along_axis(sequence, sorter, -1)
     n = sequence.shape[-1]
-    found: Any
+    result: Any
     if sequence.ndim == 1:
-        found = np.searchsorted(sequence, values, "right" if right else "left")
+        result = np.searchsorted(sequence, values, "right" if right else "left")
     else:
         # In a stable order of both together, a value's place less the values before it counts what comes before.
         m = values.shape[-1]
@@ -29,10 +29,10 @@ def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None)
         places = np.argsort(both, -1, kind="stable")
         is_value = places >= n if right else places < m
         counted = np.arange(n + m, like=places) - (is_value.cumsum(-1) - 1)
-        found = np.empty_like(values, np.int64)
+        result = np.empty_like(values, np.int64)
         index = np.nonzero(is_value)
-        found[(*index[:-1], (places - n if right else places)[index])] = counted[index]
-    return np.where(values != values, n, found)  # a nan is beyond everything, a nan too
+        result[(*index[:-1], (places - n if right else places)[index])] = counted[index]
+    return np.where(values != values, n, result)  # a nan is beyond everything, a nan too
 
 
 def _searched(name: str, sequence: Tensor, values: Any, out_int32: bool, right: bool, sorter: Any) -> Tensor:
@@ -61,8 +61,8 @@ def _searched(name: str, sequence: Tensor, values: Any, out_int32: bool, right: 
         raise RuntimeError(f"{name}(): sorter must be a tensor of long dtype but got dtype {sorter.dtype!r}")
     if a.dtype.kind == "c" or b.dtype.kind == "c":
         raise RuntimeError(f"{name}(): does not support complex input, which has no order")
-    found = search(sequence.detach(), values.detach(), right, sorter)
-    return found.to(dtypes.int32) if out_int32 else found
+    result = search(sequence.detach(), values.detach(), right, sorter)
+    return result.to(dtypes.int32) if out_int32 else result
 
 
 @composite(method=False, out=True)

@@ -120,7 +120,7 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements, or slices along ``dim``, without those that equal the one before.
+    """The elements, or slices along ``dim``, without consecutive duplicates.
 
     :param return_inverse: also where each element of ``input`` is among them.
     :param return_counts: also how long each run is.

@@ -42,7 +42,7 @@ def variance(a: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
 
 
 def divisor(n: int, correction: float) -> float:
-    """What the sum of squares is divided by; 0 where there are too few elements."""
+    """The divisor of the sum of squares, ``n - correction``; 0 where there are too few elements."""
     return n - correction if n > correction else 0.0
 
 

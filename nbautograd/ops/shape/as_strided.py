@@ -105,7 +105,7 @@ def check_inside(a: Any, wanted: Geometry) -> None:
 
 @op(node="CloneBackward0", symbol="clone", method=False, half=NATIVE, input="g")
 def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
-    """A copy whose elements lie in memory as ``home`` says."""
+    """A copy with the memory layout ``home``."""
     return stride_tools.laid_out(input, home, length)
 
 
@@ -142,7 +142,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
 
 
 def fix_views(base: Tensor, array: Any) -> None:
-    """Before ``base`` gets another geometry, that of ``array``: describe its views by where they lie in memory."""
+    """Before ``base`` gets the layout of ``array``: turn its views into as_strided views of the storage."""
     home = stride_tools.of(array)
     for ref in base.__dict__.get("_views", ([],))[0]:
         view = ref()
@@ -340,10 +340,10 @@ def _copies(name: str, view: Callable[..., Any], method: bool = False) -> Any:
 
     def copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         check_tensors(name, input=input)
-        found = view(input, *args, **kwargs)
-        if isinstance(found, tuple):
-            return tuple(shapes.clone(part, memory_format=contiguous_format) for part in found)
-        return shapes.clone(found, memory_format=contiguous_format)
+        result = view(input, *args, **kwargs)
+        if isinstance(result, tuple):
+            return tuple(shapes.clone(part, memory_format=contiguous_format) for part in result)
+        return shapes.clone(result, memory_format=contiguous_format)
 
     copy.__name__ = copy.__qualname__ = name
     copy.__doc__ = f"``{name.removesuffix('_copy')}`` with memory of its own."

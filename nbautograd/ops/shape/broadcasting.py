@@ -36,12 +36,12 @@ def expand(input: Tensor, *size: int) -> Tensor:
     have = input.shape
     shape = expanded(have, size)
     strides, extra = strides_of(input), len(shape) - len(have)
-    found: list[int] = []
+    results: list[int] = []
     for d in range(len(shape) - 1, -1, -1):
         n = have[d - extra] if d >= extra else 1
-        step = strides[d - extra] if d >= extra else shape[d + 1] * found[-1] if found else 1
-        found.append(step if n == shape[d] else 0)
-    return restride(input, shape, tuple(found[::-1]))
+        step = strides[d - extra] if d >= extra else shape[d + 1] * results[-1] if results else 1
+        results.append(step if n == shape[d] else 0)
+    return restride(input, shape, tuple(results[::-1]))
 
 
 def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
@@ -101,20 +101,20 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     >>> torch.broadcast_shapes((2,), (3, 1), 1)
     torch.Size([3, 2])
     """
-    found: list[int] = []  # from the back
+    results: list[int] = []  # from the back
     for given in shapes:
         shape = (given,) if isinstance(given, int) else tuple(given)
-        found += [1] * (len(shape) - len(found))
+        results += [1] * (len(shape) - len(results))
         for i, n in enumerate(reversed(shape)):
             if n < 0:
                 raise ValueError(f"Attempting to broadcast a dimension with negative length: {n} in {shape}")
-            if n != 1 and found[i] not in (1, n):
+            if n != 1 and results[i] not in (1, n):
                 raise ShapeError(
                     f"Attempting to broadcast a dimension of length {n} at {-1 - i}, where another shape has "
-                    f"{found[i]}: {', '.join(map(str, shapes))}"
+                    f"{results[i]}: {', '.join(map(str, shapes))}"
                 )
-            found[i] = n if found[i] == 1 else found[i]
-    return Size(reversed(found))
+            results[i] = n if results[i] == 1 else results[i]
+    return Size(reversed(results))
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
@@ -136,17 +136,17 @@ def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
     :raises RuntimeError: they do not.
     """
-    found: list[int] = []
+    results: list[int] = []
     for number, shape in enumerate(shapes):
-        found = [1] * (len(shape) - len(found)) + found
+        results = [1] * (len(shape) - len(results)) + results
         for i in range(1, len(shape) + 1):
-            if shape[-i] != 1 and found[-i] not in (1, shape[-i]):
+            if shape[-i] != 1 and results[-i] not in (1, shape[-i]):
                 raise ShapeError(
-                    f"The size of tensor a ({found[-i]}) must match the size of tensor b ({shape[-i]}) at "
-                    f"non-singleton dimension {len(found) - i} (tensor {number} of shapes {list(map(list, shapes))})"
+                    f"The size of tensor a ({results[-i]}) must match the size of tensor b ({shape[-i]}) at "
+                    f"non-singleton dimension {len(results) - i} (tensor {number} of shapes {list(map(list, shapes))})"
                 )
-            found[-i] = shape[-i] if found[-i] == 1 else found[-i]
-    return tuple(found)
+            results[-i] = shape[-i] if results[-i] == 1 else results[-i]
+    return tuple(results)
 
 
 def several(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:

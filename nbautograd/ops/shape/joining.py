@@ -41,15 +41,15 @@ __all__ = [
 
 def cut(g: Any, shapes: list[tuple[int, ...]], dim: int) -> list[Any]:
     """The gradient of ``cat``: one part for each tensor that was joined."""
-    found, start = [], 0
+    result, start = [], 0
     for shape in shapes:
         if shape == (0,):
-            found.append(g.reshape((-1,))[:0])
+            result.append(g.reshape((-1,))[:0])
             continue
         d = dimension(dim, len(shape))
-        found.append(g[(slice(None),) * d + (slice(start, start + shape[d]),)])
+        result.append(g[(slice(None),) * d + (slice(start, start + shape[d]),)])
         start += shape[d]
-    return found
+    return result
 
 
 @op(node="CatBackward0", symbol="cat", method=False, half=NATIVE, tensors="cut(g, tensors.shape, dim)")
@@ -133,19 +133,19 @@ def unbind(input: Tensor, dim: int = 0) -> Any:
 
 
 def zeros_for_missing(parts: list[Any], shapes: list[tuple[int, ...]]) -> list[Any]:
-    """The gradients of several parts, zeros for those that did not arrive."""
+    """The gradients of several outputs, zeros for undefined ones."""
     known = next(p for p in parts if p is not None)
-    found = []
+    results = []
     for p, shape in zip(parts, shapes, strict=True):
         if p is None:
             p = np.zeros_like(array_of(known), shape=shape)
             p = wrap(p) if isinstance(known, Tensor) else p
-        found.append(p)
-    return found
+        results.append(p)
+    return results
 
 
 def restack(parts: list[Any], shape: tuple[int, ...], dim: int) -> Any:
-    """The gradient of ``unbind``: those of its parts, zeros for the missing ones, stacked."""
+    """The gradient of ``unbind``: the outputs' gradients stacked, zeros for undefined ones."""
     d = dimension(dim, len(shape))
     filled = zeros_for_missing(parts, [(*shape[:d], *shape[d + 1 :])] * len(parts))
     return stack(filled, d) if isinstance(filled[0], Tensor) else np.stack(filled, d)
@@ -249,22 +249,22 @@ def column_stack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
 def block_diag_same(tensors: Sequence[Tensor]) -> Tensor:
     """Matrices of one dtype along the diagonal of a matrix of zeros."""
     blocks = [a if a.ndim == 2 else a.reshape((1, -1)) for a in tensors]
-    found = np.zeros_like(blocks[0], shape=tuple(sum(a.shape[d] for a in blocks) for d in (0, 1)))
+    output = np.zeros_like(blocks[0], shape=tuple(sum(a.shape[d] for a in blocks) for d in (0, 1)))
     row = column = 0
     for a in blocks:
-        found[row : row + a.shape[0], column : column + a.shape[1]] = a
+        output[row : row + a.shape[0], column : column + a.shape[1]] = a
         row, column = row + a.shape[0], column + a.shape[1]
-    return found
+    return output
 
 
 def blocks_of(g: Any, shapes: list[tuple[int, ...]]) -> list[Any]:
     """The gradient of ``block_diag``: the blocks on the diagonal."""
-    found, row, column = [], 0, 0
+    result, row, column = [], 0, 0
     for shape in shapes:
         rows, columns = shape if len(shape) == 2 else (1, shape[0] if shape else 1)
-        found.append(g[row : row + rows, column : column + columns].reshape(tuple(shape)))
+        result.append(g[row : row + rows, column : column + columns].reshape(tuple(shape)))
         row, column = row + rows, column + columns
-    return found
+    return result
 
 
 def block_diag(*tensors: Tensor) -> Tensor:

@@ -30,9 +30,9 @@ def constant_pad(input: Tensor, pads: Pads, value: Any) -> Tensor:
     size = tuple(n + a + b for n, (a, b) in zip(input.shape[first:], pads, strict=True))
     source = tuple(slice(max(-a, 0), n + min(b, 0)) for n, (a, b) in zip(input.shape[first:], pads, strict=True))
     target = tuple(slice(max(a, 0), n - max(b, 0)) for n, (a, b) in zip(size, pads, strict=True))
-    found: Any = np.full_like(input, value, shape=(*input.shape[:first], *size), order="C")
-    found[(..., *target)] = input[(..., *source)]
-    return found
+    output: Any = np.full_like(input, value, shape=(*input.shape[:first], *size), order="C")
+    output[(..., *target)] = input[(..., *source)]
+    return output
 
 
 def sources(mode: str, n: int, before: int, after: int) -> np.ndarray[Any, Any]:
@@ -49,12 +49,12 @@ def sources(mode: str, n: int, before: int, after: int) -> np.ndarray[Any, Any]:
 def _pad_by(input: Any, pads: Pads, mode: str) -> Any:
     """``input`` continued beyond its edges by its own elements."""
     first = input.ndim - len(pads)
-    found = input
+    result = input
     for d, (before, after) in enumerate(pads, first):
         if before or after:
             at = backend.module(backend.device_of(input)).asarray(sources(mode, input.shape[d], before, after))
-            found = np.take(found, at, d)
-    return found.copy() if found is input else found
+            result = np.take(result, at, d)
+    return result.copy() if result is input else result
 
 
 def _pad(input: Tensor, pads: Pads, mode: str) -> Tensor:
@@ -65,24 +65,24 @@ def _pad(input: Tensor, pads: Pads, mode: str) -> Tensor:
 @op(node="PadBackwardBackward0", symbol="pad", method=False, input="pad_more(g, pads, mode)")
 def pad_back(input: Tensor, shape: Any, pads: Pads, mode: str) -> Tensor:
     """The transpose of padding by elements: each element is added to the one that it shows."""
-    found = input
+    result = input
     for d, (before, after) in enumerate(pads, input.ndim - len(pads)):
         if before or after:
-            found = _add_edges(found, d, shape[d], before, after, mode)
-    return found.copy() if found is input else found
+            result = _add_edges(result, d, shape[d], before, after, mode)
+    return result.copy() if result is input else result
 
 
 def _add_edges(g: Any, d: int, n: int, before: int, after: int, mode: str) -> Any:
     """The same along one dimension; all but the edges show themselves."""
     at, lead = sources(mode, n, before, after), (slice(None),) * d
     low, high = max(before, 0), g.shape[d] - max(after, 0)
-    found = np.zeros_like(g, shape=(*g.shape[:d], n, *g.shape[d + 1 :]))
-    found[(*lead, slice(max(-before, 0), n + min(after, 0)))] = g[(*lead, slice(low, high))]
+    output = np.zeros_like(g, shape=(*g.shape[:d], n, *g.shape[d + 1 :]))
+    output[(*lead, slice(max(-before, 0), n + min(after, 0)))] = g[(*lead, slice(low, high))]
     for edge in (slice(0, low), slice(high, None)):
         if len(at[edge]):
             where = backend.module(backend.device_of(g)).asarray(at[edge])
-            backend.add_at(found, (*lead, where), g[(*lead, edge)])
-    return found
+            backend.add_at(output, (*lead, where), g[(*lead, edge)])
+    return output
 
 
 _PADS: dict[tuple[str, int], Any] = {}
@@ -98,6 +98,44 @@ for _mode, _name in (("reflect", "Reflection"), ("replicate", "Replication"), ("
 pad_more = op(
     node="PadBackward0", symbol="pad", method=False, input="pad_back(g, input.shape, pads, mode)", name="pad_more"
 )(_pad)
+
+
+def _padding_numbers(pad: Any) -> list[int]:
+    """The argument ``pad`` as an even number of ints.
+
+    :raises TypeError: it is no sequence of ints.
+    :raises RuntimeError: there is an odd number of them.
+    """
+    if not isinstance(pad, (tuple, list)):
+        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {kind_of(pad)}")
+    for item in pad:
+        if isinstance(item, (bool, float)) or not hasattr(item, "__index__"):
+            raise TypeError(f"pad(): argument 'pad' must be tuple of ints, but found element of type {kind_of(item)}")
+    numbers = [int(item) for item in pad]
+    if len(numbers) % 2:
+        raise RuntimeError(f"pad(): Padding length must be divisible by 2, got {numbers}")
+    return numbers
+
+
+def _check_fit(input: Tensor, pads: Pads, mode: str) -> None:
+    """Check that the input is large enough to be reflected, replicated or repeated so far.
+
+    :raises RuntimeError: it is not.
+    """
+    first = input._a.ndim - len(pads)
+    for d, (n, ends) in enumerate(zip(input._a.shape[first:], pads, strict=True), first):
+        if mode == "reflect" and max(ends) >= n:
+            raise RuntimeError(
+                f"Padding size should be less than the corresponding input dimension, but got: padding {ends} at "
+                f"dimension {d} of input {list(input._a.shape)}"
+            )
+        if mode == "circular" and max(ends) > n:
+            raise RuntimeError(
+                f"Padding value causes wrapping around more than once: padding {ends} at dimension {d} of input "
+                f"{list(input._a.shape)}"
+            )
+        if n + sum(ends) < 0 or n == 0 or min(0, ends[0]) + min(0, ends[1]) + n < 0:
+            raise RuntimeError(f"pad(): the padding {ends} does not fit dimension {d} of input {list(input._a.shape)}")
 
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
@@ -117,14 +155,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     tensor([[3, 2, 1, 2, 3]])
     """
     check_tensors("pad", input=input)
-    if not isinstance(pad, (tuple, list)):
-        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {kind_of(pad)}")
-    for item in pad:
-        if isinstance(item, (bool, float)) or not hasattr(item, "__index__"):
-            raise TypeError(f"pad(): argument 'pad' must be tuple of ints, but found element of type {kind_of(item)}")
-    numbers = [int(item) for item in pad]
-    if len(numbers) % 2:
-        raise RuntimeError(f"pad(): Padding length must be divisible by 2, got {numbers}")
+    numbers = _padding_numbers(pad)
     count, ndim = len(numbers) // 2, input._a.ndim
     if count > ndim:
         raise RuntimeError(
@@ -151,19 +182,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             f"Padding size {len(numbers)} is not supported for {ndim}D input tensor in mode {mode!r}: the last 1, 2 or "
             "3 dimensions of an input with one or two more can be padded"
         )
-    for d, (n, ends) in enumerate(zip(size, pads, strict=True), ndim - count):
-        if mode == "reflect" and max(ends) >= n:
-            raise RuntimeError(
-                f"Padding size should be less than the corresponding input dimension, but got: padding {ends} at "
-                f"dimension {d} of input {list(input._a.shape)}"
-            )
-        if mode == "circular" and max(ends) > n:
-            raise RuntimeError(
-                f"Padding value causes wrapping around more than once: padding {ends} at dimension {d} of input "
-                f"{list(input._a.shape)}"
-            )
-        if n + sum(ends) < 0 or n == 0 or min(0, ends[0]) + min(0, ends[1]) + n < 0:
-            raise RuntimeError(f"pad(): the padding {ends} does not fit dimension {d} of input {list(input._a.shape)}")
+    _check_fit(input, pads, mode)
     if mode == "circular" and min(numbers) < 0:  # what is taken away is gone before the rest goes round
         input = constant_pad(input, tuple((min(a, 0), min(b, 0)) for a, b in pads), 0)
         pads = tuple((max(a, 0), max(b, 0)) for a, b in pads)

@@ -36,11 +36,11 @@ def flip(input: Tensor, *dims: int) -> Tensor:
     >>> torch.flip(torch.arange(3), (0,))
     tensor([2, 1, 0])
     """
-    found = [dimension(d, input.ndim) for d in dims]
-    for d in found:
-        if found.count(d) > 1:
+    output = [dimension(d, input.ndim) for d in dims]
+    for d in output:
+        if output.count(d) > 1:
             raise RuntimeError(f"flip(): dim {d} appears multiple times in the list of dims")
-    return np.flip(input, tuple(found)).copy() if input.ndim else input.copy()
+    return np.flip(input, tuple(output)).copy() if input.ndim else input.copy()
 
 
 Tensor.__reversed__ = lambda self: flip(self, 0) if self._a.ndim else self
@@ -100,8 +100,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}")
     if not input.ndim:
         raise IndexError(f"roll(): Dimension specified as {along[0]} but tensor has no dimensions")
-    found = tuple(dimension(d, input.ndim) for d in along)
-    return np.roll(input, tuple(int(n) for n in by), found) if input.size else input.copy()
+    output = tuple(dimension(d, input.ndim) for d in along)
+    return np.roll(input, tuple(int(n) for n in by), output) if input.size else input.copy()
 
 
 def negated(shifts: Any) -> Any:
@@ -237,8 +237,8 @@ def _owners(repeats: Tensor, output_size: int | None) -> Tensor:
     ends = a.cumsum()
     length = int(ends[-1]) if a.size else 0
     # The number of the first element whose copies end after this place.
-    found = np.searchsorted(ends, np.arange(length, like=a), "right") if a.size else a[:0]
-    return wrap(found.astype(a.dtype))
+    result = np.searchsorted(ends, np.arange(length, like=a), "right") if a.size else a[:0]
+    return wrap(result.astype(a.dtype))
 
 
 def _check_length(given: int | None, found: int) -> None:

@@ -56,17 +56,17 @@ def _is_plain(a: Any) -> bool:
 @op(node="ViewBackward0", symbol="view", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def view(input: Tensor, *shape: int) -> Tensor:
     """The same memory in another shape; one size may be -1."""
-    found = inferred(shape, input.size)
-    if _is_plain(input) and 1 not in found:
-        return input.reshape(found)
-    strides = stride_tools.view_strides((input.shape, strides_of(input)), found)
+    result = inferred(shape, input.size)
+    if _is_plain(input) and 1 not in result:
+        return input.reshape(result)
+    strides = stride_tools.view_strides((input.shape, strides_of(input)), result)
     if strides is None:
         raise ShapeError(
             f"view size is not compatible with input tensor's size and stride: a tensor of shape {list(input.shape)} "
-            f"and strides {list(strides_of(input))} has no view of shape {list(found)}, since at least one dimension "
+            f"and strides {list(strides_of(input))} has no view of shape {list(result)}, since at least one dimension "
             "would span two runs of memory. Use .reshape(...) instead, which copies."
         )
-    return restride(input, found, strides)
+    return restride(input, result, strides)
 
 
 @op(symbol="view", kind=VIEW, method=False)
@@ -84,7 +84,7 @@ def view_dtype(input: Tensor, dtype: Any) -> Tensor:
         raise ShapeError(f"self.stride(-1) must be 1 {reason}, but got {strides[-1]}")
     if have > want:
         ratio = have // want
-        found = (tuple(n * ratio for n in input.shape[-1:]), tuple(s * ratio for s in strides[:-1]))
+        result = (tuple(n * ratio for n in input.shape[-1:]), tuple(s * ratio for s in strides[:-1]))
     else:
         ratio = want // have
         for what, numbers in (
@@ -95,8 +95,8 @@ def view_dtype(input: Tensor, dtype: Any) -> Tensor:
             for n in numbers:
                 if n % ratio:
                     raise ShapeError(f"{what} must be divisible by {ratio} {reason}, but got {n}")
-        found = (tuple(n // ratio for n in input.shape[-1:]), tuple(s // ratio for s in strides[:-1]))
-    return _reread(input, dtype, (*input.shape[:-1], *found[0]), (*found[1], 1))
+        result = (tuple(n // ratio for n in input.shape[-1:]), tuple(s // ratio for s in strides[:-1]))
+    return _reread(input, dtype, (*input.shape[:-1], *result[0]), (*result[1], 1))
 
 
 def _reread(a: Any, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
@@ -141,7 +141,7 @@ def reshape_copy(input: Tensor, shape: Any) -> Tensor:
 
 @op(node="UnsafeViewBackward0", symbol="view", method=False, half=NATIVE, input="g.reshape(input.shape)")
 def unsafe_view(input: Tensor, shape: Any) -> Tensor:
-    """A fresh result in another shape; nobody else sees its memory."""
+    """A fresh result in another shape, recorded as no view."""
     return input.reshape(shape)
 
 
@@ -288,11 +288,11 @@ def squeeze_one(input: Tensor, dim: int) -> Tensor:
 @op(node="SqueezeBackward2", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def squeeze_some(input: Tensor, dims: Any) -> Tensor:
     """Of several dimensions those removed whose length is 1."""
-    found = [dimension(d, input.ndim) for d in dims]
-    for d in found:
-        if found.count(d) > 1:
+    output = [dimension(d, input.ndim) for d in dims]
+    for d in output:
+        if output.count(d) > 1:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
-    return without(input, found)
+    return without(input, output)
 
 
 @composite()
@@ -313,7 +313,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 @op(node="CloneBackward0", symbol="clone", half=NATIVE, input="g")
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy with memory of its own, differentiable.
+    """A copy, differentiable.
 
     :param memory_format: in which order the dimensions lie in memory; by default as in ``input``.
 
@@ -324,9 +324,9 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """
     if memory_format is None and (input.ndim < 2 or input.flags.c_contiguous):
         return input.copy()
-    found = stride_tools.empty(input, input.shape, stride_tools.strides_for(input, memory_format, "clone"))
-    found[...] = input
-    return found
+    result = stride_tools.empty(input, input.shape, stride_tools.strides_for(input, memory_format, "clone"))
+    result[...] = input
+    return result
 
 
 @composite()
@@ -367,5 +367,5 @@ Tensor.is_contiguous = is_contiguous
 
 @op(node="RealBackward0", symbol="Re", method=False, input="cast_back(g, input.dtype)")
 def real(input: Tensor) -> Tensor:
-    """The real part in memory of its own, for formulas."""
+    """The real part as a copy, for formulas."""
     return input.real.copy()

@@ -60,12 +60,12 @@ def checked_index(index: Any, shape: tuple[int, ...], dim: int) -> int:
     """
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    found = as_int(index, "select(): argument 'index'")
-    if not -shape[dim] <= found < shape[dim]:
+    result = as_int(index, "select(): argument 'index'")
+    if not -shape[dim] <= result < shape[dim]:
         raise IndexError(
-            f"select(): index {found} out of range: it is out of bounds for dimension {dim} with size {shape[dim]}"
+            f"select(): index {result} out of range: it is out of bounds for dimension {dim} with size {shape[dim]}"
         )
-    return found
+    return result
 
 
 @op(
@@ -84,17 +84,17 @@ def slice_(input: Tensor, dim: int, start: int | None, stop: int | None, step: i
 @op(node="SelectBackwardBackward0", symbol="select", method=False, half=NATIVE, input="select(g, dim, index)")
 def select_back(input: Tensor, shape: Any, dim: int, index: int) -> Tensor:
     """Zeros of ``shape`` with ``input`` where ``select`` looks: its gradient."""
-    found = np.zeros_like(input, shape=shape)
-    found[(slice(None),) * dimension(dim, len(shape)) + (int(index),)] = input
-    return found
+    output = np.zeros_like(input, shape=shape)
+    output[(slice(None),) * dimension(dim, len(shape)) + (int(index),)] = input
+    return output
 
 
 @op(node="SliceBackwardBackward0", symbol="slice", method=False, half=NATIVE, input="slice_(g, dim, start, stop, step)")
 def slice_back(input: Tensor, shape: Any, dim: int, start: Any, stop: Any, step: Any) -> Tensor:
     """Zeros of ``shape`` with ``input`` where ``slice_`` looks: its gradient."""
-    found = np.zeros_like(input, shape=shape)
-    found[(slice(None),) * dim + (slice(start, stop, step),)] = input
-    return found
+    output = np.zeros_like(input, shape=shape)
+    output[(slice(None),) * dim + (slice(start, stop, step),)] = input
+    return output
 
 
 @composite()
@@ -165,9 +165,9 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 )
 def diagonal_back(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int) -> Tensor:
     """Zeros of ``shape`` with ``input`` on the diagonal: its gradient."""
-    found = np.zeros_like(input, shape=shape)
-    on_diagonal(found, offset, dim1, dim2)[...] = input
-    return found
+    output = np.zeros_like(input, shape=shape)
+    on_diagonal(output, offset, dim1, dim2)[...] = input
+    return output
 
 
 @op(node="UnfoldBackward0", symbol="unfold", kind=VIEW, input="unfold_back(g, input.shape, dimension, size, step)")
@@ -207,12 +207,12 @@ def unfold_back(input: Tensor, shape: Any, dim: int, size: int, step: int) -> Te
     if not shape:
         return input.sum()
     d = dimension(dim, len(shape))
-    found = np.zeros_like(input, shape=shape)
+    output = np.zeros_like(input, shape=shape)
     windows = np.moveaxis(input, -1, 0)
     span = step * ((shape[d] - size) // step) + 1
     for i in range(size):  # the i-th entries of all windows lie ``step`` apart
-        stretch(found, d, i, i + span, step)[...] += windows[i]
-    return found
+        stretch(output, d, i, i + span, step)[...] += windows[i]
+    return output
 
 
 @op(
@@ -223,22 +223,22 @@ def unfold_back(input: Tensor, shape: Any, dim: int, size: int, step: int) -> Te
     input="as_strided_back(g, home, size, stride, storage_offset)",
 )
 def as_strided_in(input: Tensor, size: Any, stride: Any, storage_offset: int, home: Any) -> Tensor:
-    """The memory at any strides; ``home`` is the geometry of ``input``, from which its memory is found."""
+    """A view of the storage with any strides; ``home`` is the layout of ``input`` in it."""
     return restride(input, size, stride, storage_offset - home.offset)
 
 
 @derivative_helper
 def as_strided_back(g: Any, home: Geometry, size: Any, stride: Any, offset: int) -> Any:
-    """The gradient of ``as_strided``: that of the memory, added up where elements overlap, read as the input lies.
+    """The gradient of ``as_strided``: accumulated in the storage, then read with the layout of the input.
 
     Where elements of the input overlap, each gets an equal share.
     """
     length, inside, read, share = _overlap(array_of(g), home, Geometry(size, stride, offset))
     memory = index_back(g, (length,), (read,))  # type: ignore[name-defined]  # noqa: F821
-    found = index(memory, (inside,))  # type: ignore[name-defined]  # noqa: F821
+    result = index(memory, (inside,))  # type: ignore[name-defined]  # noqa: F821
     if share is not None:
-        found = found * (wrap(share) if isinstance(found, Tensor) else share)
-    return found
+        result = result * (wrap(share) if isinstance(result, Tensor) else share)
+    return result
 
 
 def _overlap(g: Any, home: Geometry, view: Geometry) -> tuple[int, Any, Any, Any]:

@@ -70,7 +70,7 @@ def split_at(input: Tensor, sections: Any, dim: int) -> Any:
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
-    """Parts of one length, the last excepted, that autograd takes for tensors of their own."""
+    """``split_evenly`` whose parts are no views to autograd."""
     return parts_of(input, sections, dim)
 
 
@@ -83,12 +83,12 @@ def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_apart_at(input: Tensor, sections: Any, dim: int) -> Any:
-    """Parts of the given lengths that autograd takes for tensors of their own."""
+    """``split_at`` whose parts are no views to autograd."""
     return parts_of(input, sections, dim)
 
 
 def rejoin(parts: list[Any], shape: tuple[int, ...], sections: Sequence[int], dim: int) -> Any:
-    """The gradient of ``split``: those of its parts, zeros for the missing ones, joined."""
+    """The gradient of ``split``: the outputs' gradients concatenated, zeros for undefined ones."""
     filled = zeros_for_missing(parts, [(*shape[:dim], n, *shape[dim + 1 :]) for n in sections])
     return cat_same(filled, dim) if isinstance(filled[0], Tensor) else np.concatenate(filled, dim)
 
@@ -116,14 +116,14 @@ def _even(step: Any, n: int, name: str) -> list[int]:
 
 def _given(sizes: Sequence[int], n: int, d: int) -> list[int]:
     """The lengths of the parts, once they are known to fit."""
-    found = [as_int(size, "split_with_sizes(): argument 'split_sizes'") for size in sizes]
-    if sum(found) != n or min(found, default=0) < 0:
-        what = "sum exactly to" if min(found, default=0) >= 0 else "have only non-negative entries and sum to"
+    output = [as_int(size, "split_with_sizes(): argument 'split_sizes'") for size in sizes]
+    if sum(output) != n or min(output, default=0) < 0:
+        what = "sum exactly to" if min(output, default=0) >= 0 else "have only non-negative entries and sum to"
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to {what} {n} (input tensor's size at dimension {d}), but got "
-            f"split_sizes={found}"
+            f"split_sizes={output}"
         )
-    return found
+    return output
 
 
 @composite()
@@ -139,8 +139,8 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     if isinstance(split_size_or_sections, (tuple, list)):
         return split_with_sizes(tensor, split_size_or_sections, dim)
     d, n = _length(tensor, dim, "split")
-    found: tuple[Tensor, ...] = split_evenly(tensor, _even(split_size_or_sections, n, "split"), d)
-    return found
+    result: tuple[Tensor, ...] = split_evenly(tensor, _even(split_size_or_sections, n, "split"), d)
+    return result
 
 
 Tensor.split = lambda self, split_size, dim=0: split(self, split_size, dim)
@@ -157,8 +157,8 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     (tensor([0]), tensor([1, 2]))
     """
     d, n = _length(input, dim, "split_with_sizes")
-    found: tuple[Tensor, ...] = split_at(input, _given(split_sizes, n, d), d)
-    return found
+    result: tuple[Tensor, ...] = split_at(input, _given(split_sizes, n, d), d)
+    return result
 
 
 def _chunks(input: Tensor, chunks: int, dim: int) -> tuple[int, list[int]]:
@@ -180,8 +180,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
     d, sections = _chunks(input, chunks, dim)
-    found: tuple[Tensor, ...] = (split_evenly if input._a.shape[d] else split_at)(input, sections, d)
-    return found
+    result: tuple[Tensor, ...] = (split_evenly if input._a.shape[d] else split_at)(input, sections, d)
+    return result
 
 
 @composite()
@@ -193,8 +193,8 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
     (tensor([0, 1]), tensor([2]))
     """
     d, n = _length(input, dim, "split")
-    found: tuple[Tensor, ...] = split_apart(input, _even(split_size, n, "split"), d)
-    return found
+    result: tuple[Tensor, ...] = split_apart(input, _even(split_size, n, "split"), d)
+    return result
 
 
 @composite()
@@ -206,8 +206,8 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
     (tensor([0]), tensor([1, 2]))
     """
     d, n = _length(input, dim, "split_with_sizes")
-    found: tuple[Tensor, ...] = split_apart_at(input, _given(split_sizes, n, d), d)
-    return found
+    result: tuple[Tensor, ...] = split_apart_at(input, _given(split_sizes, n, d), d)
+    return result
 
 
 @composite()
@@ -219,8 +219,8 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     (tensor([0, 1]), tensor([2]))
     """
     d, sections = _chunks(input, chunks, dim)
-    found: tuple[Tensor, ...] = (split_apart if input._a.shape[d] else split_apart_at)(input, sections, d)
-    return found
+    result: tuple[Tensor, ...] = (split_apart if input._a.shape[d] else split_apart_at)(input, sections, d)
+    return result
 
 
 @with_argument_errors

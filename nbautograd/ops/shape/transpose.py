@@ -31,16 +31,16 @@ def order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
             "permute(): number of dimensions in the tensor input does not match the length of the desired ordering of "
             f"dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
         )
-    found = tuple(dimension(d, ndim) for d in dims)
-    if len(set(found)) != ndim:
+    output = tuple(dimension(d, ndim) for d in dims)
+    if len(set(output)) != ndim:
         raise RuntimeError(f"permute(): duplicate dims are not allowed, got {list(dims)}")
-    return found
+    return output
 
 
 def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
     """The permutation that undoes ``dims``."""
-    found = order(dims, len(dims))
-    return tuple(sorted(range(len(found)), key=found.__getitem__))
+    result = order(dims, len(dims))
+    return tuple(sorted(range(len(result)), key=result.__getitem__))
 
 
 @op(node="PermuteBackward0", symbol="permute", kind=VIEW, input="permute(g, *inverse(dims))")

@@ -57,9 +57,9 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     shape = list(input.shape[:-1])
     for d in sorted((first, second)):
         shape.insert(d, input.shape[-1] + abs(offset))
-    found = np.zeros_like(input, shape=tuple(shape))
-    on_diagonal(found, offset, first, second)[...] = input
-    return found
+    output = np.zeros_like(input, shape=tuple(shape))
+    on_diagonal(output, offset, first, second)[...] = input
+    return output
 
 
 @composite(out=True)
@@ -80,7 +80,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 def diagonal_copied(input: Tensor, offset: int) -> Tensor:
-    """The diagonal of a matrix in memory of its own."""
+    """The diagonal of a matrix as a copy."""
     return clone(diagonal(input, offset))
 
 
@@ -201,8 +201,8 @@ def _indices(
     if kind.rank != 1 or kind.itemsize < 2:
         raise NotImplementedError(f"{name}(): not implemented for dtype {kind!r}: expected an integer dtype")
     i, j = np.indices((row, col))
-    found = np.stack(np.nonzero(j - i <= offset if lower else j - i >= offset))
-    return wrap(backend.module(as_device(device)).asarray(found.astype(kind.numpy)))
+    result = np.stack(np.nonzero(j - i <= offset if lower else j - i >= offset))
+    return wrap(backend.module(as_device(device)).asarray(result.astype(kind.numpy)))
 
 
 def tril_indices(

@@ -42,9 +42,9 @@ def padded(x: Any, padding: Ints) -> Any:
     """(n, c, ...) with zeros around the last dimensions."""
     if not any(padding):
         return x
-    found = np.zeros_like(x, shape=padded_shape(x, padding), order="C")
-    found[inner(x.shape[2:], padding)] = x
-    return found
+    output = np.zeros_like(x, shape=padded_shape(x, padding), order="C")
+    output[inner(x.shape[2:], padding)] = x
+    return output
 
 
 def inner(size: Ints, padding: Ints) -> tuple[Any, ...]:
@@ -118,12 +118,12 @@ def image_of(columns: Any, shape: Ints, kernel: Ints, out: Ints, stride: Ints, p
     if single(kernel, stride, padding) and size == tuple(out):
         return columns.reshape(shape)
     columns = columns.reshape((*shape[:2], *kernel, *out))
-    found = np.zeros_like(columns, shape=(*shape[:2], *(n + 2 * p for n, p in zip(size, padding, strict=True))))
+    output = np.zeros_like(columns, shape=(*shape[:2], *(n + 2 * p for n, p in zip(size, padding, strict=True))))
     for offset in itertools.product(*map(range, kernel)):
         starts = [i * d for i, d in zip(offset, dilation, strict=True)]
         key = tuple(slice(i, i + s * n, s) for i, s, n in zip(starts, stride, out, strict=True))
-        found[(slice(None), slice(None), *key)] += columns[(slice(None), slice(None), *offset)]
-    return found[inner(size, padding)]
+        output[(slice(None), slice(None), *key)] += columns[(slice(None), slice(None), *offset)]
+    return output[inner(size, padding)]
 
 
 def convolved(
@@ -136,14 +136,14 @@ def convolved(
     height, rows = (kernel[0], out[0]) if by_rows else (1, 1)
     filters = weight.reshape((groups, o // groups, cg, height, math.prod(kernel) // height)).swapaxes(2, 3)
     filters = filters.reshape((groups, 1, o // groups, cg * math.prod(kernel)))
-    found = np.empty_like(x, shape=(len(x), o, *out), order="C")
+    output = np.empty_like(x, shape=(len(x), o, *out), order="C")
     for part, columns in columns_of(x, kernel, out, stride, padding, dilation, groups, by_rows):
-        images = found[part]
+        images = output[part]
         shape = (len(images), groups, o // groups, rows, math.prod(out) // rows)
         np.matmul(filters, columns, out=images.reshape(shape).swapaxes(2, 3))
         if bias is not None:
             images += along_channels(bias, len(out))
-    return found
+    return output
 
 
 def all_but_channels(ndim: int) -> Ints:
@@ -207,15 +207,15 @@ def conv_input(
         flipped = flipped.swapaxes(1, 2).reshape((shape[1], o // groups, *kernel))
         return convolved(input, flipped, bias, size, stride, around, dilation, groups)
     filters = weight.reshape((groups, o // groups, cg * math.prod(kernel))).swapaxes(1, 2)
-    found = np.empty_like(input, shape=tuple(shape), order="C")
+    output = np.empty_like(input, shape=tuple(shape), order="C")
     step = images_at_once(input, groups * cg * math.prod(out))  # kernel times as much, as there is a step per weight
     for start in range(0, len(input), step):
-        images = found[start : start + step]
+        images = output[start : start + step]
         rows = input[start : start + step].reshape((len(images), groups, o // groups, math.prod(out)))
         images[...] = image_of(np.matmul(filters, rows), images.shape, kernel, out, stride, padding, dilation)
         if bias is not None:
             images += along_channels(bias, len(size))
-    return found
+    return output
 
 
 @op(
@@ -231,11 +231,11 @@ def conv_weight(
     """The sum over windows of ``input`` times ``output``: the gradient of ``convolution`` for its weight."""
     o, kernel, size = shape[0], tuple(shape[2:]), math.prod(shape[1:])
     out = output.shape[2:]
-    found = np.zeros_like(input, shape=(groups, size, o // groups), order="C")
+    result = np.zeros_like(input, shape=(groups, size, o // groups), order="C")
     for part, columns in columns_of(input, kernel, out, stride, padding, dilation, groups):
         rows = output[part].reshape((len(columns), groups, o // groups, math.prod(out)))
-        found += np.matmul(columns[:, :, 0], rows.swapaxes(2, 3)).sum(0)
-    return found.swapaxes(1, 2).reshape(shape)
+        result += np.matmul(columns[:, :, 0], rows.swapaxes(2, 3)).sum(0)
+    return result.swapaxes(1, 2).reshape(shape)
 
 
 @op(
@@ -247,14 +247,14 @@ def conv_weight(
 def im2col(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
     """The windows of (n, c, ...) as columns: (n, c * kernel, out)."""
     out = output_size(input.shape[2:], kernel, stride, padding, dilation)
-    found = windows(padded(input, padding), kernel, out, stride, dilation)
-    found = found.reshape((input.shape[0], input.shape[1] * math.prod(kernel), math.prod(out)))
-    return found.copy() if single(kernel, stride, padding) else found
+    result = windows(padded(input, padding), kernel, out, stride, dilation)
+    result = result.reshape((input.shape[0], input.shape[1] * math.prod(kernel), math.prod(out)))
+    return result.copy() if single(kernel, stride, padding) else result
 
 
 @op(node="Col2ImBackward0", symbol="fold", method=False, input="im2col(g, kernel, stride, padding, dilation)")
 def col2im(input: Tensor, shape: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
     """Columns added up to an image of ``shape``, which is (n, c, ...)."""
     out = output_size(shape[2:], kernel, stride, padding, dilation)
-    found = image_of(input, shape, kernel, out, stride, padding, dilation)
-    return found.copy() if any(padding) or single(kernel, stride, padding) else found
+    result = image_of(input, shape, kernel, out, stride, padding, dilation)
+    return result.copy() if any(padding) or single(kernel, stride, padding) else result

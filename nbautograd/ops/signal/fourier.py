@@ -72,11 +72,11 @@ def _fft_c2r(input: Tensor, dims: tuple[int, ...], norm: str, length: int) -> Te
 
 @op(node="MulBackward0", symbol="×2", method=False, input="hermitian_twice(g, dim, length)")
 def hermitian_twice(input: Tensor, dim: int, length: int) -> Tensor:
-    """Half a Hermitian signal of ``length`` elements, those doubled that stand for two."""
-    found = input.copy()
+    """Half of a Hermitian signal of ``length`` elements, with those that represent a conjugate pair doubled."""
+    output = input.copy()
     half = input.shape[dim]
-    found[(slice(None),) * dim + (slice(1, 1 + length - half),)] *= 2
-    return found
+    output[(slice(None),) * dim + (slice(1, 1 + length - half),)] *= 2
+    return output
 
 
 # -- arguments -------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Table(NamedTuple):
-    """Which old elements a new one is made of, along one dimension."""
+    """Interpolation along one dimension: the input elements and weights of each output element."""
 
     dim: int
     indices: Array
@@ -33,24 +33,24 @@ def _on(array: Array, like: Any, dim: int | None = None) -> Any:
 def resampled(x: Any, tables: tuple[Table, ...]) -> Any:
     """The new elements, one dimension after the other."""
     for dim, index, weight in tables:
-        found = None
+        output = None
         for k in range(index.shape[1]):
             part = np.take(x, _on(index[:, k], x), dim)
             if weight is not None:
                 part *= _on(weight[:, k], x, dim)
-            found = part if found is None else found + part
-        x = found
+            output = part if output is None else output + part
+        x = output
     return x
 
 
 def spread_back(g: Any, shape: tuple[int, ...], tables: tuple[Table, ...]) -> Any:
-    """The transpose: what new elements are worth, added to the old ones that they are made of."""
+    """The transpose: scatter the weighted gradients of output elements to their input elements."""
     for dim, index, weight in reversed(tables):
-        found = np.zeros_like(g, shape=(*g.shape[:dim], shape[dim], *g.shape[dim + 1 :]), order="C")
+        gradient = np.zeros_like(g, shape=(*g.shape[:dim], shape[dim], *g.shape[dim + 1 :]), order="C")
         for k in range(index.shape[1]):
             part = g if weight is None else g * _on(weight[:, k], g, dim)
-            backend.add_at(found, (slice(None),) * dim + (_on(index[:, k], g),), part)
-        g = found
+            backend.add_at(gradient, (slice(None),) * dim + (_on(index[:, k], g),), part)
+        g = gradient
     return g
 
 
@@ -60,7 +60,7 @@ def _resample(input: Tensor, tables: tuple[Table, ...]) -> Tensor:
 
 
 def declare(node: str, name: str) -> Any:
-    """Such a map as an operation of its own, named as PyTorch's."""
+    """Declare the interpolation as an operation with PyTorch's name."""
     back = "resample_back(g, input.shape, tables)"
     return op(node=node, symbol=name.replace("_", " "), method=False, input=back, name=name)(_resample)
 

@@ -11,7 +11,7 @@ import numpy as np
 from nbautograd.arrays import backend
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
-from nbautograd.ops._internal import pairwise_sum
+from nbautograd.ops._internal import total
 from nbautograd.ops.signal.interpolate import Table, resampled, spread_back
 
 Ints = tuple[int, ...]
@@ -51,17 +51,17 @@ def _avg_pool(input: Tensor, out: Ints, options: Any) -> Tensor:
     """Means of windows; options: kernel, stride, padding, whether padding counts, another divisor."""
     kernel, stride, padding, *_ = options
     first = input.ndim - len(out)
-    found: Any = input
+    sums: Any = input
     for d, (m, k, s, p) in enumerate(zip(out, kernel, stride, padding, strict=True), first):
         # One dimension after the other: a sum of sums. What lies in the padding is 0 and left out.
-        x, n = found, found.shape[d]
-        found = np.zeros_like(x, shape=(*x.shape[:d], m, *x.shape[d + 1 :]), order="C")
+        x, n = sums, sums.shape[d]
+        sums = np.zeros_like(x, shape=(*x.shape[:d], m, *x.shape[d + 1 :]), order="C")
         for i in range(k):
             low, high = _inside(i - p, s, m, n)
             if low < high:
-                found[_every(d, low, 1, high - low)] += x[_every(d, low * s + i - p, s, high - low)]
+                sums[_every(d, low, 1, high - low)] += x[_every(d, low * s + i - p, s, high - low)]
     divisor = _divisor(input, input.shape[first:], out, options)
-    means = found / divisor
+    means = sums / divisor
     return np.trunc(means).astype(input.dtype) if input.dtype.kind in "iu" else means
 
 
@@ -86,15 +86,15 @@ def avg_pool_back(input: Tensor, shape: Any, options: Any) -> Tensor:
     kernel, stride, padding, *_ = options
     first = input.ndim - len(kernel)
     out = input.shape[first:]
-    found = input / _divisor(input, shape[first:], out, options)
+    result = input / _divisor(input, shape[first:], out, options)
     for d, (m, k, s, p) in enumerate(zip(out, kernel, stride, padding, strict=True), first):
-        g, n = found, shape[d]
-        found = np.zeros_like(g, shape=(*g.shape[:d], n, *g.shape[d + 1 :]), order="C")
+        g, n = result, shape[d]
+        result = np.zeros_like(g, shape=(*g.shape[:d], n, *g.shape[d + 1 :]), order="C")
         for i in range(k):
             low, high = _inside(i - p, s, m, n)
             if low < high:
-                found[_every(d, low * s + i - p, s, high - low)] += g[_every(d, low, 1, high - low)]
-    return found
+                result[_every(d, low * s + i - p, s, high - low)] += g[_every(d, low, 1, high - low)]
+    return result
 
 
 def cells(n: int, m: int) -> tuple[Any, Any]:
@@ -113,15 +113,15 @@ def _cell_table(dim: int, n: int, m: int) -> Table:
 
 def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
     """Means of cells into which the last dimensions are divided."""
-    found = input
+    result = input
     for d, m in enumerate(out, input.ndim - len(out)):
-        n = found.shape[d]
+        n = result.shape[d]
         if m and n % m == 0:
-            cut = found.reshape((*found.shape[:d], m, n // m, *found.shape[d + 1 :]))
-            found = pairwise_sum(cut, (d + 1,)) / (n // m)
+            cut = result.reshape((*result.shape[:d], m, n // m, *result.shape[d + 1 :]))
+            result = total(cut, (d + 1,)) / (n // m)
         else:
-            found = resampled(found, (_cell_table(d, n, m),)) if m else found[(slice(None),) * d + (slice(0),)]
-    return found
+            result = resampled(result, (_cell_table(d, n, m),)) if m else result[(slice(None),) * d + (slice(0),)]
+    return result
 
 
 @op(
@@ -132,14 +132,14 @@ def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
 )
 def adaptive_avg_back(input: Tensor, shape: Any, dims: int) -> Tensor:
     """The transpose of the adaptive average over the last ``dims`` dimensions."""
-    found: Any = input
+    result: Any = input
     for d in range(input.ndim - dims, input.ndim):
-        size, m = shape[d], found.shape[d]
+        size, m = shape[d], result.shape[d]
         if m and size % m == 0:
-            found = np.repeat(found / (size // m), size // m, d)
+            result = np.repeat(result / (size // m), size // m, d)
         else:
-            found = spread_back(found, (*found.shape[:d], size, *found.shape[d + 1 :]), (_cell_table(d, size, m),))
-    return found.copy() if found is input else found
+            result = spread_back(result, (*result.shape[:d], size, *result.shape[d + 1 :]), (_cell_table(d, size, m),))
+    return result.copy() if result is input else result
 
 
 # -- maxima ----------------------------------------------------------------------------------------------------------
@@ -234,10 +234,10 @@ def _places_max(input: Tensor, places: Any) -> Any:
 def pool_scatter(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
     """Zeros of ``shape`` to whose flattened last ``dims`` dimensions elements are added at ``index``."""
     rows, width = math.prod(shape[: len(shape) - dims]), math.prod(shape[len(shape) - dims :])
-    found = np.zeros_like(input, shape=(rows * width,), order="C")
+    output = np.zeros_like(input, shape=(rows * width,), order="C")
     first = backend.module(backend.device_of(input)).arange(rows).reshape((-1, 1)) * width
-    backend.add_at(found, ((index.reshape((rows, -1)) + first).reshape((-1,)),), input.reshape((-1,)))
-    return found.reshape(shape)
+    backend.add_at(output, ((index.reshape((rows, -1)) + first).reshape((-1,)),), input.reshape((-1,)))
+    return output.reshape(shape)
 
 
 @op(node="GatherBackward0", symbol="gather", method=False, input="pool_scatter(g, index, input.shape, dims)")
@@ -253,10 +253,10 @@ def pool_gather(input: Tensor, index: Tensor, dims: int) -> Tensor:
 def _unpool(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
     """Zeros of ``shape`` with elements put at ``index`` in the flattened last ``dims`` dimensions."""
     lead = shape[: len(shape) - dims]
-    found = np.zeros_like(input, shape=(*lead, math.prod(shape[len(shape) - dims :])), order="C")
+    output = np.zeros_like(input, shape=(*lead, math.prod(shape[len(shape) - dims :])), order="C")
     flat = (*lead, math.prod(input.shape[len(lead) :]))
-    np.put_along_axis(found, index.reshape(flat), input.reshape(flat), -1)
-    return found.reshape(shape)
+    np.put_along_axis(output, index.reshape(flat), input.reshape(flat), -1)
+    return output.reshape(shape)
 
 
 # -- the operations, by number of dimensions, named as PyTorch's -----------------------------------------------------

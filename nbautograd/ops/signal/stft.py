@@ -60,9 +60,9 @@ def pad_to(a: Any, shape: tuple[int, ...]) -> Any:
     """An array followed by zeros along the last dimension."""
     if a.shape == shape:
         return a
-    found = np.zeros_like(a, shape=shape)
-    found[..., : a.shape[-1]] = a
-    return found
+    output = np.zeros_like(a, shape=shape)
+    output[..., : a.shape[-1]] = a
+    return output
 
 
 def continued(x: Tensor, by: int, mode: str) -> Tensor:
@@ -179,12 +179,12 @@ def stft(
     pieces = frames(x, n, hop) * _window("stft", window, size, n, input)
     norm = "ortho" if normalized else "backward"
     last = (pieces.ndim - 1,)
-    found = _fft_c2c(pieces, last, norm, True) if is_complex else _fft_r2c(pieces, last, norm, onesided)
-    found = transpose(found, -1, -2)
+    result = _fft_c2c(pieces, last, norm, True) if is_complex else _fft_r2c(pieces, last, norm, onesided)
+    result = transpose(result, -1, -2)
     if return_complex is None or return_complex:
-        return found
+        return result
     warnings.warn("stft with return_complex=False is deprecated: use return_complex=True", UserWarning, stacklevel=3)
-    return view_as_real(found)
+    return view_as_real(result)
 
 
 @composite()
@@ -256,11 +256,11 @@ def istft(
     stop = whole - start if length is None else start + as_int(length, "istft(): argument 'length'")
     if stop <= start:
         _refuse("istft", f"no elements are left: the pieces cover {whole}, center={center}, length={length}")
-    found = min(stop, whole) - start
+    available = min(stop, whole) - start
     count = input.shape[-1]
-    signal = narrow(overlap_add(pieces * weights, hop, whole), -1, start, found)
+    signal = narrow(overlap_add(pieces * weights, hop, whole), -1, start, available)
     energy = expand(weights * weights, (count, n))
-    envelope = narrow(overlap_add(energy, hop, whole), -1, start, found)
+    envelope = narrow(overlap_add(energy, hop, whole), -1, start, available)
     if bool((abs(envelope) < 1e-11).any()):
         _refuse(
             "istft",

@@ -1,4 +1,4 @@
-"""From a list of samples to a batch."""
+"""Collate a list of samples into a batch."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def _of_mapping(like: Mapping[Any, Any], values: dict[Any, Any]) -> Any:
     try:
         if not isinstance(like, MutableMapping):
             return type(like)(values)  # type: ignore[call-arg]
-        made = copy(like)  # with the attributes that a subclass may have
-        made.update(values)
-        return made
+        result = copy(like)  # with the attributes that a subclass may have
+        result.update(values)
+        return result
     except TypeError:
         return values
 
@@ -37,10 +37,10 @@ def _of_sequence(like: Sequence[Any], values: list[Any]) -> Any:
     try:
         if not isinstance(like, MutableSequence):
             return type(like)(values)  # type: ignore[call-arg]
-        made = copy(like)
+        result = copy(like)
         for i, value in enumerate(values):
-            made[i] = value
-        return made
+            result[i] = value
+        return result
     except TypeError:
         return values
 

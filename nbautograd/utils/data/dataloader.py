@@ -1,4 +1,4 @@
-"""Batches of a dataset, fetched here or by workers."""
+"""DataLoader: batches of a dataset, fetched in this process or by workers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _exclusive(what: str, with_what: str) -> NoReturn:
 
 
 class DataLoader:
-    """Goes through a dataset in batches, in PyTorch's order for the same seed.
+    """Iterate over a dataset in batches, in PyTorch's order for the same seed.
 
     :param dataset: a :class:`Dataset` or anything with ``len`` and indices, or an :class:`IterableDataset`.
     :param batch_size: samples per batch; None: samples one by one, not collated.
@@ -204,7 +204,7 @@ def _context(given: Any, num_workers: int) -> Any:
 
 
 class _Batches:
-    """One way through the batches."""
+    """Iterator over the batches of one epoch."""
 
     def __init__(self, loader: DataLoader) -> None:
         self.loader = loader
@@ -296,7 +296,7 @@ class _Workers(_Batches):
             self._deal()
 
     def _deal(self) -> None:
-        """Give the next task to the worker whose turn it is."""
+        """Send the next task to the next worker in round-robin order."""
         workers = len(self.processes)
         for _ in range(workers):
             who, self.turn = self.turn, (self.turn + 1) % workers
@@ -359,7 +359,7 @@ class _Workers(_Batches):
             self.answers[number] = answer
 
     def close(self) -> None:
-        """Let the workers end."""
+        """Shut down the workers."""
         if self.closed:
             return
         self.closed = True

@@ -1,4 +1,4 @@
-"""Datasets: samples by their number, or one after the other."""
+"""Datasets: map-style, by index, and iterable-style."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Dataset(Generic[T_co]):
-    """The base of datasets: a subclass gives a sample in ``__getitem__`` and their number in ``__len__``."""
+    """Base class of map-style datasets: a subclass defines ``__getitem__`` and ``__len__``."""
 
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -38,7 +38,7 @@ class Dataset(Generic[T_co]):
 
 
 class IterableDataset(Dataset[T_co]):
-    """The base of datasets that give one sample after the other, from a file or a stream, in ``__iter__``.
+    """Base class of iterable-style datasets, of samples from a file or a stream: a subclass defines ``__iter__``.
 
     With several workers each has its own copy: let :func:`get_worker_info` tell it which part to give.
     """
@@ -75,7 +75,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Several datasets side by side: a sample is a tuple, or a dictionary, of one of each.
+    """Datasets zipped: a sample is a tuple, or a dictionary, of one sample of each.
 
     :raises ValueError: they are not of one length, there are none, or both kinds of argument are given.
 
@@ -120,12 +120,12 @@ class StackDataset(Dataset[Any]):
 
 def _several(dataset: Any, indices: list[int]) -> list[Any]:
     together = getattr(dataset, "__getitems__", None)
-    found: list[Any] = together(indices) if callable(together) else [dataset[i] for i in indices]
-    return found
+    result: list[Any] = together(indices) if callable(together) else [dataset[i] for i in indices]
+    return result
 
 
 class ConcatDataset(Dataset[Any]):
-    """One dataset after the other; ``a + b`` makes one too.
+    """Datasets concatenated; ``a + b`` makes one too.
 
     :raises AssertionError: there is none, or one is an :class:`IterableDataset`.
 

@@ -1,4 +1,4 @@
-"""In which order the samples of a dataset come."""
+"""Samplers: the order in which the indices of a dataset are drawn."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def _check_count(name: str, value: Any) -> None:
 
 
 class Sampler(Generic[T_co]):
-    """The base of samplers: a subclass gives indices, or lists of them, in ``__iter__``."""
+    """Base class of samplers: a subclass yields indices, or lists of indices, in ``__iter__``."""
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"{type(self).__name__} has to define __iter__")
 
 
 class SequentialSampler(Sampler[int]):
-    """From the first to the last.
+    """Yield all indices in order.
 
     >>> import nbautograd as torch
     >>> list(torch.utils.data.SequentialSampler("abc"))
@@ -63,7 +63,7 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """In random order: PyTorch's for the same seed.
+    """Yield indices in random order: PyTorch's for the same seed.
 
     :param replacement: draw each anew, so that some come several times and others not at all.
     :param num_samples: how many; by default as many as there are.
@@ -92,7 +92,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices come."""
+        """The number of indices that are yielded."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:

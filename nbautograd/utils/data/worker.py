@@ -1,4 +1,4 @@
-"""Fetching samples, here or in processes of their own."""
+"""Fetching batches, in this process or in worker processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["End", "Failure", "Job", "WorkerInfo", "fetcher", "get_worker_info", 
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """Which worker a piece of code runs in."""
+    """The worker process in which code runs."""
 
     id: int
     num_workers: int
@@ -39,11 +39,11 @@ def get_worker_info() -> WorkerInfo | None:
 
 
 class End:
-    """What a worker answers when its part of an iterable dataset is over."""
+    """Answer of a worker whose share of an iterable dataset is exhausted."""
 
 
 class Failure:
-    """An exception on its way from a worker to the main process."""
+    """An exception to be re-raised in the main process."""
 
     def __init__(self, error: BaseException, where: str) -> None:
         text = "".join(traceback.format_exception(error))
@@ -61,7 +61,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker has to know about the loader."""
+    """The options of the loader that its workers need."""
 
     dataset: Any
     iterable: bool
