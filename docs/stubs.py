@@ -5,8 +5,9 @@ python docs/stubs.py --check   # fail if a stored one is out of date
 
 Operations attach their methods to Tensor while they are declared, and lazy families come by `__getattr__`. The stubs
 say statically what is there then: `core/_tensor_methods.pyi` is a class with the attached methods, from which Tensor is
-derived as far as type checkers are concerned; `__init__.pyi` is the package with its functions; `return_types.pyi` are
-the named tuples. Signatures are read off the functions, and off `docs/overloads.pyi` where there are several.
+derived as far as type checkers are concerned; `__init__.pyi` is the package with its functions, and so for namespaces;
+`return_types.pyi` are the named tuples. Signatures are read off the functions, and off `docs/overloads.pyi` where there
+are several.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import types
 import typing
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,8 @@ from nbautograd.core.return_types import FIELDS
 PACKAGE = Path(nbautograd.__file__).parent
 OVERLOADS = Path(__file__).with_name("overloads.pyi")
 METHODS = "core/_tensor_methods.pyi"
+NAMESPACES = ("fft", "linalg", "special")
+"""Modules of nothing but names for functions that declarations make."""
 Parameter, Signature = inspect.Parameter, inspect.Signature
 ONLY_BY_NAME = Parameter.KEYWORD_ONLY
 
@@ -416,11 +420,11 @@ def methods_stub() -> str:
     return "\n".join([HEAD, *head, "class TensorMethods:", doc, "", *lines]) + "\n"
 
 
-def package_stub() -> str:
-    """The package: its modules, classes, values and functions."""
+def package_stub(package: types.ModuleType = nbautograd) -> str:
+    """A package: its modules, classes, values and functions."""
     text, values, functions, imports = Text(), list[str](), list[str](), list[str]()
-    for name in dir(nbautograd):
-        value = getattr(nbautograd, name)
+    for name in dir(package) if package is nbautograd else package.__all__:
+        value = getattr(package, name)
         if name.startswith("_"):
             continue
         if isinstance(value, types.ModuleType):
@@ -428,7 +432,8 @@ def package_stub() -> str:
         elif type(value) is type:
             imports.append(f"from {defined(value)[0]} import {name} as {name}")
         elif isinstance(value, types.FunctionType):
-            functions += text.functions(name, signatures(name, value, False))
+            own = name if package is nbautograd else value.__name__
+            functions += text.functions(name, signatures(own, value, False))
         elif isinstance(value, types.BuiltinFunctionType):  # a context variable's ``get``
             functions.append(f"def {name}() -> _{type(value()).__name__}: ...")
         else:
@@ -442,7 +447,8 @@ def package_stub() -> str:
     shared = ", ".join(sorted([*BUILTIN.values(), *ALIASES]))
     head = ["from typing import overload", "", *needed, *sorted(imports)]
     head.append(f"from nbautograd.core._tensor_methods import {shared}")
-    return "\n".join([HEAD, *head, "", "__version__: str", *values, "", *functions]) + "\n"
+    values += ["__version__: str"] * (package is nbautograd)
+    return "\n".join([HEAD, *head, "", *values, "", *functions]) + "\n"
 
 
 def results_stub() -> str:
@@ -460,6 +466,7 @@ def stubs() -> dict[Path, str]:
         PACKAGE / "__init__.pyi": package_stub(),
         PACKAGE / METHODS: methods_stub(),
         PACKAGE / "return_types.pyi": results_stub(),
+        **{PACKAGE / f"{name}.pyi": package_stub(import_module(f"nbautograd.{name}")) for name in NAMESPACES},
     }
 
 

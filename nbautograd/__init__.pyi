@@ -46,7 +46,6 @@ from nbautograd.errors import OutOfMemoryError as OutOfMemoryError
 from nbautograd.rng.generator import Generator as Generator
 from nbautograd.core._tensor_methods import Device, Dims, Number, Operand, _bool, _complex, _float, _int
 
-__version__: str
 BFloat16Tensor: _TensorType
 BoolTensor: _TensorType
 ByteTensor: _TensorType
@@ -91,6 +90,7 @@ short: dtype
 sparse_coo: layout
 strided: layout
 uint8: dtype
+__version__: str
 
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def absolute(input: Tensor) -> Tensor: ...

@@ -46,7 +46,8 @@ def right(x: Tensor) -> Tensor:
     same: Tensor = x == 1
     running: Tensor = x.cumsum(0) + x.cumsum(axis=0) + torch.softmax(x, dim=1)
     sign, log = torch.linalg.slogdet(x)
-    decomposed: Tensor = torch.svd(x).U + x.qr().R
+    decomposed: Tensor = torch.svd(x).U + x.qr().R + torch.linalg.eigh(x, UPLO="U").eigenvectors
+    decomposed += torch.fft.fft(x, dim=0).real + torch.special.erf(x) + torch.linalg.norm(x, axis=0)
     y = x.detach().clone()
     y.add_(1).mul_(2.0).clamp_(min=0).t_()
     y[0, 1:] = x.detach()[..., None].squeeze(-1).T[0, 1:]
@@ -64,6 +65,8 @@ def right(x: Tensor) -> Tensor:
 x.summ()  # E: "Tensor" has no attribute "summ"  [attr-defined]
 x.sum(dm=0)  # E: Unexpected keyword argument "dm" for "sum" of "TensorMethods"  [call-arg]
 torch.max(x, 0).valuess  # E: "max" has no attribute "valuess"  [attr-defined]
+torch.linalg.eigh(x).vectors  # E: "linalg_eigh" has no attribute "vectors"  [attr-defined]
+torch.fft.fft(x, axes=0)  # E: Unexpected keyword argument "axes" for "fft"  [call-arg]
 torch.summ(x)  # E: Module has no attribute "summ"  [attr-defined]
 torch.sum(x, dim="rows")  # E: Argument "dim" to "sum" has incompatible type "str"  [arg-type]
 x.max().values  # E: "Tensor" has no attribute "values"  [attr-defined]
