@@ -19,7 +19,7 @@ import nbautograd
 from nbautograd.compiler.op import COMPOSITES, OPS
 
 PACKAGE = Path(nbautograd.__file__).parent
-NAMESPACES = "nn optim linalg fft special signal cuda random storage serialization utils func cli __main__"
+NAMESPACES = "nn optim linalg fft special signal cuda random storage serialization utils func library cli __main__"
 LAYERS = [
     {
         "nbautograd.errors",
