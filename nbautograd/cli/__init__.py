@@ -1,4 +1,7 @@
-"""The command ``nbautograd``: ``lab`` opens the course in JupyterLab, ``doctor`` says what works here."""
+"""The command ``nbautograd``.
+
+``lab`` opens the course in JupyterLab, ``doctor`` says what works here, ``source`` prints the code of an operation.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from nbautograd.cli import doctor, lab
+from nbautograd.cli import doctor, lab, source
 
 __all__ = ["main"]
 
@@ -30,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return lab.run(chosen.folder, chosen.language, chosen.browser, handed_on)
     if handed_on:
         parser.error(f"{chosen.command} takes no arguments after --, got {' '.join(handed_on)}")
+    if chosen.command == "source":
+        return source.run(chosen.name, chosen.kind)
     found = doctor.findings()
     print(doctor.as_json(found) if chosen.json else doctor.as_text(found))
     return 0
@@ -59,4 +64,5 @@ def _parser() -> argparse.ArgumentParser:
         description="Say what works here, one line each, and how to get the rest.",
     )
     report.add_argument("--json", action="store_true", help="the same for programs")
+    source.add_parser(commands)
     return parser

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
@@ -146,5 +147,15 @@ def name_operation(op: OpSchema, error: ShapeError) -> NoReturn:
 
     :raises ShapeError: always.
     """
-    message = str(error)
-    raise ShapeError(message if message.startswith(f"{op.name}():") else f"{op.name}(): {message}") from None
+    name = _public_name(op)
+    raise ShapeError(f"{name}(): {error}" if name else str(error)) from None
+
+
+def _public_name(op: OpSchema) -> str:
+    """The name under which users know an operation: if that is not its own, as of ``pow_tensor``, its node's."""
+    exported = getattr(sys.modules.get(op.body.__module__), "__all__", None)
+    bare = op.name.lstrip("_")
+    if exported is None or bare in exported:
+        return bare
+    node = re.sub(r"Backward\d*$", "", op.node_name or "")
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", node).lower()

@@ -112,6 +112,7 @@ class VjpWriter:
     ) -> None:
         self.op, self.inputs, self.saved, self.recorded, self.variant = op, inputs, saved, recorded, variant
         self.scope = scope
+        self.kernel_count = 0
         self.saved_tensors = _tensors_in(saved, op)
         self.local = {what: what if "." not in what else slot(what) for what in saved}
         self.edges = {name: f"node.all_edges[{i}]" if op.lists else f"{name}_edge" for i, name in enumerate(inputs)}
@@ -229,7 +230,8 @@ class VjpWriter:
         kernel = kernels[part]
         if kernel is None:
             return ast.unparse(part)
-        name = f"kernel{len(self.scope)}"
+        name = f"kernel{self.kernel_count}"
+        self.kernel_count += 1
         self.scope[name] = kernel
         return f"compute({name}, ({', '.join(kernel.names)},), {rest})"
 

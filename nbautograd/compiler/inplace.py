@@ -19,7 +19,7 @@ from nbautograd.compiler.schema import OpSchema, array_name
 from nbautograd.compiler.source import compiled, expression_of
 from nbautograd.core.tensor import Tensor
 
-__all__ = ["make_inplace_method"]
+__all__ = ["inplace_code", "make_inplace_method"]
 
 
 def make_inplace_method(name: str, function: Callable[..., Tensor], op: OpSchema | None = None) -> Any:
@@ -47,6 +47,16 @@ def _first_call(*args: Any, **kwargs: Any) -> Tensor:
     """The code of the others, until they are first called."""
     COMPILE(METHOD, OP)  # type: ignore[name-defined]  # noqa: F821
     return METHOD(*args, **kwargs)  # type: ignore[name-defined, no-any-return]  # noqa: F821
+
+
+def inplace_code(method: Any, op: OpSchema) -> types.CodeType | None:
+    """The code of an operation's in-place method, compiled if it has not been; None where it computes a new tensor."""
+    if method is None or getattr(method, "__globals__", {}).get("OP") is not op:
+        return None
+    if method.__code__ is _first_call.__code__:
+        _compile(method, op)
+    code: types.CodeType = method.__code__
+    return None if code is _out_of_place.__code__ else code
 
 
 def _compile(method: Any, op: OpSchema) -> None:

@@ -33,8 +33,8 @@ from typing import Any, TypeVar
 from nbautograd import protocol
 from nbautograd.compiler.argument_errors import check_arguments, with_argument_errors
 from nbautograd.compiler.backward import make_node
-from nbautograd.compiler.forward import OPERATOR, TEMPORARY_VIEW, ForwardWriter
-from nbautograd.compiler.inplace import make_inplace_method
+from nbautograd.compiler.forward import OPERATOR, TEMPORARY_VIEW, TILED, ForwardWriter
+from nbautograd.compiler.inplace import inplace_code, make_inplace_method
 from nbautograd.compiler.registry import COMPOSITES, OPS
 from nbautograd.compiler.runtime import FORWARD
 from nbautograd.compiler.schema import NATIVE, NUMPY_NAMES, PLAIN, POINTWISE, UNSUPPORTED, UPCAST, VIEW, OpSchema
@@ -129,6 +129,30 @@ class CompiledOp(OpSchema):
             self._set_defaults(function)
             self._halves[traced] = function
         return self._halves[traced]
+
+    def code(self, kind: str) -> types.CodeType | None:
+        """The code of a variant of the function or the node, see ``library.source``; None if there is none."""
+        if kind in ("forward", "traced"):
+            return self._code(kind == "traced", "")
+        if kind == "operator":
+            return None if self.operator is None else self._code(False, OPERATOR)
+        if kind == "half":
+            code: types.CodeType = self.half().__code__
+            return None if self.half_policy != UPCAST else code
+        if kind == "inplace":
+            return inplace_code(getattr(Tensor, self.name + "_", None), self)
+        if not self.formulas:
+            return None
+        variant, name = {
+            "backward": ("real", "vjp"),
+            "double_backward": ("real", "vjp_graph"),
+            "tiled": (TILED, "vjp"),
+        }[kind]
+        if variant == TILED and self.kind != POINTWISE:
+            return None
+        vjp = getattr(self.node(variant), name)
+        code = getattr(vjp, "compile", lambda: vjp)().__code__
+        return code
 
     def _set_defaults(self, function: Any) -> None:
         defaults = self.body.__defaults__ or ()

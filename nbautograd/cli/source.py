@@ -1,0 +1,40 @@
+"""``nbautograd source``: the code that is generated for an operation."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from typing import Any
+
+__all__ = ["add_parser", "run"]
+
+KINDS = ("operator", "inplace", "half", "traced", "backward", "double-backward", "tiled")
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser's commands."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "source",
+        help="print the code that is generated for an operation",
+        description="Print the code that is generated for an operation: its function, or one of the following.",
+    )
+    parser.add_argument("name", help="an operation, such as mul, linalg.det or nn.functional.relu")
+    choice = parser.add_mutually_exclusive_group()
+    for kind in KINDS:
+        choice.add_argument(f"--{kind}", dest="kind", action="store_const", const=kind.replace("-", "_"))
+    parser.set_defaults(kind="forward")
+
+
+def run(name: str, kind: str) -> int:
+    """Print the code; returns the exit status: 2 where there is none."""
+    from nbautograd import library
+
+    module, _, attribute = name.removeprefix("torch.").removeprefix("nbautograd.").rpartition(".")
+    try:
+        found: Any = getattr(import_module("nbautograd." + module if module else "nbautograd"), attribute, attribute)
+        print(library.source(found, kind).rstrip())
+    except (ImportError, ValueError) as error:
+        print(f"nbautograd source: {error}", file=sys.stderr)
+        return 2
+    return 0

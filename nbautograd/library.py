@@ -1,0 +1,80 @@
+"""Operations of your own, and the code that is generated for any: the public home of ``@op`` and ``@composite``.
+
+``@op`` declares an operation by a body over arrays and a formula per input; ``@composite`` a function that is made of
+operations; ``@derivative_helper`` a function that formulas call. ``docs/add_an_operation.md`` is the guide, and
+``source`` shows what is made of a declaration. PyTorch's ``torch.library`` is the model, not the same interface.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from nbautograd.compiler.derivative_helper import derivative_helper
+from nbautograd.compiler.op import CompiledOp, alias, composite, op
+from nbautograd.compiler.registry import COMPOSITES, OPS
+from nbautograd.compiler.schema import NATIVE, PLAIN, POINTWISE, UNSUPPORTED, UPCAST, VIEW
+
+__all__ = [
+    "KINDS",
+    "NATIVE",
+    "PLAIN",
+    "POINTWISE",
+    "UNSUPPORTED",
+    "UPCAST",
+    "VIEW",
+    "alias",
+    "composite",
+    "derivative_helper",
+    "op",
+    "source",
+]
+
+KINDS = {
+    "forward": "the function over tensors",
+    "operator": "its variant for special methods, such as x * y",
+    "inplace": "the method that writes in place, such as x.mul_(y)",
+    "half": "its variant for float16 and bfloat16",
+    "traced": "its variant while operations are traced for pictures",
+    "backward": "the gradients over arrays",
+    "double_backward": "the gradients over tensors, recorded: create_graph=True",
+    "tiled": "the gradients of large arrays, tile by tile",
+}
+"""What ``source`` can show of an operation."""
+
+
+def source(function: Callable[..., Any] | str, kind: str = "forward") -> str:
+    """The source code that was generated for an operation, as debuggers and tracebacks show it.
+
+    :param function: an operation such as ``torch.mul`` or ``torch.Tensor.mul``, or its name; of a function that is made
+        of other operations, the source is the one in its file.
+    :param kind: one of ``KINDS``.
+    :raises ValueError: there is no such operation, or it has no code of that kind.
+
+    >>> import nbautograd as torch
+    >>> source(torch.neg, "backward").splitlines()[0]
+    'def vjp(node, g, retain_graph, needed):'
+    """
+    if kind not in KINDS:
+        raise ValueError(f"source(): kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    declared = _declaration(function)
+    if declared is None:
+        composed = COMPOSITES.get(function) if isinstance(function, str) else function
+        if not callable(composed):
+            raise ValueError(f"source(): there is no operation {function!r}")
+        if kind == "forward":
+            return inspect.getsource(inspect.unwrap(composed))
+        name = getattr(composed, "__name__", composed)
+        raise ValueError(f"source(): {name} is made of other operations and has no {kind} code of its own")
+    code = declared.code(kind)
+    if code is None:
+        raise ValueError(f"source(): {declared.name} has no {kind} code: {KINDS[kind]}")
+    return "".join(linecache.getlines(code.co_filename))
+
+
+def _declaration(function: Any) -> CompiledOp | None:
+    """The declaration that a function was made from."""
+    declared = OPS.get(function) if isinstance(function, str) else getattr(function, "__globals__", {}).get("OP")
+    return declared if isinstance(declared, CompiledOp) else None
