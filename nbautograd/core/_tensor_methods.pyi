@@ -297,11 +297,11 @@ class TensorMethods:
     def clip_(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         """In-place version of ``clamp``: writes the result into this tensor and returns it."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
-        """A copy with memory of its own, differentiable."""
+        """A copy, differentiable."""
     def conj(self) -> Tensor:
         """The complex conjugate; a real tensor as it is."""
     def conj_physical(self) -> Tensor:
-        """The complex conjugate in memory of its own; a real tensor as it is."""
+        """The complex conjugate as a copy; a real tensor unchanged."""
     def conj_physical_(self) -> Tensor:
         """In-place version of ``conj_physical``: writes the result into this tensor and returns it."""
     def contiguous(self, memory_format: Any = ...) -> Tensor:
@@ -363,7 +363,7 @@ class TensorMethods:
     @overload
     def cumsum_(self, *, axis: _int, dtype: dtype | None = None) -> Tensor: ...
     def deg2rad(self) -> Tensor:
-        """Degrees as radians."""
+        """Convert degrees to radians."""
     def deg2rad_(self) -> Tensor:
         """In-place version of ``deg2rad``: writes the result into this tensor and returns it."""
     def det(self) -> Tensor:
@@ -419,7 +419,7 @@ class TensorMethods:
     def erfinv_(self) -> Tensor:
         """In-place version of ``erfinv``: writes the result into this tensor and returns it."""
     def exp(self) -> Tensor:
-        """E to the power of each element."""
+        """``exp(x)`` of each element."""
     def exp2(self) -> Tensor:
         """2 to the power of each element."""
     def exp2_(self) -> Tensor:
@@ -477,11 +477,11 @@ class TensorMethods:
     def fmin(self, other: Tensor) -> Tensor:
         """The smaller of each pair of elements, the other where one is nan; of equal ones, ``input`` has the gradient."""
     def fmod(self, other: Tensor | Number) -> Tensor:
-        """What is left after dividing and rounding towards zero; it has the dividend's sign."""
+        """The remainder of division truncated towards zero; it has the sign of the dividend."""
     def fmod_(self, other: Tensor | Number) -> Tensor:
         """In-place version of ``fmod``: writes the result into this tensor and returns it."""
     def frac(self) -> Tensor:
-        """What ``trunc`` cuts off; it has the sign of the input."""
+        """The fractional part, ``input - trunc(input)``; it has the sign of the input."""
     def frac_(self) -> Tensor:
         """In-place version of ``frac``: writes the result into this tensor and returns it."""
     def frexp(self) -> return_types.frexp:
@@ -904,7 +904,7 @@ class TensorMethods:
     def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: dtype | None = None, axis: _int | None = None, keepdims: _bool = False) -> Tensor:
         """The product of the elements, all or over one dimension; of integers and bools, in int64."""
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
-        """A copy with elements replaced, by their place in the flattened tensor."""
+        """A copy with elements replaced, by their index in the flattened tensor."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place version of ``put``: writes the result into this tensor and returns it."""
     def qr(self, some: _bool = True) -> return_types.qr:
@@ -912,7 +912,7 @@ class TensorMethods:
     def quantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', axis: _int | None = None, keepdims: _bool = False) -> Tensor:
         """The value below which a fraction ``q`` of the elements lies, of all or along ``dim``; nan if one is."""
     def rad2deg(self) -> Tensor:
-        """Radians as degrees."""
+        """Convert radians to degrees."""
     def rad2deg_(self) -> Tensor:
         """In-place version of ``rad2deg``: writes the result into this tensor and returns it."""
     @overload
@@ -936,7 +936,7 @@ class TensorMethods:
     def relu_(self) -> Tensor:
         """In-place version of ``relu``: writes the result into this tensor and returns it."""
     def remainder(self, other: Tensor | Number) -> Tensor:
-        """What is left after dividing and rounding down; it has the divisor's sign."""
+        """The remainder of floor division; it has the sign of the divisor."""
     def remainder_(self, other: Tensor | Number) -> Tensor:
         """In-place version of ``remainder``: writes the result into this tensor and returns it."""
     @overload
@@ -1002,7 +1002,7 @@ class TensorMethods:
         """In-place version of ``scatter_add``: writes the result into this tensor and returns it."""
     @overload
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
-        """The sum, product, mean, largest or smallest of the elements of ``src`` that go to each place, in a copy."""
+        """A copy in which the elements of ``src`` that go to each position are reduced: sum, product, mean, amax or amin."""
     @overload
     def scatter_reduce(self, *, axis: _int, index: Tensor, src: Tensor, reduce: str, include_self: _bool = True) -> Tensor: ...
     @overload
@@ -1111,9 +1111,9 @@ class TensorMethods:
     def t_(self) -> Tensor:
         """In-place version of ``t``: this very tensor becomes that view of its memory."""
     def take(self, index: Tensor) -> Tensor:
-        """Elements by their place in the flattened tensor, in the shape of ``index``."""
+        """Elements by their index in the flattened tensor, in the shape of ``index``."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = None, *, axis: _int | None = None) -> Tensor:
-        """Elements by their place along a dimension, as ``argmax`` and ``argsort`` give it."""
+        """Elements by their index along a dimension, as ``argmax`` and ``argsort`` return it."""
     def tan(self) -> Tensor:
         """The tangent of each element, in radians."""
     def tan_(self) -> Tensor:
@@ -1193,7 +1193,7 @@ class TensorMethods:
     def unique(self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None, *, axis: _int | None = None) -> Any: ...
     @overload
     def unique_consecutive(self, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: _int | None = None, *, axis: _int | None = None) -> Tensor:
-        """The elements, or slices along ``dim``, without those that equal the one before."""
+        """The elements, or slices along ``dim``, without consecutive duplicates."""
     @overload
     def unique_consecutive(self, return_inverse: Literal[True], return_counts: Literal[False] = False, dim: _int | None = None, *, axis: _int | None = None) -> tuple[Tensor, Tensor]: ...
     @overload

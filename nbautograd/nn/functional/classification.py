@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
-from nbautograd.compiler.argument_errors import explained
-from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.argument_errors import with_argument_errors
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
 from nbautograd.nn.functional.loss import aggregate, each, floating_only  # noqa: F401 - formulas name each
 from nbautograd.nn.functional.smooth_activation import logsigmoid
-from nbautograd.ops._internal import highest, total, zeros_of
+from nbautograd.ops._internal import highest, pairwise_sum, zeros_of
 from nbautograd.ops.elementwise.selection import where
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.reduction.reduction import sum_over
@@ -96,8 +96,8 @@ def _nll_loss(input: Tensor, target: Tensor, weight: Tensor | None, reduction: s
         result = np.where(weights == 0, weights, result * weights)
     if reduction == "none":
         return -result if weights is None else 0 - result
-    loss = 0 - total(result)
-    return loss if reduction == "sum" else loss / (result.size if weights is None else total(weights))
+    loss = 0 - pairwise_sum(result)
+    return loss if reduction == "sum" else loss / (result.size if weights is None else pairwise_sum(weights))
 
 
 _BACK = "nll_back(g, input.shape, target, weight, reduction, ignored)"
@@ -117,7 +117,7 @@ def nll_back(
     """The transpose of the loss, which is linear: the gradient of every element of ``shape``."""
     where, weights = _chosen(shape, target, weight, ignored, input.dtype)
     if reduction == "mean":
-        input = input / (target.size if weights is None else total(weights))
+        input = input / (target.size if weights is None else pairwise_sum(weights))
     on_cpu = target.__class__ is np.ndarray
     output = np.zeros(shape, input.dtype) if on_cpu else np.zeros_like(input, shape=shape)
     slopes = -input if weights is None else -input * weights
@@ -199,7 +199,7 @@ def _check_weight(name: str, input: Tensor, weight: Tensor | None) -> None:
         raise DtypeError(f"{name}(): expected scalar type of weight to be {input.dtype!r} but found {weight.dtype!r}")
 
 
-@explained
+@with_argument_errors
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -280,7 +280,7 @@ def _spread_evenly(
     if weight is None:
         return losses.sum() / (~ignored).sum()
     _, weights = _chosen(scores._a.shape, target._a, weight._a, ignore_index, scores._a.dtype)
-    return losses.sum() / float(total(weights))
+    return losses.sum() / float(pairwise_sum(weights))
 
 
 def losses_shape(scores: Tensor, d: int) -> tuple[int, ...]:
@@ -298,7 +298,7 @@ def is_class(target: Tensor, like: Tensor) -> Tensor:
     return (target.reshape((-1, 1)) == classes).astype(like.dtype)
 
 
-@twofold
+@derivative_helper
 def multi_margin_slope(x: Any, target: Any, p: int, margin: float, weight: Any) -> Any:
     """The derivative of each row's loss by its elements."""
     hot = is_class(target, x)
@@ -320,9 +320,9 @@ def _multi_margin(
 ) -> Tensor:
     """The losses of rows (n, c), reduced."""
     hot = is_class.__wrapped__(target, input)
-    gap = np.maximum((input - total(input * hot, (1,), True) + margin) * (1 - hot), 0)
-    losses = total(gap * gap if p == 2 else gap, (1,)) / input.shape[1]
-    return aggregate(losses if weight is None else losses * total(hot * weight, (1,)), reduction)
+    gap = np.maximum((input - pairwise_sum(input * hot, (1,), True) + margin) * (1 - hot), 0)
+    losses = pairwise_sum(gap * gap if p == 2 else gap, (1,)) / input.shape[1]
+    return aggregate(losses if weight is None else losses * pairwise_sum(hot * weight, (1,)), reduction)
 
 
 def multi_margin_loss(
@@ -385,7 +385,7 @@ def label_counts(target: Tensor, like: Tensor) -> Tensor:
     return ((target[..., None] == classes) & valid[..., None]).sum(-2).astype(like.dtype)
 
 
-@twofold
+@derivative_helper
 def multilabel_slope(x: Any, target: Any) -> Any:
     """The derivative of each row's loss by its elements."""
     counts = label_counts(target, x)

@@ -9,13 +9,13 @@ import numpy as np
 
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.size import as_int
-from nbautograd.compiler.derivative_helper import twofold
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
-from nbautograd.ops._internal import average, sum_to, zeros_of
+from nbautograd.ops._internal import pairwise_mean, sum_to, zeros_of
 from nbautograd.ops.elementwise.exp_log import rsqrt
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.reduction.reduction import mean_over
@@ -44,9 +44,9 @@ def _norm(
 ) -> Any:
     """The normalised input; then the mean, the reciprocal of the standard deviation, and the variance."""
     x = input.reshape(rows)
-    mean = average(x, axes, True)
+    mean = pairwise_mean(x, axes, True)
     result = x - mean
-    variance = average(result * result, axes, True)
+    variance = pairwise_mean(result * result, axes, True)
     rstd = 1 / np.sqrt(variance + eps)
     result *= rstd
     result = result.reshape(input.shape)
@@ -57,7 +57,7 @@ def _norm(
     return result, mean, rstd, variance
 
 
-@twofold
+@derivative_helper
 def norm_back(g: Any, x: Any, weight: Any, mean: Any, rstd: Any, rows: Shape, axes: Shape, wide: Shape) -> Any:
     """The gradient of the input; ``g`` has one of the result, and in higher derivatives of mean and rstd, too."""
     unit = (x.reshape(rows) - mean) * rstd
@@ -74,7 +74,7 @@ def norm_back(g: Any, x: Any, weight: Any, mean: Any, rstd: Any, rows: Shape, ax
     return None if result is None else result.reshape(x.shape)
 
 
-@twofold
+@derivative_helper
 def norm_weight_back(g: Any, x: Any, mean: Any, rstd: Any, rows: Shape, wide: Shape, shape: Shape) -> Any:
     """The gradient of the weight."""
     unit = ((x.reshape(rows) - mean) * rstd).reshape(x.shape)
@@ -127,14 +127,14 @@ def _batch_norm_eval(
     return result
 
 
-@twofold
+@derivative_helper
 def eval_scale(weight: Any, running_var: Any, wide: Shape, eps: float) -> Any:
     """The factor of the input."""
     scale = rsqrt(running_var.reshape(wide) + eps)
     return scale if weight is None else scale * weight.reshape(wide)
 
 
-@twofold
+@derivative_helper
 def eval_weight_back(g: Any, x: Any, running_mean: Any, running_var: Any, wide: Shape, eps: float, shape: Shape) -> Any:
     """The gradient of the weight."""
     unit = (x - running_mean.reshape(wide)) * eval_scale(None, running_var, wide, eps)

@@ -15,9 +15,9 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes, strides as stride_tools
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import as_int, new_shape
-from nbautograd.compiler.op import KEPT, op
+from nbautograd.compiler.op import NATIVE, op
 from nbautograd.core.grad_mode import is_grad_enabled
-from nbautograd.core.inplace import store
+from nbautograd.core.inplace import copy_into
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.ops.creation.from_data import check_options, finish
@@ -71,7 +71,7 @@ def _new(
     with resized_out(out, shape, name):
         if dtype is not None and dtype is not out.dtype:
             raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
-        return store(out, wrap(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
+        return copy_into(out, wrap(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
 
 
 @contextmanager
@@ -372,7 +372,7 @@ def normal(
     if out is None:
         return result
     with resized_out(out, result._a.shape, "normal"):
-        return store(out, result.detach().to(out.dtype))
+        return copy_into(out, result.detach().to(out.dtype))
 
 
 def _standard_normal(like: Any, shape: Sequence[int], std: float, chosen: Generator | None) -> Any:
@@ -381,13 +381,13 @@ def _standard_normal(like: Any, shape: Sequence[int], std: float, chosen: Genera
     return backend.module(backend.device_of(like)).asarray(drawn)
 
 
-@op(node="NormalBackward1", symbol="normal", method=False, half=KEPT, mean="zeros_of(g)")
+@op(node="NormalBackward1", symbol="normal", method=False, half=NATIVE, mean="zeros_of(g)")
 def _normal_around(mean: Tensor, std: float, generator: Generator | None) -> Tensor:
     """Normal numbers of one standard deviation."""
     return (_standard_normal(mean, mean.shape, std, generator) + mean).astype(mean.dtype)
 
 
-@op(node="NormalBackward2", symbol="normal", method=False, half=KEPT, std="zeros_of(g)")
+@op(node="NormalBackward2", symbol="normal", method=False, half=NATIVE, std="zeros_of(g)")
 def _normal_spread(std: Tensor, mean: float, generator: Generator | None) -> Tensor:
     """Normal numbers around one mean."""
     return _standard_normal(std, std.shape, 1.0, generator) * std + std.dtype.type(mean)
@@ -397,7 +397,7 @@ def _normal_spread(std: Tensor, mean: float, generator: Generator | None) -> Ten
     node="NormalBackward3",
     symbol="normal",
     method=False,
-    half=KEPT,
+    half=NATIVE,
     mean="sum_to(zeros_of(g), mean.shape)",
     std="cast_back(sum_to(zeros_of(g), std.shape), std.dtype)",
 )

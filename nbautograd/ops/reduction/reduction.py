@@ -13,12 +13,12 @@ from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError
 from nbautograd.ops._internal import (
-    average,
     axes,
     count,  # noqa: F401 - formulas name it
+    pairwise_mean,
+    pairwise_sum,
     sum_to,
-    total,
-    widened,
+    upcast_half,
 )
 
 __all__ = ["all", "any", "count_nonzero", "logsumexp", "mean", "nanmean", "nansum", "prod", "sum"]
@@ -45,13 +45,13 @@ def _floating(name: str, a: Any, dtype: dtypes.dtype | None) -> None:
 @op(node="SumBackward0", symbol="Σ", method=False, input="spread(g, input.shape)")
 def sum_all(input: Tensor) -> Tensor:
     """The sum of all elements."""
-    return total(input)
+    return pairwise_sum(input)
 
 
 @op(node="SumBackward1", symbol="Σ", method=False, input="spread(g, input.shape, dim, keepdim)")
 def sum_over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The sum over ``dim``."""
-    return total(input, axes(dim, input.ndim), keepdim)
+    return pairwise_sum(input, axes(dim, input.ndim), keepdim)
 
 
 @composite()
@@ -102,7 +102,7 @@ def numpy_names(name: str, dim: Any, keepdim: bool, given: dict[str, Any]) -> tu
 )
 def nansum_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The sum over ``dim``, nan counted as 0."""
-    return total(np.where(input == input, input, np.zeros_like(input)), axes(dim, input.ndim), keepdim)
+    return pairwise_sum(np.where(input == input, input, np.zeros_like(input)), axes(dim, input.ndim), keepdim)
 
 
 @composite(out=True)
@@ -144,7 +144,7 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
 @op(node="MeanBackward0", symbol="mean", method=False, input="spread(g / count(input.shape, None), input.shape)")
 def mean_all(input: Tensor) -> Tensor:
     """The mean of all elements of a floating tensor."""
-    return average(input)
+    return pairwise_mean(input)
 
 
 @op(
@@ -155,7 +155,7 @@ def mean_all(input: Tensor) -> Tensor:
 )
 def mean_over(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """The mean over ``dim`` of a floating tensor."""
-    return average(input, axes(dim, input.ndim), keepdim)
+    return pairwise_mean(input, axes(dim, input.ndim), keepdim)
 
 
 @composite()
@@ -216,7 +216,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
 )
 def prod_all(input: Tensor) -> Tensor:
     """The product of all elements; its derivative is the product of those before times that of those after each."""
-    return widened(input).prod().astype(accumulated(input.dtype))
+    return upcast_half(input).prod().astype(accumulated(input.dtype))
 
 
 @op(
@@ -229,7 +229,7 @@ def prod_all(input: Tensor) -> Tensor:
 def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
     """The product over one dimension."""
     d = dimension(dim, input.ndim)
-    a = widened(input).prod(d, None, None, keepdim) if input.ndim else input.copy()
+    a = upcast_half(input).prod(d, None, None, keepdim) if input.ndim else input.copy()
     return a.astype(accumulated(input.dtype))
 
 
@@ -293,7 +293,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     >>> torch.count_nonzero(torch.tensor([1, 0, 2]))
     tensor(2)
     """
-    return total(input != 0, axes(dim, input.ndim))
+    return pairwise_sum(input != 0, axes(dim, input.ndim))
 
 
 # -- log-sum-exp -----------------------------------------------------------------------------------------------------
@@ -310,11 +310,11 @@ def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """``log(sum(exp(input)))`` over ``dim``, about the largest element, so that nothing overflows."""
     over = axes(dim, input.ndim)
     if not input.size:
-        return precise.log(total(input, over, keepdim))  # of nothing: -inf
-    a = widened(input)
+        return precise.log(pairwise_sum(input, over, keepdim))  # of nothing: -inf
+    a = upcast_half(input)
     top = a.real.max(over, None, True)
     top = np.where(np.isfinite(top), top, np.zeros_like(top))
-    result = (precise.log(total(precise.exp(a - top), over, True)) + top).astype(input.dtype)
+    result = (precise.log(pairwise_sum(precise.exp(a - top), over, True)) + top).astype(input.dtype)
     if keepdim or not input.ndim:
         return result
     gone = dimensions(dim, input.ndim)

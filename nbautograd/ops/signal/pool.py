@@ -11,7 +11,7 @@ import numpy as np
 from nbautograd.arrays import backend
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
-from nbautograd.ops._internal import total
+from nbautograd.ops._internal import pairwise_sum
 from nbautograd.ops.signal.interpolate import Table, resampled, spread_back
 
 Ints = tuple[int, ...]
@@ -118,7 +118,7 @@ def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
         n = result.shape[d]
         if m and n % m == 0:
             cut = result.reshape((*result.shape[:d], m, n // m, *result.shape[d + 1 :]))
-            result = total(cut, (d + 1,)) / (n // m)
+            result = pairwise_sum(cut, (d + 1,)) / (n // m)
         else:
             result = resampled(result, (_cell_table(d, n, m),)) if m else result[(slice(None),) * d + (slice(0),)]
     return result
