@@ -53,29 +53,6 @@ SEEN_BY_NOTEBOOK = SEEN_BY_VIZ | {"nbautograd.core.tracing", "nbautograd.core.te
 ALLOWED: dict[str, str] = {}
 """Imports against the layers, or in a circle, that stay: why."""
 STILL: dict[str, str] = {
-    "core.node -> autograd.engine": "attach Node.__call__ from autograd",
-    "core.node -> autograd.saved_tensors": "saved tensors belong to autograd, which attaches what reads them",
-    "core.node -> core.tensor": "attach what needs tensors from autograd",
-    "core.inplace -> ops.shape.as_strided": "look the operation up in the registry",
-    "autograd.forward_ad -> autograd.backward": "the engine needs no more than the flag that forward mode is on",
-    "ops.shape.slicing -> ops.shape.joining": "put restack and rejoin into joining, or look them up in the registry",
-    "ops.reduction.distances -> linalg": "norms belong to ops.reduction.norms",
-    "compiler.backward -> compiler.op": "what is declared becomes compiler/schema.py, below all writers of code",
-    "compiler.forward -> compiler.op": "compiler/schema.py",
-    "compiler.inplace -> compiler.op": "compiler/schema.py",
-    "compiler.promotion -> compiler.op": "compiler/schema.py",
-    "compiler.registry -> compiler.op": "compiler/schema.py",
-    "compiler.rewrite -> compiler.op": "compiler/schema.py",
-    "fusion.kernel -> compiler.registry": "the lowering to ufuncs becomes compiler/elementwise.py",
-    "fusion.kernel -> compiler.rewrite": "compiler/elementwise.py",
-    "fusion.kernel -> compiler.source": "compiler/elementwise.py",
-    "autograd.functional -> nbautograd": "take stack from ops.shape.joining",
-    "func -> nbautograd": "take stack from ops.shape.joining",
-    "nn.modules._calls -> nn.modules.module": "a Protocol is all that the type needs",
-    "serialization.torch_pickle -> serialization": "FileFormatError belongs to errors.py",
-    "viz.capture.recorder -> viz.draw.svg": "the state of a frame belongs to the timeline",
-    "viz.capture.timeline -> viz.draw.svg": "the state of a frame belongs to the timeline",
-    "viz.notebook.magics -> viz": "import the modules that are meant",
 }
 """The same of those that are to go: how. A test says when one has gone and its line can be deleted."""
 
