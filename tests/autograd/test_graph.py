@@ -420,3 +420,10 @@ def test_constants_that_operations_share_cannot_be_written_to():
     assert (nb.ones(2) * 7).tolist() == [7, 7]
     y.sum().backward()
     assert x.grad.tolist() == [7, 7]
+
+
+def test_nothing_of_the_engine_shows_on_a_tensor():
+    x = nb.ones(2, requires_grad=True)
+    public = {name for name in dir(x) if not name.startswith("_")}
+    fields = {"seq", "sequence_nr", "relays", "next0", "next1", "input_meta", "extras", "next_nodes"}
+    assert public & fields == set()
