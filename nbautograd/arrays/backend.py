@@ -224,10 +224,10 @@ class _CupyBackend:
 
     def place(self, array: Any) -> device:
         index = int(array.device.id)
-        found = self._places.get(index)
-        if found is None:
-            found = self._places[index] = device("cuda", index)
-        return found
+        cached = self._places.get(index)
+        if cached is None:
+            cached = self._places[index] = device("cuda", index)
+        return cached
 
     def address(self, array: Any) -> int:
         return int(array.data.ptr)
@@ -242,22 +242,22 @@ class _CupyBackend:
     def number(self, value: Any, dtype: np.dtype[Any], place: device) -> Any:
         """A number as a 0-d array, kept for the next time: to bring one to the device costs more than most kernels."""
         key = (value or repr(value), value.__class__, dtype, place)  # 0.0 equals -0.0
-        found = self._numbers.get(key)
-        if found is None:
-            found = self.module(place).asarray(np.array(value).astype(dtype))
+        cached = self._numbers.get(key)
+        if cached is None:
+            cached = self.module(place).asarray(np.array(value).astype(dtype))
             if value == value:
                 if len(self._numbers) > 1000:
                     self._numbers.clear()
                 self._cupy.cuda.get_current_stream().synchronize()  # once, so that it is there for every stream
-                self._numbers[key] = found
-        return found
+                self._numbers[key] = cached
+        return cached
 
     def pin(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """A copy of a NumPy array in memory that is never paged out."""
         self.start()
-        made: np.ndarray[Any, Any] = importlib.import_module("cupyx").empty_pinned(array.shape, array.dtype)
-        made[...] = array
-        return made
+        pinned: np.ndarray[Any, Any] = importlib.import_module("cupyx").empty_pinned(array.shape, array.dtype)
+        pinned[...] = array
+        return pinned
 
     def is_pinned(self, array: np.ndarray[Any, Any]) -> bool:
         """Whether a NumPy array lies in such memory."""

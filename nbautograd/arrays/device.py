@@ -137,12 +137,12 @@ def set_default(value: device | str | int | None) -> None:
 
 def as_device(value: device | str | int | None) -> device:
     """The device that an argument ``device=`` names, with its index; None is the default one."""
-    found = _default.value if value is None else value if isinstance(value, device) else device(value)
-    if found.type == "cuda":
-        return device("cuda", _current()) if found.index is None else found
-    if found.type == "cpu" and found.index is not None:
+    resolved = _default.value if value is None else value if isinstance(value, device) else device(value)
+    if resolved.type == "cuda":
+        return device("cuda", _current()) if resolved.index is None else resolved
+    if resolved.type == "cpu" and resolved.index is not None:
         return device("cpu")
-    return found
+    return resolved
 
 
 device.__module__ = "nbautograd"  # pickles name it so

@@ -69,8 +69,8 @@ class _Bfloat16(dtype):
             raise ImportError(
                 "bfloat16 needs the package ml_dtypes, which is not here. Install it with: pip install ml_dtypes"
             ) from error
-        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-        return found
+        bfloat: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return bfloat
 
 
 bool_ = dtype("bool", "bool", 0)
@@ -134,15 +134,15 @@ def of(numpy_dtype: np.dtype[Any]) -> dtype:
 
     :raises TypeError: there is none (objects, strings, dates, float128, ...).
     """
-    found = _BY_NUMPY.get(numpy_dtype) or _BY_NUMPY.get(numpy_dtype.newbyteorder("="))
-    if found is None and numpy_dtype.name == "bfloat16":
-        found = _BY_NUMPY[numpy_dtype] = bfloat16
-    if found is None:
+    ours = _BY_NUMPY.get(numpy_dtype) or _BY_NUMPY.get(numpy_dtype.newbyteorder("="))
+    if ours is None and numpy_dtype.name == "bfloat16":
+        ours = _BY_NUMPY[numpy_dtype] = bfloat16
+    if ours is None:
         supported = ", ".join(d.name for d in ALL)
         raise TypeError(
             f"can't convert np.ndarray of type numpy.{numpy_dtype}. The only supported types are: {supported}."
         )
-    return found
+    return ours
 
 
 _default = float32
@@ -179,10 +179,10 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     >>> torch.promote_types(torch.int64, torch.float16)
     torch.float16
     """
-    for name, given, position in (("type1", type1, 1), ("type2", type2, 2)):
-        if not isinstance(given, dtype):
+    for name, value, position in (("type1", type1, 1), ("type2", type2, 2)):
+        if not isinstance(value, dtype):
             raise TypeError(
-                f"promote_types(): argument '{name}' (position {position}) must be torch.dtype, not {kind_of(given)}"
+                f"promote_types(): argument '{name}' (position {position}) must be torch.dtype, not {kind_of(value)}"
             )
     if type1 is type2:
         return type1

@@ -1,4 +1,4 @@
-"""Choosing between elements without branches.
+"""Selecting elements without branches: ``where`` as bitwise operations.
 
 NumPy's ``where`` branches for each element, at ten times the cost where the processor cannot guess how it will go. Here
 the bits of the chosen elements are masked instead: ``b ^ ((a ^ b) & m)``, where m is all ones or all zeros.
@@ -12,10 +12,10 @@ import numpy as np
 
 __all__ = ["bitwise_where", "zero_where", "zero_where_not"]
 
-MASKED = 1 << 12
-"""Choosing between two arrays by a mask is worth its price from about so many elements on."""
-KEPT = 1 << 8
-"""The same of choosing between an array and zeros."""
+MIN_WHERE_SIZE = 1 << 12
+"""Minimum number of elements for masking the bits of two arrays."""
+MIN_ZERO_SIZE = 1 << 8
+"""The same for an array and zeros."""
 _BITS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
 _BOOL = np.dtype(np.bool_)
 _ONE = {bits: np.array(1, bits) for bits in _BITS.values()}
@@ -29,7 +29,7 @@ def bitwise_where(condition: Any, a: Any, b: Any) -> Any:
     [1.0, 4.0]
     """
     arrays = (condition, a, b)
-    if any(x.__class__ is not np.ndarray for x in arrays) or a.size < MASKED or condition.dtype is not _BOOL:
+    if any(x.__class__ is not np.ndarray for x in arrays) or a.size < MIN_WHERE_SIZE or condition.dtype is not _BOOL:
         return np.where(condition, a, b)
     bits = _BITS.get(a.dtype)
     if bits is None or a.dtype is not b.dtype or any(x.shape != a.shape or not x.flags.c_contiguous for x in arrays):
@@ -72,7 +72,7 @@ def zero_where(a: Any, condition: Any) -> Any:
 
 def _maskable(a: Any, condition: Any) -> Any:
     """The integers in whose bits to mask; None where that cannot be done, or does not pay."""
-    if condition.__class__ is not np.ndarray or a.__class__ is not np.ndarray or a.size < KEPT:
+    if condition.__class__ is not np.ndarray or a.__class__ is not np.ndarray or a.size < MIN_ZERO_SIZE:
         return None
     if condition.dtype is not _BOOL or a.shape != condition.shape or not a.flags.c_contiguous:
         return None

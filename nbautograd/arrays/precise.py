@@ -82,14 +82,14 @@ class Precise:
                 dtype = np.result_type(*operands)
             wide = self.wider.get(dtype)
             if self.of_complex is not None and dtype.kind == "c":
-                found = self.of_complex(*operands)
-                return found if out is None else np.positive(found, out)
+                result = self.of_complex(*operands)
+                return result if out is None else np.positive(result, out)
         if wide is None:
             return self.ufunc(*operands) if out is None else self.ufunc(*operands, out)
         if out is not None:
             return self.ufunc(*operands, out, dtype=wide, casting="same_kind")  # by pieces that fit into the cache
-        found = self.ufunc(*operands, dtype=wide)
-        return found.astype(dtype) if found.__class__ is np.ndarray else dtype.type(found)
+        result = self.ufunc(*operands, dtype=wide)
+        return result.astype(dtype) if result.__class__ is np.ndarray else dtype.type(result)
 
 
 def widened(a: Any) -> Any:
@@ -105,8 +105,8 @@ def _absolute(z: Any) -> Any:
 
 def _log1p(z: Any) -> Any:
     """SciPy's, which adds up in twice the precision; NumPy's own has no right digit near 0."""
-    found = importlib.import_module("scipy.special").log1p(widened(z))
-    return found.astype(z.dtype) if found.__class__ is np.ndarray else z.dtype.type(found)
+    result = importlib.import_module("scipy.special").log1p(widened(z))
+    return result.astype(z.dtype) if result.__class__ is np.ndarray else z.dtype.type(result)
 
 
 absolute = Precise(np.absolute, {}, _absolute)

@@ -117,11 +117,11 @@ def dimensions(dim: Any, ndim: int) -> tuple[int, ...]:
     if isinstance(dim, (tuple, list)):
         if not dim:
             return tuple(range(ndim))
-        found = tuple(dimension(d, ndim) for d in dim)
-        for d in found:
-            if found.count(d) > 1:
+        dims = tuple(dimension(d, ndim) for d in dim)
+        for d in dims:
+            if dims.count(d) > 1:
                 raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
-        return found if ndim else ()
+        return dims if ndim else ()
     return (dimension(dim, ndim),) if ndim else (dimension(dim, 0),)[:0]
 
 

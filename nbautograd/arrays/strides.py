@@ -53,11 +53,11 @@ def contiguous(shape: Ints) -> Ints:
     >>> contiguous((2, 3, 4))
     (12, 4, 1)
     """
-    found, step = [], 1
+    steps, step = [], 1
     for n in reversed(shape):
-        found.append(step)
+        steps.append(step)
         step *= n or 1
-    return tuple(reversed(found))
+    return tuple(reversed(steps))
 
 
 def channels_last(shape: Ints) -> Ints:
@@ -81,10 +81,10 @@ def strides_of(a: Any) -> Ints:
 def root(a: Any) -> Any:
     """The array that owns the memory that ``a`` is part of."""
     while True:
-        found = version_counter.owner(a)
-        if found.__class__ is not version_counter.Apart:
-            return found
-        a = found.array
+        owner = version_counter.owner(a)
+        if owner.__class__ is not version_counter.Apart:
+            return owner
+        a = owner.array
 
 
 def offset_of(a: Any) -> int:
@@ -125,9 +125,9 @@ def restride(a: Any, shape: Ints, strides: Ints, shift: int = 0) -> Any:
                 return np.ndarray(shape, a.dtype, start, where, steps)
             except (ValueError, TypeError):
                 pass
-    made = backend.of(a).strided(a, shape, steps, shift * size)
-    version_counter.adopt(made, a)
-    return made
+    view = backend.of(a).strided(a, shape, steps, shift * size)
+    version_counter.adopt(view, a)
+    return view
 
 
 def view_strides(have: Geometry | tuple[Ints, Ints], shape: Ints) -> Ints | None:
@@ -144,7 +144,7 @@ def view_strides(have: Geometry | tuple[Ints, Ints], shape: Ints) -> Ints | None
         return strides if old == shape else contiguous(shape)
     if not old:
         return (1,) * len(shape)
-    found = [0] * len(shape)
+    steps = [0] * len(shape)
     d = len(shape) - 1
     base, length = strides[-1], 1  # of the run that is being read
     for i in range(len(old) - 1, -1, -1):
@@ -153,14 +153,14 @@ def view_strides(have: Geometry | tuple[Ints, Ints], shape: Ints) -> Ints | None
             continue
         filled = 1
         while d >= 0 and (filled < length or shape[d] == 1):
-            found[d] = filled * base
+            steps[d] = filled * base
             filled *= shape[d]
             d -= 1
         if filled != length:
             return None
         if i:
             base, length = strides[i - 1], 1
-    return tuple(found) if d == -1 else None
+    return tuple(steps) if d == -1 else None
 
 
 def is_dense(shape: Ints, strides: Ints) -> bool:
@@ -195,11 +195,11 @@ def dense(shape: Ints, strides: Ints) -> Ints:
                 here = other
             elif strides[inner] < strides[outer]:
                 break
-    found, step = [0] * len(shape), 1
+    steps, step = [0] * len(shape), 1
     for d in order:
-        found[d] = step
+        steps[d] = step
         step *= max(shape[d], 1)
-    return tuple(found)
+    return tuple(steps)
 
 
 def strides_for(a: Any, wanted: memory_format.memory_format | None, name: str) -> tuple[int, ...]:
@@ -234,18 +234,20 @@ def length_of(a: Any) -> int:
 def laid_out(a: Any, geometry: Geometry, length: int) -> Any:
     """A copy of ``a`` whose elements lie as ``geometry`` says, in memory of its own for ``length`` elements."""
     shape, strides, offset = geometry
-    found = restride(np.zeros_like(a, shape=(length,)), shape, strides, offset)
-    found[...] = a
-    return found
+    filled_array = restride(np.zeros_like(a, shape=(length,)), shape, strides, offset)
+    filled_array[...] = a
+    return filled_array
 
 
 def places(geometry: Geometry, like: Any) -> Any:
     """The place in memory of each element, as indices on the device of ``like``."""
-    found = np.asarray(geometry.offset)
+    positions = np.asarray(geometry.offset)
     for d, (n, s) in enumerate(zip(geometry.shape, geometry.strides, strict=True)):
         rest = len(geometry.shape) - d - 1
-        found = found + (np.arange(n) * s).reshape((n,) + (1,) * rest)
-    found = np.broadcast_to(found, geometry.shape)
+        positions = positions + (np.arange(n) * s).reshape((n,) + (1,) * rest)
+    positions = np.broadcast_to(positions, geometry.shape)
     return (
-        found if isinstance(like, (np.ndarray, np.generic)) else backend.module(backend.device_of(like)).asarray(found)
+        positions
+        if isinstance(like, (np.ndarray, np.generic))
+        else backend.module(backend.device_of(like)).asarray(positions)
     )

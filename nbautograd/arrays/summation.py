@@ -1,4 +1,4 @@
-"""The one way to add up: sums whose error hardly grows with the number of elements, along any axes."""
+"""Pairwise summation along any axes: the rounding error hardly grows with the number of elements."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from nbautograd.arrays.thread_pool import parallel_for
 
 __all__ = ["ONES", "broadcast_axes", "pairwise_mean", "pairwise_sum", "upcast_half"]
 
-FEW = 32
-"""So many rows may be added one after the other: the rounding errors are still few."""
+MAX_SEQUENTIAL = 32
+"""Rows up to so many are added one after the other: the rounding errors are still few."""
 BLOCK = 16
 """Rows added one after the other in each round of a long sum."""
-SHARE = 1 << 18
-"""So many elements of one long row are one thread's at a time."""
+ELEMENTS_PER_TASK = 1 << 18
+"""Elements of one long row that a thread takes at a time."""
 LONG = 1024
 """NumPy's inner loop is worth its price from about so many elements on."""
 
 
 FLOAT16, FLOAT32, FLOAT64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
-ONES = {dtype: np.ones(2 * FEW, dtype) for dtype in (FLOAT32, FLOAT64)}
+ONES = {dtype: np.ones(2 * MAX_SEQUENTIAL, dtype) for dtype in (FLOAT32, FLOAT64)}
 """Of few numbers, the product with ones is their sum, at a third of the price of a reduction."""
 
 
@@ -56,17 +56,17 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
             if axes[0] == 0:
                 return ones[:n].dot(a)[None] if keepdims else ones[:n].dot(a)
             return a.dot(ones[:n])[:, None] if keepdims else a.dot(ones[:n])
-    if a.size <= FEW:
+    if a.size <= MAX_SEQUENTIAL:
         return np.add.reduce(a, axes, None, None, keepdims)
     if in_order:
         if axes is None:
-            if a.size >= 2 * SHARE:
+            if a.size >= 2 * ELEMENTS_PER_TASK:
                 return _shared(a.reshape(-1)).reshape((1,) * (a.ndim * keepdims))[()]
             return np.add.reduce(a, None, None, None, keepdims)
         if len(axes) == 1:
             (d,) = axes
             shape = a.shape
-            if shape[d] > FEW and d < len(shape) - 1:
+            if shape[d] > MAX_SEQUENTIAL and d < len(shape) - 1:
                 before, after = shape[:d], shape[d + 1 :]
                 summed = _rows(a.reshape(math.prod(before), shape[d], math.prod(after)))
                 return summed.reshape(before + (1,) * keepdims + after)
@@ -84,10 +84,10 @@ def pairwise_mean(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = 
 
 def _shared(a: Any) -> Any:
     """The sum of one long row, in threads: that of the sums of its shares, which are the same for any number."""
-    sums = np.empty(-(-a.size // SHARE), a.dtype)
+    sums = np.empty(-(-a.size // ELEMENTS_PER_TASK), a.dtype)
 
     def task(number: int) -> None:
-        sums[number] = np.add.reduce(a[SHARE * number : SHARE * (number + 1)])
+        sums[number] = np.add.reduce(a[ELEMENTS_PER_TASK * number : ELEMENTS_PER_TASK * (number + 1)])
 
     parallel_for(task, len(sums))
     return np.add.reduce(sums, keepdims=True)
@@ -95,7 +95,7 @@ def _shared(a: Any) -> Any:
 
 def _rows(a: Any) -> Any:
     """The sum over the middle one of three axes: round by round, blocks of rows become one row each."""
-    while (rows := a.shape[1]) > FEW:
+    while (rows := a.shape[1]) > MAX_SEQUENTIAL:
         before, _, after = a.shape
         joined = max(1, min(LONG // max(1, after), rows // BLOCK))  # short rows side by side make a long one
         left = rows // (BLOCK * joined) * joined

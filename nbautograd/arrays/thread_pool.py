@@ -1,6 +1,6 @@
-"""How many threads large arrays are computed in, and the threads.
+"""The thread pool for large arrays, and how many threads it has.
 
-NumPy lets go of Python's lock while it computes, so pieces of one array can be computed side by side. There is no
+NumPy releases the GIL while it computes, so tiles of one array can be computed side by side. There is no
 thread before the first array that is large enough, and none when the process forks.
 """
 

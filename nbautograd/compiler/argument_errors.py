@@ -77,14 +77,14 @@ def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
     """
     signature = inspect.signature(function)
     try:
-        given = signature.bind(*args, **kwargs).arguments
+        arguments = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return
     for position, (name, parameter) in enumerate(signature.parameters.items(), 1):
-        if name not in given:
+        if name not in arguments:
             continue
         several = parameter.kind is parameter.VAR_POSITIONAL
-        for value in given[name] if several else [given[name]]:
+        for value in arguments[name] if several else [arguments[name]]:
             expected = _unlike(str(parameter.annotation), value)
             if expected is not None:
                 place = "" if several or parameter.kind is parameter.KEYWORD_ONLY else f" (position {position})"

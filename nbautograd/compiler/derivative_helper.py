@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def derivative_helper(function: F) -> F:
     """Let ``function``, called with arrays, use the bodies of operations, and called with tensors, the operations."""
-    made: dict[bool, Callable[..., Any]] = {}
+    compiled: dict[bool, Callable[..., Any]] = {}
 
     @functools.wraps(function)
     def either(*args: Any) -> Any:
@@ -29,10 +29,10 @@ def derivative_helper(function: F) -> F:
         for a in args:
             if isinstance(a, Tensor):
                 graph = True
-        if graph not in made:
+        if graph not in compiled:
             meanings = {name: op.function if graph else op.body for name, op in OPS.items()}
             scope = {**function.__globals__, **meanings}
-            made[graph] = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
-        return made[graph](*args)
+            compiled[graph] = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
+        return compiled[graph](*args)
 
     return either

@@ -44,8 +44,8 @@ def _is_source_of(tree: ast.FunctionDef, body: Callable[..., Any]) -> bool:
         if isinstance(part, ast.arg):
             part.annotation = None
     module = compile(ast.Module([bare], []), "<source>", "exec", dont_inherit=True)
-    found = next(constant for constant in module.co_consts if isinstance(constant, types.CodeType))
-    return _essence(found) == _essence(body.__code__)
+    code_in_file = next(constant for constant in module.co_consts if isinstance(constant, types.CodeType))
+    return _essence(code_in_file) == _essence(body.__code__)
 
 
 def _essence(code: types.CodeType) -> tuple[Any, ...]:
@@ -59,7 +59,7 @@ def _essence(code: types.CodeType) -> tuple[Any, ...]:
 def compiled(source: str, filename: str, name: str) -> types.CodeType:
     """The code of the one function that ``source`` defines, known to debuggers and tracebacks by ``filename``."""
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    made: dict[str, Any] = {}
-    exec(compile(source, filename, "exec"), {}, made)
-    code: types.CodeType = made[name].__code__
+    namespace: dict[str, Any] = {}
+    exec(compile(source, filename, "exec"), {}, namespace)
+    code: types.CodeType = namespace[name].__code__
     return code

@@ -133,16 +133,16 @@ class Generator:
             raise RuntimeError(
                 f"Expected a state of size {_STATE.itemsize} bytes but found the input RNG state size to be {raw.size}"
             )
-        found = np.frombuffer(raw.tobytes(), _STATE)[0]
-        left = int(found["left"])
-        if not (found["seeded"] == 1 and 1 <= left <= 624 and found["next"] <= 624):
+        state = np.frombuffer(raw.tobytes(), _STATE)[0]
+        left = int(state["left"])
+        if not (state["seeded"] == 1 and 1 <= left <= 624 and state["next"] <= 624):
             raise RuntimeError("Invalid mt19937 state: these bytes do not come from get_state()")
-        self.manual_seed(int(found["seed"]))
-        if found["next"] > 0:
-            words = found["words"].astype(np.uint32)
+        self.manual_seed(int(state["seed"]))
+        if state["next"] > 0:
+            words = state["words"].astype(np.uint32)
             twister = {"bit_generator": "MT19937", "state": {"key": words, "pos": 625 - left}}
             self._mt().set_state(twister)
-        self._kept = float(found["normal_y"]) if found["normal_is_valid"] else None
+        self._kept = float(state["normal_y"]) if state["normal_is_valid"] else None
         return self
 
     def clone_state(self) -> Generator:

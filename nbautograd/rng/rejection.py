@@ -57,8 +57,8 @@ def binomial(count: float, chance: float, uniform: Callable[[], float]) -> float
     if math.isnan(chance) or math.isnan(count):
         return math.nan
     rarer = chance if chance <= 0.5 else 1 - chance
-    found = (_binomial_by_rejection if count * rarer >= 10 else _binomial_by_gaps)(count, rarer, uniform)
-    return found if chance <= 0.5 else count - found
+    successes = (_binomial_by_rejection if count * rarer >= 10 else _binomial_by_gaps)(count, rarer, uniform)
+    return successes if chance <= 0.5 else count - successes
 
 
 def _binomial_by_gaps(count: float, chance: float, uniform: Callable[[], float]) -> float:
