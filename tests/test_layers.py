@@ -52,8 +52,7 @@ SEEN_BY_NOTEBOOK = SEEN_BY_VIZ | {"nbautograd.core.tracing", "nbautograd.core.te
 
 ALLOWED: dict[str, str] = {}
 """Imports against the layers, or in a circle, that stay: why."""
-STILL: dict[str, str] = {
-}
+STILL: dict[str, str] = {}
 """The same of those that are to go: how. A test says when one has gone and its line can be deleted."""
 
 
