@@ -80,25 +80,17 @@ def test_links_lead_somewhere(page: str) -> None:
     assert missing == []
 
 
-SOON = {
-    "arrays/reference_count.py", "autograd/topology.py", "compiler/elementwise.py", "compiler/schema.py",
-    "core/hooks.py", "core/views.py",
-}  # fmt: skip
-"""Paths that docs/architecture.md names and that are about to be there."""
-
-
 def test_what_the_architecture_names_is_there() -> None:
     """Paths in the package, and in the table of places the names that are said to be in them."""
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")
     paths = {found for found in re.findall(r"`([\w/]+(?:/|\.(?:py|pyi|js)))`", text) if not found.startswith("docs/")}
     folders = (ROOT / "nbautograd", ROOT)
     missing = {path for path in paths if not any((folder / path).exists() for folder in folders)}
-    assert sorted(missing - SOON) == [] and len(paths) > 70
-    assert sorted(SOON - missing) == [], "these are there: take them off SOON"
+    assert sorted(missing) == [] and len(paths) > 70
     table = text.partition("## Where is")[2].partition("##")[0]
     places = re.findall(r"`([\w/]+\.py)`(?:, `(\w+)`(?: and `(\w+)`)?)?", table)
     for path, *names in places:
-        if path not in SOON and names != ["", ""]:
+        if names != ["", ""]:
             source = next(folder / path for folder in folders if (folder / path).exists()).read_text(encoding="utf-8")
             assert [name for name in names if name and f"def {name}(" not in source] == [], path
 
