@@ -69,7 +69,7 @@ def zero_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared: bool = True) -> Tensor:
     """The largest or smallest absolute value over ``dim``; equal ones share the gradient, or each get it all."""
     a = precise.absolute(input)
-    check(a, dim)
+    check("norm", a, dim)
     return (a.max if largest else a.min)(axes(dim, input.ndim), None, keepdim)
 
 
