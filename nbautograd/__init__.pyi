@@ -16,6 +16,7 @@ from nbautograd import cuda as cuda
 from nbautograd import errors as errors
 from nbautograd import fft as fft
 from nbautograd import func as func
+from nbautograd import library as library
 from nbautograd import linalg as linalg
 from nbautograd import nn as nn
 from nbautograd import optim as optim

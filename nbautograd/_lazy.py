@@ -21,6 +21,7 @@ NAMESPACES = (
     "cuda",
     "fft",
     "func",
+    "library",
     "linalg",
     "nn",
     "optim",

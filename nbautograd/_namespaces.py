@@ -116,7 +116,7 @@ MODULES: dict[str, str] = {
 }
 """PyTorch's modules, and the names in them that are found elsewhere here: in a package around the module."""
 
-OWN = ("compiler.op", "errors", "protocol", "core.tracing", "utils.allocator", "viz")
+OWN = ("errors", "library", "protocol", "core.tracing", "utils.allocator", "viz")
 """Modules of nbautograd's own that are documented."""
 
 LIES_IN = {"return_types": "core.return_types"}
