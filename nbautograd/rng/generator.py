@@ -2,9 +2,7 @@
 
 The streams were worked out from PyTorch's outputs, and ``tests/test_generator.py`` compares them: uniform numbers take
 the low 24 (float32, float16) or 53 (float64) bits of one word or of two; normal ones come from the Box-Muller
-transform, for fewer than 16 elements in pairs in double precision, otherwise in blocks of 16. Where PyTorch's machine
-code multiplies and adds with one rounding, so does :func:`_fma`; where it approximates a logarithm, a sine or a cosine
-in single precision, so do :func:`_log` and :func:`_sine_cosine`.
+transform (``box_muller.py``), for fewer than 16 elements in pairs in double precision, otherwise in blocks of 16.
 """
 
 from __future__ import annotations
@@ -22,13 +20,14 @@ from nbautograd.arrays.device import as_device, device as Device  # noqa: N812 -
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
 from nbautograd.rng import rejection
+from nbautograd.rng.box_muller import BLOCK, box_muller, fma
+from nbautograd.rng.dtype_range import bounds, is_half, largest_integer, representable
 
 __all__ = ["Generator", "default_generator"]
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 DEFAULT_SEED = 67280421310721  # what a generator has before anybody seeds it
-BLOCK = 16  # from this many elements on, normal numbers are made in blocks of as many
 
 # The layout of PyTorch's state: seed, words left before the next twist, whether it is seeded, the index of the next
 # word, the 624 words in 64 bits each, and the normal numbers that are kept for the next draw.
@@ -223,7 +222,7 @@ class Generator:
 
         :raises RuntimeError: the ends or their distance are beyond the dtype's range, or in the wrong order.
         """
-        largest = _bounds(np.dtype(dtype))[1]
+        largest = bounds(np.dtype(dtype))[1]
         for name, end in (("from", low), ("to", high)):
             _check(-largest <= end <= largest, f"{name} is out of bounds for {np.dtype(dtype)}: got {name}={end}")
         _check(low <= high, f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
@@ -234,7 +233,7 @@ class Generator:
         unit = self._unit_as(math.prod(shape), np.dtype(dtype))
         if (low, high) != (0, 1):
             start, end = unit.dtype.type(low), unit.dtype.type(high)
-            unit = _fma(unit, end - start, start)
+            unit = fma(unit, end - start, start)
         values = _shaped(unit, shape, dtype)
         values[values == values.dtype.type(high)] = low  # rounded up to the end
         return values
@@ -261,12 +260,12 @@ class Generator:
         first, end = low or 0, largest + 1 if high is None else high
         if first >= end:
             raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={first} >= to={end}")
-        smallest, greatest = _bounds(kind)
+        smallest, greatest = bounds(kind)
         for name, value in (("from", first), ("to - 1", end - 1)):
             if not smallest <= value <= greatest:
                 raise RuntimeError(f"{name} is out of bounds for {kind}: random_ got from={first}, to={end}")
         if kind.kind in "fV" and (low is not None or high is not None):
-            first, end = _representable(first, end, kind)
+            first, end = representable(first, end, kind)
             _check(first < end, f"random_ expects 'from' to be less than 'to' after rounding both to {kind}")
         if low is None and high is None:  # one word, or two where the type is wider, even if the range is wide
             n = math.prod(shape)
@@ -297,10 +296,10 @@ class Generator:
         _check(std >= 0, f"normal expects std >= 0.0, but found std {std}")
         n = math.prod(shape)
         if n < BLOCK or not contiguous:
-            values = _fma(self.normal_pairs(n), std, mean)
+            values = fma(self.normal_pairs(n), std, mean)
         else:
             values = self._normal_blocks(n, np.dtype(dtype))
-            values = _fma(values, values.dtype.type(std), values.dtype.type(mean))
+            values = fma(values, values.dtype.type(std), values.dtype.type(mean))
         return _shaped(values, shape, dtype)
 
     def normal_pairs(self, n: int) -> Array:
@@ -318,11 +317,11 @@ class Generator:
         """Standard normal numbers, at least 16; float64 for that dtype and float32 for the narrower ones."""
         rest = n % BLOCK
         if not rest:
-            return _box_muller(self._unit_as(n, dtype))
+            return box_muller(self._unit_as(n, dtype))
         # The last 16 are drawn again, whole. What was drawn for the rest is lost, and not drawn in half precision.
         whole = n - rest
-        first = self._unit_as(whole if _is_half(dtype) else n, dtype)[:whole]
-        values = _box_muller(np.append(first, self._unit_as(BLOCK, dtype)))
+        first = self._unit_as(whole if is_half(dtype) else n, dtype)[:whole]
+        values = box_muller(np.append(first, self._unit_as(BLOCK, dtype)))
         return np.append(values[: n - BLOCK], values[whole:])
 
     def log_normal(self, shape: Sequence[int], dtype: DType, mean: float, std: float) -> Array:
@@ -331,7 +330,7 @@ class Generator:
         :raises RuntimeError: std is not positive.
         """
         _check(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
-        return _shaped(np.exp(_fma(self.normal_pairs(math.prod(shape)), std, mean)), shape, dtype)
+        return _shaped(np.exp(fma(self.normal_pairs(math.prod(shape)), std, mean)), shape, dtype)
 
     # -- others ------------------------------------------------------------------------------------------------------
 
@@ -368,7 +367,7 @@ class Generator:
         """
         _check(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
         tangent = np.tan(math.pi * (self._unit_double(math.prod(shape)) - 0.5))
-        return _shaped(_fma(tangent, sigma, median), shape, dtype)
+        return _shaped(fma(tangent, sigma, median), shape, dtype)
 
     def multinomial(self, weights: Array, count: int, replacement: bool = False) -> Array:
         """``count`` indices into the last dimension of ``weights``, drawn with those weights.
@@ -481,135 +480,9 @@ def _check(holds: bool, message: str) -> None:
 
 def _shaped(values: Array, shape: Sequence[int], dtype: DType) -> Array:
     with np.errstate(over="ignore"):
-        if _is_half(dtype):  # rounded twice, as by PyTorch
+        if is_half(dtype):  # rounded twice, as by PyTorch
             values = values.astype(np.float32, copy=False)
         return values.astype(dtype, copy=False).reshape(tuple(shape))
-
-
-def _is_half(dtype: DType) -> bool:
-    """Whether a dtype is float16 or bfloat16 (which NumPy calls kind V)."""
-    return dtype.itemsize == 2 and dtype.kind in "fV"
-
-
-def _digits(dtype: DType) -> int:
-    """The binary digits of a floating dtype."""
-    return 8 if dtype.kind == "V" else int(np.finfo(dtype).nmant) + 1
-
-
-def _bounds(dtype: DType) -> tuple[float, float]:
-    """The least and the greatest number of a dtype."""
-    if dtype.kind == "V":
-        return -255 * 2.0**120, 255 * 2.0**120
-    if dtype.kind == "f":
-        return float(np.finfo(dtype).min), float(np.finfo(dtype).max)
-    return (int(np.iinfo(dtype).min) if dtype.kind == "i" else 0), largest_integer(dtype)
-
-
-def _representable(first: int, end: int, dtype: DType) -> tuple[int, int]:
-    """The range narrowed where its ends, rounded to a floating dtype, would lie outside of it."""
-    digits = _digits(dtype)
-    after, last = int(dtype.type(first + 1)), int(dtype.type(end - 1))
-    if after < first:
-        first = after + (1 << abs(first + 1).bit_length() - digits)
-    if last >= end:
-        end = last - (1 << abs(end - 1).bit_length() - digits)
-    return first, end
-
-
-def largest_integer(dtype: DType) -> int:
-    """The end of the range of integers that ``random_`` draws by default."""
-    if dtype.kind in "fV":
-        return 1 << _digits(dtype)
-    return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
-
-
-# -- arithmetic, rounded as PyTorch's machine code rounds it ---------------------------------------------------------
-
-
-def _fma(a: Array, b: Any, c: Any) -> Array:
-    """The sum a * b + c, rounded once; ``a`` is float32 or float64, ``b`` and ``c`` of its type or Python numbers."""
-    if a.dtype == np.float32:
-        wide: Array = np.multiply(a, b, dtype=np.float64)  # 48 bits at most: exact
-        wide += c
-        return wide.astype(np.float32)
-    product = a * b
-    total = product + c
-    part = total - product
-    lost = (product - (total - part)) + (c - part)  # what rounding took from the sum (D. E. Knuth)
-    result: Array = total + (lost + _product_error(a, b, product))
-    return result
-
-
-def _product_error(a: Array, b: Any, product: Array) -> Any:
-    """What rounding took from ``product`` of a and b: exactly a * b - product (T. J. Dekker, 1971)."""
-    a_high, a_low = _halves(a)
-    b_high, b_low = _halves(np.float64(b))
-    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-
-
-def _halves(a: Any) -> tuple[Any, Any]:
-    """Two numbers of 26 bits each whose sum is the float64 ``a``."""
-    scaled = a * (2.0**27 + 1)
-    high = scaled - (scaled - a)
-    return high, a - high
-
-
-def _box_muller(uniform: Array) -> Array:
-    """Blocks of 16 uniform numbers turned into normal ones: the first 8 of each give radii, the last 8 angles."""
-    kind = uniform.dtype.type
-    blocks = uniform.reshape(-1, 2, BLOCK // 2)
-    angle = kind(2 * math.pi) * blocks[:, 1]
-    if kind is np.float64:
-        radius, sine, cosine = np.sqrt(-2 * np.log(1 - blocks[:, 0])), np.sin(angle), np.cos(angle)
-    else:
-        radius = np.sqrt(kind(-2) * _log(kind(1) - blocks[:, 0]))
-        sine, cosine = _sine_cosine(angle)
-    return np.stack([radius * cosine, radius * sine], 1).ravel()
-
-
-# Single precision, by the polynomials of S. L. Moshier's Cephes library (logf, sinf and cosf, 1992).
-_LOG = [7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1]
-_LOG += [-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1]
-_LOG_2 = (0.693359375, -2.12194440e-4)  # in two parts, the first of few bits
-_COSINE = [2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2]
-_SINE = [-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1]
-_QUARTER_PI = (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)  # in three parts
-
-
-def _polynomial(coefficients: list[float], x: Array) -> Array:
-    """The polynomial with these coefficients, the highest power first, by Horner's rule."""
-    value = np.full_like(x, coefficients[0])
-    for coefficient in coefficients[1:]:
-        value = _fma(value, x, np.float32(coefficient))
-    return value
-
-
-def _log(x: Array) -> Array:
-    """Natural logarithm of positive float32 numbers."""
-    mantissa, exponent = np.frexp(x)
-    below = mantissa < np.float32(math.sqrt(0.5))
-    power = (exponent - below).astype(np.float32)  # x = 2**power * (1 + rest)
-    rest = np.where(below, mantissa - np.float32(1) + mantissa, mantissa - np.float32(1))
-    square = rest * rest
-    series = _polynomial(_LOG, rest) * rest
-    series = _fma(series, square, power * np.float32(_LOG_2[1]))
-    series = _fma(square, np.float32(-0.5), series)
-    return _fma(power, np.float32(_LOG_2[0]), rest + series)
-
-
-def _sine_cosine(angle: Array) -> tuple[Array, Array]:
-    """Sine and cosine of float32 angles from 0 on, in radians."""
-    octant = (angle * np.float32(4 / math.pi)).astype(np.int32) + 1 & ~1
-    rest = angle
-    for part in _QUARTER_PI:
-        rest = _fma(octant.astype(np.float32), np.float32(-part), rest)
-    square = rest * rest
-    series = _polynomial(_COSINE, square) * square
-    cosine = _fma(series, square, np.float32(-0.5) * square) + np.float32(1)
-    sine = _fma(_polynomial(_SINE, square) * square, rest, rest)
-    swapped = octant & 2 != 0
-    sine, cosine = np.where(swapped, cosine, sine), np.where(swapped, sine, cosine)
-    return np.where(octant & 4 != 0, -sine, sine), np.where(octant + 2 & 4 != 0, -cosine, cosine)
 
 
 def _seeded_at_first_use() -> Generator:

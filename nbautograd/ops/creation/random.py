@@ -32,7 +32,8 @@ from nbautograd.ops.creation.random_inplace import (
     uniform_numbers,
 )
 from nbautograd.rng import generator
-from nbautograd.rng.generator import Generator, largest_integer, memory_order
+from nbautograd.rng.dtype_range import largest_integer
+from nbautograd.rng.generator import Generator, memory_order
 
 __all__ = [
     "get_rng_state",

@@ -1,0 +1,103 @@
+"""The Box-Muller transform and its arithmetic, rounded as PyTorch's machine code rounds it.
+
+Where that multiplies and adds with one rounding, so does :func:`fma`; where it approximates a logarithm, a sine or a
+cosine in single precision, so do :func:`log` and :func:`sine_cosine`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["BLOCK", "box_muller", "fma"]
+
+Array = np.ndarray[Any, Any]
+BLOCK = 16  # from this many elements on, normal numbers are made in blocks of as many
+
+
+def fma(a: Array, b: Any, c: Any) -> Array:
+    """The sum a * b + c, rounded once; ``a`` is float32 or float64, ``b`` and ``c`` of its type or Python numbers."""
+    if a.dtype == np.float32:
+        wide: Array = np.multiply(a, b, dtype=np.float64)  # 48 bits at most: exact
+        wide += c
+        return wide.astype(np.float32)
+    product = a * b
+    total = product + c
+    part = total - product
+    lost = (product - (total - part)) + (c - part)  # what rounding took from the sum (D. E. Knuth)
+    result: Array = total + (lost + _product_error(a, b, product))
+    return result
+
+
+def _product_error(a: Array, b: Any, product: Array) -> Any:
+    """What rounding took from ``product`` of a and b: exactly a * b - product (T. J. Dekker, 1971)."""
+    a_high, a_low = _halves(a)
+    b_high, b_low = _halves(np.float64(b))
+    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _halves(a: Any) -> tuple[Any, Any]:
+    """Two numbers of 26 bits each whose sum is the float64 ``a``."""
+    scaled = a * (2.0**27 + 1)
+    high = scaled - (scaled - a)
+    return high, a - high
+
+
+def box_muller(uniform: Array) -> Array:
+    """Blocks of 16 uniform numbers turned into normal ones: the first 8 of each give radii, the last 8 angles."""
+    kind = uniform.dtype.type
+    blocks = uniform.reshape(-1, 2, BLOCK // 2)
+    angle = kind(2 * math.pi) * blocks[:, 1]
+    if kind is np.float64:
+        radius, sine, cosine = np.sqrt(-2 * np.log(1 - blocks[:, 0])), np.sin(angle), np.cos(angle)
+    else:
+        radius = np.sqrt(kind(-2) * log(kind(1) - blocks[:, 0]))
+        sine, cosine = sine_cosine(angle)
+    return np.stack([radius * cosine, radius * sine], 1).ravel()
+
+
+# Single precision, by the polynomials of S. L. Moshier's Cephes library (logf, sinf and cosf, 1992).
+_LOG = [7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1]
+_LOG += [-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1]
+_LOG_2 = (0.693359375, -2.12194440e-4)  # in two parts, the first of few bits
+_COSINE = [2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2]
+_SINE = [-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1]
+_QUARTER_PI = (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)  # in three parts
+
+
+def _polynomial(coefficients: list[float], x: Array) -> Array:
+    """The polynomial with these coefficients, the highest power first, by Horner's rule."""
+    value = np.full_like(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        value = fma(value, x, np.float32(coefficient))
+    return value
+
+
+def log(x: Array) -> Array:
+    """Natural logarithm of positive float32 numbers."""
+    mantissa, exponent = np.frexp(x)
+    below = mantissa < np.float32(math.sqrt(0.5))
+    power = (exponent - below).astype(np.float32)  # x = 2**power * (1 + rest)
+    rest = np.where(below, mantissa - np.float32(1) + mantissa, mantissa - np.float32(1))
+    square = rest * rest
+    series = _polynomial(_LOG, rest) * rest
+    series = fma(series, square, power * np.float32(_LOG_2[1]))
+    series = fma(square, np.float32(-0.5), series)
+    return fma(power, np.float32(_LOG_2[0]), rest + series)
+
+
+def sine_cosine(angle: Array) -> tuple[Array, Array]:
+    """Sine and cosine of float32 angles from 0 on, in radians."""
+    octant = (angle * np.float32(4 / math.pi)).astype(np.int32) + 1 & ~1
+    rest = angle
+    for part in _QUARTER_PI:
+        rest = fma(octant.astype(np.float32), np.float32(-part), rest)
+    square = rest * rest
+    series = _polynomial(_COSINE, square) * square
+    cosine = fma(series, square, np.float32(-0.5) * square) + np.float32(1)
+    sine = fma(_polynomial(_SINE, square) * square, rest, rest)
+    swapped = octant & 2 != 0
+    sine, cosine = np.where(swapped, cosine, sine), np.where(swapped, sine, cosine)
+    return np.where(octant & 4 != 0, -sine, sine), np.where(octant + 2 & 4 != 0, -cosine, cosine)
