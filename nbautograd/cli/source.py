@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -33,7 +34,9 @@ def run(name: str, kind: str) -> int:
     module, _, attribute = name.removeprefix("torch.").removeprefix("nbautograd.").rpartition(".")
     try:
         found: Any = getattr(import_module("nbautograd." + module if module else "nbautograd"), attribute, attribute)
-        print(library.source(found, kind).rstrip())
+        print(library.source(found, kind).rstrip(), flush=True)
+    except BrokenPipeError:  # whoever reads it, such as ``head``, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ImportError, ValueError) as error:
         print(f"nbautograd source: {error}", file=sys.stderr)
         return 2
