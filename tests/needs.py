@@ -17,19 +17,17 @@ __all__ = ["CHROMIUM", "REASON", "chromium", "dot", "optional", "package", "reas
 
 REASON = re.compile(r"needs ([^:]+): (.+)", re.DOTALL)
 TEST = "pip install -e '.[test]'"
-HOW = {
-    "build": "pip install -e '.[dev]'",
+HOW = dict.fromkeys(("build", "mypy", "oxlint", "ruff"), "pip install -e '.[dev]'") | {
     "Chromium": "apt install chromium, or name a browser in the variable CHROMIUM",
     "CuPy": "pip install -e '.[cuda12]', or '.[cuda13]'",
     "Graphviz": "apt install graphviz, or brew install graphviz",
     "PyTorch": "pip install -e '.[oracle]'",
-    "root": "run the tests as root",
-    "mypy": "pip install -e '.[dev]'",
+    "a system with limits for processes": "not Windows",
     "myst_nb": "pip install -e '.[docs]'",
+    "root": "run the tests as root",
     "the site": "sphinx-build -W docs build/site",
     "the tutorial documents": "the variable NBAUTOGRAD_SEEDS names their folder",
     "typst": "pip install -e '.[pdf]'",
-    "a system with limits for processes": "not Windows",
 }
 """How to get what is not one of the test extra's packages."""
 NAMES = {"torch": "PyTorch", "cupy": "CuPy", "resource": "a system with limits for processes"}

@@ -12,6 +12,7 @@ import pytest
 
 import nbautograd
 from nbautograd.viz.notebook import export
+from tests import needs
 
 STATIC = Path(nbautograd.__file__).parent / "viz" / "static"
 RULES = STATIC.parents[2] / ".oxlintrc.json"
@@ -45,7 +46,7 @@ def test_files_and_lines_are_short(path: Path) -> None:
     assert [f"{path.name}:{i}" for i, line in enumerate(lines, 1) if len(line) > 120] == []
 
 
-@pytest.mark.skipif(OXLINT is None, reason="needs oxlint: pip install nbautograd[dev]")
+@pytest.mark.skipif(OXLINT is None, reason=needs.reason("oxlint"))
 @pytest.mark.skipif(not RULES.exists(), reason="needs .oxlintrc.json of a checkout")
 @pytest.mark.parametrize("name", BUNDLES)
 def test_the_linter_finds_nothing(name: str, tmp_path: Path) -> None:
