@@ -47,10 +47,14 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def is_swept(path: Path, config: pytest.Config) -> bool:
+    """Whether a file is one of ``SWEEPS``."""
+    return any(fnmatch(path.relative_to(config.rootpath).as_posix(), sweep) for sweep in SWEEPS)
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """In the quick tier, do not even read what it leaves out."""
-    path = collection_path.relative_to(config.rootpath).as_posix() if collection_path.is_file() else ""
-    return True if config.option.markexpr == QUICK and any(fnmatch(path, sweep) for sweep in SWEEPS) else None
+    return True if config.option.markexpr == QUICK and is_swept(collection_path, config) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -58,12 +62,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seen = set()
     for item in items:
         test, bracket, _ = item.nodeid.partition("[")
-        path = item.path.relative_to(config.rootpath).as_posix()
-        if (
-            (bracket and test in seen)
-            or any(map(item.get_closest_marker, SWEEPING_MARKS))
-            or any(fnmatch(path, sweep) for sweep in SWEEPS)
-        ):
+        is_sweep = any(map(item.get_closest_marker, SWEEPING_MARKS)) or is_swept(item.path, config)
+        if is_sweep or (bracket and test in seen):
             item.add_marker("sweep")
         seen.add(test)
 
