@@ -7,6 +7,7 @@ to that. The few functions in which PyTorch asserts raise AssertionError as well
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 __all__ = [
@@ -69,9 +70,15 @@ class NbautogradError(Exception):
 class ShapeError(NbautogradError, RuntimeError):
     """Shapes do not fit each other or the operation."""
 
+    named: str | None = None
+    """The operation that ``name_operation`` put before the message."""
+
 
 class DtypeError(NbautogradError, RuntimeError):
     """A dtype that the operation does not take."""
+
+    named: str | None = None
+    """The operation that ``name_operation`` put before the message."""
 
 
 class UnsupportedDtypeError(DtypeError, NotImplementedError):
@@ -86,6 +93,24 @@ class UnsupportedDtypeError(DtypeError, NotImplementedError):
             f"'{SCALAR_TYPES[given.name]}', that is, {given!r}): expected a tensor of {expected} dtype"
             f"{' of at least 32 bits' if what == 'f' and 'f' in accepts else ''}"
         )
+
+
+def name_operation(error: ShapeError | DtypeError, name: str) -> None:
+    """Put the operation's name before the message, as in ``mm(): mat1 and mat2 shapes cannot ...``, if none is there.
+
+    Where one operation calls another, each does this in turn, and the name of the outermost stays.
+    """
+    message, name = str(error), name.lstrip("_")
+    if error.named is not None:
+        message = message.removeprefix(f"{error.named}(): ")
+    elif not name or _NAMED.match(message) or re.match(rf"\W?{re.escape(name)}\b", message):
+        return
+    error.named = name
+    error.args = (f"{name}(): {message}",)
+
+
+_NAMED = re.compile(r"[\w.]+(\(\)|\(\):|:) ")
+"""A message that begins with an operation's name: ``gather(): ...``, ``linalg.inv: ...``."""
 
 
 class DeviceError(NbautogradError, RuntimeError):

@@ -19,6 +19,7 @@ __all__ = [
     "F64",
     "HalfPrecision",
     "broadcast_shapes",
+    "broadcasts_to",
     "check_devices",
     "narrow",
     "number_like",
@@ -93,6 +94,14 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
             )
         shape.append(k if m == 1 else m)
     return tuple(shape)
+
+
+def broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether one shape broadcasts to the other."""
+    try:
+        return broadcast_shapes(shape, target) == target
+    except ShapeError:
+        return False
 
 
 def promote(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
