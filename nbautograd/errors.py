@@ -70,15 +70,9 @@ class NbautogradError(Exception):
 class ShapeError(NbautogradError, RuntimeError):
     """Shapes do not fit each other or the operation."""
 
-    named: str | None = None
-    """The operation that ``name_operation`` put before the message."""
-
 
 class DtypeError(NbautogradError, RuntimeError):
     """A dtype that the operation does not take."""
-
-    named: str | None = None
-    """The operation that ``name_operation`` put before the message."""
 
 
 class UnsupportedDtypeError(DtypeError, NotImplementedError):
@@ -95,21 +89,26 @@ class UnsupportedDtypeError(DtypeError, NotImplementedError):
         )
 
 
-def name_operation(error: ShapeError | DtypeError, name: str) -> None:
+def name_operation(error: Exception, name: str) -> None:
     """Put the operation's name before the message, as in ``mm(): mat1 and mat2 shapes cannot ...``, if none is there.
 
-    Where one operation calls another, each does this in turn, and the name of the outermost stays.
+    Where one operation calls another, each does this in turn, and the name of the outermost stays. Only for errors of
+    the input, ``INPUT_ERRORS``; others, such as those of autograd, say themselves what they are about.
     """
-    message, name = str(error), name.lstrip("_")
-    if error.named is not None:
-        message = message.removeprefix(f"{error.named}(): ")
-    elif not name or _NAMED.match(message) or re.match(rf"\W?{re.escape(name)}\b", message):
+    if type(error) not in INPUT_ERRORS:
         return
-    error.named = name
+    message, name, named = str(error), name.lstrip("_"), getattr(error, "operation", None)
+    if named is not None:
+        message = message.removeprefix(f"{named}(): ")
+    elif not name or _NAMED.match(message) or re.search(rf"^\W?{re.escape(name)}\b|\b{re.escape(name)}\(\)", message):
+        return
+    error.operation = name  # type: ignore[attr-defined]
     error.args = (f"{name}(): {message}",)
 
 
-_NAMED = re.compile(r"[\w.]+(\(\)|\(\):|:) ")
+INPUT_ERRORS = (RuntimeError, IndexError, ShapeError, DtypeError)
+"""The exact types of errors that say that an operation does not take its inputs."""
+_NAMED = re.compile(r"[a-z_\d.]+(\(\)|\(\):|:) ")
 """A message that begins with an operation's name: ``gather(): ...``, ``linalg.inv: ...``."""
 
 

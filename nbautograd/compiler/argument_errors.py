@@ -19,12 +19,13 @@ from nbautograd import errors
 from nbautograd.arrays import dtypes
 from nbautograd.compiler.schema import POINTWISE, OpSchema
 from nbautograd.core.tensor import Tensor
-from nbautograd.errors import DtypeError, ShapeError, is_pytorchs, kind_of
+from nbautograd.errors import is_pytorchs, kind_of
 
 __all__ = [
     "check_arguments",
     "name_operation",
     "not_implemented_or_raise",
+    "public_name",
     "raise_bad_argument",
     "with_argument_errors",
 ]
@@ -67,7 +68,7 @@ def with_argument_errors(function: F) -> F:
         except AttributeError:
             check_arguments(function, args, kwargs)
             raise
-        except (ShapeError, DtypeError) as error:
+        except errors.INPUT_ERRORS as error:
             errors.name_operation(error, function.__name__)
             raise
 
@@ -146,16 +147,18 @@ def not_implemented_or_raise(op: OpSchema, values: tuple[Any, ...]) -> Any:
     return NotImplemented
 
 
-def name_operation(op: OpSchema, error: ShapeError | DtypeError) -> None:
+def name_operation(op: OpSchema, error: Exception) -> None:
     """Put the operation's public name before an error's message, if it names none."""
-    errors.name_operation(error, _public_name(op))
+    errors.name_operation(error, public_name(op))
 
 
-def _public_name(op: OpSchema) -> str:
+def public_name(op: OpSchema) -> str:
     """The name under which users know an operation: if that is not its own, as of ``pow_tensor``, its node's."""
     exported = getattr(sys.modules.get(op.body.__module__), "__all__", None)
     bare = op.name.lstrip("_")
     if exported is None or bare in exported:
         return bare
-    node = re.sub(r"Backward\d*$", "", op.node_name or "")
+    if op.node_name is None:
+        return op.symbol if op.symbol.isidentifier() else bare
+    node = re.sub(r"Backward\d*$", "", op.node_name)
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", node).lower()

@@ -22,7 +22,7 @@ OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
 """Function variants: for special methods such as ``__add__``; for views that are used once, inside a formula."""
 TILED = "tiled"
 """The node variant of a large result: its formulas are computed tile by tile, or lazily."""
-NAME_OPERATION = "except InputError as error: name_operation(OP, error); raise"
+NAME_OPERATION = "except INPUT_ERRORS as error: name_operation(OP, error); raise"
 """The end of a ``try`` in which shapes and dtypes are looked at; it costs nothing as long as nothing is raised."""
 
 

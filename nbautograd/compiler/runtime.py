@@ -30,7 +30,7 @@ from nbautograd.core import inplace, tracing, views
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.node import LEAF, OutputEdge
 from nbautograd.core.tensor import Tensor, new
-from nbautograd.errors import DtypeError, ShapeError
+from nbautograd.errors import INPUT_ERRORS
 from nbautograd.fusion import tiling
 
 __all__ = ["FORWARD", "INPLACE"]
@@ -58,7 +58,7 @@ _BOTH = {
     "F32": F32,
     "F64": F64,
     "SILENT": backend.SILENT,
-    "InputError": (ShapeError, DtypeError),
+    "INPUT_ERRORS": INPUT_ERRORS,
     "Tensor": Tensor,
     "float32": np.float32,
     "float64": np.float64,
