@@ -30,10 +30,10 @@ class TensorMethods:
 
     @property
     def H(self) -> Tensor:
-        """A matrix transposed and conjugated."""
+        """The conjugate transpose of a matrix."""
     @property
     def T(self) -> Tensor:
-        """All dimensions reversed."""
+        """A view with the dimensions in reversed order: the transpose."""
     def __abs__(self) -> Tensor: ...
     def __add__(self, other: Operand) -> Tensor: ...
     def __and__(self, other: Operand) -> Tensor: ...
@@ -189,7 +189,7 @@ class TensorMethods:
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """A view of the tensor's storage with the given size and strides; elements may overlap."""
     def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
-        """In-place version of ``as_strided``: this very tensor becomes that view of its memory."""
+        """In-place version of ``as_strided``: this tensor becomes the view."""
     def as_strided_scatter(self, src: Tensor, size: Any, stride: Any, storage_offset: _int | None = None) -> Tensor:
         """A copy of ``input`` with ``copy.as_strided(size, stride, storage_offset)`` replaced by ``src``."""
     def asin(self) -> Tensor:
@@ -223,7 +223,7 @@ class TensorMethods:
     def bernoulli_(self, p: Tensor | _float = 0.5, *, generator: Generator | None = None) -> Tensor:
         """Fill with samples (0 or 1) of the Bernoulli distribution with probability ``p`` of 1."""
     def bfloat16(self, memory_format: Any = None) -> Tensor:
-        """The tensor in dtype bfloat16; itself if it is so already."""
+        """The tensor cast to bfloat16; the tensor itself if it has that dtype."""
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """The number of occurrences of each of 0, 1, 2, ...; or the sum of their weights."""
     def bitwise_and(self, other: Tensor | Number) -> Tensor:
@@ -253,25 +253,25 @@ class TensorMethods:
     def bmm(self, mat2: Tensor) -> Tensor:
         """The batched matrix product: (b, n, m) @ (b, m, p) gives (b, n, p), without broadcasting."""
     def bool(self, memory_format: Any = None) -> Tensor:
-        """The tensor in dtype bool; itself if it is so already."""
+        """The tensor cast to bool; the tensor itself if it has that dtype."""
     def broadcast_to(self, size: Sequence[_int]) -> Tensor:
         """A view of the tensor broadcast to ``size``."""
     def byte(self, memory_format: Any = None) -> Tensor:
-        """The tensor in dtype uint8; itself if it is so already."""
+        """The tensor cast to uint8; the tensor itself if it has that dtype."""
     def cast(self, dtype: Any) -> Tensor:
         """The tensor cast to a NumPy dtype."""
     def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """Fill with samples of the Cauchy distribution with location ``median`` and scale ``sigma``."""
     def cdouble(self, memory_format: Any = None) -> Tensor:
-        """The tensor in dtype complex128; itself if it is so already."""
+        """The tensor cast to complex128; the tensor itself if it has that dtype."""
     def ceil(self) -> Tensor:
         """The ceiling of each element: rounded up; the derivative is 0."""
     def ceil_(self) -> Tensor:
         """In-place version of ``ceil``: writes the result into this tensor and returns it."""
     def cfloat(self, memory_format: Any = None) -> Tensor:
-        """The tensor in dtype complex64; itself if it is so already."""
+        """The tensor cast to complex64; the tensor itself if it has that dtype."""
     def char(self, memory_format: Any = None) -> Tensor:
-        """The tensor in dtype int8; itself if it is so already."""
+        """The tensor cast to int8; the tensor itself if it has that dtype."""
     def cholesky(self, upper: _bool = False) -> Tensor:
         """The Cholesky decomposition; see :func:`linalg.cholesky`."""
     def cholesky_inverse(self, upper: _bool = False) -> Tensor:
@@ -397,9 +397,9 @@ class TensorMethods:
     def dot(self, tensor: Tensor) -> Tensor:
         """The dot product of two vectors."""
     def double(self, memory_format: Any = None) -> Tensor:
-        """The tensor in dtype float64; itself if it is so already."""
+        """The tensor cast to float64; the tensor itself if it has that dtype."""
     def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Parts along dimension 2; a number of equal ones, or cut at the given indices."""
+        """Views of parts split depthwise: along dimension 2, in equal parts or at indices."""
     def eq(self, other: Tensor | Number) -> Tensor:
         """``input == other``, elementwise."""
     def eq_(self, other: Tensor | Number) -> Tensor:
@@ -459,7 +459,7 @@ class TensorMethods:
     def flipud(self) -> Tensor:
         """The tensor flipped upside down: dimension 0 reversed, copied."""
     def float(self, memory_format: Any = None) -> Tensor:
-        """The tensor in dtype float32; itself if it is so already."""
+        """The tensor cast to float32; the tensor itself if it has that dtype."""
     def float_power(self, exponent: Tensor | Number) -> Tensor:
         """``input ** exponent`` computed in float64 (or complex128)."""
     def float_power_(self, exponent: Tensor | Number) -> Tensor:
@@ -517,7 +517,7 @@ class TensorMethods:
     def gt_(self, other: Tensor | Number) -> Tensor:
         """In-place version of ``gt``: writes the result into this tensor and returns it."""
     def half(self, memory_format: Any = None) -> Tensor:
-        """The tensor in dtype float16; itself if it is so already."""
+        """The tensor cast to float16; the tensor itself if it has that dtype."""
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
         """``input``, but 0 between ``-lambd`` and ``lambd``."""
     def heaviside(self, values: Tensor) -> Tensor:
@@ -529,7 +529,7 @@ class TensorMethods:
     def histogram(self, bins: _int | Tensor = 100, *, range: tuple[_float, _float] | None = None, weight: Tensor | None = None, density: _bool = False) -> return_types.histogram:
         """The histogram of the elements, and the bin edges; a bin includes its lower edge, the last both."""
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Parts side by side: along dimension 1, or 0 of a vector; a number of equal ones, or cut at the given indices."""
+        """Views of parts split horizontally: along dimension 1 (0 of a vector), in equal parts or at indices."""
     def hypot(self, other: Tensor) -> Tensor:
         """The hypotenuse ``sqrt(input**2 + other**2)``, without overflow."""
     def hypot_(self, other: Tensor) -> Tensor:
@@ -582,7 +582,7 @@ class TensorMethods:
     def inner(self, other: Tensor) -> Tensor:
         """The inner product: sums of products over the last dimension of both tensors."""
     def int(self, memory_format: Any = None) -> Tensor:
-        """The tensor in dtype int32; itself if it is so already."""
+        """The tensor cast to int32; the tensor itself if it has that dtype."""
     def inverse(self) -> Tensor:
         """The inverse of each matrix."""
     def is_conj(self) -> _bool:
@@ -707,7 +707,7 @@ class TensorMethods:
     @overload
     def logsumexp(self, *, axis: Dims, keepdim: _bool = False, keepdims: _bool = False) -> Tensor: ...
     def long(self, memory_format: Any = None) -> Tensor:
-        """The tensor in dtype int64; itself if it is so already."""
+        """The tensor cast to int64; the tensor itself if it has that dtype."""
     def lt(self, other: Tensor | Number) -> Tensor:
         """``input < other``, elementwise."""
     def lt_(self, other: Tensor | Number) -> Tensor:
@@ -721,10 +721,10 @@ class TensorMethods:
         """The solution X of ``A @ X = b``, given the packed LU of A; see :func:`linalg.lu_solve`."""
     @property
     def mH(self) -> Any:
-        """The last two dimensions exchanged, conjugated."""
+        """The conjugate transpose of each matrix."""
     @property
     def mT(self) -> Any:
-        """The last two dimensions exchanged."""
+        """The transpose of each matrix, as a view."""
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
         """``input`` with ``value`` where ``mask`` is true."""
     def masked_fill_(self, mask: Tensor, value: Tensor | Number) -> Tensor:
@@ -821,7 +821,7 @@ class TensorMethods:
     @overload
     def narrow(self, *, axis: _int, start: _int | Tensor, length: _int) -> Tensor: ...
     def narrow_copy(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
-        """``narrow`` with memory of its own."""
+        """The result of ``narrow`` as a copy, not a view."""
     def ne(self, other: Tensor | Number) -> Tensor:
         """``input != other``, elementwise."""
     def ne_(self, other: Tensor | Number) -> Tensor:
@@ -836,23 +836,23 @@ class TensorMethods:
         """In-place version of ``neg``: writes the result into this tensor and returns it."""
     @overload
     def new_empty(self, *size: _int, dtype: dtype | None = None, device: Device = None, requires_grad: _bool = False) -> Tensor:
-        """``torch.empty(...)`` in this tensor's dtype and on its device."""
+        """``torch.empty(...)`` with this tensor's dtype and device by default."""
     @overload
     def new_empty(self, size: Sequence[_int], *, dtype: dtype | None = None, device: Device = None, requires_grad: _bool = False) -> Tensor: ...
     def new_empty_strided(self, size: Sequence[_int], stride: Sequence[_int], *, dtype: dtype | None = None, device: Device = None, requires_grad: _bool = False) -> Tensor:
         """An uninitialised tensor with the given strides, by default of this tensor's dtype and device."""
     def new_full(self, size: Sequence[_int], fill_value: Number, *, dtype: dtype | None = None, device: Device = None, requires_grad: _bool = False) -> Tensor:
-        """``torch.full(...)`` in this tensor's dtype and on its device."""
+        """``torch.full(...)`` with this tensor's dtype and device by default."""
     @overload
     def new_ones(self, *size: _int, dtype: dtype | None = None, device: Device = None, requires_grad: _bool = False) -> Tensor:
-        """``torch.ones(...)`` in this tensor's dtype and on its device."""
+        """``torch.ones(...)`` with this tensor's dtype and device by default."""
     @overload
     def new_ones(self, size: Sequence[_int], *, dtype: dtype | None = None, device: Device = None, requires_grad: _bool = False) -> Tensor: ...
     def new_tensor(self, data: Any, *, dtype: dtype | None = None, device: Device = None, requires_grad: _bool = False) -> Tensor:
-        """``torch.tensor(...)`` in this tensor's dtype and on its device."""
+        """``torch.tensor(...)`` with this tensor's dtype and device by default."""
     @overload
     def new_zeros(self, *size: _int, dtype: dtype | None = None, device: Device = None, requires_grad: _bool = False) -> Tensor:
-        """``torch.zeros(...)`` in this tensor's dtype and on its device."""
+        """``torch.zeros(...)`` with this tensor's dtype and device by default."""
     @overload
     def new_zeros(self, size: Sequence[_int], *, dtype: dtype | None = None, device: Device = None, requires_grad: _bool = False) -> Tensor: ...
     def nextafter(self, other: Tensor) -> Tensor:
@@ -1021,7 +1021,7 @@ class TensorMethods:
     def sgn_(self) -> Tensor:
         """In-place version of ``sgn``: writes the result into this tensor and returns it."""
     def short(self, memory_format: Any = None) -> Tensor:
-        """The tensor in dtype int16; itself if it is so already."""
+        """The tensor cast to int16; the tensor itself if it has that dtype."""
     def sigmoid(self) -> Tensor:
         """The logistic sigmoid ``1 / (1 + exp(-x))`` of each element."""
     def sigmoid_(self) -> Tensor:
@@ -1069,7 +1069,7 @@ class TensorMethods:
     def squeeze(self, dim: Any = None, *, axis: Any = None) -> Tensor:
         """A view without dimensions of size 1: all of them, or those in ``dim``."""
     def squeeze_(self, dim: Any = None, *, axis: Any = None) -> Tensor:
-        """In-place version of ``squeeze``: this very tensor becomes that view of its memory."""
+        """In-place version of ``squeeze``: this tensor becomes the view."""
     def std(self, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Any = None, keepdims: _bool = False) -> Tensor:
         """The standard deviation of all elements or over ``dim``: the square root of :func:`var`."""
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
@@ -1101,15 +1101,15 @@ class TensorMethods:
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """A view with two dimensions swapped: NumPy's name for ``transpose``."""
     def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
-        """In-place version of ``swapaxes``: this very tensor becomes that view of its memory."""
+        """In-place version of ``swapaxes``: this tensor becomes the view."""
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
         """A view with two dimensions swapped: another name for ``transpose``."""
     def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
-        """In-place version of ``swapdims``: this very tensor becomes that view of its memory."""
+        """In-place version of ``swapdims``: this tensor becomes the view."""
     def t(self) -> Tensor:
         """The transpose of a matrix, as a view; a tensor of fewer dimensions itself."""
     def t_(self) -> Tensor:
-        """In-place version of ``t``: this very tensor becomes that view of its memory."""
+        """In-place version of ``t``: this tensor becomes the view."""
     def take(self, index: Tensor) -> Tensor:
         """Elements at flat indices: ``input.flatten()[index]``, in the shape of ``index``."""
     def take_along_dim(self, indices: Tensor, dim: _int | None = None, *, axis: _int | None = None) -> Tensor:
@@ -1143,7 +1143,7 @@ class TensorMethods:
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
         """A view with two dimensions swapped."""
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
-        """In-place version of ``transpose``: this very tensor becomes that view of its memory."""
+        """In-place version of ``transpose``: this tensor becomes the view."""
     def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> return_types.triangular_solve:
         """The solution X of ``A @ X = input`` with triangular A, and a copy of A; see :func:`linalg.solve_triangular`."""
     def tril(self, diagonal: _int = 0) -> Tensor:
@@ -1211,7 +1211,7 @@ class TensorMethods:
     def unsqueeze(self, dim: _int) -> Tensor:
         """A view with a dimension of size 1 inserted at ``dim``."""
     def unsqueeze_(self, dim: _int) -> Tensor:
-        """In-place version of ``unsqueeze``: this very tensor becomes that view of its memory."""
+        """In-place version of ``unsqueeze``: this tensor becomes the view."""
     def untyped_storage(self) -> UntypedStorage:
         """The tensor's storage, as bytes."""
     def var(self, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Any = None, keepdims: _bool = False) -> Tensor:
@@ -1228,7 +1228,7 @@ class TensorMethods:
     def view_as(self, other: Tensor) -> Tensor:
         """A view with the shape of ``other``."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
-        """Parts one below the other, along dimension 0; a number of equal ones, or cut at the given indices."""
+        """Views of parts split vertically: along dimension 0, in equal parts or at indices."""
     def where(self, condition: Tensor, other: Tensor | Number) -> Tensor: ...
     def xlogy(self, other: Tensor | Number) -> Tensor:
         """``input * log(other)``: 0 where ``input`` is 0, unless ``other`` is nan."""

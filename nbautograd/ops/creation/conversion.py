@@ -84,7 +84,7 @@ def _converter(name: str, kind: dtypes.dtype) -> Any:
         return to(self, kind, memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = name
-    convert.__doc__ = f"The tensor in dtype {kind.name}; itself if it is so already."
+    convert.__doc__ = f"The tensor cast to {kind.name}; the tensor itself if it has that dtype."
     return convert
 
 

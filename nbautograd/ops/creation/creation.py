@@ -197,7 +197,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
 zeros_like = _like(
     "zeros_like",
     lambda xp, shape, dtype: xp.zeros(shape, dtype),
-    """Zeros in the shape, dtype and device of ``input``.
+    """A tensor of zeros with the shape, dtype and device of ``input``.
 
     >>> import nbautograd as torch
     >>> torch.zeros_like(torch.tensor([[1., -1.], [1., -1.]]))
@@ -208,7 +208,7 @@ zeros_like = _like(
 ones_like = _like(
     "ones_like",
     lambda xp, shape, dtype: xp.ones(shape, dtype),
-    """Ones in the shape, dtype and device of ``input``.
+    """A tensor of ones with the shape, dtype and device of ``input``.
 
     >>> import nbautograd as torch
     >>> torch.ones_like(torch.tensor([1, 2]))
@@ -218,7 +218,7 @@ ones_like = _like(
 empty_like = _like(
     "empty_like",
     lambda xp, shape, dtype: xp.empty(shape, dtype),
-    """An uninitialised tensor in the shape, dtype and device of ``input``.
+    """An uninitialised tensor with the shape, dtype and device of ``input``.
 
     >>> import nbautograd as torch
     >>> torch.empty_like(torch.ones(2, 3)).shape
@@ -228,7 +228,7 @@ empty_like = _like(
 full_like = _like(
     "full_like",
     lambda xp, shape, dtype, value: xp.full(shape, value, dtype),
-    """``full_like(input, fill_value)``: one value in the shape, dtype and device of ``input``.
+    """A tensor filled with ``fill_value``, with the shape, dtype and device of ``input``.
 
     >>> import nbautograd as torch
     >>> torch.full_like(torch.ones(2), 7)
@@ -242,7 +242,7 @@ def _new(name: str, make: Callable[..., Tensor]) -> None:
         return make(*args, dtype=dtype or self.dtype, device=device or self.device, **options)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
-    method.__doc__ = f"``torch.{name}(...)`` in this tensor's dtype and on its device."
+    method.__doc__ = f"``torch.{name}(...)`` with this tensor's dtype and device by default."
     setattr(Tensor, f"new_{name}", method)
 
 

@@ -173,24 +173,24 @@ def randint(
             [7, 8]])
     """
     check_options("randint", dtype, layout, pin_memory)
-    given = list(arguments)
-    if size is None and given:
-        size = given.pop()
+    positional = list(arguments)
+    if size is None and positional:
+        size = positional.pop()
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"randint(): argument 'size' must be tuple of ints, not {kind_of(size)}")
-    first, end = _bounds("randint", given, low, high)
+    first, end = _bounds("randint", positional, low, high)
     shape = new_shape((tuple(size),), "randint")
     kind = dtypes.int64 if dtype is None and out is None else dtype
     return _new("randint", shape, kind, integers("randint", generator, first, end), device, requires_grad, out)
 
 
-def _bounds(name: str, given: list[Any], low: Any, high: Any) -> tuple[int, int]:
+def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int, int]:
     """``low`` (by default 0) and ``high``, from positional arguments ``(high)`` or ``(low, high)``, or keywords."""
     missing = [key for key, value in (("low", low), ("high", high)) if value is None]
-    positions = missing if len(given) == 2 else ["high" if high is None else "low"]
-    if len(given) > len(missing) or high is None and not given:
-        raise TypeError(f"{name}() takes the bounds (high) or (low, high), got {len(given)} positional ones")
-    named = {"low": low, "high": high} | dict(zip(positions, given, strict=False))
+    positions = missing if len(positional) == 2 else ["high" if high is None else "low"]
+    if len(positional) > len(missing) or high is None and not positional:
+        raise TypeError(f"{name}() takes the bounds (high) or (low, high), got {len(positional)} positional ones")
+    named = {"low": low, "high": high} | dict(zip(positions, positional, strict=False))
     first, end = (as_int(named[k] or 0, f"{name}(): argument '{k}'") for k in ("low", "high"))
     for key, value in (("low", first), ("high", end)):
         if not -(2**63) <= value < 2**63:

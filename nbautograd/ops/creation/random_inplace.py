@@ -287,16 +287,16 @@ def random_(self: Tensor, *bounds: int | None, generator: Generator | None = Non
     >>> torch.empty(3).random_(10)
     tensor([2., 7., 6.])
     """
-    given = dict(zip(("to",) if len(bounds) == 1 and "to" not in named else ("from", "to"), bounds, strict=False))
-    for key in [key for key in named if key not in ("from", "to") or key in given] or ["from"] * (len(bounds) > 2):
+    arguments = dict(zip(("to",) if len(bounds) == 1 and "to" not in named else ("from", "to"), bounds, strict=False))
+    for key in [key for key in named if key not in ("from", "to") or key in arguments] or ["from"] * (len(bounds) > 2):
         raise TypeError(f"random_() takes (), (to) or (from, to): '{key}' is unknown or given twice")
-    given.update(named)
-    bound = {key: None if value is None else as_int(value, f"random_(): '{key}'") for key, value in given.items()}
+    arguments.update(named)
+    bound = {key: None if value is None else as_int(value, f"random_(): '{key}'") for key, value in arguments.items()}
     low, high = bound.get("from"), bound.get("to")
-    if given.keys() == {"to"} and high is None:
+    if arguments.keys() == {"to"} and high is None:
         raise TypeError("random_(): argument 'to' must be int, not NoneType, unless 'from' is given")
-    first = low or 0 if given else low
-    history = "random_from_to" if "from" in given else "random_to" if given else "random_"
+    first = low or 0 if arguments else low
+    history = "random_from_to" if "from" in arguments else "random_to" if arguments else "random_"
     draw = integers("random_", generator, first, high)
     return _fill(self, "random_", draw, history)
 

@@ -233,15 +233,15 @@ def angle(input: Tensor) -> Tensor:
 def _check_parts(name: str, **parts: Tensor) -> None:
     """Make sure that both parts have the same dtype, one with a complex counterpart."""
     check_tensors(name, **parts)
-    given = [SCALAR_TYPES[t.dtype.name] for t in parts.values()]
-    if not {*given} <= {"Float", "Double"}:
+    kinds = [SCALAR_TYPES[t.dtype.name] for t in parts.values()]
+    if not {*kinds} <= {"Float", "Double"}:
         raise DtypeError(
             f"{name}(): Expected both inputs to be Float or Double tensors (there is no complex dtype for others) "
-            f"but got {given[0]} and {given[1]}"
+            f"but got {kinds[0]} and {kinds[1]}"
         )
-    if given[0] != given[1]:
+    if kinds[0] != kinds[1]:
         raise DtypeError(
-            f"{name}(): Expected object of scalar type {given[0]} but got scalar type {given[1]} for second argument"
+            f"{name}(): Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for second argument"
         )
 
 

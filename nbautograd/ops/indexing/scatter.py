@@ -42,8 +42,8 @@ def _scattered(
     return (line if written is None else written).reshape(input.shape)
 
 
-def _replace(found: Any, key: Any, values: Any) -> None:
-    found[key] = values
+def _replace(target: Any, key: Any, values: Any) -> None:
+    target[key] = values
 
 
 def _same_dtype(name: str, input: Any, src: Any) -> None:
@@ -116,48 +116,48 @@ def scatter(
     tensor([[0., 0., 5.],
             [5., 0., 0.]])
     """
-    given = src if value is None else value
+    values = src if value is None else value
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}")
     if not isinstance(index, Tensor):
         raise TypeError(f"scatter(): argument 'index' (position 3) must be Tensor, not {kind_of(index)}")
-    if given is None:
+    if values is None:
         raise TypeError("scatter(): one of the arguments 'src' and 'value' must be given")
     if reduce is None:
         return (
-            scatter_src(input, dim, index, given)
-            if isinstance(given, Tensor)
-            else scatter_value(input, dim, index, given)
+            scatter_src(input, dim, index, values)
+            if isinstance(values, Tensor)
+            else scatter_value(input, dim, index, values)
         )
-    if not isinstance(given, Tensor):
-        given = expand(number_as(given, input.dtype, input.device), *index._a.shape)
-    elif given.dtype is not input.dtype:
+    if not isinstance(values, Tensor):
+        values = expand(number_as(values, input.dtype, input.device), *index._a.shape)
+    elif values.dtype is not input.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if reduce == "add":
-        return scatter_add(input, dim, index, given)
-    return scatter_prod(input, dim, index, given, True)
+        return scatter_add(input, dim, index, values)
+    return scatter_prod(input, dim, index, values, True)
 
 
 # -- reducing --------------------------------------------------------------------------------------------------------
 
 
-def _accumulate(ufunc: np.ufunc, found: Any, key: tuple[Any, ...], values: Any) -> None:
-    """``found[key] = ufunc(found[key], values)``, one after the other where an element is named more than once."""
-    if found.__class__ is np.ndarray:
-        ufunc.at(found, key, values)
+def _accumulate(ufunc: np.ufunc, target: Any, key: tuple[Any, ...], values: Any) -> None:
+    """``target[key] = ufunc(target[key], values)``; repeated indices accumulate."""
+    if target.__class__ is np.ndarray:
+        ufunc.at(target, key, values)
         return
     # CuPy has few atomic functions: apply the first value of every position at once, then the second, and so on.
-    strides = stride_tools.contiguous(found.shape)
+    strides = stride_tools.contiguous(target.shape)
     where = sum(np.broadcast_to(k, values.shape) * s for k, s in zip(key, strides, strict=True)).reshape((-1,))
     order = np.argsort(where, kind="stable")
     where, values = where[order], values.reshape((-1,))[order]
     turn = np.arange(where.size, like=where)
     turn = turn - np.searchsorted(where, where, "left")
-    line = found.reshape((-1,))
+    line = target.reshape((-1,))
     for visit in range(int(turn.max()) + 1 if where.size else 0):
         now = turn == visit
         line[where[now]] = ufunc(line[where[now]], values[now])
-    found[...] = line.reshape(found.shape)
+    target[...] = line.reshape(target.shape)
 
 
 def _neutral(dtype: np.dtype[Any], kind: str) -> Any:
@@ -175,18 +175,18 @@ def _neutral(dtype: np.dtype[Any], kind: str) -> Any:
     return limits.min if low else limits.max
 
 
-def reduced_at(kind: str, found: Any, key: tuple[Any, ...], values: Any, include_self: bool) -> Any:
+def reduced_at(kind: str, target: Any, key: tuple[Any, ...], values: Any, include_self: bool) -> Any:
     """``values`` reduced into an array at ``key``; returns it, since the mean is a new one."""
     if not include_self:
-        found[key] = _neutral(found.dtype, kind)
+        target[key] = _neutral(target.dtype, kind)
     if kind in ("sum", "mean"):
-        backend.add_at(found, key, values)
+        backend.add_at(target, key, values)
     else:
-        _accumulate({"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}[kind], found, key, values)
+        _accumulate({"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}[kind], target, key, values)
     if kind != "mean":
-        return found
-    count = _counts(found, key, values.shape, include_self)
-    return found / count.astype(found.dtype) if found.dtype.kind in "fcV" else found // count.astype(found.dtype)
+        return target
+    count = _counts(target, key, values.shape, include_self)
+    return target / count.astype(target.dtype) if target.dtype.kind in "fcV" else target // count.astype(target.dtype)
 
 
 def _counts(like: Any, key: tuple[Any, ...], shape: tuple[int, ...], include_self: bool) -> Any:

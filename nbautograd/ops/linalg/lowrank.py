@@ -118,7 +118,7 @@ def lobpcg(
     tensor([5.])
     """
     checked("lobpcg", A, square=True)
-    if any(given is not None for given in (tracker, ortho_iparams, ortho_fparams, ortho_bparams)):
+    if any(option is not None for option in (tracker, ortho_iparams, ortho_fparams, ortho_bparams)):
         raise NotImplementedError("lobpcg: tracker and ortho_*params are not supported: nothing is iterated here")
     if method not in (None, "basic", "ortho"):
         raise ValueError(f"lobpcg: method must be 'basic' or 'ortho', got {method!r}")

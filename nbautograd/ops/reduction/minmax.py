@@ -31,9 +31,9 @@ def check(name: str, a: Any, dim: Any = ANY) -> None:
     :raises IndexError: ``dim`` has size 0.
     """
     if a.dtype.kind == "c":
-        given = dtypes.of(a.dtype).name.title().replace("64", "Float").replace("128", "Double")
+        dtype = dtypes.of(a.dtype).name.title().replace("64", "Float").replace("128", "Double")
         raise NotImplementedError(
-            f"{name}(): does not support complex input, which has no order; it is not implemented for '{given}'"
+            f"{name}(): does not support complex input, which has no order; it is not implemented for '{dtype}'"
         )
     if a.size == 0 and dim is not ANY:
         if dim is None or dim == () or dim == []:

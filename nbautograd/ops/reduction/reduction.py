@@ -86,12 +86,12 @@ def sum(
     return into(out, result, "sum")
 
 
-def numpy_names(name: str, dim: Any, keepdim: bool, given: dict[str, Any]) -> tuple[Any, bool]:
+def numpy_names(name: str, dim: Any, keepdim: bool, keywords: dict[str, Any]) -> tuple[Any, bool]:
     """``dim`` and ``keepdim``, which may be given by NumPy's names ``axis`` and ``keepdims``, as in PyTorch."""
-    for key in given:
+    for key in keywords:
         if key not in ("axis", "keepdims"):
             raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
-    return given.get("axis", dim), given.get("keepdims", keepdim)
+    return keywords.get("axis", dim), keywords.get("keepdims", keepdim)
 
 
 @op(

@@ -242,15 +242,15 @@ def _histogram(
 # -- covariance ------------------------------------------------------------------------------------------------------
 
 
-def _weights(given: Tensor | None, name: str, kinds: str, wanted: str, n: int) -> Tensor | None:
+def _weights(weights: Tensor | None, name: str, kinds: str, wanted: str, n: int) -> Tensor | None:
     """Check a vector of weights, and return its array."""
-    if given is None:
+    if weights is None:
         return None
-    a = given._a
+    a = weights._a
     if a.ndim > 1:
         raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {a.ndim}")
     if a.dtype.kind not in kinds:
-        raise DtypeError(f"cov(): expected {name} to have {wanted} dtype but got {name} with {given.dtype!r}")
+        raise DtypeError(f"cov(): expected {name} to have {wanted} dtype but got {name} with {weights.dtype!r}")
     if a.size != n:
         raise RuntimeError(
             f"cov(): expected {name} to have the same numel as there are observations in the input but got {a.size} "
@@ -258,7 +258,7 @@ def _weights(given: Tensor | None, name: str, kinds: str, wanted: str, n: int) -
         )
     if n and bool((a < 0).any()):
         raise RuntimeError(f"cov(): {name} cannot be negative")
-    return given.reshape(-1)
+    return weights.reshape(-1)
 
 
 def _few_dimensions(name: str, input: Tensor) -> None:

@@ -89,9 +89,9 @@ def consecutive_over(input: Tensor, dim: int | None = None) -> Any:
     return values, kind.reshape(input.shape) if dim is None else kind, counts
 
 
-def _wanted(found: Any, inverse: bool, counts: bool) -> Any:
+def _wanted(results: Any, inverse: bool, counts: bool) -> Any:
     """The parts of the result that are requested."""
-    wanted = (found[0], *found[1:2] * inverse, *found[2:] * counts)
+    wanted = (results[0], *results[1:2] * inverse, *results[2:] * counts)
     return wanted if len(wanted) > 1 else wanted[0]
 
 

@@ -136,7 +136,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
         return self
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"In-place version of ``{name[:-1]}``: this very tensor becomes that view of its memory."
+    method.__doc__ = f"In-place version of ``{name[:-1]}``: this tensor becomes the view."
     setattr(Tensor, name, method)
     return method
 
@@ -346,7 +346,7 @@ def _copies(name: str, view: Callable[..., Any], method: bool = False) -> Any:
         return shapes.clone(result, memory_format=contiguous_format)
 
     copy.__name__ = copy.__qualname__ = name
-    copy.__doc__ = f"``{name.removesuffix('_copy')}`` with memory of its own."
+    copy.__doc__ = f"The result of ``{name.removesuffix('_copy')}`` as a copy, not a view."
     return composite(method=method, out=True)(copy)
 
 

@@ -104,8 +104,8 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     torch.Size([3, 2])
     """
     results: list[int] = []  # from the back
-    for given in shapes:
-        shape = (given,) if isinstance(given, int) else tuple(given)
+    for argument in shapes:
+        shape = (argument,) if isinstance(argument, int) else tuple(argument)
         results += [1] * (len(shape) - len(results))
         for i, n in enumerate(reversed(shape)):
             if n < 0:
@@ -129,9 +129,9 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     >>> torch.broadcast_tensors(torch.tensor([1, 2]), torch.tensor([[3]]))
     (tensor([[1, 2]]), tensor([[3, 3]]))
     """
-    given = several(tensors)
-    shape = joint_shape([t._a.shape for t in given])
-    return tuple(expand(t, *shape) for t in given)
+    operands = several(tensors)
+    shape = joint_shape([t._a.shape for t in operands])
+    return tuple(expand(t, *shape) for t in operands)
 
 
 def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -157,11 +157,11 @@ def several(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
 
     :raises TypeError: one is no tensor.
     """
-    given = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    for i, t in enumerate(given):
+    operands = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    for i, t in enumerate(operands):
         if not isinstance(t, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(t)}")
-    return given
+    return operands
 
 
 def _atleast(one: Any) -> Any:

@@ -301,18 +301,18 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             [2, 2]]), tensor([[3, 4],
             [3, 4]]))
     """
-    given = several(tensors)
-    if not given:
+    vectors = several(tensors)
+    if not vectors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    for t in given:
+    for t in vectors:
         if t._a.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(t.shape)}")
-        if t.dtype is not given[0].dtype:
+        if t.dtype is not vectors[0].dtype:
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
-    swap = indexing == "xy" and len(given) > 1
-    order = [given[1], given[0], *given[2:]] if swap else list(given)
+    swap = indexing == "xy" and len(vectors) > 1
+    order = [vectors[1], vectors[0], *vectors[2:]] if swap else list(vectors)
     shape = tuple(t.numel() for t in order)
     grids = [
         expand(view(t, *((1,) * i + (shape[i],) + (1,) * (len(shape) - i - 1))), *shape) for i, t in enumerate(order)
@@ -334,13 +334,13 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             [2, 3],
             [2, 4]])
     """
-    given = several(tensors)
-    for t in given:
+    vectors = several(tensors)
+    for t in vectors:
         if t._a.ndim != 1:
             raise RuntimeError(f"cartesian_prod(): Expect a 1D vector, but got shape {list(t._a.shape)}")
-    if len(given) == 1:
-        return given[0]
-    return stack([reshape(grid, -1) for grid in meshgrid(*given, indexing="ij")], 1)
+    if len(vectors) == 1:
+        return vectors[0]
+    return stack([reshape(grid, -1) for grid in meshgrid(*vectors, indexing="ij")], 1)
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:

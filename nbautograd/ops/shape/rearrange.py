@@ -241,10 +241,10 @@ def _owners(repeats: Tensor, output_size: int | None) -> Tensor:
     return wrap(result.astype(a.dtype))
 
 
-def _check_length(given: int | None, found: int) -> None:
-    if given is not None and given != found:
+def _check_length(output_size: int | None, total: int) -> None:
+    if output_size is not None and output_size != total:
         raise RuntimeError(
-            f"repeat_interleave(): allocated size does not match required size: output_size={given}, but {found} "
+            f"repeat_interleave(): allocated size does not match required size: {output_size=}, but {total} "
             "elements are to be made"
         )
 

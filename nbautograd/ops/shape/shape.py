@@ -351,8 +351,8 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     """Whether the tensor is contiguous in memory: row-major without gaps, or in the order of ``memory_format``."""
     a = self._a
     if not isinstance(memory_format, memory_formats.memory_format):
-        given = type(memory_format).__name__
-        raise TypeError(f"is_contiguous(): argument 'memory_format' must be torch.memory_format, not {given}")
+        kind = type(memory_format).__name__
+        raise TypeError(f"is_contiguous(): argument 'memory_format' must be torch.memory_format, not {kind}")
     if memory_format is contiguous_format or memory_format is preserve_format:
         return bool(a.flags.c_contiguous)
     if a.ndim != {channels_last: 4, channels_last_3d: 5}[memory_format]:

@@ -239,22 +239,22 @@ def tensor_split(
     >>> torch.tensor_split(torch.arange(5), (1, 3))
     (tensor([0]), tensor([1, 2]), tensor([3, 4]))
     """
-    given = next((v for v in (indices_or_sections, indices, sections) if v is not None), None)
+    where = next((v for v in (indices_or_sections, indices, sections) if v is not None), None)
     d, n = _length(input, dim, "tensor_split")
-    if isinstance(given, Tensor):
-        if given._a.ndim > 1 or str(given.dtype) != "torch.int64":
+    if isinstance(where, Tensor):
+        if where._a.ndim > 1 or str(where.dtype) != "torch.int64":
             raise RuntimeError(
                 "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor "
-                f"of dtype int64 on the CPU, but got one of {given._a.ndim} dimensions and {given.dtype}"
+                f"of dtype int64 on the CPU, but got one of {where._a.ndim} dimensions and {where.dtype}"
             )
-        given = given.tolist()
-    if not isinstance(given, (tuple, list)):
-        count = as_int(given, "tensor_split(): argument 'indices_or_sections'")
+        where = where.tolist()
+    if not isinstance(where, (tuple, list)):
+        count = as_int(where, "tensor_split(): argument 'indices_or_sections'")
         if count <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {count}")
         small, longer = divmod(n, count)
-        given = list(accumulate([small + (i < longer) for i in range(count - 1)]))
-    cuts = [0, *(as_int(i, "tensor_split(): an index") for i in given), n]
+        where = list(accumulate([small + (i < longer) for i in range(count - 1)]))
+    cuts = [0, *(as_int(i, "tensor_split(): an index") for i in where), n]
     return tuple(_between(input, d, start, stop) for start, stop in pairwise(cuts))
 
 
@@ -297,7 +297,7 @@ hsplit = _splitter(
     "hsplit",
     1,
     lambda n: 0 if n == 1 else 1,
-    """Parts side by side: along dimension 1, or 0 of a vector; a number of equal ones, or cut at the given indices.
+    """Views of parts split horizontally: along dimension 1 (0 of a vector), in equal parts or at indices.
 
     :raises RuntimeError: the length is not divisible by the number.
 
@@ -310,7 +310,7 @@ vsplit = _splitter(
     "vsplit",
     2,
     lambda n: 0,
-    """Parts one below the other, along dimension 0; a number of equal ones, or cut at the given indices.
+    """Views of parts split vertically: along dimension 0, in equal parts or at indices.
 
     :raises RuntimeError: the length is not divisible by the number.
 
@@ -323,7 +323,7 @@ dsplit = _splitter(
     "dsplit",
     3,
     lambda n: 2,
-    """Parts along dimension 2; a number of equal ones, or cut at the given indices.
+    """Views of parts split depthwise: along dimension 2, in equal parts or at indices.
 
     :raises RuntimeError: the length is not divisible by the number.
 

@@ -165,10 +165,10 @@ def adjoint(input: Tensor) -> Tensor:
     return transpose(input, -2, -1).conj()
 
 
-Tensor.T = property(_reversed, doc="All dimensions reversed.")
-Tensor.mT = property(lambda self: _matrices(self, "mT"), doc="The last two dimensions exchanged.")
-Tensor.H = property(_hermitian, doc="A matrix transposed and conjugated.")
-Tensor.mH = property(lambda self: _matrices(self, "mH").conj(), doc="The last two dimensions exchanged, conjugated.")
+Tensor.T = property(_reversed, doc="A view with the dimensions in reversed order: the transpose.")
+Tensor.mT = property(lambda self: _matrices(self, "mT"), doc="The transpose of each matrix, as a view.")
+Tensor.H = property(_hermitian, doc="The conjugate transpose of a matrix.")
+Tensor.mH = property(lambda self: _matrices(self, "mH").conj(), doc="The conjugate transpose of each matrix.")
 
 
 @composite()
@@ -182,17 +182,17 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     torch.Size([3, 4, 2])
     """
     n = input._a.ndim
-    given = [source] if isinstance(source, int) else list(source)
-    wanted = [destination] if isinstance(destination, int) else list(destination)
-    if len(given) != len(wanted):
+    sources = [source] if isinstance(source, int) else list(source)
+    destinations = [destination] if isinstance(destination, int) else list(destination)
+    if len(sources) != len(destinations):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({given} dims) should contain the same number of "
-            f"dims as destination ({wanted} dims)"
+            f"movedim: Invalid source or destination dims: source ({sources} dims) should contain the same number of "
+            f"dims as destination ({destinations} dims)"
         )
-    here, there = [dimension(d, n) for d in given], [dimension(d, n) for d in wanted]
-    for what, found in (("source", here), ("destination", there)):
-        if len(set(found)) != len(found):
-            raise RuntimeError(f"movedim: repeated dim in `{what}` ({found})")
+    here, there = [dimension(d, n) for d in sources], [dimension(d, n) for d in destinations]
+    for what, dims in (("source", here), ("destination", there)):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{what}` ({dims})")
     if not n:
         return permute(input)
     dims = [d for d in range(n) if d not in here]

@@ -94,8 +94,8 @@ def fft_rfftfreq(
 def _shifted(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
-    given = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
-    dims = tuple(dimension(d, input.ndim) for d in given)
+    chosen = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = tuple(dimension(d, input.ndim) for d in chosen)
     if not dims:
         raise RuntimeError(f"{name}(): `shifts` required: there is no dimension to shift along")
     return roll(input, tuple((input.shape[d] + back) // 2 for d in dims), dims)

@@ -1,7 +1,7 @@
 """Window functions.
 
 A symmetric window of n points has equal ends; a periodic one, for spectral analysis, is the symmetric one of n + 1
-points without its last.
+points without its last. In the formulas n is the period, the distance between equal ends.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _begin(
     return points(n, device), n, kind
 
 
-def made(values: Any, n: int, kind: dtypes.dtype, requires_grad: bool) -> Tensor:
+def window_tensor(values: Any, n: int, kind: dtypes.dtype, requires_grad: bool) -> Tensor:
     """The window as a tensor; a window of one point is 1."""
     return finish((values * 0 + 1 if n == 1 else values).astype(kind.numpy), requires_grad)
 
@@ -109,7 +109,7 @@ def bartlett_window(
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     k, n, kind = _begin("bartlett_window", window_length, dtype, layout, device, pin_memory)
-    return made(triangle(k, span(n, periodic)), n, kind, requires_grad)
+    return window_tensor(triangle(k, span(n, periodic)), n, kind, requires_grad)
 
 
 def blackman_window(
@@ -131,7 +131,7 @@ def blackman_window(
     tensor([0.3400, 1.0000, 0.3400])
     """
     k, n, kind = _begin("blackman_window", window_length, dtype, layout, device, pin_memory)
-    return made(cosine_sum(k, span(n, periodic), BLACKMAN), n, kind, requires_grad)
+    return window_tensor(cosine_sum(k, span(n, periodic), BLACKMAN), n, kind, requires_grad)
 
 
 def hamming_window(
@@ -155,7 +155,7 @@ def hamming_window(
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
     k, n, kind = _begin("hamming_window", window_length, dtype, layout, device, pin_memory)
-    return made(cosine_sum(k, span(n, periodic), (alpha, beta)), n, kind, requires_grad)
+    return window_tensor(cosine_sum(k, span(n, periodic), (alpha, beta)), n, kind, requires_grad)
 
 
 def hann_window(
@@ -177,7 +177,7 @@ def hann_window(
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     k, n, kind = _begin("hann_window", window_length, dtype, layout, device, pin_memory)
-    return made(cosine_sum(k, span(n, periodic), HANN), n, kind, requires_grad)
+    return window_tensor(cosine_sum(k, span(n, periodic), HANN), n, kind, requires_grad)
 
 
 def kaiser_window(
@@ -200,4 +200,4 @@ def kaiser_window(
     tensor([0.0367, 0.5529, 1.0000, 0.5529])
     """
     k, n, kind = _begin("kaiser_window", window_length, dtype, layout, device, pin_memory)
-    return made(kaiser_bessel(k, span(n, periodic), beta), n, kind, requires_grad)
+    return window_tensor(kaiser_bessel(k, span(n, periodic), beta), n, kind, requires_grad)
