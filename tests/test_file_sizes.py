@@ -20,9 +20,9 @@ STILL = [
     "tests/autograd/test_autograd.py",
     "tests/nn/test_module.py",
     "tests/ops/opinfo.py",
-    "tests/strict.py",
+    "tests/strict_array.py",
     "tests/test_interop.py",
-    "tests/test_strict.py",
+    "tests/test_strict_array.py",
     "tests/viz/test_player.py",
 ]
 """Files that are to be split by subject: a test says when one is short enough and can be taken off."""

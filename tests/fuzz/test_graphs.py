@@ -1,4 +1,4 @@
-"""Programs that mix what ``tests/autograd/test_machine.py`` has apart: dtypes, ``retain_grad``, hooks that come and go,
+"""Programs that mix what ``tests/autograd/test_state_machine.py`` has apart: dtypes, ``retain_grad``, hooks that come and go,
 passes that record themselves or free the graph, gradients by intermediate results. PyTorch is the oracle of each step.
 """
 

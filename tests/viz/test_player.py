@@ -24,7 +24,7 @@ from nbautograd.viz.notebook.api import Picture, Recording
 from nbautograd.viz.read import fold
 from nbautograd.viz.read.builder import build
 
-from .fake import HOSTILE, Seed
+from .fake_graph import HOSTILE, Seed
 
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
 pytestmark = [pytest.mark.browser, needs.chromium]

@@ -14,7 +14,7 @@ import pytest
 import nbautograd as nb
 from nbautograd.errors import CudaUnavailableError
 from tests import needs
-from tests.cuda.fake import CUDARuntimeError, fake_cupy, present
+from tests.cuda.fake_cupy import CUDARuntimeError, fake_cupy, present
 
 INSTALL = "pip install 'nbautograd[cuda12]'"
 

@@ -225,7 +225,7 @@ class StrictArray:
         if path in DOORS:  # np.asarray(values, like=array) and its kin: made on the device from what is on the host
             return getattr(_MODULE, path)(*args, **kwargs)
         if path not in FUNCTIONS:
-            raise TypeError(f"CuPy has no {path}, or it is not in the list of tests/strict.py")
+            raise TypeError(f"CuPy has no {path}, or it is not in the list of tests/strict_array.py")
         if path == "where" and not isinstance(args[0], StrictArray):
             raise AttributeError(f"'{type(args[0]).__name__}' object has no attribute 'astype'")
         if path in ("stack", "concatenate", "hstack", "vstack") and not all(
@@ -455,7 +455,7 @@ class _Module:
                 return getattr(np, name)(*args, **kwargs)
 
             return function
-        raise AttributeError(f"module 'cupy' has no attribute {name!r}, or tests/strict.py does not list it")
+        raise AttributeError(f"module 'cupy' has no attribute {name!r}, or tests/strict_array.py does not list it")
 
 
 _MODULE = _Module()

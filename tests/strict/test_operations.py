@@ -1,6 +1,6 @@
 """All operations over arrays that are as strict as CuPy's: dispatch is right, whatever CUDA then computes.
 
-See ``strict.py`` for what this proves and what it cannot.
+See ``strict_array.py`` for what this proves and what it cannot.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nbautograd.compiler.op import POINTWISE
 from nbautograd.compiler.registry import OPS
 from nbautograd.errors import DeviceError
 from tests.ops.cases import CASES, Case
-from tests.strict import FETCHED, SYNCS, StrictArray, installed
+from tests.strict_array import FETCHED, SYNCS, StrictArray, installed
 
 STRICT = nb.device("strict")
 RTOL = 1e-12  # the same numbers by the same library, in another order here and there
