@@ -11,7 +11,7 @@ import pytest
 import nbautograd as nb
 from nbautograd.errors import CudaUnavailableError, DeviceError
 from tests.cuda.fake_cupy import fake_cupy, present
-from tests.strict_array import StrictArray
+from tests.strict.strict_array import StrictArray
 
 
 @pytest.fixture(autouse=True)
