@@ -58,7 +58,7 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
         "inputs": tuple(name for name in op.tensors if name in op.formulas),
         "formulas": {name: op.formulas[name] for name in op.tensors if name in op.formulas},
         "symbol": op.symbol or op.name,
-        "saved": tuple(slot(what) for what in _tensors_in(saved, op)),
+        "saved": tuple(slot(what) for what in sorted(_tensors_in(saved, op), key=_pytorchs_order)),
         "takes_lazy_gradient": variant == TILED,
     }
     if op.many_edges:
@@ -316,6 +316,11 @@ def _tensors_in(saved: list[str], op: OpSchema) -> list[str]:
     return [what for what in saved if what in op.tensors or what == "result"]
 
 
+def _pytorchs_order(what: str) -> tuple[bool, str]:
+    """The key by which PyTorch sorts what it saves, and so shows it to hooks: results last, ``input`` as ``self``."""
+    return what.startswith("result"), "self" if what == "input" else what
+
+
 def _branches(tree: ast.expr) -> list[ast.expr]:
     """The expressions between which a formula chooses."""
     return [*_branches(tree.body), *_branches(tree.orelse)] if isinstance(tree, ast.IfExp) else [tree]
@@ -353,8 +358,8 @@ def _wrap_saved(saved: Any, edge: Any, meta: Any = None) -> Any:
     """A saved value as the tensor that it was, in its own dtype; a number in the place of a tensor stays a number."""
     if saved.__class__ is np.ndarray and meta is None and dispatch_mode.on_unpack is None:
         return wrap(saved, edge)
-    if isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic):
-        return saved
+    if isinstance(saved, Tensor) or isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic):
+        return saved  # a tensor that hooks have unpacked, or a number in the place of one
     as_saved = saved
     if meta is not None and saved.dtype != meta[1]:  # it was saved promoted; its gradient is wanted as it was
         saved = (saved.real if saved.dtype.kind == "c" and meta[1].kind != "c" else saved).astype(meta[1])
@@ -366,5 +371,7 @@ def _wrap_saved(saved: Any, edge: Any, meta: Any = None) -> Any:
 
 def _wrap_output(node: Node, index: int, saved: Any) -> Tensor:
     """One of several results as the tensor that it was."""
+    if isinstance(saved, Tensor):
+        return saved
     t: Tensor = _wrap_saved(saved, OutputEdge(node, index) if saved.dtype.kind in dtypes.INEXACT else None)
     return t

@@ -85,8 +85,12 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
     if not isinstance(t, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
     check_writable(t, name)
-    # Forward-mode AD differentiates the formulas, which need the former value.
-    return copy_into(t, function(t if dispatch_mode.on_copy is None else t.clone(), *args, **kwargs))
+    former = t
+    if dispatch_mode.on_copy is not None:
+        former = t.clone()  # forward-mode AD differentiates the formulas, which need the former value
+    elif dispatch_mode.is_on():
+        former = wrap(t._a.copy(), t._fn)  # hooks on saved tensors may keep what they get
+    return copy_into(t, function(former, *args, **kwargs))
 
 
 followers: list[Callable[[Tensor, Tensor], None]] = []
