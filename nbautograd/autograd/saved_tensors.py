@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import version_counter
+from nbautograd.arrays import dtypes, version_counter
 from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.node import FREED, Node, OutputEdge
@@ -83,6 +83,8 @@ class Packed:
         :param edge: that history: a node, a leaf, or None.
         """
         tensor = self.unpacked()
+        if self.dtype.kind not in dtypes.INEXACT:
+            edge = None
         if tensor is edge:
             return tensor
         if isinstance(edge, Tensor):  # of other values than the leaf, whose gradient goes to the leaf all the same
@@ -125,11 +127,10 @@ def pack_result(tensor: Tensor, hooks: tuple[Pack, Unpack]) -> Packed:
 
 def _edges(node: Node, slot: str) -> Any:
     """The history of what a slot holds: an edge, or several where it holds several tensors."""
-    name = slot[2:]
-    if name == "result":
-        many = node.outputs() > 1 or isinstance(_packed(node).get(slot, getattr(node, slot)), list)
-        return [OutputEdge(node, i) for i in range(node.outputs())] if many else node
-    edges = node.next_nodes()
+    name, edges = slot[2:], node.next_nodes()
+    if name.startswith("result"):
+        outputs = [OutputEdge(node, i) for i in range(node.count)] if hasattr(node, "count") else node
+        return outputs[int(name[6:])] if name[6:] else outputs
     return list(edges) if len(edges) > len(node.inputs) else dict(zip(node.inputs, edges, strict=False)).get(name)
 
 
@@ -253,11 +254,11 @@ def _pack_node(node: Node, call: dispatch_mode.Call | None) -> None:
         value, name = getattr(node, slot), slot[2:]
         if value is None or value is FREED:
             continue
-        if name == "result":
-            if call.op.many:
+        if name.startswith("result"):
+            if isinstance(value, (list, tuple)):
                 _keep(node, slot, [pack_result(t, hooks) for t in call.results])
             else:
-                _keep(node, slot, pack_result(call.results[0], hooks))
+                _keep(node, slot, pack_result(call.results[int(name[6:] or 0)], hooks))
         elif isinstance(value, (list, tuple)):
             _keep(node, slot, [pack(t, hooks, a.dtype) for t, a in zip(given[name], value, strict=True)])
         elif isinstance(given.get(name), Tensor):

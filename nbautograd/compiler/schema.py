@@ -160,9 +160,12 @@ class OpSchema:
         return bool(self.lists) or len(self.formulas) > 2
 
     def saves(self) -> dict[str, set[str]]:
-        """What the formula of each input needs, as names like ``other``, ``result`` or ``input.shape``."""
+        """What the formula of each input needs, as names like ``other``, ``result``, ``result[1]``, ``input.shape``."""
         names = {*self.positional, *self.keywords, "result"} | ({self.rest} if self.rest else set())
-        return {name: names_used(text, names) for name, text in self.formulas.items()}
+        needs = {name: names_used(text, names, self.many) for name, text in self.formulas.items()}
+        if any("result" in used for used in needs.values()):  # then all of them are kept anyway
+            needs = {name: {what.partition("[")[0] for what in used} for name, used in needs.items()}
+        return needs
 
     def node(self, variant: str) -> Any:
         """The node class: ``real``, ``complex``, ``half`` or ``tiled``; ``CompiledOp`` makes it."""
@@ -174,11 +177,13 @@ class OpSchema:
         raise NotImplementedError
 
 
-def names_used(formula: str, names: set[str]) -> set[str]:
-    """Which of ``names`` a formula needs; a shape is told from the whole tensor.
+def names_used(formula: str, names: set[str], many: bool = False) -> set[str]:
+    """Which of ``names`` a formula needs; a shape is told from the whole tensor, one of ``many`` results from all.
 
     >>> sorted(names_used("g.reshape(input.shape) * other", {"input", "other"}))
     ['input.shape', 'other']
+    >>> names_used("pool_back(g[0], result[1])", {"result"}, many=True)
+    {'result[1]'}
     """
     used: set[str] = set()
 
@@ -186,6 +191,12 @@ def names_used(formula: str, names: set[str]) -> set[str]:
         def visit_Attribute(self, node: ast.Attribute) -> None:
             if isinstance(node.value, ast.Name) and node.value.id in names and node.attr in METADATA:
                 used.add(f"{node.value.id}.{node.attr}")
+            else:
+                self.generic_visit(node)
+
+        def visit_Subscript(self, node: ast.Subscript) -> None:
+            if many and ast.unparse(node.value) == "result" and isinstance(node.slice, ast.Constant):
+                used.add(ast.unparse(node))
             else:
                 self.generic_visit(node)
 
@@ -198,8 +209,8 @@ def names_used(formula: str, names: set[str]) -> set[str]:
 
 
 def slot(saved: str) -> str:
-    """The node's slot for something saved: ``s_other``, ``s_input_shape``."""
-    return "s_" + saved.replace(".", "_")
+    """The node's slot for something saved: ``s_other``, ``s_input_shape``, ``s_result1``."""
+    return "s_" + saved.replace(".", "_").replace("[", "").replace("]", "")
 
 
 def array_name(parameter: str) -> str:

@@ -247,7 +247,8 @@ class Node:
         was, now = version_counter.version_at(value, self._seq), version_counter.version_of(value)
         written = version_counter.where_written(value)
         culprit = "" if written is None else f" The last write was in {_located(*written)}."
-        where = {"s_result": "its result"}.get(name, f"its input {name.removeprefix('s_')!r}")
+        what = name.removeprefix("s_")
+        where = f"its {what}" if what.startswith("result") else f"its input {what!r}"
         raise InplaceError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"{self.name()}{self.place()} saved {where}, a {value.dtype} tensor of shape {list(value.shape)}, which is "
