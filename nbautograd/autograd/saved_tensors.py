@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -143,23 +143,32 @@ def _saved_as_tensors(node: Node, slot: str) -> Any:
     kept = _packed(node).get(slot)
     if kept is not None:
         edges = _edges(node, slot)
-        return tuple(_tensors(kept, edges)) if isinstance(kept, list) else kept.tensor(edges)
+        if not isinstance(kept, (list, tuple)):
+            return kept.tensor(edges)
+        return tuple(t if isinstance(t, Tensor) else None for t in _tensors(kept, edges))
     value = getattr(node, slot)
     if value is FREED:
         node.raise_freed()
     if slot not in node.saved or value is None or isinstance(value, (int, float, complex, Tensor)):
         return value
+    node.check_slot(slot)
+    edges = _edges(node, slot)
     if isinstance(value, (list, tuple)):
-        return tuple(map(wrap, value))
-    if version_counter.changed_since(value, node._seq):
-        node.raise_changed(slot, value)
-    return wrap(own(value), _edges(node, slot))
+        return tuple(
+            wrap(a, edge) if hasattr(a, "dtype") else None for a, edge in zip(value, _each(edges, value), strict=True)
+        )
+    return wrap(own(value), edges)
 
 
-def _tensors(kept: list[Packed | None], edges: Any) -> list[Tensor | None]:
-    """Several packed tensors, unpacked."""
-    edges = edges if isinstance(edges, list) else [None] * len(kept)
-    return [None if p is None else p.tensor(edge) for p, edge in zip(kept, edges, strict=True)]
+def _each(edges: Any, values: Sequence[Any]) -> Sequence[Any]:
+    """The edges of several saved tensors; those of indices have none."""
+    return edges if isinstance(edges, list) else [None] * len(values)
+
+
+def _tensors(kept: Sequence[Any], edges: Any) -> Iterator[Any]:
+    """Several packed tensors, unpacked, and what else is there."""
+    for part, edge in zip(kept, _each(edges, kept), strict=True):
+        yield part.tensor(edge) if isinstance(part, Packed) else part
 
 
 class SavedTensor:
@@ -214,11 +223,10 @@ def pack_slot(node: Node, slot: str, pack_hook: Pack, unpack_hook: Unpack) -> No
         )
     if value is None:
         raise AutogradError("Calling register_hooks on a saved tensor with value None is forbidden")
-    if version_counter.changed_since(value, node._seq):
-        node.raise_changed(slot, value)
+    node.check_slot(slot)
     hooks = pack_hook, unpack_hook
     if isinstance(value, (list, tuple)):
-        _keep(node, slot, [None if a is None else pack(wrap(a), hooks) for a in value])
+        _keep(node, slot, type(value)(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
     elif hasattr(value, "dtype"):  # not a number in the place of a tensor
         _keep(node, slot, pack(wrap(own(value)), hooks))
 
@@ -259,6 +267,8 @@ def _pack_node(node: Node, call: dispatch_mode.Call | None) -> None:
                 _keep(node, slot, [pack_result(t, hooks) for t in call.results])
             else:
                 _keep(node, slot, pack_result(call.results[int(name[6:] or 0)], hooks))
+        elif name in call.op.keys:
+            _keep(node, slot, tuple(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
         elif isinstance(value, (list, tuple)):
             _keep(node, slot, [pack(t, hooks, a.dtype) for t, a in zip(given[name], value, strict=True)])
         elif isinstance(given.get(name), Tensor):
@@ -282,13 +292,6 @@ def _variant(cls: type[Node]) -> type[Node]:
         with _unpacked(self, retain_graph, recorded=True):
             return cls.vjp_graph(self, g, True, needed)
 
-    def check_saved(self: Node) -> None:
-        packed = _packed(self)
-        for slot in self.saved:
-            value = None if slot in packed else getattr(self, slot)
-            if value is not None and value is not FREED and version_counter.changed_since(value, self._seq):
-                self.raise_changed(slot, value)
-
     def saved_values(self: Node) -> dict[str, Any]:
         with _unpacked(self, True):
             return cls.saved_values(self)
@@ -298,7 +301,7 @@ def _variant(cls: type[Node]) -> type[Node]:
         "__module__": cls.__module__,
         "__doc__": cls.__doc__,
         "_packed_of": cls,
-        **{f.__name__: f for f in (vjp, vjp_graph, check_saved, saved_values)},
+        **{f.__name__: f for f in (vjp, vjp_graph, saved_values)},
     }
     made: type[Node] = type(cls.__name__, (cls,), members)
     _variants[cls] = made
@@ -319,12 +322,13 @@ def _unpacked(node: Node, retain_graph: bool, recorded: bool = False) -> Iterato
         done = False
         try:
             for slot, kept in packed.items():
-                many = isinstance(kept, list)
+                many = isinstance(kept, (list, tuple))
                 if recorded:
                     edges = _edges(node, slot)
-                    setattr(node, slot, _tensors(kept, edges) if many else kept.tensor(edges))
+                    setattr(node, slot, type(kept)(_tensors(kept, edges)) if many else kept.tensor(edges))
                 else:
-                    setattr(node, slot, [p and p.array() for p in kept] if many else kept.array())
+                    each = (part.array() if isinstance(part, Packed) else part for part in (kept if many else (kept,)))
+                    setattr(node, slot, type(kept)(each) if many else next(each))
             yield
             done = not retain_graph
         finally:

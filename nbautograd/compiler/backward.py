@@ -142,9 +142,9 @@ class VjpWriter:
         if self.variant == "half":
             lines.append(f"g = {'[upcast_half(part) for part in g]' if op.many else 'upcast_half(g)'}")
         if self.recorded:
-            lines += map(self.wrap, self.saved_tensors)
+            lines += [self.wrap(what) for what in self.saved_tensors if what not in op.keys]
         if self.variant == "half":
-            for what in self.saved_tensors:
+            for what in [what for what in self.saved_tensors if what not in op.keys]:
                 many, name = what in op.lists or (what == "result" and op.many), self.local[what]
                 lines.append(
                     f"{name} = {f'[upcast_half(part) for part in {name}]' if many else f'upcast_half({name})'}"
@@ -324,7 +324,7 @@ class _TemporaryViews(ast.NodeTransformer):
 
 
 def _tensors_in(saved: list[str], op: OpSchema) -> list[str]:
-    return [what for what in saved if what in op.tensors or what == "result" or what.startswith("result[")]
+    return [what for what in saved if what in (*op.tensors, *op.keys, "result") or what.startswith("result[")]
 
 
 def _pytorchs_order(what: str) -> tuple[bool, str]:

@@ -61,7 +61,7 @@ METADATA = ("shape", "dtype", "ndim", "strides")
 """Attributes that a formula may need of a tensor without its values."""
 PARAMETERS = frozenset(
     {
-        *("positional", "keywords", "rest", "tensors", "lists", "masks", "optional", "numbers"),
+        *("positional", "keywords", "rest", "tensors", "lists", "masks", "optional", "numbers", "keys"),
         *("numpy_names", "required_dim", "half_policy"),
     }
 )
@@ -103,6 +103,7 @@ class OpSchema:
     masks: set[str]
     optional: set[str]
     numbers: set[str]
+    keys: set[str]
     numpy_names: list[str]
     required_dim: bool
     half_policy: str
@@ -122,6 +123,7 @@ class OpSchema:
         hints = {name: str(self.body.__annotations__.get(name, "")) for name in (*self.positional, *self.keywords)}
         self.lists = [name for name in self.positional if "Sequence[Tensor]" in hints[name]]
         self.tensors = [name for name in hints if "Tensor" in hints[name] or "Mask" in hints[name]]
+        self.keys = {name for name in hints if hints[name] == "Key"}  # options that hold arrays of indices
         self.masks = {name for name in hints if "Mask" in hints[name]}  # broadcast, but not promoted
         self.optional = {name for name in self.tensors if "None" in hints[name]}
         self.numbers = {name for name in self.tensors if "Number" in hints[name]}

@@ -176,7 +176,7 @@ def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
 
     def kept(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
-            return [kept(part) for part in value]
+            return tuple(map(kept, value)) if value.__class__ is tuple else [kept(part) for part in value]
         if value is before or hasattr(value, "dtype") and version_counter.same_memory(value, target):
             copy = value.copy()
             if dispatch_mode.on_copy is not None:
