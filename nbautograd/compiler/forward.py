@@ -434,8 +434,8 @@ class ForwardWriter:
     def value_of(self, what: str) -> str:
         """The expression of something saved."""
         name, _, attribute = what.partition(".")
-        if name == "result":
-            base = "result_array"
+        if name.partition("[")[0] == "result":
+            base = name.replace("result", "result_array")
         elif name in self.op.lists and attribute:
             return f"[a.{attribute} for a in {self.arrays[name]}]"
         else:

@@ -85,10 +85,13 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
     if not isinstance(t, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
     check_writable(t, name)
-    # Forward-mode AD differentiates the formulas, which need the former value.
-    input = t if dispatch_mode.on_copy is None else t.clone()
+    former = t
+    if dispatch_mode.on_copy is not None:
+        former = t.clone()  # forward-mode AD differentiates the formulas, which need the former value
+    elif dispatch_mode.is_on():
+        former = wrap(t._a.copy(), t._fn)  # hooks on saved tensors may keep what they get
     try:
-        return copy_into(t, function(input, *args, **kwargs))
+        return copy_into(t, function(former, *args, **kwargs))
     except INPUT_ERRORS as error:
         name_operation(error, name)
         raise
@@ -177,7 +180,7 @@ def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
 
     def kept(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
-            return [kept(part) for part in value]
+            return tuple(map(kept, value)) if value.__class__ is tuple else [kept(part) for part in value]
         if value is before or hasattr(value, "dtype") and version_counter.same_memory(value, target):
             copy = value.copy()
             if dispatch_mode.on_copy is not None:
