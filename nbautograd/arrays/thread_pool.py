@@ -114,8 +114,7 @@ def _positive(name: str, num: Any) -> int:
 def parallel_for(task: Callable[[int], None], count: int) -> None:
     """Call ``task`` with each number below ``count``, in several threads if there are; without NumPy's warnings.
 
-    Whatever a call raises is raised, and calls that have not begun do not begin. After an interrupt a call may still
-    run: what it writes to must be nobody's yet.
+    Whatever a call raises is raised, after the calls that have begun; the others do not begin.
     """
     numbers = iter(range(count))  # all threads take from it
     tasks = [task]  # emptied at the end: a thread that comes too late would hold it, and with it arrays
@@ -128,6 +127,7 @@ def parallel_for(task: Callable[[int], None], count: int) -> None:
         finally:
             backend.unset_quiet(before)
 
+    others: list[Future[None]] = []
     try:
         others = _submitted(work, min(_Threads.count, count) - 1)
         work()
@@ -137,6 +137,9 @@ def parallel_for(task: Callable[[int], None], count: int) -> None:
     except BaseException:
         for _ in numbers:
             pass
+        for future in others:  # a call in another thread ends before the caller goes on with what it writes to
+            if not future.cancel():
+                future.exception()
         raise
     finally:
         del task, tasks[:]
