@@ -105,7 +105,7 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
             f"    alike = alike and {array}.dtype is dtype_of_all",
             f"    alike = alike and ({other}._fn is None or not is_grad_enabled())",
             f"    if alike and {array}.shape != {target}.shape:",
-            f"        alike = broadcast_shapes({target}.shape, {array}.shape) == {target}.shape",
+            f"        alike = broadcasts_to({array}.shape, {target}.shape)",
             f"else: {number if other in op.numbers else 'alike = False'}",
             "if alike:",
             *(f"    {line}" for line in body),

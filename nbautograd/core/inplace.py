@@ -18,7 +18,7 @@ from nbautograd.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd.core.node import LEAF, Node
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.core.views import CustomFunctionView, ViewOfOutput, rebase_history
-from nbautograd.errors import DtypeError, InplaceError, ShapeError, kind_of
+from nbautograd.errors import INPUT_ERRORS, DtypeError, InplaceError, ShapeError, kind_of, name_operation
 
 __all__ = [
     "apply_inplace",
@@ -86,7 +86,12 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
     check_writable(t, name)
     # Forward-mode AD differentiates the formulas, which need the former value.
-    return copy_into(t, function(t if dispatch_mode.on_copy is None else t.clone(), *args, **kwargs))
+    input = t if dispatch_mode.on_copy is None else t.clone()
+    try:
+        return copy_into(t, function(input, *args, **kwargs))
+    except INPUT_ERRORS as error:
+        name_operation(error, name)
+        raise
 
 
 followers: list[Callable[[Tensor, Tensor], None]] = []
@@ -217,7 +222,11 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
-    check_cast(result._a.dtype, out._a.dtype)
+    try:
+        check_cast(result._a.dtype, out._a.dtype)
+    except DtypeError as error:
+        name_operation(error, name)
+        raise
     if out._a.shape != result._a.shape:
         if out.numel():
             _warn_resized(out, result)
