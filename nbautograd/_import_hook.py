@@ -57,8 +57,8 @@ class _Finder(MetaPathFinder, Loader):
         """
         for child in _namespaces.children(path):
             if _namespaces.is_hidden(child) or not _namespaces.exists(child):
-                found = sys.modules[f"{self.name}.{child}"] = _namespaces.module(child)
-                self.make_known(child, found)
+                child_module = sys.modules[f"{self.name}.{child}"] = _namespaces.module(child)
+                self.make_known(child, child_module)
 
 
 class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement

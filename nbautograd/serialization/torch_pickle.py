@@ -105,10 +105,10 @@ def read(data: bytes, memory: Callable[[str], bytearray], moved: Callable[[Tenso
     return result
 
 
-def _check_values(found: Any) -> None:
+def _check_values(result: Any) -> None:
     """Make sure that nothing is left in an object that was for building it only."""
     seen: set[int] = set()
-    waiting = [found]
+    waiting = [result]
     while waiting:
         value = waiting.pop()
         if isinstance(value, (_Function, _StorageType, _Storage)) or value is MARK:
@@ -240,13 +240,13 @@ class _Machine:
     def _named(self, module: Any, name: Any) -> None:
         if type(module) is not str or type(name) is not str:
             raise UnsafeFileError("load(): the pickle names a function by something that is no text")
-        found = NAMES.get((module, name), MARK)
-        if found is MARK:
+        value = NAMES.get((module, name), MARK)
+        if value is MARK:
             raise UnsafeFileError(
                 f"load(): the file names {module:.80}.{name:.80}, and only tensors, numbers, strings and plain "
                 "containers of them are read. If you trust it, load it with PyTorch and save its state_dict()"
             )
-        self.stack.append(found)
+        self.stack.append(value)
 
     def do_reduce(self, _: Any) -> None:
         arguments, function = self.stack.pop(), self.stack.pop()
@@ -269,8 +269,8 @@ class _Machine:
                 f"load(): the pickle refers to something that is no memory: {reprlib.repr(reference)}"
             )
         if key not in self.storages:
-            found = self.memory(key)
-            self.storages[key] = np.ndarray(len(found), np.uint8, found)
+            content = self.memory(key)
+            self.storages[key] = np.ndarray(len(content), np.uint8, content)
         data = self.storages[key]
         width = 1 if kind.dtype is None else kind.dtype.numpy.itemsize
         if type(count) is not int or count * width != data.size:
@@ -350,12 +350,12 @@ def _tensor(
     return _leaf(result, requires_grad)
 
 
-def _leaf(made: Tensor, requires_grad: Any) -> Tensor:
+def _leaf(tensor: Tensor, requires_grad: Any) -> Tensor:
     if requires_grad:
-        if made._a.dtype.kind not in dtypes.INEXACT:
-            raise ValueError(f"a tensor of dtype {made.dtype!r} cannot require grad")
-        made._fn = LEAF
-    return made
+        if tensor._a.dtype.kind not in dtypes.INEXACT:
+            raise ValueError(f"a tensor of dtype {tensor.dtype!r} cannot require grad")
+        tensor._fn = LEAF
+    return tensor
 
 
 def _tensor_of_dtype(

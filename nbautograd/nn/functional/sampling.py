@@ -177,8 +177,8 @@ def _sizes(
     if (size is None) == (scale_factor is None):
         which = "either" if size is None else "only one of"
         raise ValueError(f"interpolate(): {which} size or scale_factor should be defined")
-    label, given = ("size", size) if size is not None else ("scale_factor", scale_factor)
-    items = tuple(given) if isinstance(given, (tuple, list)) else (given,) * len(old)
+    label, value = ("size", size) if size is not None else ("scale_factor", scale_factor)
+    items = tuple(value) if isinstance(value, (tuple, list)) else (value,) * len(old)
     if len(items) != len(old):
         raise ValueError(
             f"Input and {'output' if size is not None else 'scale_factor'} must have the same number of spatial "

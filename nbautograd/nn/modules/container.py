@@ -195,13 +195,13 @@ class ModuleDict(Module):
             self[key] = module
 
 
-def _pairs(kind: str, given: Any) -> Iterable[tuple[str, Any]]:
-    if not isinstance(given, Iterable):
-        raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but got {kind_of(given)}")
-    if isinstance(given, (Mapping, ModuleDict, ParameterDict)):
-        return list(given.items())
+def _pairs(kind: str, items: Any) -> Iterable[tuple[str, Any]]:
+    if not isinstance(items, Iterable):
+        raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but got {kind_of(items)}")
+    if isinstance(items, (Mapping, ModuleDict, ParameterDict)):
+        return list(items.items())
     results = []
-    for i, pair in enumerate(given):
+    for i, pair in enumerate(items):
         if not isinstance(pair, Iterable):
             raise TypeError(f"{kind} update sequence element #{i} should be Iterable; is {type(pair).__name__}")
         members = tuple(pair)
@@ -388,10 +388,10 @@ class ParameterDict(Module):
         :raises TypeError: they are neither.
         :raises ValueError: a pair has not two members.
         """
-        given = _pairs("ParameterDict", parameters)
+        pairs = _pairs("ParameterDict", parameters)
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
-            given = sorted(given)  # as PyTorch does, for the sake of dicts without an order
-        for key, value in given:
+            pairs = sorted(pairs)  # as PyTorch does, for the sake of dicts without an order
+        for key, value in pairs:
             self[key] = value
 
     def extra_repr(self) -> str:

@@ -266,10 +266,10 @@ class Module(Calls, State, Conversion):
 
         :raises AttributeError: there is none.
         """
-        owner, name, found = self._get_tensor(target, "buffer")
+        owner, name, value = self._get_tensor(target, "buffer")
         if name not in owner._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        buffer: Tensor = found
+        buffer: Tensor = value
         return buffer
 
     # -- going through parts -----------------------------------------------------------------------------------------

@@ -146,13 +146,13 @@ class MultiheadAttention(Module):
         return (output.transpose(0, 1) if swap else output), weights
 
 
-def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
-    if not isinstance(given, str):
-        return given
+def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
+    if not isinstance(activation, str):
+        return activation
     known: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
-    if given not in known:
-        raise RuntimeError(f"activation should be relu/gelu, not {given}")
-    return known[given]
+    if activation not in known:
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    return known[activation]
 
 
 class _TransformerLayer(Module):

@@ -30,14 +30,14 @@ class ParametrizationList(ModuleList):
     def right_inverse(self, value: Tensor) -> None:
         """Make the originals those that give a value."""
         with no_grad():
-            found: Any = value
+            originals: Any = value
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
-                    found = module.right_inverse(found)
-            several = isinstance(found, (tuple, list))
-            self.ntensors = len(found) if several else 1
+                    originals = module.right_inverse(originals)
+            several = isinstance(originals, (tuple, list))
+            self.ntensors = len(originals) if several else 1
             self.is_tensor = not several
-            for name, t in zip(self.names, found if several else (found,), strict=True):
+            for name, t in zip(self.names, originals if several else (originals,), strict=True):
                 own = self.__dict__["_parameters"].get(name)
                 if own is not None and own.shape == t.shape:
                     own.copy_(t)

@@ -193,17 +193,17 @@ def pad_sequence(
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got {kind_of(sequences)}")
-    given = list(sequences.unbind(0) if isinstance(sequences, Tensor) else sequences)
-    if not given:
+    tensors = list(sequences.unbind(0) if isinstance(sequences, Tensor) else sequences)
+    if not tensors:
         raise RuntimeError("pad_sequence: received an empty list of sequences")
     if padding_side not in ("right", "left"):
         raise RuntimeError(f"padding_side should be one of 'right' or 'left', got {padding_side!r}")
-    longest = max(s.shape[0] for s in given)
+    longest, sizes = max(s.shape[0] for s in tensors), tensors[0].shape[1:]
     padded = []
-    for s in given:
-        if s.shape[1:] != given[0].shape[1:]:
+    for s in tensors:
+        if s.shape[1:] != sizes:
             raise RuntimeError(
-                f"pad_sequence: the sizes after the first must match: {tuple(s.shape[1:])}, {tuple(given[0].shape[1:])}"
+                f"pad_sequence: the sizes after the first must match: {tuple(s.shape[1:])}, {tuple(sizes)}"
             )
         rest = longest - s.shape[0]
         sides = [0] * (2 * (s.ndim - 1)) + ([rest, 0] if padding_side == "left" else [0, rest])

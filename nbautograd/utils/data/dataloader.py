@@ -180,27 +180,27 @@ class DataLoader:
         return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
 
 
-def _context(given: Any, num_workers: int) -> Any:
-    if given is None:
+def _context(context: Any, num_workers: int) -> Any:
+    if context is None:
         return None
     if num_workers == 0:
         raise ValueError(
             "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
             "num_workers=0"
         )
-    if isinstance(given, str):
+    if isinstance(context, str):
         known = multiprocessing.get_all_start_methods()
-        if given not in known:
+        if context not in known:
             raise ValueError(
-                f"multiprocessing_context option should specify a valid start method in {known}, but got {given!r}"
+                f"multiprocessing_context option should specify a valid start method in {known}, but got {context!r}"
             )
-        return multiprocessing.get_context(given)
-    if not isinstance(given, multiprocessing.context.BaseContext):
+        return multiprocessing.get_context(context)
+    if not isinstance(context, multiprocessing.context.BaseContext):
         raise TypeError(
             "multiprocessing_context option should be a valid context object or a string specifying the start method, "
-            f"but got {given!r}"
+            f"but got {context!r}"
         )
-    return given
+    return context
 
 
 class _Batches:
@@ -209,7 +209,7 @@ class _Batches:
     def __init__(self, loader: DataLoader) -> None:
         self.loader = loader
         self.indices = iter(loader._index_sampler)
-        self.given = 0
+        self.fetched = 0
         self.job = Job(
             loader.dataset,
             loader._iterable,
@@ -229,12 +229,12 @@ class _Batches:
 
     def __next__(self) -> Any:
         batch = self.next_batch()
-        self.given += 1
+        self.fetched += 1
         told = self.loader._told_length
-        if told is not None and self.given > told:
+        if told is not None and self.fetched > told:
             warnings.warn(
                 f"Length of IterableDataset {self.loader.dataset} was reported to be {told} (when accessing "
-                f"len(dataloader)), but {self.given} samples have been fetched.",
+                f"len(dataloader)), but {self.fetched} samples have been fetched.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -286,7 +286,7 @@ class _Workers(_Batches):
         self.epoch += 1
         if not first:
             self.indices = iter(self.loader._index_sampler)
-            self.given = 0
+            self.fetched = 0
         self.numbers = count()
         self.open: dict[int, int] = {}  # tasks that have not been given out, in order, and whose they are
         self.answers: dict[int, Any] = {}
