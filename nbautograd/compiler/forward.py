@@ -353,11 +353,13 @@ class ForwardWriter:
         if op.many:
             return self.record_many()
         lines = ["output = new(Tensor); output._a = result_array"]
+        unrecorded = "output._fn = None; return output"
         if op.kind == VIEW and self.function_variant != TEMPORARY_VIEW:
-            lines.append(f"register_view(output, {op.tensors[0]}, body, OP.function, {self.options()})")
+            lines.append(f"edge = register_view(output, {op.tensors[0]}, body, OP.function, {self.options()})")
+            unrecorded = "output._fn = edge; return output"
         if not op.formulas:
             return [*lines, "output._fn = None; return output"]
-        lines.append(f"if {self.unrecorded()}: output._fn = None; return output")
+        lines.append(f"if {self.unrecorded()}: {unrecorded}")
         if op.kind == POINTWISE and not self.half and not self.sets_tiled_node:
             is_large = "result_array.__class__ is ndarray and result_array.size >= MIN_TILED_SIZE"
             lines.append(f"if {is_large} and node_class is Backward: node_class = OP.node({TILED!r})")
@@ -377,7 +379,7 @@ class ForwardWriter:
         if op.kind == VIEW:
             replay = "ViewOfOutput(body, position), ViewOfOutput(OP.function, position)"
             lines.append("    position = len(outputs) - 1")
-            lines.append(f"    register_view(output, {op.tensors[0]}, {replay}, {self.options()})")
+            lines.append(f"    output._fn = register_view(output, {op.tensors[0]}, {replay}, {self.options()})")
         if op.formulas:
             lines += [
                 f"if not ({self.unrecorded()}):",
@@ -434,8 +436,8 @@ class ForwardWriter:
     def value_of(self, what: str) -> str:
         """The expression of something saved."""
         name, _, attribute = what.partition(".")
-        if name == "result":
-            base = "result_array"
+        if name.partition("[")[0] == "result":
+            base = name.replace("result", "result_array")
         elif name in self.op.lists and attribute:
             return f"[a.{attribute} for a in {self.arrays[name]}]"
         else:

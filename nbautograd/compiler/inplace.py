@@ -91,7 +91,8 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
     body = [
         f"if inferred or 0 in {target}.strides or {first}._view is not None: check_writable({first}, NAME)",
         *computing,
-        f"record_write({target}); return {first}",
+        f"if {first}._view is None and {first}._views is None: record_write({target}); return {first}",
+        f"record_unrecorded_write({first}); return {first}",
     ]
     for other in reversed(others):
         array = array_name(other)

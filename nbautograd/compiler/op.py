@@ -205,7 +205,8 @@ def op(
 
     Parameters annotated ``Tensor`` arrive in the body as arrays; ``Tensor | Number`` lets a number stand there,
     ``Tensor | None`` makes it optional, ``Sequence[Tensor]`` takes several, and a ``Mask`` keeps its dtype where others
-    are promoted. All other parameters are options.
+    are promoted. All other parameters are options; one annotated ``Key``, a tuple of arrays of indices and of slices,
+    is saved as tensors are.
 
     :param node: the name of the node class; None where nothing is differentiable.
     :param symbol: what a picture writes into the node.

@@ -111,6 +111,7 @@ INPLACE: dict[str, Any] = {
     "followers": inplace.followers,
     "inferred": version_counter.inferred,
     "preparers": inplace.preparers,
+    "record_unrecorded_write": views.record_unrecorded_write,
     "record_write": version_counter.record_write,
 }
 """What an in-place method uses, besides ``OP``, ``METHOD``, ``NAME`` and ``FUNCTION``."""
