@@ -169,7 +169,7 @@ class _Method:
 
 
 def attach(owner: type) -> None:
-    """Put a stand-in for every late method into the class, if it has not got the method already."""
+    """Give the class a placeholder for each lazily loaded method that it does not have yet."""
     package = __name__.rpartition(".")[0]
     for module, names in METHODS.items():
         for name in set(names.split()) - set(vars(owner)):
@@ -177,7 +177,7 @@ def attach(owner: type) -> None:
 
 
 def load() -> None:
-    """Load everything that is late, for whoever wants to see all there is.
+    """Load every lazy module and method.
 
     >>> from nbautograd.compiler.registry import OPS
     >>> load()

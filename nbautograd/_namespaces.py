@@ -141,7 +141,7 @@ class _Names(ModuleType):
 
 
 def _look_up(path: str, name: str) -> Any:
-    """What a module of PyTorch has under a name: that of the nearest package around the module."""
+    """Look a name of one of PyTorch's modules up in the nearest enclosing package that has it."""
     while path:
         path = path.rpartition(".")[0]
         value = getattr(module(path), name, None)

@@ -21,14 +21,14 @@ __all__ = ["get_num_interop_threads", "get_num_threads", "parallel_for", "set_nu
 
 
 def _available() -> int:
-    """The number to begin with: ``OMP_NUM_THREADS`` as every library reads it, or the cores that we may use."""
+    """The initial number of threads: ``OMP_NUM_THREADS``, or the cores that the process may use."""
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(int(asked), cores) if asked.isdecimal() and int(asked) else cores
 
 
 class _Threads(threading.local):
-    """The threads of the process; of each thread, whether it is one of them."""
+    """The process's thread pool and its settings; ``inside`` is per thread: whether it is a worker of the pool."""
 
     count = _available()
     interop: int | None = None
@@ -37,7 +37,7 @@ class _Threads(threading.local):
 
 
 def _stop() -> None:
-    """End the threads: a child process would have none of them, and others' locks as they were."""
+    """Shut the pool down before a fork: the child would inherit locks, but no threads."""
     executor, _Threads.executor = _Threads.executor, None
     if executor is not None:
         executor.shutdown()
@@ -116,8 +116,8 @@ def parallel_for(task: Callable[[int], None], count: int) -> None:
 
     Whatever a call raises is raised, after the calls that have begun; the others do not begin.
     """
-    numbers = iter(range(count))  # all threads take from it
-    tasks = [task]  # emptied at the end: a thread that comes too late would hold it, and with it arrays
+    numbers = iter(range(count))  # shared by all threads
+    tasks = [task]  # emptied at the end, so that a late thread does not keep the task's arrays alive
 
     def work() -> None:
         before = backend.set_quiet(backend.SILENT)

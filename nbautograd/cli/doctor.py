@@ -35,7 +35,7 @@ class Finding:
     detail: str
     """Its version, or what is wrong."""
     gives: str
-    """What it is good for."""
+    """What it is used for."""
     get: str = ""
     """How to get it, where it does not work."""
 
@@ -140,7 +140,7 @@ def raster(name: str, distribution: str, kind: str) -> Callable[[], Finding]:
 
 
 def extra(name: str, key: str, gives: str) -> Callable[[], Finding]:
-    """Whether everything is here that one of this package's extras brings, to be asked later."""
+    """A function that checks later whether all packages of an extra are installed."""
 
     def look() -> Finding:
         get = f"pip install 'nbautograd[{key}]', in a clone: pip install -e '.[{key}]'"
@@ -200,7 +200,7 @@ def chromium() -> Finding:
 
 
 def looked_up(name: str, distribution: str, gives: str, get: str) -> Callable[[], Finding]:
-    """:func:`package`, to be asked later."""
+    """A function that calls :func:`package` later."""
     return lambda: package(name, distribution, gives, get)
 
 

@@ -141,7 +141,7 @@ def _shape_of(values: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def _tile(values: tuple[Any, ...], shape: tuple[int, ...]) -> Tiling | None:
-    """As one long row each, or between rows where some are broadcast; None if memory is in another order."""
+    """Cut flat arrays into tiles, or along the first axis if some are broadcast; None if an array is not contiguous."""
     operands = [compact(value) for value in values]
     if any(operand is None for operand in operands):
         return None
@@ -157,7 +157,7 @@ def _tile(values: tuple[Any, ...], shape: tuple[int, ...]) -> Tiling | None:
 
 
 def compact(value: Any) -> Any:
-    """An array without its broadcast repetitions, 0-d if that is all; None if it is not in the order of memory."""
+    """An array without its broadcast repetitions (0-d if it has one element); None if that is not C-contiguous."""
     if value.__class__ is not np.ndarray or not value.ndim:
         return value
     if not value.flags.c_contiguous:
@@ -176,7 +176,7 @@ def _summed(
     steps = kernel.steps
     assert steps is not None
     axes = summation.broadcast_axes(shape, to)
-    if len(tiling.shape) < len(shape):  # as one row: between rows all the same, if they are not too long
+    if len(tiling.shape) < len(shape):  # flat operands are cut along the first axis after all, unless rows are too long
         width = math.prod(shape[1:])
         if width > MAX_ROW or len(shape) < 2:
             whole = compute(kernel, tuple(tiling.operands), None, None, tiling.shape).reshape(shape)
@@ -205,7 +205,7 @@ def _summed(
     return (summation.pairwise_sum(sums, (0,), True) if over_rows else sums).reshape(to)
 
 
-# -- memory that is used again ---------------------------------------------------------------------------------------
+# -- memory reuse ----------------------------------------------------------------------------------------------------
 
 
 def reusable(g: Any, extras: Any) -> Any:

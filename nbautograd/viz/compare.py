@@ -30,7 +30,7 @@ from xml.etree import ElementTree
 
 __all__ = ["Statement", "differences", "same_text", "statements"]
 
-CLOSE = 1.3e-6  # of a number: what torch.testing.assert_close grants float32
+CLOSE = 1.3e-6  # relative tolerance of a number: that of torch.testing.assert_close for float32
 ROUNDING = 1e-6  # of the largest number of a line, and of 1
 PIXEL = 1.0
 SHADE = 2  # of 255

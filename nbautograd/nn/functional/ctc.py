@@ -47,7 +47,7 @@ def _labels(targets: Any, steps: Any, lengths: Any, blank: int) -> Labels:
 
 
 def _shifted(a: Any, by: int) -> Any:
-    """Rows moved by some states, -inf coming in; backwards for negative numbers."""
+    """Rows shifted by some states and filled with -inf; backwards for negative numbers."""
     output = np.full_like(a, -np.inf)
     if by > 0:
         output[:, by:] = a[:, :-by]
@@ -57,7 +57,7 @@ def _shifted(a: Any, by: int) -> Any:
 
 
 def _forward(scores: Any, labels: Labels) -> Any:
-    """The logarithm of the probability of all ways to reach each state at each time (equations 5 to 8)."""
+    """The logarithm of the probability of all paths to each state at each time (alpha; equations 5 to 8)."""
     alpha = np.full_like(scores, -np.inf)
     alpha[0, :, :2] = scores[0, :, :2]
     if scores.shape[2] > 1:
@@ -71,7 +71,7 @@ def _forward(scores: Any, labels: Labels) -> Any:
 
 
 def _backward(scores: Any, labels: Labels) -> Any:
-    """The same for all ways to go on from each state at each time (equations 9 to 11)."""
+    """The logarithm of the probability of all paths from each state to the end (beta; equations 9 to 11)."""
     last = np.full_like(scores[0], -np.inf)
     state = backend.module(backend.device_of(scores)).arange(scores.shape[2])
     ends = labels.ends[:, None]

@@ -74,7 +74,7 @@ def embedding_back(input: Tensor, index: Tensor, shape: Any, padding: int, by_fr
     input="embedding_back(g, index, input.shape, padding, by_frequency)",
 )
 def embedding_masked(input: Tensor, index: Tensor, padding: int, by_frequency: bool) -> Tensor:
-    """The transpose of that."""
+    """The transpose of ``embedding_back``."""
     factors = _factors(index, padding, by_frequency, input.dtype)
     rows = np.take(input, index, 0)
     return rows if factors is None else rows * factors
@@ -217,7 +217,7 @@ def bag_sum(
 def bag_back(
     input: Tensor, weights: Tensor | None, index: Tensor, bag: Tensor, shape: Any, frequency: Tensor | None
 ) -> Tensor:
-    """The transpose of ``bag_sum``: what bags are worth, added to the rows in them."""
+    """The transpose of ``bag_sum``: each bag's gradient is added to the rows in it."""
     rows = np.take(input, bag, 0)
     if weights is not None:
         rows = rows * weights[:, None]
