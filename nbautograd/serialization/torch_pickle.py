@@ -28,7 +28,7 @@ __all__ = ["UnsafeFileError", "read"]
 
 
 class UnsafeFileError(FileFormatError, pickle.UnpicklingError):
-    """A file wants something done that is not needed for tensors in plain containers."""
+    """A pickle names a function or class that tensors in plain containers do not need."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def read(data: bytes, memory: Callable[[str], bytearray], moved: Callable[[Tenso
 
 
 def _check_values(result: Any) -> None:
-    """Make sure that nothing is left in an object that was for building it only."""
+    """Make sure that no intermediate object of the unpickler is left in the result."""
     seen: set[int] = set()
     waiting = [result]
     while waiting:
@@ -120,7 +120,7 @@ def _check_values(result: Any) -> None:
 
 
 class _Machine:
-    """The stack machine, one method per group of instructions."""
+    """A restricted unpickler: the stack machine, with one method per group of opcodes."""
 
     def __init__(self, memory: Callable[[str], bytearray], moved: Callable[[Tensor, str], Tensor], big: bool) -> None:
         self.memory, self.moved, self.big = memory, moved, big
@@ -130,7 +130,7 @@ class _Machine:
         self.copied = 0  # bytes of tensors that could not be views of their memory
 
     def run(self, data: bytes) -> Any:
-        """Follow the instructions up to the end."""
+        """Execute the opcodes up to STOP."""
         stack = self.stack
         for opcode, argument, _ in pickletools.genops(data):
             name = opcode.name
@@ -155,7 +155,7 @@ class _Machine:
         raise ValueError("it ends too early")
 
     def marked(self) -> list[Any]:
-        """Take what lies above the last mark, and the mark, from the stack."""
+        """Pop everything above the last mark, and the mark, off the stack."""
         for position in range(len(self.stack) - 1, -1, -1):
             if self.stack[position] is MARK:
                 result = self.stack[position + 1 :]

@@ -37,14 +37,14 @@ class _IncompatibleKeys(_Keys):
 
 
 class _Problems(list[str]):
-    """The errors found while loading, and how to take back what was loaded before they were found."""
+    """The errors of a load, and the functions that undo what was loaded."""
 
     def __init__(self) -> None:
         super().__init__()
         self.undo: list[Callable[[], Any]] = []
 
     def take_back(self) -> None:
-        """Bring everything back to what it was."""
+        """Undo all changes made so far."""
         with no_grad():
             for step in reversed(self.undo):
                 step()
@@ -70,7 +70,7 @@ class State:
         raise RuntimeError("get_extra_state() is for subclasses to define, together with set_extra_state()")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take over what ``get_extra_state`` had returned."""
+        """Restore the state that ``get_extra_state`` returned."""
         raise RuntimeError("set_extra_state() is for subclasses to define, together with get_extra_state()")
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
@@ -220,7 +220,7 @@ class State:
                         unexpected_keys.append(key)
 
     def _load_one(self, name: str, key: str, own: Any, loaded: Any, assign: bool, undo: list[Any]) -> str | None:
-        """Load one tensor; what is wrong with it, if anything."""
+        """Load one tensor; returns an error message, or None."""
         if not isinstance(loaded, Tensor):
             return (
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '

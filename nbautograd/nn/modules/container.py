@@ -16,7 +16,7 @@ __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequen
 
 
 class Sequential(Numbered):
-    """Modules one after the other, each getting what the one before it returns.
+    """Modules applied in order, each to the output of the one before it.
 
     ``Sequential(first, second)`` or, with names, ``Sequential(OrderedDict(...))``.
 
@@ -42,7 +42,7 @@ class Sequential(Numbered):
         return type(self)(OrderedDict((key, self._modules[key]) for key in keys))
 
     def insert(self, index: int, module: Module) -> Any:
-        """Put a module before the one at a place; returns the container.
+        """Insert a module before an index; returns the container.
 
         :raises AssertionError: it is no Module.
         :raises IndexError: there is no such place.
@@ -162,11 +162,11 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Take all modules out."""
+        """Remove all modules."""
         self._modules.clear()
 
     def pop(self, key: str) -> Module:
-        """Take a module out and return it.
+        """Remove a module and return it.
 
         :raises KeyError: there is none of this name.
         """
@@ -340,12 +340,12 @@ class ParameterDict(Module):
         return self[key]
 
     def clear(self) -> None:
-        """Take all values out."""
+        """Remove all values."""
         for key in list(self._keys):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Take a value out and return it.
+        """Remove a value and return it.
 
         :raises AttributeError: there is none of this name.
         """
@@ -354,7 +354,7 @@ class ParameterDict(Module):
         return result
 
     def popitem(self) -> tuple[str, Any]:
-        """Take out the last key and value and return them.
+        """Remove the last key and value and return them.
 
         :raises KeyError: the dict is empty.
         """

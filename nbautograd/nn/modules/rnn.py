@@ -61,7 +61,7 @@ def _gru(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
     return step
 
 
-KINDS: dict[str, tuple[int, Any]] = {  # how many gates, and what makes a step
+KINDS: dict[str, tuple[int, Any]] = {  # the number of gates, and the function that makes a step
     "RNN_TANH": (1, _elman(F.tanh)),
     "RNN_RELU": (1, _elman(F.relu)),
     "LSTM": (4, _lstm),
@@ -70,7 +70,7 @@ KINDS: dict[str, tuple[int, Any]] = {  # how many gates, and what makes a step
 
 
 def _run(steps: list[Tensor], state: State, step: Step, backwards: bool) -> tuple[list[Tensor], State]:
-    """The outputs of all steps and the last state; steps may have fewer and fewer rows, of sequences that go on."""
+    """The outputs of all steps and the last state; in a packed batch, later steps have fewer rows."""
     outputs: list[Tensor] = []
     if backwards:
         first = state
@@ -175,7 +175,7 @@ class RNNBase(Module):
         _fill(self, self.hidden_size)
 
     def flatten_parameters(self) -> None:
-        """Nothing: memory is not rearranged here."""
+        """Does nothing: the parameters' memory is not rearranged."""
 
     @property
     def all_weights(self) -> list[list[Any]]:
@@ -188,7 +188,7 @@ class RNNBase(Module):
         ]
 
     def _first_state(self, batch: int, like: Tensor) -> State:
-        """Zeros."""
+        """The initial state: zeros."""
         count = self.num_layers * self._directions
         sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
         return tuple(zeros(count, batch, size, dtype=like.dtype, device=like.device) for size in sizes)

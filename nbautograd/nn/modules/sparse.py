@@ -1,4 +1,4 @@
-"""Embeddings: rows of a table, chosen by numbers."""
+"""Embeddings: rows of a table, looked up by index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class _Table(Module):
-    """A table with a row that may stay zero."""
+    """Base of embeddings: a table of vectors, with an optional padding row that is not trained."""
 
     num_embeddings: int
     embedding_dim: int
@@ -99,7 +99,7 @@ class Embedding(_Table):
         self._make(_weight, _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The rows of these numbers."""
+        """The rows at these indices."""
         return F.embedding(
             input,
             self.weight,

@@ -14,7 +14,7 @@ __all__ = ["ParametrizationList", "is_parametrized", "register_parametrization",
 
 
 class ParametrizationList(ModuleList):
-    """The modules through which a parameter is computed, and the originals from which it is.
+    """The modules that compute a parameter, and the original tensors that they compute it from.
 
     :param modules: each gets what the one before returns; ``right_inverse`` of a module, if it has one, finds what
         gives a value.
@@ -28,7 +28,7 @@ class ParametrizationList(ModuleList):
         self.right_inverse(value)
 
     def right_inverse(self, value: Tensor) -> None:
-        """Make the originals those that give a value."""
+        """Set the originals so that they give ``value``."""
         with no_grad():
             originals: Any = value
             for module in reversed(list(self)):

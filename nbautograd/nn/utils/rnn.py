@@ -34,7 +34,7 @@ class _Packed(NamedTuple):
 
 
 class PackedSequence(_Packed):
-    """Sequences, longest first, as the rows of their first elements, then those of their second ones, and so on.
+    """A packed batch of sequences, longest first: all first elements, then all second ones, and so on.
 
     Made by :func:`pack_padded_sequence` or :func:`pack_sequence`.
 
@@ -53,7 +53,7 @@ class PackedSequence(_Packed):
         sorted_indices: Tensor | None = None,
         unsorted_indices: Tensor | None = None,
     ) -> PackedSequence:
-        """The reverse of the order is found where it is not given."""
+        """``unsorted_indices`` is computed if it is None."""
         if batch_sizes is None:
             raise ValueError("PackedSequence: batch_sizes must be given: use pack_padded_sequence to make one")
         if unsorted_indices is None:
@@ -90,7 +90,7 @@ class PackedSequence(_Packed):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes one.
+    """The inverse of a permutation.
 
     >>> import nbautograd as torch
     >>> invert_permutation(torch.tensor([1, 2, 0]))
@@ -138,7 +138,7 @@ def pack_padded_sequence(
 
 
 def _indices(there: np.ndarray[Any, Any]) -> tuple[Tensor, Tensor]:
-    """The places and the sequences of all elements, as two index tensors."""
+    """The time steps and the sequence numbers of all elements, as two index tensors."""
     places, sequences = np.nonzero(there)
     return tensor(places), tensor(sequences)
 
