@@ -81,7 +81,7 @@ class _BackwardHooks:
 
     @staticmethod
     def _through_node(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any]:
-        """Pass the tensors among the values through an identity node; returns values, positions, and the node or None."""
+        """Pass the tensors through an identity node; returns values, the tensors' positions, and the node or None."""
         places = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
         if not any(values[i].requires_grad for i in places):
             return values, places, None

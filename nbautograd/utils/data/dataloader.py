@@ -24,6 +24,50 @@ __all__ = ["DataLoader"]
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
+def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:
+    """Raise ValueError for options of workers that are out of range or need workers."""
+    if num_workers < 0:
+        raise ValueError(
+            f"num_workers option should be non-negative, not {num_workers}; use num_workers=0 to disable "
+            "multiprocessing."
+        )
+    if timeout < 0:
+        raise ValueError(f"timeout option should be non-negative, not {timeout}")
+    if num_workers == 0 and prefetch_factor is not None:
+        raise ValueError(
+            "prefetch_factor option could only be specified in multiprocessing: let num_workers > 0, or leave "
+            "prefetch_factor at None."
+        )
+    if prefetch_factor is not None and prefetch_factor < 0:
+        raise ValueError(f"prefetch_factor option should be non-negative, not {prefetch_factor}")
+    if persistent_workers and num_workers == 0:
+        raise ValueError("persistent_workers option needs num_workers > 0")
+
+
+def _check_sampling(
+    iterable: bool,
+    batch_size: int | None,
+    shuffle: bool | None,
+    sampler: Iterable[Any] | None,
+    batch_sampler: Iterable[Any] | None,
+    drop_last: bool,
+) -> None:
+    """Raise ValueError for options of samplers and batches that exclude each other."""
+    if iterable:
+        for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
+            if value is not None:
+                raise ValueError(
+                    f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
+                )
+    if sampler is not None and shuffle:
+        _exclusive("sampler option", "shuffle")
+    if batch_sampler is not None:
+        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            _exclusive("batch_sampler option", "batch_size, shuffle, sampler, and drop_last")
+    elif batch_size is None and drop_last:
+        _exclusive("batch_size=None option disables auto-batching and", "drop_last")
+
+
 def _exclusive(what: str, with_what: str) -> NoReturn:
     raise ValueError(f"{what} is mutually exclusive with {with_what}")
 
@@ -78,37 +122,11 @@ class DataLoader:
         pin_memory_device: str = "",
         in_order: bool = True,
     ) -> None:
-        if num_workers < 0:
-            raise ValueError(
-                f"num_workers option should be non-negative, not {num_workers}; use num_workers=0 to disable "
-                "multiprocessing."
-            )
-        if timeout < 0:
-            raise ValueError(f"timeout option should be non-negative, not {timeout}")
-        if num_workers == 0 and prefetch_factor is not None:
-            raise ValueError(
-                "prefetch_factor option could only be specified in multiprocessing: let num_workers > 0, or leave "
-                "prefetch_factor at None."
-            )
-        if prefetch_factor is not None and prefetch_factor < 0:
-            raise ValueError(f"prefetch_factor option should be non-negative, not {prefetch_factor}")
-        if persistent_workers and num_workers == 0:
-            raise ValueError("persistent_workers option needs num_workers > 0")
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self._iterable = isinstance(dataset, IterableDataset)
-        if self._iterable:
-            for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
-                if value is not None:
-                    raise ValueError(
-                        f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
-                    )
-        if sampler is not None and shuffle:
-            _exclusive("sampler option", "shuffle")
+        _check_sampling(self._iterable, batch_size, shuffle, sampler, batch_sampler, drop_last)
         if batch_sampler is not None:
-            if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                _exclusive("batch_sampler option", "batch_size, shuffle, sampler, and drop_last")
             batch_size = None
-        elif batch_size is None and drop_last:
-            _exclusive("batch_size=None option disables auto-batching and", "drop_last")
         if sampler is None:
             if self._iterable:
                 sampler = repeat(None)
