@@ -7,11 +7,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from nbautograd.arrays import backend, dtypes, version_counter
-from nbautograd.autograd import forward_ad, saved_tensors as saving
-from nbautograd.autograd.function_ctx import ForwardContext, FunctionCtx
+from nbautograd.autograd import function_jvp, saved_tensors as saving, tangents
+from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.core import dispatch_mode, tracing
 from nbautograd.core.grad_mode import is_grad_enabled, no_grad
 from nbautograd.core.inplace import check_writable
@@ -96,7 +94,10 @@ class BackwardCFunction(Node, FunctionCtx):
             leaf, fn = fn, new(_Identity)
             fn.next0, fn._seq = leaf, version_counter.next_sequence_nr()
             fn.next1 = fn.input_meta = fn.extras = None
-        return wrap(value, fn)
+        unpacked = wrap(value, fn)
+        if dispatch_mode.on_unpack is not None:
+            dispatch_mode.on_unpack(unpacked, value)
+        return unpacked
 
     def saves(self) -> bool:
         """Whether ``save_for_backward`` was called."""
@@ -334,8 +335,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a._fn is not None for a in args)
         recorded = is_grad_enabled() and any(node.needs_input_grad)
         before = {id(a): a._fn for a in tensors}
-        tangents = forward_ad.tangents_of(args)
-        with no_grad(), forward_ad.suspended():
+        levels = function_jvp.levels_of(args)
+        with no_grad(), tangents.suspended():
             if plain_style:
                 answer = cls.forward(node, *args, **kwargs)
             else:
@@ -346,8 +347,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         _check_dirty(node, outputs)
         if recorded:
             _record(node, args, outputs, before)
-        if tangents is not None:
-            _set_tangents(cls, node, args, tangents, outputs)
+        elif levels:
+            _replace_inputs(node, args, outputs)
+        for level in levels:
+            function_jvp.set_tangents(node, args, outputs, level)
         return tuple(outputs) if several else outputs[0]
 
 
@@ -408,7 +411,7 @@ def _fill(node: BackwardCFunction, args: tuple[Any, ...], tensors: list[Tensor],
     )
 
 
-def _returned_view(node: BackwardCFunction, index: int, out: Tensor, source: Tensor, fn: Node) -> Tensor:
+def _returned_view(node: BackwardCFunction, index: int, out: Tensor, source: Tensor, fn: Node | None) -> Tensor:
     """An output that shares memory with an input: a view that cannot be replayed, since the Function made it."""
     shared = wrap(out.shared_array().view(), fn)
     mark = CustomFunctionView(f"Output {index} of {node._function.__name__}")
@@ -416,27 +419,13 @@ def _returned_view(node: BackwardCFunction, index: int, out: Tensor, source: Ten
     return shared
 
 
-def _set_tangents(
-    cls: type[Function], node: BackwardCFunction, args: tuple[Any, ...], tangents: list[Any], outputs: list[Any]
-) -> None:
-    """Forward mode: the tangents of the outputs, by the function's ``jvp``."""
-    if node._materialize:
-        tangents = [
-            wrap(np.zeros_like(a._a)) if t is None and isinstance(a, Tensor) and a.is_floating_point() else t
-            for a, t in zip(args, tangents, strict=True)
-        ]
-    context = ForwardContext(node)
-    answer = cls.jvp(context, *tangents)
-    found = list(answer) if isinstance(answer, tuple) else [answer]
-    if len(found) != len(outputs):
-        raise AutogradError(
-            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
-            f"{len(found)})"
-        )
-    fixed = {id(t) for t in node._non_differentiable}
-    for out, tangent in zip(outputs, found, strict=True):
-        if isinstance(out, Tensor) and id(out) not in fixed and tangent is not None:
-            forward_ad.set_tangent(out, tangent)
+def _replace_inputs(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any]) -> None:
+    """Let outputs that are inputs, not written to, be views of them: they may get tangents of their own."""
+    dirty = {id(t) for t in node._dirty}
+    inputs = {id(a) for a in args if isinstance(a, Tensor)} - dirty
+    for index, out in enumerate(outputs):
+        if id(out) in inputs:
+            outputs[index] = _returned_view(node, index, out, out, None)
 
 
 class InplaceFunction(Function):

@@ -23,6 +23,7 @@ from nbautograd.errors import InplaceError
 __all__ = [
     "CopySlices",
     "CustomFunctionView",
+    "DualView",
     "View",
     "ViewOfOutput",
     "rebase_history",
@@ -93,6 +94,16 @@ class View:
         """The functions that lead from the base to the view, without references to either."""
         before = () if self.parent._view is None else self.parent._view.steps()
         return (*before, (self.body, self.function, self.arguments))
+
+
+class DualView(View):
+    """A view that forward mode makes: at ``level``, tangents go through it neither way."""
+
+    __slots__ = ("level",)
+
+    def __init__(self, how: View, level: Any) -> None:
+        super().__init__(how.parent, how.body, how.function, how.arguments)
+        self.recorded, self.inference, self.level = how.recorded, how.inference, level
 
 
 def replay_view(value: Any, steps: Any) -> Any:
