@@ -22,7 +22,7 @@ from nbautograd.arrays import dtypes, strides
 from nbautograd.core.grad_mode import forward_ad_below, forward_ad_level, is_inference_mode_enabled
 from nbautograd.core.inplace import check_writable
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.core.views import CustomFunctionView, DualView, replay_view
+from nbautograd.core.views import DualView, replay_view
 from nbautograd.errors import AutogradError, ShapeError
 
 __all__ = [
@@ -252,7 +252,7 @@ def _origin(t: Tensor, level: Level) -> tuple[Tensor, list[Any]]:
 
 
 def _is_boundary(how: Any, level: Level) -> bool:
-    return how.function.__class__ is CustomFunctionView or how.__class__ is DualView and how.level is level
+    return how.__class__ is DualView and (how.level is level or how.level is None)
 
 
 def become_dual_view(view: Tensor, level: Level) -> None:
