@@ -105,6 +105,8 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
             f"        alike = {other}_class is float32 or {other}_class is float64",
             f"    alike = alike and {array}.dtype is dtype_of_all",
             f"    alike = alike and ({other}._fn is None or not is_grad_enabled())",
+            f"    if alike and ({array}.base is not None or {target}.base is not None):",
+            f"        check_operand({first}, {other}, NAME)",
             f"    if alike and {array}.shape != {target}.shape:",
             f"        alike = broadcasts_to({array}.shape, {target}.shape)",
             f"else: {number if other in op.numbers else 'alike = False'}",
