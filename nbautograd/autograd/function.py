@@ -13,6 +13,7 @@ from nbautograd.arrays import backend, dtypes, version_counter
 from nbautograd.autograd import forward_ad, saved_tensors as saving
 from nbautograd.autograd.function_ctx import ForwardContext, FunctionCtx
 from nbautograd.core import dispatch_mode, tracing
+from nbautograd.core.exchanged_data import latest
 from nbautograd.core.grad_mode import is_grad_enabled, no_grad
 from nbautograd.core.inplace import check_writable
 from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
@@ -30,10 +31,11 @@ class _Saved:
     A node that held its own output would keep it, and itself, alive.
     """
 
-    __slots__ = ("output", "time", "value")
+    __slots__ = ("array", "output", "time", "value")
 
     def __init__(self, value: Any, output: int | None, time: int) -> None:
         self.value, self.output, self.time = value, output, time
+        self.array = getattr(value, "_a", value)  # as it was: a tensor's data may be exchanged
 
 
 class BackwardCFunction(Node, FunctionCtx):
@@ -73,9 +75,9 @@ class BackwardCFunction(Node, FunctionCtx):
     def _found(self, position: int, saved: _Saved) -> Tensor:
         value, fn = saved.value, saved.output
         if not isinstance(value, saving.Packed):
-            array = getattr(value, "_a", value)
-            if version_counter.changed_since(array, saved.time):
-                self.raise_changed(f"saved tensor {position}", array)
+            for array, time in ((saved.array, saved.time), latest(saved.array, saved.time)):
+                if version_counter.changed_since(array, time):
+                    self.raise_changed(f"saved tensor {position}", array)
             if isinstance(value, Tensor):
                 return value
         if isinstance(fn, int):

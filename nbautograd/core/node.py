@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 
 from nbautograd.arrays import version_counter
 from nbautograd.arrays.version_counter import next_sequence_nr
+from nbautograd.core.exchanged_data import latest
 from nbautograd.core.hooks import Hooks, RemovableHandle
-from nbautograd.errors import GraphFreedError, InplaceError
+from nbautograd.errors import AutogradError, GraphFreedError, InplaceError
 from nbautograd.protocol import SourceLocator
 
 __all__ = [
@@ -246,11 +247,27 @@ class Node:
             self.check_slot(name)
 
     def check_slot(self, name: str) -> None:
-        """The same for what one slot holds: an array, or several."""
+        """The same for what one slot holds: an array, or several.
+
+        Where the data of a saved input has been exchanged since (``x.data = ...``), the slot gets the new one.
+        """
         value = getattr(self, name)
         for array in value if isinstance(value, (list, tuple)) else (value,):
             if array is not None and array is not FREED and version_counter.changed_since(array, self._seq):
                 self.raise_changed(name, array)
+        if not hasattr(value, "dtype") or name.startswith("s_result"):
+            return
+        now, time = latest(value, self._seq)
+        if now is not value:
+            if version_counter.changed_since(now, time):
+                self.raise_changed(name, now)
+            if now.shape != value.shape:
+                raise AutogradError(
+                    f"The size of what {self.name()}{self.place()} saved as its input {name[2:]!r} was "
+                    f"{list(value.shape)}; its data has been exchanged for a tensor of size {list(now.shape)}, so that "
+                    "there is no gradient any more."
+                )
+            setattr(self, name, now if now.dtype == value.dtype else now.astype(value.dtype))
 
     def raise_changed(self, name: str, value: Any) -> NoReturn:
         """Raise the error that names the saved tensor that was written to in place."""

@@ -24,6 +24,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes, raw_memory, version_counter
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import Size
+from nbautograd.core import exchanged_data
 from nbautograd.core.grad_mode import is_inference_mode_enabled
 from nbautograd.core.hooks import Hooks, LeafHooks, RemovableHandle
 from nbautograd.core.node import LEAF, OutputEdge
@@ -67,6 +68,7 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     _view: Any = None  # where the tensor is a view of another's memory: see core/inplace.py
     _grad: Tensor | None = None
     _hooks: Hooks | None = None
+    _data_since = 0  # when its array was last exchanged: see core/exchanged_data.py
 
     def __init__(self, *data: Any, device: device | str | None = None) -> None:
         place = backend.module(as_device(device))
@@ -112,13 +114,15 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     @property
     def data(self) -> Tensor:
         """The same memory as a tensor without history; writes through it go unnoticed by autograd."""
+        if not self._a.ndim:
+            exchanged_data.expect_hidden_writes()
         return wrap(version_counter.unshared(self.shared_array()))
 
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
-        self._a = value.shared_array()
+        exchanged_data.exchange(self, value.shared_array().view())
 
     def detach(self) -> Tensor:
         """The same memory as a tensor without history; in-place writes to either are noticed by autograd.
