@@ -42,6 +42,7 @@ from nbautograd.compiler.source import compiled
 from nbautograd.core import dispatch_mode, inplace, tracing
 from nbautograd.core.node import Node
 from nbautograd.core.tensor import Tensor
+from nbautograd.errors import INPUT_ERRORS, name_operation
 
 __all__ = [
     "NATIVE",
@@ -309,6 +310,9 @@ def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any
             result = function(*args, **kwargs)
         except AttributeError:
             check_arguments(function, args, kwargs)
+            raise
+        except INPUT_ERRORS as error:
+            name_operation(error, function.__name__)
             raise
         return result if target is None else inplace.resize_into(target, result, function.__name__)
 

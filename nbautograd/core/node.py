@@ -26,6 +26,7 @@ __all__ = [
     "Node",
     "OutputEdge",
     "OutputGrads",
+    "UnrecordedView",
     "public_edge",
 ]
 
@@ -349,6 +350,26 @@ class OutputEdge(Node):
     vjp_graph = vjp
 
 
+class UnrecordedView(Node):
+    """The ``_fn`` of a view that was made while nothing was recorded, of a tensor that requires grad.
+
+    The view requires grad, too, and has no ``grad_fn``; its gradient goes nowhere.
+    """
+
+    __slots__ = ()
+    arity = 0
+
+    def __init__(self) -> None:
+        self._seq = next_sequence_nr()
+        self.next0 = self.next1 = self.input_meta = self.extras = None
+
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        """Nothing."""
+        return None, None
+
+    vjp_graph = vjp
+
+
 class AccumulateGrad(Node):
     """The end of the tape at a leaf: gradients that arrive are added to ``variable.grad``.
 
@@ -394,7 +415,7 @@ def accumulator(leaf: Any) -> AccumulateGrad:
 
 def public_edge(edge: Any) -> tuple[Any, int]:
     """A target in the engine's form as ``next_functions`` shows it: a node and which of its outputs."""
-    if edge is None:
+    if edge is None or edge.__class__ is UnrecordedView:
         return None, 0
     if not isinstance(edge, Node):
         return accumulator(edge), 0

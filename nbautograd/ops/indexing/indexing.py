@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
-from nbautograd.arrays.version_counter import record_write
 from nbautograd.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import check_writable, copy_into
 from nbautograd.core.tensor import Tensor, array_of
+from nbautograd.core.views import record_unrecorded_write
 from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, kind_of
 from nbautograd.ops.creation.creation import copy
 from nbautograd.ops.creation.from_data import tensor
@@ -270,7 +270,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
         return
     target = part.shared_array()
     _assign(target, chosen, value._a)
-    record_write(target)
+    record_unrecorded_write(part)
 
 
 def _assigned(x: Tensor, value: Any) -> Tensor:
