@@ -349,6 +349,12 @@ class OutputEdge(Node):
 
     vjp_graph = vjp
 
+    def own_hooks(self) -> Hooks:
+        """The output's hooks, which its node knows, too: it calls them where no gradient arrives at the output."""
+        hooks = super().own_hooks()
+        self.next0.own_hooks().outputs[self.index] = hooks
+        return hooks
+
 
 class UnrecordedView(Node):
     """The ``_fn`` of a view that was made while nothing was recorded, of a tensor that requires grad.

@@ -26,7 +26,7 @@ from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import Size
 from nbautograd.core import exchanged_data
 from nbautograd.core.grad_mode import is_inference_mode_enabled
-from nbautograd.core.hooks import Hooks, LeafHooks, RemovableHandle
+from nbautograd.core.hooks import Hooks, LeafHooks, RemovableHandle, warn_of_hooks
 from nbautograd.core.node import LEAF, OutputEdge, UnrecordedView
 from nbautograd.core.tensor_conversions import TensorConversions
 from nbautograd.core.tensor_properties import TensorProperties
@@ -369,6 +369,8 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
 
     def __copy__(self) -> Tensor:
         """Another tensor with the same memory; a leaf, which requires grad if this one does."""
+        if type(self) is Tensor:
+            warn_of_hooks(self._hooks)
         return self._like_me(self.shared_array().view())
 
     def _like_me(self, array: Any) -> Tensor:
@@ -392,6 +394,8 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickled as PyTorch's: with its strides and as a leaf, but without gradient, hooks and sharing of memory."""
+        if type(self) is Tensor:
+            warn_of_hooks(self._hooks)
         requires_grad = self._fn is not None  # asked first: it may change the class of a view
         flat, offset = raw_memory.span(backend.fetch(self._a))
         place = (self.dtype, tuple(self._a.shape), tuple(self._a.strides), offset)
