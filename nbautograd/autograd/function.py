@@ -82,6 +82,13 @@ class BackwardCFunction(Node, FunctionCtx):
             fn = self if self._count == 1 else OutputEdge(self, fn)
         return value.tensor(fn) if isinstance(value, saving.Packed) else wrap(value, fn)
 
+    def _made_by(self, what: str) -> str:
+        saved = self._kept[int(what.rpartition(" ")[2])]
+        if isinstance(saved.output, int):
+            return self.output_text(saved.output)
+        node = saved.value.grad_fn
+        return node.output_text(saved.value.output_nr) if node else ""
+
     def saves(self) -> bool:
         """Whether ``save_for_backward`` was called."""
         return bool(self._kept)

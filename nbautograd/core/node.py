@@ -7,15 +7,18 @@ tensor itself. What users see are PyTorch's ``next_functions``, in which a leaf 
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from nbautograd.arrays import version_counter
+import numpy as np
+
+from nbautograd.arrays import dtypes, version_counter
 from nbautograd.arrays.version_counter import next_sequence_nr
 from nbautograd.core.exchanged_data import latest
 from nbautograd.core.hooks import Hooks, RemovableHandle
-from nbautograd.errors import AutogradError, GraphFreedError, InplaceError
+from nbautograd.errors import SCALAR_TYPES, AutogradError, GraphFreedError, InplaceError
 from nbautograd.protocol import SourceLocator
 
 __all__ = [
@@ -276,16 +279,44 @@ class Node:
         written = version_counter.where_written(value)
         culprit = "" if written is None else f" The last write was in {_located(*written)}."
         what = name.removeprefix("s_")
-        where = f"its {what}" if what.startswith("result") else f"its input {what!r}"
+        where = what if " " in what else f"its {what}" if what.startswith("result") else f"its input {what!r}"
         raise InplaceError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"{self.name()}{self.place()} saved {where}, a {value.dtype} tensor of shape {list(value.shape)}, which is "
-            f"at version {now}; expected version {was} instead.{culprit} Use an operation that makes a new tensor "
-            "there (x = x + 1 instead of x += 1), or write to a clone()."
+            f"[{_type_name(value)} {list(value.shape)}]{self._made_by(what)} is at version {now}; expected version "
+            f"{was} instead. Hint: {self.changed_hint} {self.name()}{self.place()} saved it as {where}.{culprit} Use "
+            "an operation that makes a new tensor there (x = x + 1 instead of x += 1), or write to a clone()."
         )
+
+    changed_hint = (
+        "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+    """What PyTorch advises; other words while anomaly detection is on."""
+
+    def _made_by(self, what: str) -> str:
+        """Which output of which operation something saved was; nothing for a leaf."""
+        if what.startswith("result"):
+            return self.output_text(int(what[6:] or 0))
+        edge = dict(zip(self.inputs, self.next_nodes(), strict=False)).get(what)
+        if not isinstance(edge, Node):
+            return ""
+        node, index = public_edge(edge)
+        return node.output_text(index) if node else ""
+
+    def output_text(self, index: int) -> str:
+        """What messages say of an output of the node."""
+        return f", which is output {index} of {re.sub('Backward[0-9]*$', '', self.name())},"
 
 
 Node.__module__ = "nbautograd.autograd.graph"
+
+
+def _type_name(array: Any) -> str:
+    """What PyTorch's messages call the type of a tensor."""
+    name, on_gpu = SCALAR_TYPES[dtypes.of(array.dtype).name], not isinstance(array, (np.ndarray, np.generic))
+    if array.dtype.kind == "c":
+        return f"{'CUDA' if on_gpu else 'CPU'}{name}Type"
+    return f"torch.{'cuda.' * on_gpu}{name}Tensor"
 
 
 def _located(filename: str, lineno: int) -> str:
