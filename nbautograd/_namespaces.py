@@ -112,6 +112,7 @@ MODULES: dict[str, str] = {
     "utils.data.dataset": "",
     "utils.data.sampler": "",
     "utils.dlpack": "",
+    "utils.hooks": "",
     "utils.tensorboard": "",
 }
 """PyTorch's modules, and the names in them that are found elsewhere here: in a package around the module."""

@@ -142,10 +142,13 @@ class _BackwardHooks:
                     )
         return tuple(grad_outputs[i] for i in places)
 
-    def _at_inputs(self, gradients: tuple[Any, ...], _: Any) -> tuple[Any, ...]:
-        """Run when the backward pass has left the module."""
+    def _at_inputs(self, gradients: tuple[Any, ...], _: Any) -> tuple[Any, ...] | None:
+        """After the backward pass has left the module; not if it came to the inputs another way.
+
+        That is what a pass through a gradient does, such as that of a gradient penalty.
+        """
         if self.grad_outputs is None:
-            raise RuntimeError("Module backward hook: the gradient of an input is there before that of an output")
+            return None
         assert self.inputs is not None
         places, count = self.inputs
         grad_inputs = self._spread(gradients, places, count)
