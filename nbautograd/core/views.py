@@ -137,10 +137,6 @@ class CopySlices(Node):
     layout: Any  # the base's strides and length in memory if a step is as_strided, which counts in them; else None
     lay_out: ClassVar[Callable[..., Tensor]]  # the operation that copies g so; set by ops/shape/as_strided.py
 
-    def name(self) -> str:
-        """PyTorch's full name for it."""
-        return "torch::autograd::CopySlices"
-
     @staticmethod
     def wants(target: Any, needed: Any) -> bool:
         """Whether there is a target and its gradient is wanted."""
