@@ -14,6 +14,7 @@ from nbautograd.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import check_writable, copy_into
+from nbautograd.core.overlap import check_operand
 from nbautograd.core.tensor import Tensor, array_of
 from nbautograd.core.views import record_unrecorded_write
 from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, kind_of
@@ -256,6 +257,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
     if chosen is None:
         check_writable(part, "index assignment")
+        check_operand(part, value, "index assignment")
         copy_into(part, copy(part, _fitting(value, part._a.shape)))
         return
     shape = value._a.shape
@@ -264,7 +266,8 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
         value = view(value, *shape[extra:])
     if value._a.dtype != part._a.dtype:
         raise DtypeError(_dtypes_differ(part, value))
-    check_writable(part, "index assignment")
+    check_writable(part, "index_put_")
+    check_operand(part, value, "index_put_")
     if dispatch_mode.is_on() or is_grad_enabled() and not (part._fn is None and value._fn is None):
         copy_into(part, put_at(part, value, chosen, False))
         return
