@@ -21,7 +21,7 @@ from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.node import FREED, Node, OutputEdge
 from nbautograd.core.tensor import Tensor, new, wrap
-from nbautograd.errors import AutogradError, kind_of
+from nbautograd.errors import AutogradError, ShapeError, kind_of
 from nbautograd.fusion.lazy_gradient import materialize_pending
 
 __all__ = ["Packed", "SavedTensor", "current", "pack", "pack_result", "pack_slot", "saved_tensors_hooks"]
@@ -286,7 +286,11 @@ def _variant(cls: type[Node]) -> type[Node]:
     def vjp(self: Node, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         materialize_pending()  # unpacking may write to anything
         with _unpacked(self, retain_graph):
-            return cls.vjp(self, g, True, needed)
+            try:
+                return cls.vjp(self, g, True, needed)
+            except ValueError as error:  # NumPy's
+                message = f"{self.name()}: what unpack hooks have returned does not fit the formulas: {error}"
+                raise ShapeError(message) from None
 
     def vjp_graph(self: Node, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         with _unpacked(self, retain_graph, recorded=True):
