@@ -53,7 +53,7 @@ clock = _Clock()
 
 
 def _forgotten(table: dict[int, Any], key: int, thing: Any) -> weakref.ref[Any]:
-    """A weak reference to ``thing`` with whose end ``key`` leaves the table.
+    """A weak reference to ``thing`` whose callback removes ``key`` from the table.
 
     No Python code runs then, which an interrupt could end too early: the exception would be lost, and the key, an id
     that another object gets next, would stay. The reference itself is passed on as ``pop``'s default.

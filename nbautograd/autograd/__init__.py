@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from nbautograd import _lazy
 from nbautograd.autograd import anomaly_mode, forward_ad, saved_tensors  # noqa: F401 - it gives Node its methods
 from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from nbautograd.autograd.backward import backward, grad
+from nbautograd.autograd.backward import ImperativeEngine, backward, grad
 from nbautograd.autograd.gradcheck import gradcheck, gradgradcheck
 from nbautograd.autograd.inference import inference_mode
 from nbautograd.autograd.saved_tensors import SavedTensor
@@ -39,6 +39,8 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+Variable._execution_engine = ImperativeEngine()  # type: ignore[attr-defined]
 
 LATE = {
     "Function": "function",

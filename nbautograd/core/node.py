@@ -69,6 +69,10 @@ class Extras:
         self.lock: Any = None  # held while they are unpacked
 
 
+_WITH_NAMESPACE = {"AccumulateGrad", "CopyBackwards", "CopySlices"}
+"""The nodes that PyTorch has not generated, whose ``name()`` there is that of the C++ class."""
+
+
 class Node:
     """One operation on the tape: where its gradients go, its saved tensors, and its sequence number.
 
@@ -150,7 +154,8 @@ class Node:
         >>> (torch.tensor(2.0, requires_grad=True) * 3).grad_fn.name()
         'MulBackward0'
         """
-        return type(self).__name__
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in _WITH_NAMESPACE else name
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
@@ -429,10 +434,6 @@ class AccumulateGrad(Node):
         """The hooks of the leaf."""
         hooks: Hooks = self.variable.own_hooks()
         return hooks
-
-    def name(self) -> str:
-        """PyTorch's full name for it."""
-        return "torch::autograd::AccumulateGrad"
 
 
 AccumulateGrad.__module__ = "builtins"

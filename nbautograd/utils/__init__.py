@@ -1,4 +1,4 @@
-"""``torch.utils``: what is neither an operation nor a module."""
+"""``torch.utils``: data loading, checkpointing and allocator settings."""
 
 from __future__ import annotations
 
