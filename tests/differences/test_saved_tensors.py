@@ -8,7 +8,6 @@ from typing import Any
 from tests.differences.both import agrees, differs
 from tests.differences.saving import doubling, identity, leaf, squares
 
-
 # -- who sees what ---------------------------------------------------------------------------------------------------
 
 
