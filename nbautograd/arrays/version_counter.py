@@ -97,10 +97,12 @@ class Apart:
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.__array_interface__ = array.__array_interface__
-        base = array
+        self.array: Any = array
+        base: Any = array
         while isinstance(base, np.ndarray):  # to the memory itself, lest ``p.data -= step`` in a loop makes a chain
-            array, base = base, base.base.array if base.base.__class__ is Apart else base.base
-        self.array = array
+            self.array, base = base, base.base
+            if isinstance(base, Apart):
+                base = base.array
 
 
 def owner(array: Any) -> Any:

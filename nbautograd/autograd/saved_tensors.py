@@ -64,7 +64,7 @@ class Packed:
 
         :raises TypeError: the hook gave no tensor.
         """
-        tensor = self.unpack(self.value)
+        tensor: Any = self.unpack(self.value)
         if not isinstance(tensor, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
@@ -82,12 +82,12 @@ class Packed:
 
         :param edge: that history: a node, a leaf, or None.
         """
-        tensor = self.unpacked()
+        tensor: Tensor = self.unpacked()
         if self.dtype.kind not in dtypes.INEXACT:
             edge = None
-        if tensor is edge:
-            return tensor
-        if isinstance(edge, Tensor):  # of other values than the leaf, whose gradient goes to the leaf all the same
+        if isinstance(edge, Tensor):  # a leaf; the gradient of other values than its own goes to it all the same
+            if edge is tensor:
+                return tensor
             node = new(_Identity)
             node.next0, node._seq = edge, version_counter.next_sequence_nr()
             node.next1 = node.input_meta = node.extras = None
@@ -129,7 +129,7 @@ def _edges(node: Node, slot: str) -> Any:
     """The history of what a slot holds: an edge, or several where it holds several tensors."""
     name, edges = slot[2:], node.next_nodes()
     if name.startswith("result"):
-        outputs = [OutputEdge(node, i) for i in range(node.count)] if hasattr(node, "count") else node
+        outputs: Any = [OutputEdge(node, i) for i in range(node.count)] if hasattr(node, "count") else node
         return outputs[int(name[6:])] if name[6:] else outputs
     return list(edges) if len(edges) > len(node.inputs) else dict(zip(node.inputs, edges, strict=False)).get(name)
 
