@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd.arrays import backend
+from nbautograd.arrays.strides import restride, strides_of
 from nbautograd.autograd import engine
 from nbautograd.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
 from nbautograd.core.tensor import Tensor, wrap
@@ -161,6 +162,8 @@ def grad(
             shared = id(g) in seen or getattr(g, "base", None) is not None
             seen.add(id(g))
             g = wrap(g.copy() if shared else g)
+        elif g is not None and isinstance(getattr(g._a, "base", None), np.generic):
+            g._a = restride(np.array(g._a.base), g._a.shape, strides_of(g._a))  # the scalar may be a constant
         result.append(g)
     return tuple(result)
 
