@@ -182,7 +182,7 @@ class _StaleView(Tensor):
         if not is_grad_enabled():  # nothing is recorded, so nobody cares
             return _get_fn(self)
         before = _get_fn(self)
-        if before is not None or self._view.base._fn is not None:
+        if isinstance(before, Node) or self._view.base._fn is not None:
             check_history_follows(self, indirect=True)
             fn = _history_from_base(self)
             _move_retained(self, before, fn)

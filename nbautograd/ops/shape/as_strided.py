@@ -17,7 +17,7 @@ from nbautograd.core.inplace import check_history, followers
 from nbautograd.core.node import LEAF
 from nbautograd.core.storage import TypedStorage, UntypedStorage
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.core.views import CopySlices, View, views_of
+from nbautograd.core.views import CopySlices, DualView, View, views_of
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.ops.elementwise.complex import view_as_complex, view_as_real
 from nbautograd.ops.queries import check_tensors
@@ -147,13 +147,16 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
 
 
 def fix_views(base: Tensor, array: Any) -> None:
-    """Before ``base`` gets the layout of ``array``: rewrite its views as ``as_strided`` views of the storage."""
+    """Before ``base`` gets the layout of ``array``: turn its views into as_strided views of the storage."""
     home = stride_tools.of(array)
     for view in views_of(base):
-        obstacle = view._view.obstacle
-        arguments = (*stride_tools.of(view._a), home)
-        view._view = View(base, OPS["as_strided_in"].body, as_strided_in, arguments)
-        view._view.obstacle = obstacle
+        how, parent = view._view, view._view.parent
+        while parent._view is not None and parent._view.__class__ is not DualView:
+            parent = parent._view.parent
+        arguments = (*stride_tools.of(view._a), home if parent is base else stride_tools.of(parent._a))
+        fixed = View(parent, OPS["as_strided_in"].body, as_strided_in, arguments)
+        view._view = DualView(fixed, how.level) if how.__class__ is DualView else fixed
+        view._view.obstacle = how.obstacle
 
 
 for _name, _function in {
