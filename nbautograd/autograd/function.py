@@ -34,17 +34,6 @@ class _Saved:
         self.value, self.output, self.time = value, output, time
 
 
-class _Identity(Node):
-    """The identity: passes a gradient on as it is."""
-
-    __slots__ = ()
-
-    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        return g, None
-
-    vjp_graph = vjp
-
-
 class BackwardCFunction(Node, FunctionCtx):
     """The node of a custom function; each function has its own subclass, ``<Name>Backward``."""
 
@@ -80,21 +69,16 @@ class BackwardCFunction(Node, FunctionCtx):
     saved_variables = saved_tensors
 
     def _found(self, position: int, saved: _Saved) -> Tensor:
-        value = saved.value
-        if isinstance(value, saving.Packed):
-            value = value.array()
-        elif version_counter.changed_since(getattr(value, "_a", value), saved.time):
-            self.raise_changed(f"saved tensor {position}", getattr(value, "_a", value))
-        if isinstance(value, Tensor):
-            return value
-        fn: Any = saved.output
+        value, fn = saved.value, saved.output
+        if not isinstance(value, saving.Packed):
+            array = getattr(value, "_a", value)
+            if version_counter.changed_since(array, saved.time):
+                self.raise_changed(f"saved tensor {position}", array)
+            if isinstance(value, Tensor):
+                return value
         if isinstance(fn, int):
             fn = self if self._count == 1 else OutputEdge(self, fn)
-        elif isinstance(fn, Tensor):  # a leaf whose unpacked values are others than its own
-            leaf, fn = fn, new(_Identity)
-            fn.next0, fn._seq = leaf, version_counter.next_sequence_nr()
-            fn.next1 = fn.input_meta = fn.extras = None
-        return wrap(value, fn)
+        return value.tensor(fn) if isinstance(value, saving.Packed) else wrap(value, fn)
 
     def saves(self) -> bool:
         """Whether ``save_for_backward`` was called."""
@@ -123,9 +107,9 @@ class BackwardCFunction(Node, FunctionCtx):
             output: Any = next((i for i, out in enumerate(outputs) if out is tensor), None)
             value: Any = tensor if output is None else tensor._a
             if hooks is not None:
-                value = saving.pack(tensor._a, hooks)
+                value = (saving.pack if output is None else saving.pack_result)(tensor, hooks)
                 if output is None:
-                    output = (tensor if tensor._fn is LEAF else tensor._fn) if is_grad_enabled() else None
+                    output = tensor if tensor._fn is LEAF else tensor._fn
             kept.append(_Saved(value, output, version_counter.next_sequence_nr()))
         self._kept, self._to_save = kept, ()
 

@@ -108,7 +108,7 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
             f"    if alike and ({array}.base is not None or {target}.base is not None):",
             f"        check_operand({first}, {other}, NAME)",
             f"    if alike and {array}.shape != {target}.shape:",
-            f"        alike = broadcast_shapes({target}.shape, {array}.shape) == {target}.shape",
+            f"        alike = broadcasts_to({array}.shape, {target}.shape)",
             f"else: {number if other in op.numbers else 'alike = False'}",
             "if alike:",
             *(f"    {line}" for line in body),

@@ -16,7 +16,7 @@ from nbautograd.compiler.promotion import (
     F32,
     F64,
     HalfPrecision,
-    broadcast_shapes,
+    broadcasts_to,
     check_devices,
     narrow,
     number_like,
@@ -30,7 +30,7 @@ from nbautograd.core import inplace, overlap, tracing, views
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.node import LEAF, OutputEdge
 from nbautograd.core.tensor import Tensor, new
-from nbautograd.errors import ShapeError
+from nbautograd.errors import INPUT_ERRORS
 from nbautograd.fusion import tiling
 
 __all__ = ["FORWARD", "INPLACE"]
@@ -60,7 +60,7 @@ _BOTH = {
     "F32": F32,
     "F64": F64,
     "SILENT": backend.SILENT,
-    "ShapeError": ShapeError,
+    "INPUT_ERRORS": INPUT_ERRORS,
     "Tensor": Tensor,
     "float32": np.float32,
     "float64": np.float64,
@@ -108,7 +108,7 @@ FORWARD: dict[str, Any] = {
 INPLACE: dict[str, Any] = {
     **_BOTH,
     "apply_inplace": inplace.apply_inplace,
-    "broadcast_shapes": broadcast_shapes,
+    "broadcasts_to": broadcasts_to,
     "check_operand": overlap.check_operand,
     "check_writable": inplace.check_writable,
     "followers": inplace.followers,

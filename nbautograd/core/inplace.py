@@ -19,7 +19,7 @@ from nbautograd.core.node import LEAF, Node
 from nbautograd.core.overlap import check_operands, check_overlap, write_each_once
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.core.views import check_history_follows, rebase_history, record_unrecorded_write
-from nbautograd.errors import DtypeError, InplaceError, ShapeError, kind_of
+from nbautograd.errors import INPUT_ERRORS, DtypeError, InplaceError, ShapeError, kind_of, name_operation
 
 __all__ = [
     "apply_inplace",
@@ -72,8 +72,16 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
     check_writable(t, name)
     check_operands(t, (*args, *kwargs.values()) if kwargs else args, name)
-    # Forward-mode AD differentiates the formulas, which need the former value.
-    return copy_into(t, function(t if dispatch_mode.on_copy is None else t.clone(), *args, **kwargs))
+    former = t
+    if dispatch_mode.on_copy is not None:
+        former = t.clone()  # forward-mode AD differentiates the formulas, which need the former value
+    elif dispatch_mode.is_on():
+        former = wrap(t._a.copy(), t._fn)  # hooks on saved tensors may keep what they get
+    try:
+        return copy_into(t, function(former, *args, **kwargs))
+    except INPUT_ERRORS as error:
+        name_operation(error, name)
+        raise
 
 
 followers: list[Callable[[Tensor, Tensor], None]] = []
@@ -142,7 +150,7 @@ def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
 
     def kept(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
-            return [kept(part) for part in value]
+            return tuple(map(kept, value)) if value.__class__ is tuple else [kept(part) for part in value]
         if value is before or hasattr(value, "dtype") and version_counter.same_memory(value, target):
             copy = value.copy()
             if dispatch_mode.on_copy is not None:
@@ -187,7 +195,11 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
-    check_cast(result._a.dtype, out._a.dtype)
+    try:
+        check_cast(result._a.dtype, out._a.dtype)
+    except DtypeError as error:
+        name_operation(error, name)
+        raise
     if out._a.shape != result._a.shape:
         if out.numel():
             _warn_resized(out, result)

@@ -119,7 +119,14 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
-        self._a = value.shared_array()
+        if self._fn is not None and value._a.dtype.kind not in dtypes.INEXACT:
+            raise AutogradError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype, and this one is "
+                f"of dtype {value.dtype!r}"
+            )
+        self._a = version_counter.continued(
+            value.shared_array(), self.shared_array(), self._view is not None or self._views is not None
+        )
 
     def detach(self) -> Tensor:
         """The same memory as a tensor without history; in-place writes to either are noticed by autograd.

@@ -29,6 +29,8 @@ __all__ = [
     "index_put_",
 ]
 
+Key = Sequence[Any]  # what is left of an index when views are taken: slices, and arrays of indices or masks
+
 
 # -- reading ---------------------------------------------------------------------------------------------------------
 
@@ -223,13 +225,13 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
 
 
 @op(node="IndexBackward0", symbol="index", method=False, half=NATIVE, input="index_back(g, input.shape, key)")
-def index(input: Tensor, key: Any) -> Tensor:
+def index(input: Tensor, key: Key) -> Tensor:
     """The elements chosen by arrays of indices or a mask, copied."""
     return input[tuple(array_of(item) for item in key)]
 
 
 @op(node="IndexBackwardBackward0", symbol="index", method=False, input="index(g, key)")
-def index_back(input: Tensor, shape: Any, key: Any) -> Tensor:
+def index_back(input: Tensor, shape: Any, key: Key) -> Tensor:
     """Zeros of ``shape`` to which ``input`` is added where ``index`` looked: its gradient."""
     output = np.zeros_like(input, shape=shape)
     key = tuple(array_of(item) for item in key)
@@ -344,7 +346,7 @@ def own(a: Any) -> Any:
     input="g if accumulate else zero_at(g, key)",
     values="cast_back(sum_to(index(g, key), values.shape), values.dtype)",
 )
-def put_at(input: Tensor, values: Tensor, key: Any, accumulate: bool) -> Tensor:
+def put_at(input: Tensor, values: Tensor, key: Key, accumulate: bool) -> Tensor:
     """A copy of ``input`` with the elements at ``key`` replaced, or added to."""
     output = own(input)
     if accumulate:
@@ -357,7 +359,7 @@ def put_at(input: Tensor, values: Tensor, key: Any, accumulate: bool) -> Tensor:
 
 
 @op(node="IndexPutBackward0", symbol="[…]=", method=False, half=NATIVE, input="zero_at(g, key)")
-def zero_at(input: Tensor, key: Any) -> Tensor:
+def zero_at(input: Tensor, key: Key) -> Tensor:
     """A copy of ``input`` with zeros at ``key``."""
     output = own(input)
     output[key] = 0
