@@ -60,7 +60,7 @@ def inplace_code(method: Any, op: OpSchema) -> types.CodeType | None:
 
 
 def _compile(method: Any, op: OpSchema) -> None:
-    """Exchange the code of ``method`` for the code of this very operation."""
+    """Replace the stub's code by the compiled code of this operation."""
     arrays = {name: array_name(name) for name in op.tensors}
     if op.into is not None:
         computing: list[str] | None = [ast.unparse(substituted(ast.parse(op.into), arrays))]

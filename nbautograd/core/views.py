@@ -26,6 +26,7 @@ __all__ = [
     "CUSTOM",
     "SEVERAL",
     "CopySlices",
+    "DualView",
     "View",
     "ViewOfOutput",
     "check_history_follows",
@@ -84,6 +85,16 @@ class View:
         return (*before, (self.body, self.function, self.arguments))
 
 
+class DualView(View):
+    """A view that tangents of forward mode go through neither way: those of ``level``, or all if that is None."""
+
+    __slots__ = ("level",)
+
+    def __init__(self, how: View, level: Any) -> None:
+        super().__init__(how.parent, how.body, how.function, how.arguments)
+        self.obstacle, self.level = how.obstacle, level
+
+
 def replay_view(value: Any, steps: Any) -> Any:
     """The same view of another base: ``steps``, as ``View.steps`` gives them, applied to an array or a tensor."""
     for body, function, arguments in steps:
@@ -126,10 +137,6 @@ class CopySlices(Node):
     steps: Any
     layout: Any  # the base's strides and length in memory if a step is as_strided, which counts in them; else None
     lay_out: ClassVar[Callable[..., Tensor]]  # the operation that copies g so; set by ops/shape/as_strided.py
-
-    def name(self) -> str:
-        """PyTorch's full name for it."""
-        return "torch::autograd::CopySlices"
 
     @staticmethod
     def wants(target: Any, needed: Any) -> bool:
