@@ -144,7 +144,9 @@ def continued(array: Any, former: Any, always: bool) -> Any:
     :param always: even where neither has been written to, since others share that history.
     """
     old, new = _histories.get(id(owner(former))), _histories.get(id(owner(array)))
-    if old is new and not always or is_inference(array) or not isinstance(array, np.ndarray) or not array.size:
+    if old is new and not always or isinstance(former, np.generic) or is_inference(array):
+        return array
+    if not isinstance(array, np.ndarray) or not array.size:
         return array
     array = unshared(array)
     history = _history(former)

@@ -116,20 +116,16 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     @property
     def data(self) -> Tensor:
         """The same memory as a tensor without history; writes through it go unnoticed by autograd."""
-<<<<<<< HEAD
         if version_counter.is_inference(self._a):
             return self.detach()
-=======
         if not self._a.ndim:
             exchanged_data.expect_hidden_writes()
->>>>>>> main
         return wrap(version_counter.unshared(self.shared_array()))
 
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
-<<<<<<< HEAD
         if self._fn is not None and value._a.dtype.kind not in dtypes.INEXACT:
             raise AutogradError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype, and this one is "
@@ -139,12 +135,9 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
             raise AutogradError(
                 "Inference tensors do not track version counter: only another inference tensor can be their data."
             )
-        self._a = version_counter.continued(
-            value.shared_array(), self.shared_array(), self._view is not None or self._views is not None
-        )
-=======
-        exchanged_data.exchange(self, value.shared_array().view())
->>>>>>> main
+        shared = self._view is not None or self._views is not None
+        array = version_counter.continued(value.shared_array().view(), self._a, shared)
+        exchanged_data.exchange(self, array)
 
     def detach(self) -> Tensor:
         """The same memory as a tensor without history; in-place writes to either are noticed by autograd.
