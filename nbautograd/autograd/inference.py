@@ -11,7 +11,7 @@ from typing import Any
 from nbautograd.arrays import version_counter
 from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import (
-    forward_ad_suspended,
+    forward_ad_below,
     grad_enabled,
     inference,
     is_inference_mode_enabled,
@@ -118,7 +118,7 @@ def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     elif inferred and op.name in _COPIES:  # into a new tensor, which is no inference tensor
         result = call(*args, **kwargs)
         version_counter.record_write(result.shared_array())
-    elif forward_ad_suspended.get():  # a tangent is being computed, by the node of this very call
+    elif forward_ad_below.get() == 0:  # a tangent is being computed, by the node of this very call
         result = call(*args, **kwargs)
     elif inferred and len(inferred) == len(inputs):
         result = _unrecorded(call, args, kwargs)
