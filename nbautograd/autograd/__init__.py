@@ -8,9 +8,9 @@ from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from nbautograd.autograd.backward import backward, grad
 from nbautograd.autograd.gradcheck import gradcheck, gradgradcheck
 from nbautograd.autograd.inference import inference_mode
+from nbautograd.autograd.variable import Variable
 from nbautograd.core import grad_mode
 from nbautograd.core.grad_mode import enable_grad, no_grad, set_grad_enabled, set_multithreading_enabled
-from nbautograd.core.tensor import Tensor as Variable
 
 if TYPE_CHECKING:
     from nbautograd.autograd import function, functional, graph
