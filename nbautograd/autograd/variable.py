@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
@@ -30,6 +30,8 @@ class Variable(metaclass=_VariableType):
     >>> isinstance(torch.ones(2), torch.autograd.Variable)
     True
     """
+
+    _execution_engine: ClassVar[Any]  # attached by the package
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         """The leaf, which is a tensor."""

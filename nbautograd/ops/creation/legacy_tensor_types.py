@@ -1,4 +1,4 @@
-"""The typed constructors of PyTorch's early days: ``FloatTensor([1, 2])``, ``isinstance(t, LongTensor)``."""
+"""PyTorch's legacy tensor types: ``FloatTensor([1, 2])``, ``isinstance(t, LongTensor)``."""
 
 from __future__ import annotations
 
@@ -98,10 +98,10 @@ for _name, _kind in dtypes.TENSOR_TYPES.items():
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of the tensor's type; with ``dtype``, the tensor cast to it.
+    """The name of the legacy tensor type; with ``dtype``, the tensor cast to it.
 
     :param dtype: a dtype, a tensor type or its name, such as ``"torch.DoubleTensor"``.
-    :raises ValueError: the name is of no tensor type.
+    :raises ValueError: no tensor type has this name.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).type(), torch.ones(2).type(torch.LongTensor)
