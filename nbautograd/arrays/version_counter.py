@@ -140,6 +140,24 @@ def unshared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(Apart(array)) if array.size else array.view()
 
 
+def continued(array: Any, former: Any, always: bool) -> Any:
+    """An array in the place of another, whose write history it goes on with: for ``tensor.data = ...``.
+
+    :param always: even where neither has been written to, since others share that history.
+    """
+    old, new = _histories.get(id(owner(former))), _histories.get(id(owner(array)))
+    if old is new and not always or isinstance(former, np.generic) or is_inference(array):
+        return array
+    if not isinstance(array, np.ndarray) or not array.size:
+        return array
+    array = unshared(array)
+    history = _history(former)
+    key, apart = id(owner(array)), owner(array)
+    history.owners.append(_forgotten(_histories, key, apart))
+    _histories[key] = history
+    return array
+
+
 def _history(array: Any, former: np.generic | None = None) -> _History:
     whose = owner(array)
     return _histories.get(id(whose)) or _History(whose, former)

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd.arrays import backend
+from nbautograd.arrays.strides import restride, strides_of
 from nbautograd.autograd import engine
 from nbautograd.autograd.hooks import as_tensor
+from nbautograd.core.grad_mode import is_forward_ad_active
 from nbautograd.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, ShapeError, is_pytorchs, kind_of
@@ -171,6 +173,8 @@ def grad(
             shared = id(g) in seen or getattr(g, "base", None) is not None
             seen.add(id(g))
             g = wrap(g.copy() if shared else g)
+        elif g is not None and isinstance(getattr(g._a, "base", None), np.generic):
+            g._a = restride(np.array(g._a.base), g._a.shape, strides_of(g._a))  # the scalar may be a constant
         result.append(g)
     return tuple(result)
 
@@ -284,7 +288,7 @@ def _gradient_at_edge(g: Any, index: int) -> Any:
             "grad can be implicitly created only for scalar outputs, and the shape of what a GradientEdge stands for "
             f"is not known: pass a gradient for element {index}"
         )
-    return g if g._fn is not None else g._a
+    return g if g._fn is not None or is_forward_ad_active() else g._a
 
 
 _ONES = {np.float32: np.float32(1), np.float64: np.float64(1)}
@@ -316,6 +320,8 @@ def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
             f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{index}] has a dtype of {g.dtype!r} and output[{index}] has a dtype of {tensor.dtype!r}."
         )
+    if g._fn is None and is_forward_ad_active():  # which may have given it a tangent
+        return g if g._a.dtype == a.dtype else g.cast(a.dtype)  # type: ignore[operator]
     return g if g._fn is not None else (g._a if g._a.dtype == a.dtype else g._a.astype(a.dtype))
 
 

@@ -117,6 +117,11 @@ class BackwardCFunction(Node, FunctionCtx):
                     f"save_for_backward can only save variables, but argument {len(kept)} is of type "
                     f"{type(tensor).__name__}"
                 )
+            if tensor.is_inference():
+                raise AutogradError(
+                    "Inference tensors cannot be saved for backward: clone() it, or make it under torch.no_grad() "
+                    "instead of torch.inference_mode()."
+                )
             output: Any = next((i for i, out in enumerate(outputs) if out is tensor), None)
             value: Any = tensor if output is None else tensor._a
             if hooks is not None:

@@ -53,11 +53,12 @@ class _Identity(Node):
 class Packed:
     """The result of a pack hook, in the place of one saved tensor."""
 
-    __slots__ = ("dtype", "unpack", "value")
+    __slots__ = ("dtype", "restore", "unpack", "value")
 
-    def __init__(self, value: Any, unpack: Unpack, dtype: Any) -> None:
+    def __init__(self, value: Any, unpack: Unpack, dtype: Any, restore: Callable[[Tensor], Tensor] | None) -> None:
         self.value, self.unpack = value, unpack
         self.dtype = dtype  # in which the formulas compute with it
+        self.restore = restore  # gives what is unpacked its tangents of forward mode again
 
     def unpacked(self) -> Tensor:
         """What the unpack hook makes of it.
@@ -82,6 +83,11 @@ class Packed:
 
         :param edge: that history: a node, a leaf, or None.
         """
+        tensor = self.with_history(edge)
+        return tensor if self.restore is None else self.restore(tensor)
+
+    def with_history(self, edge: Any) -> Tensor:
+        """The same without tangents."""
         tensor: Tensor = self.unpacked()
         if self.dtype.kind not in dtypes.INEXACT:
             edge = None
@@ -114,7 +120,8 @@ def pack(tensor: Tensor, hooks: tuple[Pack, Unpack], dtype: Any = None) -> Packe
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
             "be modified by in-place operations, as the graph's own values would change: clone() it first."
         )
-    return Packed(value, hooks[1], dtype or tensor._a.dtype)
+    restore = None if dispatch_mode.on_pack is None else dispatch_mode.on_pack(tensor)
+    return Packed(value, hooks[1], dtype or tensor._a.dtype, restore)
 
 
 def pack_result(tensor: Tensor, hooks: tuple[Pack, Unpack]) -> Packed:
