@@ -200,7 +200,7 @@ class _CupyBackend:
         return self._count > 0 and not self._forked
 
     def count(self) -> int:
-        """How many devices there are."""
+        """The number of devices."""
         self.start()
         return self._count
 

@@ -7,12 +7,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from nbautograd.arrays import backend, version_counter
-from nbautograd.autograd import forward_ad, saved_tensors as saving
-from nbautograd.autograd.function_ctx import ForwardContext, FunctionCtx
+from nbautograd.autograd import function_jvp, saved_tensors as saving, tangents
+from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.autograd.function_outputs import check_dirty, connect, record
+from nbautograd.core import dispatch_mode
+from nbautograd.core.exchanged_data import latest
 from nbautograd.core.grad_mode import is_grad_enabled, no_grad
 from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
 from nbautograd.core.tensor import Tensor, new, wrap
@@ -28,10 +28,11 @@ class _Saved:
     A node that held its own output would keep it, and itself, alive.
     """
 
-    __slots__ = ("output", "time", "value")
+    __slots__ = ("array", "output", "time", "value")
 
     def __init__(self, value: Any, output: int | None, time: int) -> None:
         self.value, self.output, self.time = value, output, time
+        self.array = getattr(value, "_a", value)  # as it was: a tensor's data may be exchanged
 
 
 class BackwardCFunction(Node, FunctionCtx):
@@ -71,14 +72,26 @@ class BackwardCFunction(Node, FunctionCtx):
     def _found(self, position: int, saved: _Saved) -> Tensor:
         value, fn = saved.value, saved.output
         if not isinstance(value, saving.Packed):
-            array = getattr(value, "_a", value)
-            if version_counter.changed_since(array, saved.time):
-                self.raise_changed(f"saved tensor {position}", array)
+            for array, time in ((saved.array, saved.time), latest(saved.array, saved.time)):
+                if version_counter.changed_since(array, time):
+                    self.raise_changed(f"saved tensor {position}", array)
             if isinstance(value, Tensor):
                 return value
         if isinstance(fn, int):
             fn = self if self._count == 1 else OutputEdge(self, fn)
-        return value.tensor(fn) if isinstance(value, saving.Packed) else wrap(value, fn)
+        if isinstance(value, saving.Packed):
+            return value.tensor(fn)
+        output = wrap(value, fn)
+        if dispatch_mode.on_unpack is not None:
+            dispatch_mode.on_unpack(output, value)
+        return output
+
+    def _made_by(self, what: str) -> str:
+        saved = self._kept[int(what.rpartition(" ")[2])]
+        if isinstance(saved.output, int):
+            return self.output_text(saved.output)
+        node = saved.value.grad_fn
+        return node.output_text(saved.value.output_nr) if node else ""
 
     def saves(self) -> bool:
         """Whether ``save_for_backward`` was called."""
@@ -316,8 +329,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a._fn is not None for a in args)
         recorded = is_grad_enabled() and any(node.needs_input_grad)
         before = {id(a): a._fn for a in tensors}
-        tangents = forward_ad.tangents_of(args)
-        with no_grad(), forward_ad.suspended():
+        levels = function_jvp.levels_of(args)
+        with no_grad(), tangents.suspended():
             if plain_style:
                 answer = cls.forward(node, *args, **kwargs)
             else:
@@ -330,32 +343,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             record(node, args, tensors, outputs, before)
         else:
             connect(node, tensors, outputs, False)
-        if tangents is not None:
-            _set_tangents(cls, node, args, tangents, outputs)
+        for level in levels:
+            function_jvp.set_tangents(node, args, outputs, level)
         return tuple(outputs) if several else outputs[0]
-
-
-def _set_tangents(
-    cls: type[Function], node: BackwardCFunction, args: tuple[Any, ...], tangents: list[Any], outputs: list[Any]
-) -> None:
-    """Forward mode: the tangents of the outputs, by the function's ``jvp``."""
-    if node._materialize:
-        tangents = [
-            wrap(np.zeros_like(a._a)) if t is None and isinstance(a, Tensor) and a.is_floating_point() else t
-            for a, t in zip(args, tangents, strict=True)
-        ]
-    context = ForwardContext(node)
-    answer = cls.jvp(context, *tangents)
-    found = list(answer) if isinstance(answer, tuple) else [answer]
-    if len(found) != len(outputs):
-        raise AutogradError(
-            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
-            f"{len(found)})"
-        )
-    fixed = {id(t) for t in node._non_differentiable}
-    for out, tangent in zip(outputs, found, strict=True):
-        if isinstance(out, Tensor) and id(out) not in fixed and tangent is not None:
-            forward_ad.set_tangent(out, tangent)
 
 
 class InplaceFunction(Function):
