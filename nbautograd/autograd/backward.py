@@ -18,7 +18,7 @@ from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, ShapeError, is_pytorchs, kind_of
 from nbautograd.ops.shape.joining import stack
 
-__all__ = ["GradientEdge", "ImperativeEngine", "backward", "grad"]
+__all__ = ["GradientEdge", "ImperativeEngine", "backward", "grad", "key_of"]
 
 
 class GradientEdge(NamedTuple):
@@ -91,7 +91,7 @@ def backward(
             )
         accumulate_into = {}
         for index, target in enumerate(chosen):
-            key = _key(target, index)
+            key = key_of(target, index)
             if isinstance(target, GradientEdge) and isinstance(key[0], Node):
                 raise AutogradError(
                     f"element {index} of inputs is a GradientEdge of a computed tensor, which has no .grad to add to: "
@@ -147,7 +147,7 @@ def grad(
     wanted = _sequence(inputs)
     if not wanted:
         raise AutogradError("`inputs` argument to `grad()` cannot be empty: name a tensor to differentiate by")
-    keys = [_key(target, index) for index, target in enumerate(wanted)]
+    keys = [key_of(target, index) for index, target in enumerate(wanted)]
     seen: set[int] = set()  # arrays that somebody else holds too: results share memory with nothing
     if is_grads_batched:
         gradients = _capture_batch(_sequence(outputs), grad_outputs, retain, create_graph, keys)
@@ -226,7 +226,7 @@ def _sequence(tensors: Any) -> list[Any]:
     return [tensors] if isinstance(tensors, (Tensor, GradientEdge)) else list(tensors)
 
 
-def _key(target: Any, index: int) -> tuple[Any, int]:
+def key_of(target: Any, index: int) -> tuple[Any, int]:
     """The node, or the leaf, and which of its outputs is differentiated by."""
     if isinstance(target, GradientEdge):
         return target.key()
