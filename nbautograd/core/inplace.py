@@ -14,6 +14,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, version_counter
 from nbautograd.core import dispatch_mode, tracing
+from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd.core.node import LEAF, Node
 from nbautograd.core.tensor import Tensor, wrap
@@ -95,6 +96,10 @@ preparers: list[Callable[[Any], None]] = []
 """Called with an array that is about to be written to; process-wide, for ``allow_mutation_on_saved_tensors``."""
 
 
+write_batched: Callable[[Tensor, Tensor], Tensor]
+"""Called instead of ``copy_into`` where a batched tensor is written, or written to; set by ``batching/transform.py``."""
+
+
 def watched() -> bool:
     """Whether a mode that is on has to see every write."""
     return bool(followers or preparers)
@@ -136,6 +141,8 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
 
     :raises RuntimeError: ``result`` has another shape, or a dtype of a higher category.
     """
+    if t.__class__ is BatchedTensor or result.__class__ is BatchedTensor:
+        return write_batched(t, result)
     if result._a.shape != t._a.shape:
         raise ShapeError(
             f"output with shape {list(t._a.shape)} doesn't match the broadcast shape {list(result._a.shape)}"
@@ -212,6 +219,8 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         return type(result)(written)
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
+    if result.__class__ is BatchedTensor:
+        raise InplaceError(f"vmap: out= is not possible for {name}() with batched tensors: leave it out")
     if is_grad_enabled() and (out._fn is not None or result._fn is not None):
         raise InplaceError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
