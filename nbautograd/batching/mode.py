@@ -11,11 +11,24 @@ from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 from nbautograd.ops.shape.broadcasting import expand
 from nbautograd.ops.shape.joining import stack
-from nbautograd.ops.shape.shape import unsqueeze, view
+from nbautograd.ops.shape.shape import view
 from nbautograd.ops.shape.slicing import select
 from nbautograd.ops.shape.transpose import permute
 
-__all__ = ["Call", "Mode", "Rule", "Unsuitable", "contains", "loop", "how", "lowered", "per_sample", "rule", "rules", "to_front"]
+__all__ = [
+    "Call",
+    "Mode",
+    "Rule",
+    "Unsuitable",
+    "contains",
+    "loop",
+    "how",
+    "lowered",
+    "per_sample",
+    "rule",
+    "rules",
+    "to_front",
+]
 
 RANDOM = ("_bernoulli", "_normal_around", "_normal_spread", "_normal_both", "poisson", "binomial")
 """Operations that draw random numbers."""
@@ -204,8 +217,14 @@ def wrapped(result: Any, level: Level) -> Any:
         return batched(result, 0, level)
     if isinstance(result, (tuple, list)):
         parts = [wrapped(part, level) for part in result]
-        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+        return rebuilt(result, parts)
     return result
+
+
+def rebuilt(like: Any, parts: list[Any]) -> Any:
+    """Results in the kind of sequence that they came in."""
+    make = getattr(type(like), "_make", type(like))
+    return make(parts)
 
 
 # -- sample by sample ------------------------------------------------------------------------------------------------
@@ -248,6 +267,17 @@ def per_sample(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     return wrapped(joined(results, getattr(function, "__name__", "function")), level)
 
 
+def on_elements(public: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of a function that looks at elements: once for each sample of the innermost level that is in it."""
+    for level in reversed(batched_tensors.levels()):
+        if any(contains(value, level.number) for value in (*args, *kwargs.values())):
+            return per_sample(public, args, kwargs, level)
+    return function(*args, **kwargs)
+
+
+batched_tensors.on_elements = on_elements
+
+
 def joined(results: list[Any], name: str) -> Any:
     """The results of all samples as one, the samples in dimension 0."""
     if not results:
@@ -255,7 +285,7 @@ def joined(results: list[Any], name: str) -> Any:
     first = results[0]
     if isinstance(first, (tuple, list)):
         parts = [joined(list(column), name) for column in zip(*results, strict=True)]
-        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
+        return rebuilt(first, parts)
     if not isinstance(first, Tensor):
         return first
     shapes = {tuple(r._a.shape) for r in results}
@@ -272,8 +302,3 @@ def _no_samples(name: str) -> NoReturn:
         f"vmap: a batch of size 0 is not possible with {name}(), which is run sample by sample: there is no result to "
         "take the shape from"
     )
-
-
-def add_leading(value: Any) -> Any:
-    """The tensor with a dimension of length 1 in front."""
-    return unsqueeze(value, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbautograd.batching.mode import lowered
+from nbautograd.batching.mode import lowered, per_sample
 from nbautograd.core import batched as core_batched
 from nbautograd.core.batched import BatchedTensor, Level, batched, level_of, without_level
 from nbautograd.core.tensor import Tensor
@@ -134,6 +134,18 @@ def _rows(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwa
     return batched(reshape(result, level.size, -1, result._a.shape[-1]), 0, level)
 
 
+def _each(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Sample by sample: the elements decide how many numbers are drawn."""
+    state = get_state()
+
+    def one(*args: Any, **kwargs: Any) -> Any:
+        if level.randomness == "same":
+            set_state(state)
+        return function(*args, **kwargs)
+
+    return per_sample(one, args, kwargs, level)
+
+
 def _check_same(level: Level, values: tuple[Any, ...]) -> None:
     if level.randomness == "same" and any(level_of(value) == level.number for value in values):
         raise AutogradError(
@@ -157,5 +169,6 @@ _HOW = {
     "channels": _channels,
     "distribution": _distribution,
     "rows": _rows,
+    "each": _each,
 }
 core_batched.on_random = on_random

@@ -232,7 +232,8 @@ def _concatenated(parts: list[Any], out_dims: Dims) -> Any:
     spec = flatten(parts[0])[1]
     dims = _out_dims("", out_dims, spec)
     joined = [
-        values[0] if d is None else cat(list(values), d) for values, d in zip(zip(*columns, strict=True), dims, strict=True)
+        values[0] if d is None else cat(list(values), d)
+        for values, d in zip(zip(*columns, strict=True), dims, strict=True)
     ]
     return unflatten(joined, spec)
 
@@ -257,8 +258,10 @@ def write(t: Tensor, result: Tensor) -> Tensor:
     values = result
     if core_batched.level_of(result) == t.level.number:
         values, _ = lowered(result, t.level.number)
-        values = to_front(values, 0) if not t.bdim else permute(
-            values, *range(1, t.bdim + 1), 0, *range(t.bdim + 1, values._a.ndim)
+        values = (
+            to_front(values, 0)
+            if not t.bdim
+            else permute(values, *range(1, t.bdim + 1), 0, *range(t.bdim + 1, values._a.ndim))
         )
     else:
         shape = list(result._a.shape)

@@ -34,7 +34,9 @@ __all__ = [
     "innermost",
     "level_of",
     "levels",
+    "looks_at_elements",
     "random_function",
+    "refuse_dynamic",
     "without_level",
 ]
 
@@ -109,6 +111,22 @@ def random_function(how: str) -> Callable[[Callable[..., Any]], Callable[..., An
     return decorate
 
 
+on_elements: Callable[..., Any] | None = None
+"""Set by ``batching/mode.py``: what functions that look at elements call inside of ``vmap``."""
+
+
+def looks_at_elements(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of functions that look at the elements of tensors: inside of ``vmap`` they are run sample by sample."""
+
+    @functools.wraps(function)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        if _stack.get() and on_elements is not None:
+            return on_elements(public, function, args, kwargs)
+        return function(*args, **kwargs)
+
+    return public
+
+
 def elements(t: Any) -> Any:
     """The array of a tensor with all of its elements, those of all samples: for checks of values; an array as it is."""
     if t.__class__ is SampleArray and t.tensor is not None:
@@ -123,6 +141,18 @@ def _no_elements(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         "vmap: this function looks at the elements of a tensor, and inside vmap a tensor stands for all samples "
         "(outside, it stands for nothing any more). Rewrite it with other operations, or call it in a loop."
     )
+
+
+def refuse_dynamic(name: str, input: Any) -> None:
+    """Refuse a batched tensor where the elements decide what shape the result has.
+
+    :raises RuntimeError: it is one.
+    """
+    if input.__class__ is BatchedTensor:
+        raise AutogradError(
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+            f"{name}(): each sample could have a result of another shape"
+        )
 
 
 class SampleArray(np.ndarray[Any, Any]):
@@ -164,7 +194,9 @@ class BatchedTensor(Tensor):
 
     @_a.setter
     def _a(self, array: Any) -> None:
-        raise AutogradError("vmap: a batched tensor cannot be given other memory, as by out=: write in place, with copy_()")
+        raise AutogradError(
+            "vmap: a batched tensor cannot be given other memory, as by out=: write in place, with copy_()"
+        )
 
     @property
     def _fn(self) -> Any:  # type: ignore[override]

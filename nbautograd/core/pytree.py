@@ -69,9 +69,7 @@ def _build(leaves: Any, spec: TreeSpec) -> Any:
     parts = [_build(leaves, child) for child in spec.children]
     if spec.keys is not None:
         return spec.type(zip(spec.keys, parts, strict=True))
-    if hasattr(spec.type, "_fields"):  # a namedtuple
-        return spec.type(*parts)
-    return spec.type(parts)
+    return getattr(spec.type, "_make", spec.type)(parts)  # of a namedtuple, _make
 
 
 def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
@@ -100,7 +98,9 @@ def broadcast_prefix(prefix: Any, spec: TreeSpec, same_sequences: bool = False) 
         if set(prefix) != set(spec.keys):
             return None
         children = [prefix[key] for key in spec.keys]
-    parts = [broadcast_prefix(child, below, same_sequences) for child, below in zip(children, spec.children, strict=True)]
+    parts = [
+        broadcast_prefix(child, below, same_sequences) for child, below in zip(children, spec.children, strict=True)
+    ]
     return None if any(part is None for part in parts) else [leaf for part in parts if part for leaf in part]
 
 

@@ -7,8 +7,10 @@ from typing import Any
 from nbautograd.batching.mode import Call, Unsuitable, rule
 from nbautograd.core.batched import batched
 from nbautograd.core.tensor import Tensor
+from nbautograd.ops.elementwise.selection import where
 from nbautograd.ops.queries import result_type
 from nbautograd.ops.shape.shape import reshape, view
+
 
 def only_tensors(call: Call) -> None:
     """Make sure that no option is batched.
@@ -18,19 +20,24 @@ def only_tensors(call: Call) -> None:
     call.require_options(*call.op.tensors)
 
 
-@rule("pointwise masked_fill equal_to", "broadcasting")
+@rule("pointwise equal_to", "broadcasting")
 def pointwise(call: Call) -> Any:
     """Dimensions of length 1 are put in so that the samples' dimensions broadcast as they would without a batch."""
     only_tensors(call)
     names = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
     ndim = max(map(call.ndim, names))
     changes = {name: call.full(name, ndim) if call.batched.get(name) else call.values[name] for name in names}
-    if call.op.name == "linalg_cross_same":
-        dim = call.values["dim"]
-        return call.run(**changes, dim=dim + 1 if dim >= 0 else dim)
-    if len(names) > 1:
+    if len(names) > 1 and call.op.kind == "pointwise":
         changes |= _cast(call, [name for name in names if name not in call.op.masks], changes)
     return call.run(**changes)
+
+
+@rule("linalg_cross_same", "broadcasting")
+def cross(call: Call) -> Any:
+    """Elementwise but along one dimension."""
+    only_tensors(call)
+    dim = call.values["dim"]
+    return call.run(input=call.full("input"), other=call.full("other"), dim=dim + 1 if dim >= 0 else dim)
 
 
 def _cast(call: Call, names: list[str], values: dict[str, Any]) -> dict[str, Any]:
@@ -67,13 +74,21 @@ def _common(a: Tensor, b: Tensor) -> Any:
 )
 @rule(
     """triangle_solve solve_same cholesky_solve_same lu_solve_same ldl_solution linalg_householder_product ormqr
-    euclidean_distances unpack_triple scale_down frames""",
+    unpack_triple scale_down frames""",
     "leading",
 )
 def leading(call: Call) -> Any:
     """The operation leaves leading dimensions alone; what is the same for all samples is repeated."""
     only_tensors(call)
-    return call.run(**{name: call.full(name) for name in call.op.tensors if isinstance(call.values[name], Tensor)})
+    names = [name for name in call.op.tensors if isinstance(call.values[name], Tensor)]
+    if len(names) == 1 or call.op.name not in BROADCASTING:
+        return call.run(**{name: call.full(name) for name in names})
+    ndim = max(call.ndim(name) + (name == "pivots") for name in names)
+    return call.run(**{name: call.full(name, ndim - (name == "pivots")) for name in names})
+
+
+BROADCASTING = ("triangle_solve", "solve_same", "cholesky_solve_same", "lu_solve_same", "ldl_solution")
+"""Those of which leading dimensions broadcast, so that the batch must not meet another one."""
 
 
 @rule("view_dtype", "leading")
@@ -102,11 +117,27 @@ def copy(call: Call) -> Any:
     return call.run(input=call.full("input"), src=source)
 
 
+@rule("masked_fill", "broadcasting")
+def masked_fill(call: Call) -> Any:
+    """A number, or one for each sample."""
+    only_tensors(call)
+    if call.batched.get("value"):
+        if call.ndim("value"):
+            raise Unsuitable
+        return call.from_sample(
+            where(
+                call.as_sample("mask"), call.as_sample("value").to(call.values["input"].dtype), call.as_sample("input")
+            )
+        )
+    ndim = max(call.ndim("input"), call.ndim("mask"))
+    return call.run(**{name: call.full(name, ndim) for name in ("input", "mask")})
+
+
 @rule("fill", "broadcasting")
 def fill(call: Call) -> Any:
     """A number, or one for each sample."""
     if not call.batched.get("value"):
-        return leading(call)
+        return call.run()
     target = call.full("input")
     value = call.values["value"].to(target.dtype)
     return reshape(value, call.size, *(1,) * call.ndim("input")).expand(*target._a.shape).clone()

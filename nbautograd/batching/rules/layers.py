@@ -17,12 +17,12 @@ rule(
     """constant_pad reflect_pad1d reflect_pad2d reflect_pad3d replicate_pad1d replicate_pad2d replicate_pad3d
     circular_pad1d circular_pad2d circular_pad3d pad_more pixel_shuffle pixel_unshuffle avg_pool2d avg_pool3d
     adaptive_avg_pool2d adaptive_avg_pool3d max_pool2d_with_indices max_pool3d_with_indices adaptive_max_pool2d
-    adaptive_max_pool3d max_unpool2d max_unpool3d pool_gather position_slope""",
+    adaptive_max_pool3d pool_gather position_slope""",
     "leading",
 )(leading)
 
 
-@rule("pool_scatter", "shape behind the batch")
+@rule("pool_scatter max_unpool2d max_unpool3d", "shape behind the batch")
 def pool_scatter(call: Call) -> Any:
     """The transpose of ``pool_gather``."""
     only_tensors(call)
@@ -34,7 +34,7 @@ def pool_scatter(call: Call) -> Any:
     """upsample_bicubic2d upsample_nearest1d upsample_nearest_exact1d upsample_linear1d upsample_nearest2d
     upsample_nearest_exact2d upsample_bilinear2d upsample_nearest3d upsample_nearest_exact3d upsample_trilinear3d
     upsample_bilinear2d_aa upsample_bicubic2d_aa resample resample_back im2col col2im grid_sampler_2d grid_sampler_3d
-    grid_spread channel_shuffle""",
+    grid_spread channel_shuffle euclidean_distances""",
     "folded",
 )
 def folded(call: Call) -> Any:

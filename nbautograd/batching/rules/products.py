@@ -30,7 +30,11 @@ def matrices(call: Call) -> Any:
     expected = 3 if call.op.name == "bmm" else 2
     if call.ndim("input") != expected or call.ndim("mat2") != expected:
         raise Unsuitable
-    if call.shape("input")[-1] != call.shape("mat2")[-2] or expected == 3 and call.shape("input")[0] != call.shape("mat2")[0]:
+    if (
+        call.shape("input")[-1] != call.shape("mat2")[-2]
+        or expected == 3
+        and call.shape("input")[0] != call.shape("mat2")[0]
+    ):
         raise Unsuitable
     return product(call, "input", "mat2", expected)
 

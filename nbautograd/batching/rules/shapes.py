@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbautograd.arrays import strides
 from nbautograd.arrays.size import dimension
-from nbautograd.batching.mode import Call, Unsuitable, rule
+from nbautograd.batching.mode import Call, Unsuitable, rebuilt, rule
 from nbautograd.batching.rules.elementwise import only_tensors, with_ones
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops._internal import sum_to
@@ -29,7 +30,7 @@ def behind(dim: Any, ndim: int) -> Any:
 
 
 @rule(
-    """select slice_ diagonal unfold unbind split_evenly split_at split_apart split_apart_at transpose permute flip
+    """select slice_ diagonal unfold unbind split_evenly split_at split_apart split_apart_at transpose flip
     rot90 hermitian_twice _fft_c2c _fft_r2c _fft_c2r index_select""",
     "dimensions moved",
 )
@@ -67,7 +68,7 @@ def along(call: Call) -> Any:
     flat = [reshape(part, call.size) if part._a.ndim == 2 else part for part in parts]
     if not isinstance(result, (tuple, list)):
         return flat[0]
-    return type(result)(*flat) if hasattr(result, "_fields") else type(result)(flat)
+    return rebuilt(result, flat)
 
 
 def _same_for_all(call: Call, tensors: list[str]) -> set[str]:
@@ -75,7 +76,7 @@ def _same_for_all(call: Call, tensors: list[str]) -> set[str]:
 
     :raises Unsuitable: they differ from sample to sample.
     """
-    if not call.op.name.startswith("index_") or "dim" not in call.values:
+    if call.op.name not in ("index_select", "index_add", "index_copy", "index_fill"):
         return set()
     same = {name for name in ("index", "value") if name in tensors}
     if any(call.batched.get(name) for name in same):
@@ -85,9 +86,29 @@ def _same_for_all(call: Call, tensors: list[str]) -> set[str]:
 
 def without_dims(call: Call) -> Any:
     """A view of a sample without dimensions: it can only be the sample itself."""
-    if call.op.name not in ("transpose", "permute"):
+    if call.op.name != "transpose":
         raise Unsuitable
     return view(call.values["input"], call.size)
+
+
+@rule("as_strided_in", "strides of all samples")
+def strided(call: Call) -> Any:
+    """The same strides from the first element of each sample on."""
+    only_tensors(call)
+    x, home = call.values["input"], call.values["home"]
+    whole = strides.of(x._a)
+    return call.run(
+        size=(call.size, *call.values["size"]),
+        stride=(whole.strides[0], *call.values["stride"]),
+        home=strides.Geometry(whole.shape, whole.strides, home.offset),
+    )
+
+
+@rule("permute", "moved")
+def permuted(call: Call) -> Any:
+    """The batch stays in front."""
+    only_tensors(call)
+    return call.run(dims=(0, *behind(_flat(call.values["dims"]), call.ndim("input"))))
 
 
 @rule("t", "moved")
@@ -184,6 +205,9 @@ def joined(call: Call) -> Any:
     parts = call.values["tensors"]
     whole = [p if flag else expand(p, size, *p._a.shape) for p, flag in zip(parts, flags, strict=True)]
     stacks = call.op.name == "stack_same"
+    if not stacks:  # of an old habit, an empty tensor of one dimension goes with everything
+        ndim = max(t._a.ndim for t in whole)
+        whole = [t for t in whole if t._a.ndim == ndim or t._a.shape[1:] != (0,)]
     dim = behind(call.values["dim"], whole[0]._a.ndim - 1 + stacks)
     return (stack_same if stacks else cat_same)(whole, dim)
 

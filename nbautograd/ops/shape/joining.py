@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes
+from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import NATIVE, VIEW, op
 from nbautograd.core.inplace import into
@@ -359,7 +359,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return wrap(np.zeros_like(input._a, shape=(0,)))
+        return input.detach().new_zeros((0,))
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     chosen = np.fromiter(itertools.chain.from_iterable(choose(range(input._a.shape[0]), r)), np.int64).reshape(-1, r)
-    return stack([input[wrap(np.asarray(column, like=input._a))] for column in chosen.T], 1)
+    return stack([input[wrap(backend.module(input.device).asarray(column))] for column in chosen.T], 1)

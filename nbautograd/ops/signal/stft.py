@@ -9,6 +9,7 @@ import numpy as np
 
 from nbautograd.arrays.size import as_int
 from nbautograd.compiler.op import composite, op
+from nbautograd.core.batched import elements
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.ops.creation.creation import ones
@@ -261,7 +262,7 @@ def istft(
     signal = narrow(overlap_add(pieces * weights, hop, whole), -1, start, available)
     energy = expand(weights * weights, (count, n))
     envelope = narrow(overlap_add(energy, hop, whole), -1, start, available)
-    if bool((abs(envelope) < 1e-11).any()):
+    if bool((np.abs(elements(envelope)) < 1e-11).any()):
         _refuse(
             "istft",
             "window overlap add min is 0: some elements are covered by no window, so they cannot be told. Take a "
