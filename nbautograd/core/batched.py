@@ -18,10 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes
-from nbautograd.arrays.size import dimension
 from nbautograd.core import tensor as core_tensor
-from nbautograd.core.node import LEAF
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 
@@ -285,7 +282,7 @@ class BatchedTensor(Tensor):
 
     is_nonzero = __bool__
 
-    def numpy(self, *, force: bool = False) -> NoReturn:  # noqa: ARG002
+    def numpy(self, *, force: bool = False) -> NoReturn:
         """Not inside of ``vmap``: there is no array of one sample.
 
         :raises RuntimeError: always.
@@ -299,7 +296,7 @@ class BatchedTensor(Tensor):
         """
         raise AutogradError(NO_STORAGE)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:  # noqa: ARG002
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise AutogradError(NO_STORAGE)
 
     def data_ptr(self) -> NoReturn:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbautograd.arrays import backend
-from nbautograd.batching.mode import Call, Unsuitable, aligned, loop, to_front, rule
+from nbautograd.batching.mode import Call, Unsuitable, aligned, loop, rule, to_front
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 from nbautograd.ops.elementwise.selection import where

@@ -13,7 +13,6 @@ from nbautograd.core.batched import elements
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.ops.creation.creation import ones
-from nbautograd.ops.elementwise.arithmetic import abs
 from nbautograd.ops.elementwise.complex import view_as_real
 from nbautograd.ops.indexing.gather import crop_like, pad_like
 from nbautograd.ops.shape.broadcasting import expand
