@@ -26,11 +26,11 @@ _lazy.load()  # tests walk through all that is declared
 SWEEPS = (
     "notebooks/0[13-9]*.ipynb", "notebooks/1*.ipynb", "notebooks/gallery.ipynb", "notebooks/zh/*.ipynb",
     "tests/cuda/test_gpu*.py", "tests/faults/test_errors_page.py", "tests/faults/test_interrupts.py",
-    "tests/faults/test_kernel.py", "tests/faults/test_memory.py", "tests/faults/test_missing.py",
-    "tests/faults/test_security.py", "tests/fuzz/*.py", "tests/ops/opinfo.py", "tests/ops/test_mutations.py",
-    "tests/ops/test_opinfo.py", "tests/soak/*.py", "tests/test_commands.py", "tests/test_docs.py", "tests/test_lab.py",
-    "tests/test_packaging.py", "tests/test_reference.py", "tests/test_serving.py", "tests/test_types.py",
-    "tests/training/*.py",
+    "tests/faults/test_kernel.py", "tests/faults/test_out_of_memory.py", "tests/faults/test_missing_dependencies.py",
+    "tests/faults/test_security.py", "tests/fuzz/*.py", "tests/ops/opinfo*.py", "tests/ops/test_mutations.py",
+    "tests/ops/test_opinfo.py", "tests/soak/*.py", "tests/test_commands.py", "tests/test_docs.py",
+    "tests/test_jupyterlab.py", "tests/test_packaging.py", "tests/test_reference.py", "tests/test_serving.py",
+    "tests/test_types.py", "tests/training/*.py",
 )  # fmt: skip
 """Files of tests that go through all there is, or take long for another reason: the quick tier leaves them out."""
 SWEEPING_MARKS = ("browser", "packaging")

@@ -79,7 +79,7 @@ def cpu(session: nox.Session) -> None:
     for name, variables in levels().items():
         session.log(f"level: {name}")
         blas = kernels.get(name, {}) if intel else {}
-        pytest(session, "-n", "auto", "tests/ops/test_precise.py", "nbautograd", "notebooks", **variables, **blas)
+        pytest(session, "-n", "auto", "tests/ops/test_cpu_levels.py", "nbautograd", "notebooks", **variables, **blas)
 
 
 @nox.session

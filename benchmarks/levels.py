@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from nbautograd.arrays.cpu_features import dispatched_features
+
 __all__ = ["levels"]
 
 
@@ -12,16 +14,12 @@ def levels() -> dict[str, dict[str, str]]:
 
     The first is this process's own level. Names of features are those of the NumPy that is installed.
     """
-    try:
-        from numpy._core import _multiarray_umath as numpy_core
-    except ImportError:  # another NumPy
-        return {"all": {}}
     off = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").replace(",", " ").split()
-    usable = [name for name in numpy_core.__cpu_dispatch__ if numpy_core.__cpu_features__.get(name)]
+    usable = dispatched_features()
     wide = [name for name in usable if name.startswith(("AVX512", "X86_V4"))]
-    found = {"all": off}
+    disabled = {"all": off}
     if wide:
-        found["no AVX-512"] = [*off, *wide]
+        disabled["no AVX-512"] = [*off, *wide]
     if len(usable) > len(wide):
-        found["baseline"] = [*off, *usable]
-    return {name: {"NPY_DISABLE_CPU_FEATURES": " ".join(names)} if names else {} for name, names in found.items()}
+        disabled["baseline"] = [*off, *usable]
+    return {name: {"NPY_DISABLE_CPU_FEATURES": " ".join(names)} if names else {} for name, names in disabled.items()}

@@ -7,6 +7,7 @@ to that. The few functions in which PyTorch asserts raise AssertionError as well
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 __all__ = [
@@ -86,6 +87,29 @@ class UnsupportedDtypeError(DtypeError, NotImplementedError):
             f"'{SCALAR_TYPES[given.name]}', that is, {given!r}): expected a tensor of {expected} dtype"
             f"{' of at least 32 bits' if what == 'f' and 'f' in accepts else ''}"
         )
+
+
+def name_operation(error: Exception, name: str) -> None:
+    """Put the operation's name before the message, as in ``mm(): mat1 and mat2 shapes cannot ...``, if none is there.
+
+    Where one operation calls another, each does this in turn, and the name of the outermost stays. Only for errors of
+    the input, ``INPUT_ERRORS``; others, such as those of autograd, say themselves what they are about.
+    """
+    if type(error) not in INPUT_ERRORS:
+        return
+    message, name, named = str(error), name.lstrip("_"), getattr(error, "operation", None)
+    if named is not None:
+        message = message.removeprefix(f"{named}(): ")
+    elif not name or _NAMED.match(message) or re.search(rf"^\W?{re.escape(name)}\b|\b{re.escape(name)}\(\)", message):
+        return
+    error.operation = name  # type: ignore[attr-defined]
+    error.args = (f"{name}(): {message}",)
+
+
+INPUT_ERRORS = (RuntimeError, IndexError, ShapeError, DtypeError)
+"""The exact types of errors that say that an operation does not take its inputs."""
+_NAMED = re.compile(r"[a-z_\d.]+(\(\)|\(\):|:) ")
+"""A message that begins with an operation's name: ``gather(): ...``, ``linalg.inv: ...``."""
 
 
 class DeviceError(NbautogradError, RuntimeError):

@@ -12,7 +12,7 @@ import pytest
 
 from tests import needs
 
-from .lab import READY, RUN_ALL, browse, serve
+from .jupyterlab import READY, RUN_ALL, browse, serve
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NAMES = sorted(path.name for path in FOLDER.glob("[0-9][0-9]_*.ipynb"))

@@ -114,6 +114,20 @@ def test_the_sessions_that_are_named_are_there() -> None:
         assert {name for names in named for name in names.split()} <= sessions, path
 
 
+def test_the_commands_that_ci_runs_are_those_of_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    def printed(kind: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, ROOT / ".ci" / "readme_command", kind]
+        return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+
+    for kind, part in (("main", "nbautograd lab"), ("test", "pytest")):
+        command = printed(kind).stdout
+        assert part in command and f"<!-- {kind} command -->\n```bash\n{command}```" in readme
+    missing = printed("another")
+    assert missing.returncode and missing.stdout == "" and "no another command" in missing.stderr
+
+
 def test_the_hooks_run_what_is_there_and_ask_no_network() -> None:
     hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
     scripts = re.findall(r"entry: python (?:-m )?(\S+)", hooks)

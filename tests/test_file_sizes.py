@@ -16,16 +16,6 @@ FILES = [
 
 ALLOWED: dict[str, str] = {}
 """Longer files that stay as they are: why."""
-STILL = [
-    "tests/autograd/test_autograd.py",
-    "tests/nn/test_module.py",
-    "tests/ops/opinfo.py",
-    "tests/strict.py",
-    "tests/test_interop.py",
-    "tests/test_strict.py",
-    "tests/viz/test_player.py",
-]
-"""Files that are to be split by subject: a test says when one is short enough and can be taken off."""
 
 
 def lines(path: Path) -> int:
@@ -36,5 +26,5 @@ def test_files_are_short_enough() -> None:
     names = {path.relative_to(ROOT).as_posix(): lines(path) for path in FILES}
     long = {name for name, count in names.items() if count > BOUND}
     assert len(names) > 400
-    assert sorted(long - {*ALLOWED, *STILL}) == [], f"files of more than {BOUND} lines: split them by subject"
-    assert sorted({*ALLOWED, *STILL} - long) == [], "short enough, or gone: take them off the list"
+    assert sorted(long - {*ALLOWED}) == [], f"files of more than {BOUND} lines: split them by subject"
+    assert sorted({*ALLOWED} - long) == [], "short enough, or gone: take them off ALLOWED"

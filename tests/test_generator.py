@@ -10,7 +10,7 @@ import pytest
 import nbautograd as nb
 from nbautograd.rng.generator import Generator
 from tests import needs
-from tests.streams import assert_same_numbers, drawn_by_mkl
+from tests.random_streams import assert_same_numbers, drawn_by_mkl
 
 torch = needs.package("torch")
 

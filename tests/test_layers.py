@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dis
 import functools
 import io
 import subprocess
 import sys
 import tokenize
-import types
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import nbautograd
 from nbautograd.compiler.op import COMPOSITES, OPS
+from tests.package_sources import (
+    GENERATED,
+    PACKAGE,
+    SOURCES,
+    TREES,
+    compiled_method,
+    global_names,
+    imported,
+    statements,
+)  # fmt: skip
 
-PACKAGE = Path(nbautograd.__file__).parent
 NAMESPACES = """
     nn optim linalg fft special signal cuda random storage serialization utils func return_types library cli __main__"""
 LAYERS = [
@@ -56,44 +61,8 @@ STILL: dict[str, str] = {}
 """The same of those that are to go: how. A test says when one has gone and its line can be deleted."""
 
 
-def module_name(path: Path) -> str:
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-SOURCES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
-
-
 def is_viz(name: str) -> bool:
     return name == VIZ or name.startswith(VIZ + ".")
-
-
-def imported(node: ast.AST, importer: str) -> list[str]:
-    """The modules of the package that an import statement names, the deepest that exists of each."""
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
-        base = node.module or ""
-        if node.level:  # relative to the package that the importer is, or is in
-            parts = importer.split(".")
-            package = parts if SOURCES[importer].name == "__init__.py" else parts[:-1]
-            base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [base])])
-        names = [f"{base}.{alias.name}" if f"{base}.{alias.name}" in SOURCES else base for alias in node.names]
-    else:
-        return []
-    return [name for name in names if name.split(".")[0] == "nbautograd"]
-
-
-def statements(tree: ast.AST, inside_functions: bool = True, types: bool = True) -> Iterator[ast.AST]:
-    """All nodes; without those inside functions, or those that only a type checker sees, where that is asked for."""
-    for node in ast.iter_child_nodes(tree):
-        if not types and isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            continue
-        if not inside_functions and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            continue
-        yield node
-        yield from statements(node, inside_functions, types)
 
 
 @functools.cache
@@ -220,26 +189,6 @@ print(*sorted(heavy & (set(sys.modules) - before)))
 
 
 # -- the operations as compiled ----------------------------------------------------------------------------------------
-
-
-def global_names(code: types.CodeType) -> set[str]:
-    """The global names that code reads, that of nested functions and comprehensions included."""
-    names = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return names.union(*(global_names(c) for c in code.co_consts if isinstance(c, types.CodeType)))
-
-
-GENERATED = {
-    "zip",
-    "enumerate",
-    "len",
-    "range",
-}  # what generated code itself uses; a formula that says sum, abs or max must mean the operation
-
-
-def compiled_method(node: type, name: str) -> types.FunctionType:
-    """``vjp`` or ``vjp_graph`` of a node class, compiled if nobody has called it yet."""
-    function = getattr(node, name)
-    return function.compile() if hasattr(function, "compile") else function
 
 
 @pytest.mark.parametrize("name", sorted(OPS))

@@ -13,7 +13,7 @@ import pytest
 import nbautograd
 from nbautograd import _namespaces
 from tests import needs
-from tests.test_layers import PACKAGE, SOURCES, TREES, imported, statements
+from tests.package_sources import PACKAGE, SOURCES, TREES, imported, statements
 
 PATHS = [name.partition(".")[2] for name in SOURCES if name.partition(".")[2] and not name.endswith("__main__")]
 ABSENT = ["utils.tensorboard"]  # which is only there to say why it is not

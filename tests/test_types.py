@@ -58,6 +58,11 @@ def right(x: Tensor) -> Tensor:
     optim.SGD(layers.parameters(), lr=0.1).step()
     with torch.no_grad():
         number: float = float(x.norm())
+    shape: torch.Size = x.size()
+    rows: int = x.size(0) + x.size(dim=-1) + x.stride(0) + x.stride(dim=-1)
+    strides: tuple[int, ...] = x.stride()
+    loss: float = x.sum().item()
+    number += loss * rows * len(shape) * len(strides)
     result: torch.return_types.max = torch.max(x, 0)
     return result.values.detach() if number and torch.float32.is_floating_point else layers(x)
 
@@ -78,6 +83,11 @@ torch.rand(2, dtpe=torch.float32)  # E: No overload variant of "rand" matches ar
 one: Tensor = x.split(1)  # E: Incompatible types in assignment  [assignment]
 x.nonzero(as_tuple=True).shape  # E: "tuple[Tensor, ...]" has no attribute "shape"  [attr-defined]
 x + "1"  # E: Unsupported operand types for + ("Tensor" and "str")  [operator]
+x.size(0).numel()  # E: "int" has no attribute "numel"  [attr-defined]
+x.size().nummel()  # E: "Size" has no attribute "nummel"  [attr-defined]
+x.size("0")  # E: No overload variant of "size" of "TensorProperties" matches argument type "str"  [call-overload]
+stride: int = x.stride()  # E: Incompatible types in assignment  [assignment]
+x.item().detach()  # E: has no attribute "detach"  [union-attr]
 x.retain_grad(True)  # E: Too many arguments for "retain_grad" of "Tensor"  [call-arg]
 """
 

@@ -23,7 +23,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy._core import _multiarray_umath as _core  # type: ignore[attr-defined]
+
+from nbautograd.arrays.cpu_features import has_kernels
 
 FUNCTIONS: dict[str, Precise] = {}
 """All of them by name, which is NumPy's: what generated code may call as ``precise.name``."""
@@ -36,14 +37,6 @@ _EXTENDED: dict[Any, np.dtype[Any]] = _WIDER | (
     # On other processors long double is either float64 itself or computed by software, a thousand times slower.
     {np.dtype(np.float64): np.dtype(np.longdouble)} if np.finfo(np.longdouble).nmant == 63 else {}
 )
-
-
-def _has(*features: str) -> bool:
-    """Whether NumPy uses kernels for one of these features of the processor; the names are those of its versions."""
-    kernels = {*_core.__cpu_baseline__, *_core.__cpu_dispatch__}
-    return any(feature in kernels and _core.__cpu_features__.get(feature, False) for feature in features)
-
-
 _NUMBERS = (np.generic, int, float, complex)
 
 
@@ -119,7 +112,7 @@ arcsinh, arccosh = (Precise(ufunc, _WIDER) for ufunc in (np.arcsinh, np.arccosh)
 arctan2, hypot, power = (Precise(ufunc, _WIDER) for ufunc in (np.arctan2, np.hypot, np.power))
 logaddexp, logaddexp2 = (Precise(ufunc, _WIDER) for ufunc in (np.logaddexp, np.logaddexp2))
 log10, sinh, cosh, arctanh = (
-    Precise(ufunc, _WIDER if _has("AVX512_SKX", "X86_V4") else _EXTENDED)
+    Precise(ufunc, _WIDER if has_kernels("AVX512_SKX", "X86_V4") else _EXTENDED)
     for ufunc in (np.log10, np.sinh, np.cosh, np.arctanh)
 )
-tanh = Precise(np.tanh, _WIDER if _has("AVX2", "X86_V3") else _EXTENDED)
+tanh = Precise(np.tanh, _WIDER if has_kernels("AVX2", "X86_V3") else _EXTENDED)

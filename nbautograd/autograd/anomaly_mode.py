@@ -33,8 +33,8 @@ mode = _AnomalyMode()
 _running: ContextVar[Node | None] = ContextVar("running_node", default=None)
 
 
-def note(node: Node) -> None:
-    """Remember where in the user's code ``node`` was made, and while the formula of which node."""
+def note(node: Node, _: Any = None) -> None:
+    """The dispatch mode: remember where in the user's code ``node`` was made, and during the formula of which node."""
     if not mode.on or TRACEBACK in node.metadata:
         return
     frame: Any = sys._getframe(1)
@@ -102,16 +102,10 @@ def _story(node: Node) -> str:
 def _switch(on: bool, check_nan: bool) -> None:
     if on != mode.on:
         if on:
-            dispatch_mode.push(note_results, everywhere=True)
+            dispatch_mode.push(note, everywhere=True)
         else:
-            dispatch_mode.pop(note_results)
+            dispatch_mode.pop(note)
     mode.on, mode.check_nan, mode.wanted = on, on and check_nan, check_nan
-
-
-def note_results(nodes: list[Node]) -> None:
-    """The dispatch mode: note where an operation's nodes were made."""
-    for node in nodes:
-        note(node)
 
 
 class set_detect_anomaly:  # noqa: N801 - PyTorch's name

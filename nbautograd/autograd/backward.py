@@ -9,7 +9,7 @@ import numpy as np
 
 from nbautograd.arrays import backend
 from nbautograd.autograd import engine
-from nbautograd.core.node import LEAF, AccumulateGrad, Node, OutputEdge
+from nbautograd.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, ShapeError, is_pytorchs, kind_of
 
@@ -185,6 +185,8 @@ def _key(target: Any, index: int) -> tuple[Any, int]:
     if target._fn is LEAF:
         return target, 0
     fn = target._fn
+    if fn.__class__ is UnrecordedView:  # its gradient goes nowhere
+        return UnrecordedView(), 0
     return (fn.next0, fn.index) if fn.__class__ is OutputEdge else (fn, 0)
 
 
@@ -207,7 +209,7 @@ def _root(tensor: Any, g: Any, index: int, argument: str, caller: str) -> tuple[
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{caller} expects Tensors, but element {index} is {kind_of(tensor)}")
     fn = tensor._fn
-    if fn is None:
+    if fn is None or fn.__class__ is UnrecordedView:
         raise AutogradError(
             f"element {index} of tensors does not require grad and does not have a grad_fn: nothing that it was "
             "computed from has requires_grad=True, or it was computed under no_grad(), or detached"

@@ -382,8 +382,6 @@ def _follow(t: Tensor, result: Tensor) -> None:
         else:
             set_tangent(t, new)
         whole = tangent_of(base)
-        for ref in base.__dict__.get("_views", ([],))[0]:
-            view = ref()
-            if view is not None:
-                set_tangent(view, views.replay_view(whole, view._view.steps()))
+        for view in views.views_of(base):
+            set_tangent(view, views.replay_view(whole, view._view.steps()))
     level.arrays[id(t._a)] = (t._a, new)

@@ -14,7 +14,7 @@ from nbautograd.arrays.version_counter import clock
 from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly
 from nbautograd.autograd.hooks import post_hooks, pre_hooks, retain, tensor_hooks
 from nbautograd.autograd.topology import leading_to, reachable
-from nbautograd.core.node import Node, OutputEdge, OutputGrads, accumulator, public_edge
+from nbautograd.core.node import Node, OutputEdge, OutputGrads, UnrecordedView, accumulator, public_edge
 from nbautograd.core.tensor import Tensor, array_of
 
 __all__ = ["FullRun", "Key"]
@@ -118,7 +118,7 @@ class FullRun:
     def visit_node(self, node: Node, g: Any) -> None:
         """Run a node: its tensor's hooks, its own, its formulas; and send on what they give."""
         outputs = tuple(g.take(node.outputs())) if isinstance(g, OutputGrads) else (g,)
-        shown = node.__class__ is not OutputEdge
+        shown = node.__class__ is not OutputEdge and node.__class__ is not UnrecordedView
         if shown:
             self.tell(protocol.NodeStarted(node, outputs))
         g = tensor_hooks(node, g)

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, dtypes, version_counter
+from nbautograd.arrays import backend, version_counter
 from nbautograd.autograd import forward_ad, saved_tensors as saving
 from nbautograd.autograd.function_ctx import ForwardContext, FunctionCtx
-from nbautograd.core import dispatch_mode, tracing
+from nbautograd.autograd.function_outputs import check_dirty, connect, record
 from nbautograd.core.grad_mode import is_grad_enabled, no_grad
-from nbautograd.core.inplace import check_writable
 from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
 from nbautograd.core.tensor import Tensor, new, wrap
-from nbautograd.core.views import CustomFunctionView, rebase_history, register_view
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.fusion.lazy_gradient import materialize_pending
 
@@ -34,17 +32,6 @@ class _Saved:
 
     def __init__(self, value: Any, output: int | None, time: int) -> None:
         self.value, self.output, self.time = value, output, time
-
-
-class _Identity(Node):
-    """The identity: passes a gradient on as it is."""
-
-    __slots__ = ()
-
-    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        return g, None
-
-    vjp_graph = vjp
 
 
 class BackwardCFunction(Node, FunctionCtx):
@@ -82,21 +69,16 @@ class BackwardCFunction(Node, FunctionCtx):
     saved_variables = saved_tensors
 
     def _found(self, position: int, saved: _Saved) -> Tensor:
-        value = saved.value
-        if isinstance(value, saving.Packed):
-            value = value.array()
-        elif version_counter.changed_since(getattr(value, "_a", value), saved.time):
-            self.raise_changed(f"saved tensor {position}", getattr(value, "_a", value))
-        if isinstance(value, Tensor):
-            return value
-        fn: Any = saved.output
+        value, fn = saved.value, saved.output
+        if not isinstance(value, saving.Packed):
+            array = getattr(value, "_a", value)
+            if version_counter.changed_since(array, saved.time):
+                self.raise_changed(f"saved tensor {position}", array)
+            if isinstance(value, Tensor):
+                return value
         if isinstance(fn, int):
             fn = self if self._count == 1 else OutputEdge(self, fn)
-        elif isinstance(fn, Tensor):  # a leaf whose unpacked values are others than its own
-            leaf, fn = fn, new(_Identity)
-            fn.next0, fn._seq = leaf, version_counter.next_sequence_nr()
-            fn.next1 = fn.input_meta = fn.extras = None
-        return wrap(value, fn)
+        return value.tensor(fn) if isinstance(value, saving.Packed) else wrap(value, fn)
 
     def saves(self) -> bool:
         """Whether ``save_for_backward`` was called."""
@@ -125,9 +107,9 @@ class BackwardCFunction(Node, FunctionCtx):
             output: Any = next((i for i, out in enumerate(outputs) if out is tensor), None)
             value: Any = tensor if output is None else tensor._a
             if hooks is not None:
-                value = saving.pack(tensor._a, hooks)
+                value = (saving.pack if output is None else saving.pack_result)(tensor, hooks)
                 if output is None:
-                    output = (tensor if tensor._fn is LEAF else tensor._fn) if is_grad_enabled() else None
+                    output = tensor if tensor._fn is LEAF else tensor._fn
             kept.append(_Saved(value, output, version_counter.next_sequence_nr()))
         self._kept, self._to_save = kept, ()
 
@@ -343,77 +325,14 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 cls.setup_context(node, args, answer)
         several = isinstance(answer, tuple)
         outputs = list(answer) if several else [answer]
-        _check_dirty(node, outputs)
+        check_dirty(node, outputs)
         if recorded:
-            _record(node, args, outputs, before)
+            record(node, args, tensors, outputs, before)
+        else:
+            connect(node, tensors, outputs, False)
         if tangents is not None:
             _set_tangents(cls, node, args, tangents, outputs)
         return tuple(outputs) if several else outputs[0]
-
-
-def _check_dirty(node: BackwardCFunction, outputs: list[Any]) -> None:
-    """Make sure that what was marked as written to is returned, and note the write."""
-    returned = {id(out) for out in outputs}
-    for tensor in node._dirty:
-        if id(tensor) not in returned:
-            raise AutogradError(
-                "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
-                f"are modified inplace must all be outputs of the Function ({node.name()})."
-            )
-        version_counter.record_write(tensor.shared_array())  # however it was done
-
-
-def _record(node: BackwardCFunction, args: tuple[Any, ...], outputs: list[Any], before: dict[int, Any]) -> None:
-    """Make ``node`` the origin of ``outputs``, replacing those that are inputs returned unchanged."""
-    tensors = [a for a in args if isinstance(a, Tensor)]
-    for tensor in node._dirty:
-        if id(tensor) in before:
-            check_writable(tensor, node.name())
-    _fill(node, args, tensors, outputs)
-    fixed = {id(t) for t in node._non_differentiable}
-    inputs, dirty = {id(a) for a in tensors}, {id(t) for t in node._dirty}
-    for index, out in enumerate(outputs):
-        if not isinstance(out, Tensor):
-            continue
-        fn = node if len(outputs) == 1 else OutputEdge(node, index)
-        if id(out) in fixed or out._a.dtype.kind not in dtypes.INEXACT:
-            out._fn = None
-        elif id(out) in dirty:
-            rebase_history(out, fn)
-        elif id(out) in inputs or out._view is not None:
-            outputs[index] = _returned_view(node, index, out, out if id(out) in inputs else out._view.parent, fn)
-        else:
-            out._fn = fn
-    if dispatch_mode.is_on():
-        dispatch_mode.node_created(node)
-    if tracing.is_on():
-        shown = next((o for o in outputs if isinstance(o, Tensor)), None)
-        if shown is not None:
-            tracing.note(node, shown, tuple((f"input {i}", a) for i, a in enumerate(args)))
-
-
-def _fill(node: BackwardCFunction, args: tuple[Any, ...], tensors: list[Tensor], outputs: list[Any]) -> None:
-    """Give the node its edges, its saved tensors, and what it has to know of inputs and outputs."""
-    slots = iter(range(len(tensors)))
-    node._slots = tuple(next(slots) if isinstance(a, Tensor) else None for a in args)
-    node.all_edges = tuple(a if a._fn is LEAF else a._fn for a in tensors)
-    node.input_meta = tuple((a._a.shape, a._a.dtype) for a in tensors)
-    node.inputs = tuple(f"input {i}" for i, a in enumerate(args) if isinstance(a, Tensor))
-    node.arity = len(tensors)
-    node._seq = version_counter.next_sequence_nr()
-    node._count = len(outputs)
-    node.save_tensors(outputs)
-    node._outputs = tuple(
-        (o._a.shape, o._a.dtype, backend.device_of(o._a)) if isinstance(o, Tensor) else None for o in outputs
-    )
-
-
-def _returned_view(node: BackwardCFunction, index: int, out: Tensor, source: Tensor, fn: Node) -> Tensor:
-    """An output that shares memory with an input: a view that cannot be replayed, since the Function made it."""
-    shared = wrap(out.shared_array().view(), fn)
-    mark = CustomFunctionView(f"Output {index} of {node._function.__name__}")
-    register_view(shared, source, mark, mark, ())
-    return shared
 
 
 def _set_tangents(

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import version_counter
+from nbautograd.arrays import dtypes, version_counter
 from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.node import FREED, Node
-from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.errors import AutogradError
+from nbautograd.core.node import FREED, Node, OutputEdge
+from nbautograd.core.tensor import Tensor, new, wrap
+from nbautograd.errors import AutogradError, kind_of
 from nbautograd.fusion.lazy_gradient import materialize_pending
 
-__all__ = ["Packed", "current", "pack", "pack_slot", "saved_tensors_hooks"]
+__all__ = ["Packed", "SavedTensor", "current", "pack", "pack_result", "pack_slot", "saved_tensors_hooks"]
 
 Pack = Callable[[Tensor], Any]
 Unpack = Callable[[Any], Tensor]
@@ -39,16 +39,28 @@ def current() -> tuple[Pack, Unpack] | None:
     return stack[-1] if stack else None
 
 
+class _Identity(Node):
+    """The identity: passes a gradient on as it is."""
+
+    __slots__ = ()
+
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        return g, None
+
+    vjp_graph = vjp
+
+
 class Packed:
-    """The result of a pack hook, in the place of one saved array."""
+    """The result of a pack hook, in the place of one saved tensor."""
 
-    __slots__ = ("unpack", "value")
+    __slots__ = ("dtype", "unpack", "value")
 
-    def __init__(self, value: Any, unpack: Unpack) -> None:
+    def __init__(self, value: Any, unpack: Unpack, dtype: Any) -> None:
         self.value, self.unpack = value, unpack
+        self.dtype = dtype  # in which the formulas compute with it
 
-    def array(self) -> Any:
-        """Unpack: the array again.
+    def unpacked(self) -> Tensor:
+        """What the unpack hook makes of it.
 
         :raises TypeError: the hook gave no tensor.
         """
@@ -58,7 +70,29 @@ class Packed:
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(tensor).__name__}"
             )
-        return tensor._a
+        return tensor
+
+    def array(self) -> Any:
+        """The unpacked tensor's array, promoted as the saved one was."""
+        array = self.unpacked()._a
+        return array if array.dtype == self.dtype else array.astype(self.dtype)
+
+    def tensor(self, edge: Any) -> Tensor:
+        """The unpacked tensor with the history of the one that was packed, whatever its own is.
+
+        :param edge: that history: a node, a leaf, or None.
+        """
+        tensor = self.unpacked()
+        if self.dtype.kind not in dtypes.INEXACT:
+            edge = None
+        if tensor is edge:
+            return tensor
+        if isinstance(edge, Tensor):  # of other values than the leaf, whose gradient goes to the leaf all the same
+            node = new(_Identity)
+            node.next0, node._seq = edge, version_counter.next_sequence_nr()
+            node.next1 = node.input_meta = node.extras = None
+            edge = node
+        return tensor if edge is None and tensor._fn is None else wrap(tensor._a, edge)
 
 
 def own(array: Any) -> Any:
@@ -67,18 +101,37 @@ def own(array: Any) -> Any:
     return array.copy() if shared else array
 
 
-def pack(array: Any, hooks: tuple[Pack, Unpack]) -> Packed:
-    """An array given to the pack hook, which must not write to it."""
-    array = own(array)
-    before = version_counter.version_of(array)
+def pack(tensor: Tensor, hooks: tuple[Pack, Unpack], dtype: Any = None) -> Packed:
+    """A tensor given to the pack hook, which must not write to it.
+
+    :param dtype: in which formulas will compute with it; by default its own.
+    """
+    before = version_counter.version_of(tensor._a)
     with no_grad():
-        value = hooks[0](wrap(array))
-    if version_counter.version_of(array) != before:
+        value = hooks[0](tensor)
+    if version_counter.version_of(tensor._a) != before:
         raise AutogradError(
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
             "be modified by in-place operations, as the graph's own values would change: clone() it first."
         )
-    return Packed(value, hooks[1])
+    return Packed(value, hooks[1], dtype or tensor._a.dtype)
+
+
+def pack_result(tensor: Tensor, hooks: tuple[Pack, Unpack]) -> Packed:
+    """The same for a result, which its node must not keep, as it would keep itself."""
+    packed = pack(tensor, hooks)
+    if packed.value is tensor:
+        packed.value = wrap(tensor._a)
+    return packed
+
+
+def _edges(node: Node, slot: str) -> Any:
+    """The history of what a slot holds: an edge, or several where it holds several tensors."""
+    name, edges = slot[2:], node.next_nodes()
+    if name.startswith("result"):
+        outputs = [OutputEdge(node, i) for i in range(node.count)] if hasattr(node, "count") else node
+        return outputs[int(name[6:])] if name[6:] else outputs
+    return list(edges) if len(edges) > len(node.inputs) else dict(zip(node.inputs, edges, strict=False)).get(name)
 
 
 def _saved_as_tensors(node: Node, slot: str) -> Any:
@@ -87,28 +140,48 @@ def _saved_as_tensors(node: Node, slot: str) -> Any:
     :raises GraphFreedError: a backward pass has used it up.
     :raises InplaceError: it was written to since.
     """
+    kept = _packed(node).get(slot)
+    if kept is not None:
+        edges = _edges(node, slot)
+        if not isinstance(kept, (list, tuple)):
+            return kept.tensor(edges)
+        return tuple(t if isinstance(t, Tensor) else None for t in _tensors(kept, edges))
     value = getattr(node, slot)
     if value is FREED:
         node.raise_freed()
     if slot not in node.saved or value is None or isinstance(value, (int, float, complex, Tensor)):
         return value
+    node.check_slot(slot)
+    edges = _edges(node, slot)
     if isinstance(value, (list, tuple)):
-        return tuple(map(wrap, value))
-    if version_counter.changed_since(value, node._seq):
-        node.raise_changed(slot, value)
-    value, name = own(value), slot[2:]
-    if name == "result":
-        return wrap(value, node)
-    return wrap(value, dict(zip(node.inputs, node.next_nodes(), strict=False)).get(name))
+        return tuple(
+            wrap(a, edge) if hasattr(a, "dtype") else None for a, edge in zip(value, _each(edges, value), strict=True)
+        )
+    return wrap(own(value), edges)
+
+
+def _each(edges: Any, values: Sequence[Any]) -> Sequence[Any]:
+    """The edges of several saved tensors; those of indices have none."""
+    return edges if isinstance(edges, list) else [None] * len(values)
+
+
+def _tensors(kept: Sequence[Any], edges: Any) -> Iterator[Any]:
+    """Several packed tensors, unpacked, and what else is there."""
+    for part, edge in zip(kept, _each(edges, kept), strict=True):
+        yield part.tensor(edge) if isinstance(part, Packed) else part
 
 
 class SavedTensor:
     """One saved tensor of one node, for putting hooks on it alone: ``grad_fn._raw_saved_self``."""
 
     __slots__ = ("node", "slot")
+    node: Node
+    slot: str
 
-    def __init__(self, node: Node, slot: str) -> None:
-        self.node, self.slot = node, slot
+    def __init__(self) -> None:
+        raise AutogradError(
+            "Trying to create a SavedTensor object from Python is forbidden. Nodes have them: grad_fn._raw_saved_self."
+        )
 
     def register_hooks(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
         """Exchange what is saved for ``pack(tensor)``, from which ``unpack`` makes it again when it is needed.
@@ -118,9 +191,15 @@ class SavedTensor:
         pack_slot(self.node, self.slot, pack, unpack)
 
 
+def _raw_saved(node: Node, slot: str) -> SavedTensor:
+    raw: SavedTensor = new(SavedTensor)
+    raw.node, raw.slot = node, slot
+    return raw
+
+
 _saved_as_tensors.__name__ = "saved_as_tensors"
 Node.saved_as_tensors = _saved_as_tensors  # type: ignore[assignment]
-Node._raw_saved = lambda node, slot: SavedTensor(node, slot)  # type: ignore[misc, assignment]
+Node._raw_saved = _raw_saved  # type: ignore[assignment]
 
 
 def _packed(node: Node) -> dict[str, Any]:
@@ -129,28 +208,37 @@ def _packed(node: Node) -> dict[str, Any]:
 
 def pack_slot(node: Node, slot: str, pack_hook: Pack, unpack_hook: Unpack) -> None:
     """Pack one slot of a node."""
+    _check_callable("register_hooks()", pack_hook, unpack_hook)
     if slot in _packed(node):
         raise AutogradError(
-            "Calling register_hooks on a saved tensor whose hooks have already been set: only one pair of hooks is "
-            "allowed at a time"
+            "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks "
+            "is allowed at a time."
         )
     value = getattr(node, slot)
     if value is FREED:
-        raise AutogradError("Calling register_hooks on a saved tensor after it has been freed")
+        raise AutogradError(
+            "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph "
+            "are freed when you call .backward() or autograd.grad(): call register_hooks before, or specify "
+            "retain_graph=True there."
+        )
     if value is None:
         raise AutogradError("Calling register_hooks on a saved tensor with value None is forbidden")
-    if version_counter.changed_since(value, node._seq):
-        node.raise_changed(slot, value)
-    _replace(node, slot, value, (pack_hook, unpack_hook))
-
-
-def _replace(node: Node, slot: str, value: Any, hooks: tuple[Pack, Unpack]) -> None:
-    if isinstance(value, (int, float, complex)) and not hasattr(value, "dtype"):
-        return  # a number in the place of a tensor
+    node.check_slot(slot)
+    hooks = pack_hook, unpack_hook
     if isinstance(value, (list, tuple)):
-        kept: Any = [None if a is None else pack(a, hooks) for a in value]
-    else:
-        kept = pack(value, hooks)
+        _keep(node, slot, type(value)(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
+    elif hasattr(value, "dtype"):  # not a number in the place of a tensor
+        _keep(node, slot, pack(wrap(own(value)), hooks))
+
+
+def _check_callable(what: str, *hooks: Any) -> None:
+    for name, hook in zip(("pack_hook", "unpack_hook"), hooks, strict=True):
+        if not callable(hook):
+            raise TypeError(f"{what}: argument '{name}' must be callable, and this {kind_of(hook)} is not")
+
+
+def _keep(node: Node, slot: str, kept: Any) -> None:
+    """Put what a pack hook has returned, or a list of such, in the place of a slot's arrays."""
     extras = node.get_extras()
     if extras.packed is None:
         extras.packed, extras.lock = {}, extras.lock or threading.RLock()
@@ -160,15 +248,31 @@ def _replace(node: Node, slot: str, value: Any, hooks: tuple[Pack, Unpack]) -> N
         node.__class__ = _variant(type(node))
 
 
-def _pack_node(nodes: list[Node]) -> None:
-    """The dispatch mode: pack what a new node has saved, with the hooks that apply here."""
+def _pack_node(node: Node, call: dispatch_mode.Call | None) -> None:
+    """The dispatch mode: pack what a new node has saved, with the hooks that apply here.
+
+    The hooks get the tensors of the call themselves. Numbers, which were made arrays for the node, they do not see.
+    """
     hooks = current()
-    if hooks is not None:
-        for node in nodes:
-            for slot in node.saved:
-                value = getattr(node, slot)
-                if value is not None and value is not FREED and slot not in _packed(node):
-                    _replace(node, slot, value, hooks)
+    if hooks is None or call is None:
+        return
+    names = (*call.op.positional, *([call.op.rest] if call.op.rest else []))
+    given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+    for slot in node.saved:
+        value, name = getattr(node, slot), slot[2:]
+        if value is None or value is FREED:
+            continue
+        if name.startswith("result"):
+            if isinstance(value, (list, tuple)):
+                _keep(node, slot, [pack_result(t, hooks) for t in call.results])
+            else:
+                _keep(node, slot, pack_result(call.results[int(name[6:] or 0)], hooks))
+        elif name in call.op.keys:
+            _keep(node, slot, tuple(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
+        elif isinstance(value, (list, tuple)):
+            _keep(node, slot, [pack(t, hooks, a.dtype) for t, a in zip(given[name], value, strict=True)])
+        elif isinstance(given.get(name), Tensor):
+            _keep(node, slot, pack(given[name], hooks, value.dtype))
 
 
 _variants: dict[type[Node], type[Node]] = {}
@@ -185,30 +289,19 @@ def _variant(cls: type[Node]) -> type[Node]:
             return cls.vjp(self, g, True, needed)
 
     def vjp_graph(self: Node, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        with _unpacked(self, retain_graph):
+        with _unpacked(self, retain_graph, recorded=True):
             return cls.vjp_graph(self, g, True, needed)
-
-    def check_saved(self: Node) -> None:
-        packed = _packed(self)
-        for slot in self.saved:
-            value = None if slot in packed else getattr(self, slot)
-            if value is not None and value is not FREED and version_counter.changed_since(value, self._seq):
-                self.raise_changed(slot, value)
 
     def saved_values(self: Node) -> dict[str, Any]:
         with _unpacked(self, True):
             return cls.saved_values(self)
-
-    def saved_as_tensors(self: Node, slot: str) -> Any:
-        with _unpacked(self, True, checked=False):
-            return _saved_as_tensors(self, slot)
 
     members = {
         "__slots__": (),
         "__module__": cls.__module__,
         "__doc__": cls.__doc__,
         "_packed_of": cls,
-        **{f.__name__: f for f in (vjp, vjp_graph, check_saved, saved_values, saved_as_tensors)},
+        **{f.__name__: f for f in (vjp, vjp_graph, saved_values)},
     }
     made: type[Node] = type(cls.__name__, (cls,), members)
     _variants[cls] = made
@@ -216,23 +309,28 @@ def _variant(cls: type[Node]) -> type[Node]:
 
 
 @contextmanager
-def _unpacked(node: Node, retain_graph: bool, checked: bool = True) -> Iterator[None]:
-    """Unpack the arrays into their slots for a ``with`` block; free them at its end unless the graph is retained."""
+def _unpacked(node: Node, retain_graph: bool, recorded: bool = False) -> Iterator[None]:
+    """Unpack into the slots for a ``with`` block; free what was saved at its end unless the graph is retained.
+
+    :param recorded: the formulas are those over tensors: they get tensors with the history of those that were packed.
+    """
     extras = node.get_extras()
     with extras.lock:
         packed = extras.packed
-        if packed is None and checked:
+        if packed is None:
             node.raise_freed()
-        packed = packed or {}
+        done = False
         try:
             for slot, kept in packed.items():
-                many = isinstance(kept, list)
-                setattr(node, slot, [p and p.array() for p in kept] if many else kept.array())
+                many = isinstance(kept, (list, tuple))
+                if recorded:
+                    edges = _edges(node, slot)
+                    setattr(node, slot, type(kept)(_tensors(kept, edges)) if many else kept.tensor(edges))
+                else:
+                    each = (part.array() if isinstance(part, Packed) else part for part in (kept if many else (kept,)))
+                    setattr(node, slot, type(kept)(each) if many else next(each))
             yield
             done = not retain_graph
-        except BaseException:
-            done = False
-            raise
         finally:
             for slot in packed:
                 setattr(node, slot, None)
@@ -246,9 +344,11 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
     """Exchange what operations save for backward for ``pack_hook(tensor)``; ``unpack_hook`` makes it again.
 
     What ``pack_hook`` returns may be anything: a compressed copy, a file's name, a tensor on another device. Of nested
-    pairs the innermost applies. ``pack_hook`` must not write into its tensor.
+    pairs the innermost applies. ``pack_hook`` gets the very tensor that the operation was given, or its result, and
+    must not write into it. Backward computes with what ``unpack_hook`` returns, whatever that is.
 
     :raises RuntimeError: on entering, inside :class:`disable_saved_tensors_hooks`.
+    :raises TypeError: on entering, a hook is not callable.
 
     >>> import nbautograd as torch
     >>> x = torch.tensor([2.0, 3.0], requires_grad=True)
@@ -263,6 +363,7 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def __enter__(self) -> None:
+        _check_callable("saved_tensors_hooks()", self.pack_hook, self.unpack_hook)
         message = disabled.get()
         if message is not None:
             raise AutogradError(message)

@@ -272,4 +272,4 @@ def write(t: Tensor, result: Tensor) -> Tensor:
     return t
 
 
-inplace.write_batched = write
+inplace.of_batched.write = write

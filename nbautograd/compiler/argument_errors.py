@@ -1,4 +1,4 @@
-"""Errors of arguments: which one was of the wrong kind, and in which operation shapes did not match.
+"""Errors of arguments: which one has the wrong type, and which operation an error of shapes or dtypes is about.
 
 All of it is worked out after an error, so that good calls pay nothing. What an argument may be is read off the
 annotations, so that they say it once.
@@ -15,15 +15,17 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from nbautograd import errors
 from nbautograd.arrays import dtypes
 from nbautograd.compiler.schema import POINTWISE, OpSchema
 from nbautograd.core.tensor import Tensor
-from nbautograd.errors import ShapeError, is_pytorchs, kind_of
+from nbautograd.errors import is_pytorchs, kind_of
 
 __all__ = [
     "check_arguments",
     "name_operation",
     "not_implemented_or_raise",
+    "public_name",
     "raise_bad_argument",
     "with_argument_errors",
 ]
@@ -49,7 +51,7 @@ _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
 
 
 def with_argument_errors(function: F) -> F:
-    """A function that, where it stumbles over an argument, says in a TypeError which one it was.
+    """A function whose errors are clear: a TypeError says which argument has the wrong type, others name the function.
 
     >>> @with_argument_errors
     ... def twice(input: Tensor) -> Tensor:
@@ -65,6 +67,9 @@ def with_argument_errors(function: F) -> F:
             return function(*args, **kwargs)
         except AttributeError:
             check_arguments(function, args, kwargs)
+            raise
+        except errors.INPUT_ERRORS as error:
+            errors.name_operation(error, function.__name__)
             raise
 
     return public  # type: ignore[return-value]
@@ -142,20 +147,18 @@ def not_implemented_or_raise(op: OpSchema, values: tuple[Any, ...]) -> Any:
     return NotImplemented
 
 
-def name_operation(op: OpSchema, error: ShapeError) -> NoReturn:
-    """Raise the error of shapes that do not broadcast again, with the operation's name before its message.
-
-    :raises ShapeError: always.
-    """
-    name = _public_name(op)
-    raise ShapeError(f"{name}(): {error}" if name else str(error)) from None
+def name_operation(op: OpSchema, error: Exception) -> None:
+    """Put the operation's public name before an error's message, if it names none."""
+    errors.name_operation(error, public_name(op))
 
 
-def _public_name(op: OpSchema) -> str:
+def public_name(op: OpSchema) -> str:
     """The name under which users know an operation: if that is not its own, as of ``pow_tensor``, its node's."""
     exported = getattr(sys.modules.get(op.body.__module__), "__all__", None)
     bare = op.name.lstrip("_")
     if exported is None or bare in exported:
         return bare
-    node = re.sub(r"Backward\d*$", "", op.node_name or "")
+    if op.node_name is None:
+        return op.symbol if op.symbol.isidentifier() else bare
+    node = re.sub(r"Backward\d*$", "", op.node_name)
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", node).lower()

@@ -58,7 +58,7 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
         "inputs": tuple(name for name in op.tensors if name in op.formulas),
         "formulas": {name: op.formulas[name] for name in op.tensors if name in op.formulas},
         "symbol": op.symbol or op.name,
-        "saved": tuple(slot(what) for what in _tensors_in(saved, op)),
+        "saved": tuple(slot(what) for what in sorted(_tensors_in(saved, op), key=_pytorchs_order)),
         "takes_lazy_gradient": variant == TILED,
     }
     if op.many_edges:
@@ -114,7 +114,7 @@ class VjpWriter:
         self.scope = scope
         self.kernel_count = 0
         self.saved_tensors = _tensors_in(saved, op)
-        self.local = {what: what if "." not in what else slot(what) for what in saved}
+        self.local = {what: what if what.isidentifier() else slot(what) for what in saved}
         self.edges = {name: f"node.all_edges[{i}]" if op.lists else f"{name}_edge" for i, name in enumerate(inputs)}
         self.grads = {name: f"grad_{name}" for name in inputs}
 
@@ -135,18 +135,19 @@ class VjpWriter:
             lines.append("; ".join(f"{e} = {field}" for e, field in zip(self.edges.values(), fields, strict=False)))
         lines += [f"{self.local[what]} = node.{slot(what)}" for what in self.saved]
         if self.saved_tensors:
-            lines.append(f"if {' or '.join(f'{what} is FREED' for what in self.saved_tensors)}: node.raise_freed()")
+            names = [self.local[what] for what in self.saved_tensors]
+            lines.append(f"if {' or '.join(f'{name} is FREED' for name in names)}: node.raise_freed()")
         if op.many:
             lines.append("g = g.take(node.count)")
         if self.variant == "half":
             lines.append(f"g = {'[upcast_half(part) for part in g]' if op.many else 'upcast_half(g)'}")
         if self.recorded:
-            lines += map(self.wrap, self.saved_tensors)
+            lines += [self.wrap(what) for what in self.saved_tensors if what not in op.keys]
         if self.variant == "half":
-            for what in self.saved_tensors:
-                many = what in op.lists or (what == "result" and op.many)
+            for what in [what for what in self.saved_tensors if what not in op.keys]:
+                many, name = what in op.lists or (what == "result" and op.many), self.local[what]
                 lines.append(
-                    f"{what} = {f'[upcast_half(part) for part in {what}]' if many else f'upcast_half({what})'}"
+                    f"{name} = {f'[upcast_half(part) for part in {name}]' if many else f'upcast_half({name})'}"
                 )
         return lines
 
@@ -157,6 +158,9 @@ class VjpWriter:
             return f"{what} = [wrap_saved(a, edge) for a, edge in zip({what}, node.all_edges)]"
         if what == "result" and op.many:
             return "result = [wrap_output(node, i, a) for i, a in enumerate(result)]"
+        if "[" in what:
+            name = self.local[what]
+            return f"{name} = wrap_output(node, {what[7:-1]}, {name})"
         source = "node" if what == "result" else self.edges.get(what, "None")
         promoted = op.kind == POINTWISE and what in op.tensors
         meta = f", node.input_meta and node.input_meta[{op.tensors.index(what)}]" if promoted else ""
@@ -275,7 +279,7 @@ class VjpWriter:
 
 
 class _Prepared(ast.NodeTransformer):
-    """A formula as code: ``input.shape`` read from its slot, and ``conj(x)`` as ``x`` where nothing is complex."""
+    """A formula as code: ``input.shape`` and ``result[1]`` from their slots; no ``conj`` where nothing is complex."""
 
     def __init__(self, saved: set[str], is_complex: bool) -> None:
         self.saved, self.is_complex = saved, is_complex
@@ -284,6 +288,13 @@ class _Prepared(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.value, ast.Name) and f"{node.value.id}.{node.attr}" in self.saved:
             return ast.Name(slot(f"{node.value.id}.{node.attr}"), ast.Load())
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        what = ast.unparse(node)
+        if what in self.saved:
+            return ast.Name(slot(what), ast.Load())
+        self.generic_visit(node)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -313,7 +324,12 @@ class _TemporaryViews(ast.NodeTransformer):
 
 
 def _tensors_in(saved: list[str], op: OpSchema) -> list[str]:
-    return [what for what in saved if what in op.tensors or what == "result"]
+    return [what for what in saved if what in (*op.tensors, *op.keys, "result") or what.startswith("result[")]
+
+
+def _pytorchs_order(what: str) -> tuple[bool, str]:
+    """The key by which PyTorch sorts what it saves, and so shows it to hooks: results last, ``input`` as ``self``."""
+    return what.startswith("result"), "self" if what == "input" else what
 
 
 def _branches(tree: ast.expr) -> list[ast.expr]:
@@ -353,8 +369,8 @@ def _wrap_saved(saved: Any, edge: Any, meta: Any = None) -> Any:
     """A saved value as the tensor that it was, in its own dtype; a number in the place of a tensor stays a number."""
     if saved.__class__ is np.ndarray and meta is None and dispatch_mode.on_unpack is None:
         return wrap(saved, edge)
-    if isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic):
-        return saved
+    if isinstance(saved, Tensor) or isinstance(saved, (int, float, complex)) and not isinstance(saved, np.generic):
+        return saved  # a tensor that hooks have unpacked, or a number in the place of one
     as_saved = saved
     if meta is not None and saved.dtype != meta[1]:  # it was saved promoted; its gradient is wanted as it was
         saved = (saved.real if saved.dtype.kind == "c" and meta[1].kind != "c" else saved).astype(meta[1])
@@ -366,5 +382,7 @@ def _wrap_saved(saved: Any, edge: Any, meta: Any = None) -> Any:
 
 def _wrap_output(node: Node, index: int, saved: Any) -> Tensor:
     """One of several results as the tensor that it was."""
+    if isinstance(saved, Tensor):
+        return saved
     t: Tensor = _wrap_saved(saved, OutputEdge(node, index) if saved.dtype.kind in dtypes.INEXACT else None)
     return t

@@ -22,6 +22,8 @@ OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
 """Function variants: for special methods such as ``__add__``; for views that are used once, inside a formula."""
 TILED = "tiled"
 """The node variant of a large result: its formulas are computed tile by tile, or lazily."""
+NAME_OPERATION = "except INPUT_ERRORS as error: name_operation(OP, error); raise"
+"""The end of a ``try`` in which shapes and dtypes are looked at; it costs nothing as long as nothing is raised."""
 
 
 class ForwardWriter:
@@ -174,7 +176,7 @@ class ForwardWriter:
         """What follows the ``try`` in which operands are promoted and broadcast."""
         lines = [f"except HalfPrecision: return half_variant()({self.call()})"]
         if len(self.op.tensors) > 1:
-            lines.append("except ShapeError as error: name_operation(OP, error)")
+            lines.append(NAME_OPERATION)
         return lines
 
     def load_slowly(self, slow: str) -> list[str]:
@@ -256,7 +258,7 @@ class ForwardWriter:
             promote = f"{computed}, {saved}, input_meta, rounded_dtype = {promoted}"
             if len(op.tensors) == 1:
                 return [*lines, promote]
-            return [*lines, f"try: {promote}", "except ShapeError as error: name_operation(OP, error)"]
+            return [*lines, f"try: {promote}", NAME_OPERATION]
         widened = f"{computed}, input_meta, rounded_dtype = widen_all(({computed},))"
         return [*self.load_plain(), f"{saved}, = {computed},", widened]
 
@@ -303,7 +305,7 @@ class ForwardWriter:
             expression = ast.unparse(tree)
             loads = [constant(name, value, self.first_array) for name, value in numbers.items()]
         if op.kind == VIEW:
-            return [f"result_array = {expression}"]
+            return [f"try: result_array = {expression}", NAME_OPERATION]
         if tree is not None and not self.half and (call := single_call(tree, self.first_array)) is not None:
             return [
                 *loads,
@@ -317,6 +319,7 @@ class ForwardWriter:
             *loads,
             "old_errstate = set_quiet(SILENT)",
             f"try: result_array = {expression}",
+            NAME_OPERATION,
             "finally: unset_quiet(old_errstate)",
         ]
 
@@ -350,11 +353,13 @@ class ForwardWriter:
         if op.many:
             return self.record_many()
         lines = ["output = new(Tensor); output._a = result_array"]
+        unrecorded = "output._fn = None; return output"
         if op.kind == VIEW and self.function_variant != TEMPORARY_VIEW:
-            lines.append(f"register_view(output, {op.tensors[0]}, body, OP.function, {self.options()})")
+            lines.append(f"edge = register_view(output, {op.tensors[0]}, body, OP.function, {self.options()})")
+            unrecorded = "output._fn = edge; return output"
         if not op.formulas:
             return [*lines, "output._fn = None; return output"]
-        lines.append(f"if {self.unrecorded()}: output._fn = None; return output")
+        lines.append(f"if {self.unrecorded()}: {unrecorded}")
         if op.kind == POINTWISE and not self.half and not self.sets_tiled_node:
             is_large = "result_array.__class__ is ndarray and result_array.size >= MIN_TILED_SIZE"
             lines.append(f"if {is_large} and node_class is Backward: node_class = OP.node({TILED!r})")
@@ -374,7 +379,7 @@ class ForwardWriter:
         if op.kind == VIEW:
             replay = "ViewOfOutput(body, position), ViewOfOutput(OP.function, position)"
             lines.append("    position = len(outputs) - 1")
-            lines.append(f"    register_view(output, {op.tensors[0]}, {replay}, {self.options()})")
+            lines.append(f"    output._fn = register_view(output, {op.tensors[0]}, {replay}, {self.options()})")
         if op.formulas:
             lines += [
                 f"if not ({self.unrecorded()}):",
@@ -431,8 +436,8 @@ class ForwardWriter:
     def value_of(self, what: str) -> str:
         """The expression of something saved."""
         name, _, attribute = what.partition(".")
-        if name == "result":
-            base = "result_array"
+        if name.partition("[")[0] == "result":
+            base = name.replace("result", "result_array")
         elif name in self.op.lists and attribute:
             return f"[a.{attribute} for a in {self.arrays[name]}]"
         else:

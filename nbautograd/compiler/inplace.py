@@ -91,7 +91,8 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
     body = [
         f"if inferred or 0 in {target}.strides or {first}._view is not None: check_writable({first}, NAME)",
         *computing,
-        f"record_write({target}); return {first}",
+        f"if {first}._view is None and {first}._views is None: record_write({target}); return {first}",
+        f"record_unrecorded_write({first}); return {first}",
     ]
     for other in reversed(others):
         array = array_name(other)
@@ -105,7 +106,7 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
             f"    alike = alike and {array}.dtype is dtype_of_all",
             f"    alike = alike and ({other}._fn is None or not is_grad_enabled())",
             f"    if alike and {array}.shape != {target}.shape:",
-            f"        alike = broadcast_shapes({target}.shape, {array}.shape) == {target}.shape",
+            f"        alike = broadcasts_to({array}.shape, {target}.shape)",
             f"else: {number if other in op.numbers else 'alike = False'}",
             "if alike:",
             *(f"    {line}" for line in body),

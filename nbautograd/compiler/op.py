@@ -42,6 +42,7 @@ from nbautograd.compiler.source import compiled
 from nbautograd.core import dispatch_mode, inplace, tracing
 from nbautograd.core.node import Node
 from nbautograd.core.tensor import Tensor
+from nbautograd.errors import INPUT_ERRORS, name_operation
 
 __all__ = [
     "NATIVE",
@@ -204,7 +205,8 @@ def op(
 
     Parameters annotated ``Tensor`` arrive in the body as arrays; ``Tensor | Number`` lets a number stand there,
     ``Tensor | None`` makes it optional, ``Sequence[Tensor]`` takes several, and a ``Mask`` keeps its dtype where others
-    are promoted. All other parameters are options.
+    are promoted. All other parameters are options; one annotated ``Key``, a tuple of arrays of indices and of slices,
+    is saved as tensors are.
 
     :param node: the name of the node class; None where nothing is differentiable.
     :param symbol: what a picture writes into the node.
@@ -308,6 +310,9 @@ def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any
             result = function(*args, **kwargs)
         except AttributeError:
             check_arguments(function, args, kwargs)
+            raise
+        except INPUT_ERRORS as error:
+            name_operation(error, function.__name__)
             raise
         return result if target is None else inplace.resize_into(target, result, function.__name__)
 

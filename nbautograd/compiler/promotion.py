@@ -9,6 +9,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.summation import upcast_half
+from nbautograd.compiler.argument_errors import public_name
 from nbautograd.compiler.registry import NATIVE, OPS, UNSUPPORTED
 from nbautograd.compiler.schema import OpSchema
 from nbautograd.core.tensor import Tensor, wrap
@@ -19,6 +20,7 @@ __all__ = [
     "F64",
     "HalfPrecision",
     "broadcast_shapes",
+    "broadcasts_to",
     "check_devices",
     "narrow",
     "number_like",
@@ -95,6 +97,14 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether one shape broadcasts to the other."""
+    try:
+        return broadcast_shapes(shape, target) == target
+    except ShapeError:
+        return False
+
+
 def promote(op: OpSchema, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arrays of ``values`` in one dtype on one device; how to undo that for gradients; and the node's class.
 
@@ -148,15 +158,15 @@ def _result_dtype(op: OpSchema, kinds: list[tuple[dtypes.dtype, int]]) -> dtypes
     """The dtype to compute in, if the operation takes it."""
     for kind, _ in kinds:
         if "bifc"[kind.rank] not in op.accepts_each:
-            raise UnsupportedDtypeError(op.name, kind, op.accepts_each)
+            raise UnsupportedDtypeError(public_name(op), kind, op.accepts_each)
     result = dtypes.result_dtype(kinds)
     if "bifc"[result.rank] not in op.accepts:
-        raise UnsupportedDtypeError(op.name, result, op.accepts)
+        raise UnsupportedDtypeError(public_name(op), result, op.accepts)
     if op.floating and result.rank < 2:
         result = dtypes.get_default_dtype()
     if result in dtypes.HALVES and op.half_policy != NATIVE:
         if op.half_policy == UNSUPPORTED:
-            raise UnsupportedDtypeError(op.name, result, op.accepts)
+            raise UnsupportedDtypeError(public_name(op), result, op.accepts)
         raise HalfPrecision
     return result
 
@@ -228,7 +238,7 @@ def _cast(op: OpSchema, a: Any, is_tensor: bool, dtype: np.dtype[Any], device: A
     if backend.device_of(a) != device:
         if a.ndim:
             raise DeviceError(
-                f"{op.name}(): Expected all tensors to be on the same device, but found at least two devices, "
+                f"{public_name(op)}(): Expected all tensors to be on the same device, but found at least two devices, "
                 f"{device} and {backend.device_of(a)}!"
             )
         a = backend.module(device).asarray(backend.fetch(a))
@@ -240,7 +250,7 @@ def check_devices(op: OpSchema, arrays: tuple[Any, ...]) -> None:
     devices = {backend.device_of(a) for a in arrays if a is not None and hasattr(a, "dtype")}
     if len(devices) > 1:
         raise DeviceError(
-            f"{op.name}(): Expected all tensors to be on the same device, but found at least two devices, "
+            f"{public_name(op)}(): Expected all tensors to be on the same device, but found at least two devices, "
             f"{' and '.join(sorted(map(str, devices)))}!"
         )
 

@@ -16,7 +16,7 @@ from nbautograd.compiler.promotion import (
     F32,
     F64,
     HalfPrecision,
-    broadcast_shapes,
+    broadcasts_to,
     check_devices,
     narrow,
     number_like,
@@ -30,7 +30,7 @@ from nbautograd.core import inplace, tracing, views
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.node import LEAF, OutputEdge
 from nbautograd.core.tensor import Tensor, new
-from nbautograd.errors import ShapeError
+from nbautograd.errors import INPUT_ERRORS
 from nbautograd.fusion import tiling
 
 __all__ = ["FORWARD", "INPLACE"]
@@ -58,7 +58,7 @@ _BOTH = {
     "F32": F32,
     "F64": F64,
     "SILENT": backend.SILENT,
-    "ShapeError": ShapeError,
+    "INPUT_ERRORS": INPUT_ERRORS,
     "Tensor": Tensor,
     "float32": np.float32,
     "float64": np.float64,
@@ -106,11 +106,12 @@ FORWARD: dict[str, Any] = {
 INPLACE: dict[str, Any] = {
     **_BOTH,
     "apply_inplace": inplace.apply_inplace,
-    "broadcast_shapes": broadcast_shapes,
+    "broadcasts_to": broadcasts_to,
     "check_writable": inplace.check_writable,
     "followers": inplace.followers,
     "inferred": version_counter.inferred,
     "preparers": inplace.preparers,
+    "record_unrecorded_write": views.record_unrecorded_write,
     "record_write": version_counter.record_write,
 }
 """What an in-place method uses, besides ``OP``, ``METHOD``, ``NAME`` and ``FUNCTION``."""

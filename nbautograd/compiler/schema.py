@@ -61,7 +61,7 @@ METADATA = ("shape", "dtype", "ndim", "strides")
 """Attributes that a formula may need of a tensor without its values."""
 PARAMETERS = frozenset(
     {
-        *("positional", "keywords", "rest", "tensors", "lists", "masks", "optional", "numbers"),
+        *("positional", "keywords", "rest", "tensors", "lists", "masks", "optional", "numbers", "keys"),
         *("numpy_names", "required_dim", "half_policy"),
     }
 )
@@ -103,6 +103,7 @@ class OpSchema:
     masks: set[str]
     optional: set[str]
     numbers: set[str]
+    keys: set[str]
     numpy_names: list[str]
     required_dim: bool
     half_policy: str
@@ -122,6 +123,7 @@ class OpSchema:
         hints = {name: str(self.body.__annotations__.get(name, "")) for name in (*self.positional, *self.keywords)}
         self.lists = [name for name in self.positional if "Sequence[Tensor]" in hints[name]]
         self.tensors = [name for name in hints if "Tensor" in hints[name] or "Mask" in hints[name]]
+        self.keys = {name for name in hints if hints[name] == "Key"}  # options that hold arrays of indices
         self.masks = {name for name in hints if "Mask" in hints[name]}  # broadcast, but not promoted
         self.optional = {name for name in self.tensors if "None" in hints[name]}
         self.numbers = {name for name in self.tensors if "Number" in hints[name]}
@@ -160,9 +162,12 @@ class OpSchema:
         return bool(self.lists) or len(self.formulas) > 2
 
     def saves(self) -> dict[str, set[str]]:
-        """What the formula of each input needs, as names like ``other``, ``result`` or ``input.shape``."""
+        """What the formula of each input needs, as names like ``other``, ``result``, ``result[1]``, ``input.shape``."""
         names = {*self.positional, *self.keywords, "result"} | ({self.rest} if self.rest else set())
-        return {name: names_used(text, names) for name, text in self.formulas.items()}
+        needs = {name: names_used(text, names, self.many) for name, text in self.formulas.items()}
+        if any("result" in used for used in needs.values()):  # then all of them are kept anyway
+            needs = {name: {what.partition("[")[0] for what in used} for name, used in needs.items()}
+        return needs
 
     def node(self, variant: str) -> Any:
         """The node class: ``real``, ``complex``, ``half`` or ``tiled``; ``CompiledOp`` makes it."""
@@ -174,11 +179,13 @@ class OpSchema:
         raise NotImplementedError
 
 
-def names_used(formula: str, names: set[str]) -> set[str]:
-    """Which of ``names`` a formula needs; a shape is told from the whole tensor.
+def names_used(formula: str, names: set[str], many: bool = False) -> set[str]:
+    """Which of ``names`` a formula needs; a shape is told from the whole tensor, one of ``many`` results from all.
 
     >>> sorted(names_used("g.reshape(input.shape) * other", {"input", "other"}))
     ['input.shape', 'other']
+    >>> names_used("pool_back(g[0], result[1])", {"result"}, many=True)
+    {'result[1]'}
     """
     used: set[str] = set()
 
@@ -186,6 +193,12 @@ def names_used(formula: str, names: set[str]) -> set[str]:
         def visit_Attribute(self, node: ast.Attribute) -> None:
             if isinstance(node.value, ast.Name) and node.value.id in names and node.attr in METADATA:
                 used.add(f"{node.value.id}.{node.attr}")
+            else:
+                self.generic_visit(node)
+
+        def visit_Subscript(self, node: ast.Subscript) -> None:
+            if many and ast.unparse(node.value) == "result" and isinstance(node.slice, ast.Constant):
+                used.add(ast.unparse(node))
             else:
                 self.generic_visit(node)
 
@@ -198,8 +211,8 @@ def names_used(formula: str, names: set[str]) -> set[str]:
 
 
 def slot(saved: str) -> str:
-    """The node's slot for something saved: ``s_other``, ``s_input_shape``."""
-    return "s_" + saved.replace(".", "_")
+    """The node's slot for something saved: ``s_other``, ``s_input_shape``, ``s_result1``."""
+    return "s_" + saved.replace(".", "_").replace("[", "").replace("]", "")
 
 
 def array_name(parameter: str) -> str:

@@ -14,18 +14,29 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
+from nbautograd.arrays.version_counter import next_sequence_nr
 from nbautograd.core.node import Node, OutputEdge
 from nbautograd.core.tensor import Tensor
 
-__all__ = ["dispatch", "is_on", "is_on_anywhere", "node_created", "on_switch", "pop", "push"]
+__all__ = ["Call", "dispatch", "is_on", "is_on_anywhere", "node_created", "on_switch", "pop", "push"]
 
-After = Callable[[list[Node]], None]
+
+class Call(NamedTuple):
+    """A call of an operation that was recorded: its declaration, what it was given, and its results."""
+
+    op: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    results: Sequence[Any]
+
+
+After = Callable[[Node, Call | None], None]
 Around = Callable[..., Any]
-Mode = tuple[Any, bool]  # the function, and whether it runs the operation (Around) or gets its new nodes (After)
+Mode = tuple[Any, bool]  # the function, and whether it runs the operation (Around) or gets its new node (After)
 
 
 class _Process:
@@ -69,7 +80,7 @@ def on_switch(listener: Callable[[], None]) -> None:
 def push(mode: Any, around: bool = False, everywhere: bool = False) -> None:
     """Have ``mode`` called for every operation, until as many calls of ``pop``.
 
-    :param around: it runs the operation, as ``mode(op, run, *args, **kwargs)``; otherwise it gets the new nodes.
+    :param around: it runs the operation, as ``mode(op, run, *args, **kwargs)``; otherwise it gets the new node.
     :param everywhere: in all threads, not in this context alone.
     """
     if everywhere:
@@ -129,17 +140,19 @@ def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     for mode, around in dict.fromkeys(modes):
         if around:
             call = functools.partial(mode, op, call)
+    begin = next_sequence_nr()
     result = call(*args, **kwargs)
     if not all(around for _, around in modes):
-        outputs = result if isinstance(result, (tuple, list)) else (result,)
-        for fn in dict.fromkeys(t._fn for t in outputs if isinstance(t, Tensor)):
-            if isinstance(fn, Node):
-                node_created(fn.next0 if fn.__class__ is OutputEdge else fn)
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        edges = [t._fn for t in results if isinstance(t, Tensor)]
+        for node in dict.fromkeys(fn.next0 if fn.__class__ is OutputEdge else fn for fn in edges):
+            if isinstance(node, Node) and node._seq > begin:  # not that of an argument, returned as it was
+                node_created(node, Call(op, args, kwargs, results))
     return result
 
 
-def node_created(node: Node) -> None:
+def node_created(node: Node, call: Call | None = None) -> None:
     """Show a new node to the modes that want to see them; called by whatever makes nodes without ``dispatch``."""
     for mode, around in dict.fromkeys((*_process.modes, *_here.get())):
         if not around:
-            mode([node])
+            mode(node, call)

@@ -18,8 +18,8 @@ from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd.core.node import LEAF, Node
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.core.views import CustomFunctionView, ViewOfOutput, rebase_history
-from nbautograd.errors import DtypeError, InplaceError, ShapeError, kind_of
+from nbautograd.core.views import check_history_follows, rebase_history, record_unrecorded_write
+from nbautograd.errors import INPUT_ERRORS, DtypeError, InplaceError, ShapeError, kind_of, name_operation
 
 __all__ = [
     "apply_inplace",
@@ -44,7 +44,7 @@ def check_history(t: Tensor, what: str) -> None:
     if is_grad_enabled():
         if t._view is not None:
             check_view(t, False)
-        if t._view is not None and t._view.base._fn is LEAF:
+        if t._view is not None and t._view.base.is_leaf and t._fn is not None:
             raise InplaceError(
                 f"a view of a leaf Variable that requires grad is being used in an in-place operation ({what}). "
                 "Write inside torch.no_grad(), or compute a new tensor instead."
@@ -86,8 +86,16 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
     if not isinstance(t, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
     check_writable(t, name)
-    # Forward-mode AD differentiates the formulas, which need the former value.
-    return copy_into(t, function(t if dispatch_mode.on_copy is None else t.clone(), *args, **kwargs))
+    former = t
+    if dispatch_mode.on_copy is not None:
+        former = t.clone()  # forward-mode AD differentiates the formulas, which need the former value
+    elif dispatch_mode.is_on() and t.__class__ is not BatchedTensor:
+        former = wrap(t._a.copy(), t._fn)  # hooks on saved tensors may keep what they get
+    try:
+        return copy_into(t, function(former, *args, **kwargs))
+    except INPUT_ERRORS as error:
+        name_operation(error, name)
+        raise
 
 
 followers: list[Callable[[Tensor, Tensor], None]] = []
@@ -96,8 +104,15 @@ preparers: list[Callable[[Any], None]] = []
 """Called with an array that is about to be written to; process-wide, for ``allow_mutation_on_saved_tensors``."""
 
 
-write_batched: Callable[[Tensor, Tensor], Tensor]
-"""Called instead of ``copy_into`` where a batched tensor is written, or written to; set by ``batching/transform.py``."""
+class _Batched:
+    """What is done where a batched tensor is written, or written to."""
+
+    __slots__ = ("write",)
+    write: Callable[[Tensor, Tensor], Tensor]
+
+
+of_batched = _Batched()
+"""Its ``write`` is called instead of ``copy_into``; set by ``batching/transform.py``."""
 
 
 def watched() -> bool:
@@ -111,29 +126,8 @@ def check_view(t: Tensor, recorded: bool) -> None:
     :raises InplaceError: it cannot: the view is one of several made at once, or was made without recording.
     """
     how = t._view
-    if not is_grad_enabled() or how.base._fn is None and not recorded:
-        return
-    while how is not None:
-        if how.function.__class__ is CustomFunctionView:
-            raise InplaceError(
-                f"{how.function.what} is a view and is being modified inplace. This view was created inside a custom "
-                "Function (or because an input was returned as-is), whose backward would be bypassed by the write, "
-                "leading to incorrect gradients. This behavior is forbidden: clone() the output in the Function."
-            )
-        if how.function.__class__ is ViewOfOutput:
-            raise InplaceError(
-                f"Output {how.function.index} of {how.function.function.__name__} is a view and is being modified "
-                "inplace. This view is the output of a function that returns multiple views. Such functions do not "
-                "allow the output views to be modified inplace: take the views one by one (x[i], x.narrow(...)), or "
-                "compute a new tensor."
-            )
-        if not how.recorded:
-            raise InplaceError(
-                f"A view was created in {'inference' if how.inference else 'no_grad'} mode and is being modified "
-                f"inplace {'in normal mode' if how.inference else 'with grad mode enabled'}, so that the "
-                "history of its base is unknown: make the view and write to it in the same mode."
-            )
-        how = how.parent._view
+    if how.obstacle is not None and is_grad_enabled() and (recorded or how.base._fn is not None):
+        check_history_follows(t, indirect=False)
 
 
 def copy_into(t: Tensor, result: Tensor) -> Tensor:
@@ -142,7 +136,7 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
     :raises RuntimeError: ``result`` has another shape, or a dtype of a higher category.
     """
     if t.__class__ is BatchedTensor or result.__class__ is BatchedTensor:
-        return write_batched(t, result)
+        return of_batched.write(t, result)
     if result._a.shape != t._a.shape:
         raise ShapeError(
             f"output with shape {list(t._a.shape)} doesn't match the broadcast shape {list(result._a.shape)}"
@@ -162,8 +156,10 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
     else:
         with backend.quiet():
             target[...] = result._a
-    version_counter.record_write(target)
-    if recorded:
+    if not recorded:
+        record_unrecorded_write(t)
+    else:
+        version_counter.record_write(target)
         if (
             isinstance(node, Node) and node._seq and dispatch_mode.on_copy is None
         ):  # else tangents were computed from the node
@@ -179,7 +175,7 @@ def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
 
     def kept(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
-            return [kept(part) for part in value]
+            return tuple(map(kept, value)) if value.__class__ is tuple else [kept(part) for part in value]
         if value is before or hasattr(value, "dtype") and version_counter.same_memory(value, target):
             copy = value.copy()
             if dispatch_mode.on_copy is not None:
@@ -226,7 +222,11 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
-    check_cast(result._a.dtype, out._a.dtype)
+    try:
+        check_cast(result._a.dtype, out._a.dtype)
+    except DtypeError as error:
+        name_operation(error, name)
+        raise
     if out._a.shape != result._a.shape:
         if out.numel():
             _warn_resized(out, result)

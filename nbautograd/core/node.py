@@ -25,6 +25,7 @@ __all__ = [
     "Node",
     "OutputEdge",
     "OutputGrads",
+    "UnrecordedView",
     "public_edge",
 ]
 
@@ -214,7 +215,12 @@ class Node:
         values = {name: getattr(self, name) for name in self.saved}
         if any(value is FREED for value in values.values()):
             self.raise_freed()
-        return {name.removeprefix("s_"): value for name, value in values.items() if value is not None}
+        several = {
+            name: [v for v in value if v.__class__ is not slice]
+            for name, value in values.items()
+            if value.__class__ is tuple
+        }
+        return {name.removeprefix("s_"): value for name, value in (values | several).items() if value is not None}
 
     def raise_freed(self) -> NoReturn:
         """Raise the error that says that the saved tensors are freed, and what to do."""
@@ -238,16 +244,22 @@ class Node:
         :raises InplaceError: one was.
         """
         for name in self.saved:
-            value = getattr(self, name)
-            if value is not None and value is not FREED and version_counter.changed_since(value, self._seq):
-                self.raise_changed(name, value)
+            self.check_slot(name)
+
+    def check_slot(self, name: str) -> None:
+        """The same for what one slot holds: an array, or several."""
+        value = getattr(self, name)
+        for array in value if isinstance(value, (list, tuple)) else (value,):
+            if array is not None and array is not FREED and version_counter.changed_since(array, self._seq):
+                self.raise_changed(name, array)
 
     def raise_changed(self, name: str, value: Any) -> NoReturn:
         """Raise the error that names the saved tensor that was written to in place."""
         was, now = version_counter.version_at(value, self._seq), version_counter.version_of(value)
         written = version_counter.where_written(value)
         culprit = "" if written is None else f" The last write was in {_located(*written)}."
-        where = {"s_result": "its result"}.get(name, f"its input {name.removeprefix('s_')!r}")
+        what = name.removeprefix("s_")
+        where = f"its {what}" if what.startswith("result") else f"its input {what!r}"
         raise InplaceError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"{self.name()}{self.place()} saved {where}, a {value.dtype} tensor of shape {list(value.shape)}, which is "
@@ -278,7 +290,7 @@ def _public(slot: str) -> str:
             name = name.removesuffix(ours) + theirs
         elif name.startswith(ours):
             name = theirs + name.removeprefix(ours)
-    return "self" if name == "input" else name
+    return {"input": "self", "key": "indices"}.get(name, name)
 
 
 def _slot_of(cls: type, public: str) -> str | None:
@@ -317,6 +329,26 @@ class OutputEdge(Node):
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradient, marked with the output that it belongs to."""
         return OutputGrads({self.index: g}), None
+
+    vjp_graph = vjp
+
+
+class UnrecordedView(Node):
+    """The ``_fn`` of a view that was made while nothing was recorded, of a tensor that requires grad.
+
+    The view requires grad, too, and has no ``grad_fn``; its gradient goes nowhere.
+    """
+
+    __slots__ = ()
+    arity = 0
+
+    def __init__(self) -> None:
+        self._seq = next_sequence_nr()
+        self.next0 = self.next1 = self.input_meta = self.extras = None
+
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        """Nothing."""
+        return None, None
 
     vjp_graph = vjp
 
@@ -366,7 +398,7 @@ def accumulator(leaf: Any) -> AccumulateGrad:
 
 def public_edge(edge: Any) -> tuple[Any, int]:
     """A target in the engine's form as ``next_functions`` shows it: a node and which of its outputs."""
-    if edge is None:
+    if edge is None or edge.__class__ is UnrecordedView:
         return None, 0
     if not isinstance(edge, Node):
         return accumulator(edge), 0

@@ -26,7 +26,7 @@ from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import Size
 from nbautograd.core.grad_mode import is_inference_mode_enabled
 from nbautograd.core.hooks import Hooks, LeafHooks, RemovableHandle
-from nbautograd.core.node import LEAF, OutputEdge
+from nbautograd.core.node import LEAF, OutputEdge, UnrecordedView
 from nbautograd.core.tensor_conversions import TensorConversions
 from nbautograd.core.tensor_properties import TensorProperties
 from nbautograd.errors import AutogradError, kind_of
@@ -64,7 +64,8 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
 
     _seq = 0  # the engine's sequence number: a leaf is older than every node, and comes last in topological order
     _relays = False  # as Node._relays: the engine does not run a leaf
-    _view: Any = None  # where the tensor is a view of another's memory: see core/inplace.py
+    _view: Any = None  # where the tensor is a view of another's memory: see core/views.py
+    _views: Any = None  # where others are views of its memory
     _grad: Tensor | None = None
     _hooks: Hooks | None = None
 
@@ -162,15 +163,27 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
                         f"and this one is of dtype {self.dtype!r}"
                     )
                 self._fn = LEAF
+                self._views_require_grad(True)
         elif self._fn is LEAF:
             if not value:
                 self._fn = None
+                self._views_require_grad(False)
+        elif self._fn.__class__ is UnrecordedView:
+            if value:
+                self._fn = LEAF
         elif not value:
             raise AutogradError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a "
                 "computed variable in a "
                 "subgraph that doesn't require differentiation use its detach()."
             )
+
+    def _views_require_grad(self, value: bool) -> None:
+        """Let the unrecorded views of this leaf require grad as it does."""
+        for ref in () if self._views is None else self._views[0]:
+            view = ref()
+            if view is not None and view.is_leaf and view._fn is not LEAF:
+                view._fn = UnrecordedView() if value else None
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` in place.
@@ -190,7 +203,7 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     def grad_fn(self) -> Any:
         """The node that made the tensor; None for a leaf."""
         fn = self._fn
-        if fn is None or fn is LEAF:
+        if fn is None or fn is LEAF or fn.__class__ is UnrecordedView:
             return None
         return fn.next0 if fn.__class__ is OutputEdge else fn
 
@@ -202,7 +215,8 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     @property
     def is_leaf(self) -> bool:
         """Whether the tensor was made by the user or does not require grad: nothing recorded made it."""
-        return self._fn is None or self._fn is LEAF
+        fn = self._fn
+        return fn is None or fn is LEAF or fn.__class__ is UnrecordedView
 
     @property
     def grad(self) -> Tensor | None:
@@ -268,7 +282,7 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         """
         if self._fn is None:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._fn is not LEAF:
+        if not self.is_leaf:
             self._fn.own_hooks().retain = weakref.ref(self)
 
     def own_hooks(self) -> Hooks:
@@ -331,14 +345,18 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         from nbautograd.core import printing
 
-        fn = self.grad_fn
+        try:
+            fn = self.grad_fn
+            name = None if fn is None else type(fn).__name__
+        except AutogradError:  # a view whose history could not follow a write
+            name = "Invalid"
         return printing.format_tensor(
             self._a,
             dtype=self.dtype,
             default_dtype=dtypes.get_default_dtype(),
             device=str(self.device),
-            requires_grad=self._fn is LEAF,
-            grad_fn=None if fn is None else type(fn).__name__,
+            requires_grad=name is None and self.requires_grad,
+            grad_fn=name,
             fetch=backend.fetch,
             contents=tensor_contents,
         )
@@ -370,10 +388,11 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickled as PyTorch's: with its strides and as a leaf, but without gradient, hooks and sharing of memory."""
+        requires_grad = self._fn is not None  # asked first: it may change the class of a view
         flat, offset = raw_memory.span(backend.fetch(self._a))
         place = (self.dtype, tuple(self._a.shape), tuple(self._a.strides), offset)
         attributes = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
-        return _rebuild_tensor, (type(self), flat, place, str(self.device), self._fn is not None), attributes or None
+        return _rebuild_tensor, (type(self), flat, place, str(self.device), requires_grad), attributes or None
 
 
 def _rebuild_tensor(cls: type[Tensor], flat: Any, place: tuple[Any, ...], where: str, requires_grad: bool) -> Tensor:

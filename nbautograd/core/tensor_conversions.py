@@ -19,15 +19,17 @@ class TensorConversions:
 
     __slots__ = ()
 
-    def item(self: Any) -> Any:
+    def item(self: Any) -> int | float | bool:
         """The only element as a Python number.
+
+        The annotation is PyTorch's: type checkers take it for a float. That of a complex tensor is a complex number.
 
         :raises RuntimeError: there is not exactly one element.
         """
         if self.numel() != 1:
             hint = "tolist() gives them all"
             raise RuntimeError(f"a Tensor with {self.numel()} elements cannot be converted to Scalar: {hint}")
-        return self._a.item()
+        return self._a.item()  # type: ignore[no-any-return]
 
     def tolist(self: Any) -> Any:
         """The elements as Python numbers in nested lists; that of a 0-d tensor as it is.

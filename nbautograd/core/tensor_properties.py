@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import types
-from typing import Any
+from typing import Any, overload
 
 from nbautograd.arrays import backend, dtypes, strides as stride_tools
 from nbautograd.arrays.device import device
@@ -64,6 +64,10 @@ class TensorProperties:
         """Whether the tensor lives on the CPU."""
         return self.device.type == "cpu"  # type: ignore[no-any-return]
 
+    @overload
+    def size(self, dim: None = None) -> Size: ...
+    @overload
+    def size(self, dim: int) -> int: ...
     def size(self: Any, dim: int | None = None) -> Any:
         """The shape, or the length of one dimension."""
         return self.shape if dim is None else self._a.shape[dimension(dim, self._a.ndim)]
@@ -92,6 +96,10 @@ class TensorProperties:
         """Whether the dtype is a complex one."""
         return self.dtype.is_complex  # type: ignore[no-any-return]
 
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
     def stride(self: Any, dim: int | None = None) -> Any:
         """Elements from one index to the next, per dimension or of one."""
         strides = stride_tools.strides_of(self._a)

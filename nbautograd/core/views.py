@@ -2,32 +2,39 @@
 
 A view shares its base's memory. When one of them is written to while operations are recorded, the history of all of
 them has to follow (``rebase_history``): the base's value now comes from a ``CopySlices`` node (the old base with a
-region replaced), and every view of it is the same view of the new base, replayed.
+region replaced), and every view of it is the same part of the new base. A view learns that when it is next used: until
+then its class is ``_StaleView``, whose ``_fn`` makes the new history, or says why there can be none.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
 from nbautograd.arrays import strides, version_counter
 from nbautograd.core import dispatch_mode
-from nbautograd.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
-from nbautograd.core.node import Node
-from nbautograd.core.tensor import Tensor, new, wrap
+from nbautograd.core.grad_mode import enable_grad, is_grad_enabled, is_inference_mode_enabled
+from nbautograd.core.hooks import alive
+from nbautograd.core.node import LEAF, Node, OutputEdge, UnrecordedView
+from nbautograd.core.tensor import Tensor, new
 from nbautograd.errors import InplaceError
 
 __all__ = [
+    "CUSTOM",
+    "SEVERAL",
     "CopySlices",
-    "CustomFunctionView",
     "View",
     "ViewOfOutput",
+    "check_history_follows",
+    "outdate_views",
     "rebase_history",
+    "record_unrecorded_write",
     "register_view",
     "replay_view",
+    "views_of",
 ]
 
 
@@ -43,51 +50,32 @@ class ViewOfOutput:
         return self.function(*args)[self.index]
 
 
-class CustomFunctionView:
-    """Marks a view that a custom Function returned of its input: it cannot be replayed on a new base."""
-
-    __slots__ = ("what",)
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __call__(self, value: Any, *_: Any) -> Any:
-        """The view after its base has been written to: with a node that raises when a gradient reaches it."""
-        node = new(_Unknown)
-        node.next0 = node.next1 = node.input_meta = node.extras = None
-        node.what, node._seq = self.what, version_counter.next_sequence_nr()
-        return wrap(value._a, node)
-
-
-class _Unknown(Node):
-    """The node of a custom Function's view whose base has been written to: it has no derivative."""
-
-    __slots__ = ("what",)
-    what: str
-
-    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        raise InplaceError(
-            f"{self.what} is a view and its base or another view of its base has been modified inplace. It was created "
-            "inside a custom Function, so that its history cannot follow: clone() it in the Function."
-        )
-
-    vjp_graph = vjp
+NO_GRAD, INFERENCE, SEVERAL, CUSTOM = "no_grad", "inference", "several", "custom"
+"""Why the history of a view cannot follow a write: the mode that it was made in, or what made it (PyTorch's
+CreationMeta)."""
 
 
 class View:
     """How a tensor is a view: its parent, the base at the end of the chain, and the function that replays it.
 
     ``body`` is the function over arrays, ``function`` the operation over tensors; both take ``arguments`` after the
-    parent. ``recorded`` and ``inference`` are the modes in which the view was made.
+    parent. ``obstacle`` is None, or why its history cannot follow a recorded write.
     """
 
-    __slots__ = ("arguments", "base", "body", "function", "inference", "parent", "recorded")
+    __slots__ = ("arguments", "base", "body", "function", "obstacle", "parent")
+    as_strided: ClassVar[Callable[..., Tensor]]  # the operation, over (base, *geometry, geometry of the base)
 
     def __init__(self, parent: Tensor, body: Callable[..., Any], function: Callable[..., Any], arguments: Any) -> None:
         self.parent = parent
-        self.base: Tensor = parent if parent._view is None else parent._view.base
+        how = parent._view
+        self.base: Tensor = parent if how is None else how.base
         self.body, self.function, self.arguments = body, function, arguments
-        self.recorded, self.inference = is_grad_enabled(), is_inference_mode_enabled()
+        if not is_grad_enabled():
+            self.obstacle: str | None = INFERENCE if is_inference_mode_enabled() else NO_GRAD
+        elif function.__class__ is ViewOfOutput:
+            self.obstacle = SEVERAL
+        else:
+            self.obstacle = None if how is None else how.obstacle
 
     def steps(self) -> tuple[tuple[Callable[..., Any], Callable[..., Any], Any], ...]:
         """The functions that lead from the base to the view, without references to either."""
@@ -102,14 +90,29 @@ def replay_view(value: Any, steps: Any) -> Any:
     return value
 
 
-def register_view(view: Tensor, parent: Tensor, body: Any, function: Any, arguments: Any) -> None:
-    """Note that ``view`` is a view of ``parent``; the base holds weak references to all of its views."""
+def register_view(view: Tensor, parent: Tensor, body: Any, function: Any, arguments: Any) -> Any:
+    """Note that ``view`` is a view of ``parent``; the base holds weak references to all of its views.
+
+    :returns: the ``_fn`` of the view if it is not recorded.
+    """
     how = view._view = View(parent, body, function, arguments)
-    views = how.base.__dict__.setdefault("_views", [[], 16])
+    base = how.base
+    views = base._views
+    if views is None:
+        views = base._views = [[], 16]
     views[0].append(weakref.ref(view))
     if len(views[0]) > views[1]:  # drop the dead now and then, so that a loop over views does not pile them up
         views[0] = [ref for ref in views[0] if ref() is not None]
         views[1] = max(16, 2 * len(views[0]))
+    return None if how.obstacle is None or base._fn is None else UnrecordedView()
+
+
+def views_of(base: Tensor) -> Iterator[Tensor]:
+    """All views of a tensor that are alive."""
+    for ref in () if base._views is None else base._views[0]:
+        view = ref()
+        if view is not None:
+            yield view
 
 
 class CopySlices(Node):
@@ -158,32 +161,139 @@ class CopySlices(Node):
 CopySlices.__module__ = "builtins"
 
 
-def _move_retained(t: Tensor, fn: Any) -> None:
+class _StaleView(Tensor):
+    """A view whose memory was written to since its history was made: ``_fn`` makes it again.
+
+    It is a tensor's class for as long as nobody asks: making the history of views that nobody uses would take time, and
+    what retains its gradient goes on to do so where it was until then.
+    """
+
+    __slots__ = ()
+
+    @property
+    def _fn(self) -> Any:
+        if not is_grad_enabled():  # nothing is recorded, so nobody cares
+            return _get_fn(self)
+        before = _get_fn(self)
+        if before is not None or self._view.base._fn is not None:
+            check_history_follows(self, indirect=True)
+            fn = _history_from_base(self)
+            _move_retained(self, before, fn)
+            _set_fn(self, fn)
+        self.__class__ = Tensor
+        return _get_fn(self)
+
+    @_fn.setter
+    def _fn(self, fn: Any) -> None:
+        self.__class__ = Tensor
+        _set_fn(self, fn)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether it, or its base, requires grad: known without its history."""
+        return _get_fn(self) is not None or self._view.base._fn is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        Tensor.requires_grad.fset(self, value)
+
+
+_StaleView.__name__, _StaleView.__qualname__, _StaleView.__module__ = "Tensor", "Tensor", "nbautograd"
+_get_fn, _set_fn = Tensor._fn.__get__, Tensor._fn.__set__  # the slot itself
+
+
+def outdate_views(base: Tensor, but: Tensor | None = None) -> None:
+    """After a write: let the views of ``base`` make their history again when they are next used."""
+    for view in views_of(base):
+        if view.__class__ is Tensor and view is not but:
+            view.__class__ = _StaleView
+
+
+def record_unrecorded_write(t: Tensor) -> None:
+    """Count a write to ``t`` that the graph does not know of, and outdate all views of its memory."""
+    version_counter.record_write(t._a)
+    outdate_views(t if t._view is None else t._view.base)
+
+
+def _history_from_base(view: Tensor) -> Any:
+    """The ``_fn`` of a view of what its base is now."""
+    how, base = view._view, view._view.base
+    a, whole = view._a, base.shared_array()
+    with enable_grad():
+        if a.dtype == whole.dtype:
+            return View.as_strided(base, *strides.of(a), strides.of(whole))._fn
+        return replay_view(base, how.steps())._fn
+
+
+def check_history_follows(view: Tensor, indirect: bool) -> None:
+    """Make sure that the history of a view can follow a write.
+
+    :param indirect: the write was to its base, or to another view of its base.
+    :raises InplaceError: it cannot: the view is one of several made at once, or was made without recording.
+    """
+    why = view._view.obstacle
+    if why is None:
+        return
+    fn = _get_fn(view)
+    recorded = fn.__class__ is not UnrecordedView and fn is not None and fn is not LEAF
+    written = "its base or another view of its base has been" if indirect else "is being"
+    output = ""
+    if recorded:
+        node, index = (fn.next0, fn.index) if fn.__class__ is OutputEdge else (fn, 0)
+        output = f"Output {index} of {node.name().removesuffix('0').removesuffix('Backward')} is a view "
+    if why in (INFERENCE, NO_GRAD) or not recorded:
+        mode = INFERENCE if why == INFERENCE else NO_GRAD
+        text = (
+            f"{output + 'of a view which' if recorded else 'A view'} was created in {mode} mode and {written} modified "
+            f"inplace {'in normal mode' if mode == INFERENCE else 'with grad mode enabled'}."
+        )
+    else:
+        text = f"{output}and {written} modified inplace."
+    raise InplaceError(f"{text} {_ADVICE[why]}")
+
+
+_ADVICE = {
+    SEVERAL: "This view is the output of a function that returns multiple views. Such functions do not allow the "
+    "output views to be modified inplace: take the views one by one (x[i], x.narrow(...)), or compute a new tensor.",
+    CUSTOM: "This view was created inside a custom Function (or because an input was returned as-is), whose backward "
+    "would be bypassed by the write, leading to incorrect gradients. This behavior is forbidden: clone() the output in "
+    "the Function.",
+    NO_GRAD: "The history of its base would be unknown: make the view and write to it in the same mode.",
+    INFERENCE: "The history of its base would be unknown: make the view and write to it in the same mode.",
+}
+
+
+def _move_retained(t: Tensor, before: Any, fn: Any) -> None:
     """Let a tensor that retains its gradient go on to do so; its other hooks stay with the former value's node."""
-    hooks = t._fn.hooks if isinstance(t._fn, Node) else None
+    hooks = before.hooks if isinstance(before, Node) else None
     if hooks is not None and hooks.retain is not None and hooks.retain() is t and isinstance(fn, Node):
         fn.own_hooks().retain, hooks.retain = hooks.retain, None
 
 
 def rebase_history(t: Tensor, fn: Any) -> None:
-    """Give ``t`` the history ``fn``, its base a ``CopySlices`` node, and replay every other view of that base."""
-    _move_retained(t, fn)
-    t._fn = fn
-    base = t
-    if t._view is not None:
-        base = t._view.base
-        node = new(CopySlices)
-        node.next0, node.next1, node.input_meta, node.steps = base._fn, fn, None, t._view.steps()
-        node.layout = node.extras = None
-        if any(step[0].__name__ == "as_strided_in" for step in node.steps):
-            node.layout = (strides.of(base._a), strides.length_of(base._a))
-        node._seq = version_counter.next_sequence_nr()
-        if dispatch_mode.is_on():
-            dispatch_mode.node_created(node)
-        _move_retained(base, node)
-        base._fn = node
-    for ref in base.__dict__.get("_views", ([],))[0]:
-        view = ref()
-        if view is not None and view._view.recorded:
-            how = view._view
-            view._fn = how.function(how.parent, *how.arguments)._fn
+    """Give ``t`` the history ``fn``, its base a ``CopySlices`` node, and outdate every other view of that base."""
+    before = t._fn
+    if t._view is None:
+        t._fn = fn
+        _move_retained(t, before, fn)
+        if t._views is not None:
+            outdate_views(t)
+        return
+    how, base = t._view, t._view.base
+    node = new(CopySlices)
+    node.next0, node.next1, node.input_meta, node.steps = base._fn, fn, None, how.steps()
+    node.layout = node.extras = None
+    if any(step[0].__name__ == "as_strided_in" for step in node.steps):
+        node.layout = (strides.of(base._a), strides.length_of(base._a))
+    if alive.count and isinstance(fn, Node) and fn.next0 is before and before is not None:
+        # The gradient of the region's former value goes to the base: past the hooks of the view and of its parents.
+        fn.next0 = _history_from_base(t)
+    node._seq = version_counter.next_sequence_nr()
+    if dispatch_mode.is_on():
+        dispatch_mode.node_created(node)
+    if before is not None:
+        _move_retained(base, base._fn, node)
+    base._fn = node
+    t._fn = _history_from_base(t)
+    _move_retained(t, before, t._fn)
+    outdate_views(base, t)

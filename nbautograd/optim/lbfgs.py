@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -204,62 +204,62 @@ class LBFGS(Optimizer):
             return self._iterate(closure)
 
     def _iterate(self, closure: Callable[[], Any]) -> Any:
-        group = self.param_groups[0]
-        lr, most, most_evals = number(group["lr"]), group["max_iter"], group["max_eval"]
-        tolerance_grad, tolerance_change = group["tolerance_grad"], group["tolerance_change"]
-        line_search = group["line_search_fn"]
-        if line_search not in (None, "strong_wolfe"):
-            raise RuntimeError(f"only 'strong_wolfe' is supported as line_search_fn, not {line_search!r}")
+        options = self.param_groups[0]
+        lr, max_iter, max_eval = number(options["lr"]), options["max_iter"], options["max_eval"]
+        tolerance_grad, tolerance_change = options["tolerance_grad"], options["tolerance_change"]
+        if options["line_search_fn"] not in (None, "strong_wolfe"):
+            raise RuntimeError(f"only 'strong_wolfe' is supported as line_search_fn, not {options['line_search_fn']!r}")
         state = self.state[self._params[0]]  # that of the first parameter stands for all
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first_loss = run_closure(closure)
-        loss, evals = float(first_loss), 1
+        loss, evaluations = float(first_loss), 1
         state["func_evals"] += 1
         gradient = self._gradient()
-        if not gradient.size or abs(gradient).max() <= tolerance_grad:
+        if not max_iter or not gradient.size or abs(gradient).max() <= tolerance_grad:
             return first_loss
 
-        memory = _Memory(state, group["history_size"])
-        direction, step, before, loss_before = memory.direction, memory.step, memory.gradient, memory.loss
-        done = 0
-        while done < most:
-            done += 1
+        history = _History(state, options["history_size"])
+        for iteration in range(1, max_iter + 1):
+            is_first, is_last = state["n_iter"] == 0, iteration == max_iter
             state["n_iter"] += 1
-            if state["n_iter"] == 1 or direction is None:
-                memory.clear()
-                direction = -gradient
-            else:
-                memory.learn(gradient - before, direction * step)
-                direction = memory.newton(gradient)
-            before, loss_before = gradient.copy(), loss
-            step = min(1.0, 1.0 / float(abs(gradient).sum())) * lr if state["n_iter"] == 1 else lr
-            slope = float(gradient @ direction)
-            if slope > -tolerance_change:
+            direction = history.next_direction(gradient, loss, is_first)
+            history.step = min(1.0, 1.0 / float(abs(gradient).sum())) * lr if is_first else lr
+            start = _Trial(0.0, loss, gradient, float(gradient @ direction))
+            if start.slope > -tolerance_change:
                 break
-            now = 0
-            if line_search is not None:
-                found, now = self._line_search(
-                    closure, _Trial(0.0, loss, gradient, slope), step, direction, most_evals - evals
-                )
-                loss, gradient, step = found.loss, found.gradient, found.step
-                self._move(step, direction)
-            else:
-                self._move(step, direction)
-                if done != most:
-                    loss, gradient, now = float(run_closure(closure)), self._gradient(), 1
-            evals += now
-            state["func_evals"] += now
+            end, count = self._advance(closure, start, history.step, direction, max_eval - evaluations, is_last)
+            loss, gradient, history.step = end.loss, end.gradient, end.step
+            evaluations += count
+            state["func_evals"] += count
             if (
-                done == most
-                or evals >= most_evals
+                is_last
+                or evaluations >= max_eval
                 or abs(gradient).max() <= tolerance_grad
-                or abs(direction * step).max() <= tolerance_change
-                or abs(loss - loss_before) < tolerance_change
+                or abs(direction * end.step).max() <= tolerance_change
+                or abs(loss - start.loss) < tolerance_change
             ):
                 break
-        memory.keep(state, direction, step, before, loss_before)
+        history.save(state)
         return first_loss
+
+    def _advance(
+        self, closure: Callable[[], Any], start: _Trial, step: float, direction: Array, limit: int, is_last: bool
+    ) -> tuple[_Trial, int]:
+        """Move the parameters along the direction; where that leads, and the number of loss evaluations.
+
+        :param step: how far, or where the line search begins.
+        :param limit: the largest number of evaluations.
+        :param is_last: no iteration follows, so that without a line search nothing is evaluated.
+        """
+        if self.param_groups[0]["line_search_fn"] is not None:
+            end, count = self._line_search(closure, start, step, direction, limit)
+            self._move(end.step, direction)
+            return end, count
+        self._move(step, direction)
+        if is_last:
+            return replace(start, step=step), 0
+        return _Trial(step, float(run_closure(closure)), self._gradient(), start.slope), 1
 
     def _line_search(
         self, closure: Callable[[], Any], start: _Trial, step: float, direction: Array, limit: int
@@ -276,8 +276,8 @@ class LBFGS(Optimizer):
         return _search(at, start, step, float(abs(direction).max()), limit)
 
 
-class _Memory:
-    """The history: the last differences of parameters and of gradients."""
+class _History:
+    """The last differences of parameters and of gradients, and where the last iteration was."""
 
     def __init__(self, state: dict[str, Any], size: int) -> None:
         self.size = size
@@ -287,6 +287,17 @@ class _Memory:
         self.moves: list[Array] = [_array(t) for t in state.get("old_stps") or ()]
         self.inverses: list[Any] = [_value(t) for t in state.get("ro") or ()]
         self.scale: Any = _value(state.get("H_diag", 1.0))
+
+    def next_direction(self, gradient: Array, loss: float, is_first: bool) -> Array:
+        """The direction of the next step: that of the steepest descent first, then a quasi-Newton direction."""
+        if is_first or self.direction is None:
+            self.clear()
+            self.direction = -gradient
+        else:
+            self.learn(gradient - self.gradient, self.direction * self.step)
+            self.direction = self.newton(gradient)
+        self.gradient, self.loss = gradient.copy(), loss
+        return self.direction
 
     def clear(self) -> None:
         self.changes, self.moves, self.inverses, self.scale = [], [], [], 1.0
@@ -317,19 +328,21 @@ class _Memory:
             result += move * (weight - float(change @ result) * inverse)
         return result
 
-    def keep(self, state: dict[str, Any], direction: Array, step: float, gradient: Array, loss: float) -> None:
+    def save(self, state: dict[str, Any]) -> None:
+        """Write the history into the optimizer's state, under PyTorch's names."""
+
         def scalar(value: float) -> Tensor:
-            return wrap(np.array(value, gradient.dtype))
+            return wrap(np.array(value, self.gradient.dtype))
 
         state.update(
-            d=wrap(direction),
-            t=step,
+            d=wrap(self.direction),
+            t=self.step,
             old_dirs=[wrap(a) for a in self.changes],
             old_stps=[wrap(a) for a in self.moves],
             ro=[scalar(value) for value in self.inverses],
             H_diag=scalar(self.scale) if self.changes else 1,
-            prev_flat_grad=wrap(gradient),
-            prev_loss=loss,
+            prev_flat_grad=wrap(self.gradient),
+            prev_loss=self.loss,
         )
 
 

@@ -8,26 +8,17 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
-from nbautograd import protocol
-from nbautograd.protocol import observe
 from tests import needs
+from tests.autograd.example_graph import example_graph
 
 torch = needs.optional("torch")
 LIBRARIES = [nb] if torch is None else [nb, torch]
 both = pytest.mark.parametrize("T", LIBRARIES, ids=lambda T: T.__name__)
 
 
-def seed_graph(T):
-    w = T.tensor([1.0], requires_grad=True)
-    x = T.tensor([2.0], requires_grad=True)
-    a = T.add(w, x)
-    b = T.add(w, 1)
-    return w, x, a, b, T.mul(a, b)
-
-
 @both
 def test_the_graph_can_be_walked(T):
-    w, x, a, _, y = seed_graph(T)
+    w, x, a, _, y = example_graph(T)
     add, other = (edge[0] for edge in y.grad_fn.next_functions)
     assert add is a.grad_fn and add.name() == other.name() == "AddBackward0"
     assert [type(edge[0]).__name__ for edge in add.next_functions] == ["AccumulateGrad", "AccumulateGrad"]
@@ -70,7 +61,7 @@ def test_grad_shares_memory_with_nothing():
 
 @both
 def test_retain_grad_and_the_grads_of_non_leaves(T):
-    w, _, a, b, y = seed_graph(T)
+    w, _, a, b, y = example_graph(T)
     a.retain_grad()
     y.backward()
     assert a.grad.item() == 2 and a.retains_grad and w.grad.item() == 5
@@ -80,7 +71,7 @@ def test_retain_grad_and_the_grads_of_non_leaves(T):
 
 @both
 def test_inputs_restrict_accumulation(T):
-    w, x, a, _, y = seed_graph(T)
+    w, x, a, _, y = example_graph(T)
     y.backward(inputs=[x], retain_graph=True)
     assert w.grad is None and x.grad.item() == 2
     y.backward(inputs=[a])
@@ -89,7 +80,7 @@ def test_inputs_restrict_accumulation(T):
 
 @both
 def test_gradients_of_a_computed_tensor_by_grad(T):
-    _, _, a, b, y = seed_graph(T)
+    _, _, a, b, y = example_graph(T)
     assert [g.item() for g in T.autograd.grad(y, [a, b])] == [2, 3]
 
 
@@ -255,163 +246,6 @@ def test_hooks_of_nodes(T):
     assert seen == [[1, 1], ([6, 6], [2, 2])] and x.grad.tolist() == [6, 6]
 
 
-class Exp(nb.autograd.Function):
-    @staticmethod
-    def forward(ctx, i):
-        result = i.exp()
-        ctx.save_for_backward(result)
-        return result
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (result,) = ctx.saved_tensors
-        return grad_output * result
-
-
-class TwoOutputs(nb.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, factor, y):
-        ctx.factor = factor
-        ctx.save_for_backward(x, y)
-        assert not nb.is_grad_enabled()
-        return x * factor, x * y
-
-    @staticmethod
-    def backward(ctx, g1, g2):
-        x, y = ctx.saved_tensors
-        assert ctx.needs_input_grad == (True, False, True)
-        return g1 * ctx.factor + g2 * y, None, g2 * x
-
-
-def test_functions_differentiate_to_every_order():
-    x = nb.tensor([0.3, 1.2], dtype=nb.float64, requires_grad=True)
-    assert nb.autograd.gradcheck(Exp.apply, (x,)) and nb.autograd.gradgradcheck(Exp.apply, (x,))
-    y = nb.tensor([2.0, -1.0], dtype=nb.float64, requires_grad=True)
-    assert nb.autograd.gradcheck(lambda a, b: TwoOutputs.apply(a, 3.0, b), (x, y))
-    assert nb.autograd.gradgradcheck(lambda a, b: TwoOutputs.apply(a, 3.0, b), (x, y))
-    first, second = TwoOutputs.apply(x, 3.0, y)
-    assert first.grad_fn is second.grad_fn and (first.output_nr, second.output_nr) == (0, 1)
-    assert type(first.grad_fn).__name__ == "TwoOutputsBackward"
-    first.sum().backward()  # the gradient of the unused output is zeros
-    assert x.grad.tolist() == [3, 3] and y.grad.tolist() == [0, 0]
-
-
-def test_functions_with_setup_context_and_marks():
-    class Split(nb.autograd.Function):
-        @staticmethod
-        def forward(x):
-            return x.clone(), x > 0
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.mark_non_differentiable(output[1])
-            ctx.set_materialize_grads(False)
-
-        @staticmethod
-        def backward(ctx, g, unused):
-            assert unused is None
-            return g * 7
-
-    x = nb.tensor([1.0, -1.0], requires_grad=True)
-    out, sign = Split.apply(x)
-    assert out.requires_grad and not sign.requires_grad
-    out.sum().backward()
-    assert x.grad.tolist() == [7, 7]
-
-    class Double(nb.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            x.mul_(2)
-            ctx.mark_dirty(x)
-            return x
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2
-
-    y = nb.ones(2, requires_grad=True)
-    z = y * 1
-    same = Double.apply(z)
-    assert same is z and type(z.grad_fn).__name__ == "DoubleBackward"
-    z.sum().backward()
-    assert y.grad.tolist() == [2, 2]
-
-
-def test_once_differentiable():
-    class Square(nb.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        @nb.autograd.function.once_differentiable
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return g * 2 * x
-
-    x = nb.tensor(3.0, requires_grad=True)
-    g = nb.tensor(1.0, requires_grad=True)
-    (first,) = nb.autograd.grad(Square.apply(x), x, g, create_graph=True)
-    assert first.item() == 6
-    with pytest.raises(RuntimeError, match="marked with @once_differentiable"):
-        first.backward()
-
-
-def test_functions_cannot_be_instantiated():
-    with pytest.raises(RuntimeError, match="Exp should not be instantiated"):
-        Exp()
-
-
-def test_gradcheck_finds_wrong_gradients():
-    class Wrong(nb.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, g):
-            return g * 2.01
-
-    x = nb.tensor([1.0, 2.0], dtype=nb.float64, requires_grad=True)
-    with pytest.raises(
-        nb.autograd.gradcheck.__globals__["GradcheckError"], match=r"(?s)numerical:.*2\..*analytical:.*2\.01"
-    ):
-        nb.autograd.gradcheck(Wrong.apply, (x,))
-    assert nb.autograd.gradcheck(Wrong.apply, (x,), raise_exception=False) is False
-    with pytest.warns(UserWarning, match="not a double precision"):
-        nb.autograd.gradcheck(nb.exp, (nb.tensor([1.0], requires_grad=True),), raise_exception=False)
-
-
-def test_events_tell_the_whole_pass():
-    w, _, _, _, y = seed_graph(nb)
-    events = []
-    with observe(events.append):
-        y.backward()
-    assert [type(e).__name__ for e in events] == [
-        "PassStarted",
-        *["NodeStarted", "EdgeSent", "EdgeSent", "NodeFinished"],
-        *["NodeStarted", "EdgeSent", "NodeFinished"],
-        *["NodeStarted", "EdgeSent", "EdgeSent", "NodeFinished"],
-        *["NodeStarted", "Accumulated", "NodeFinished"] * 2,
-        "PassFinished",
-    ]
-    to_w = [e for e in events if isinstance(e, protocol.EdgeSent) and getattr(e.to, "variable", None) is w]
-    assert [(e.gradient.item(), e.total.item()) for e in to_w] == [(3, 3), (2, 5)]
-    (accumulated,) = [e for e in events if isinstance(e, protocol.Accumulated) and e.node.variable is w]
-    assert accumulated.before is None and accumulated.incoming.item() == accumulated.after.item() == 5
-
-
-def test_an_error_ends_the_events():
-    w, *_, y = seed_graph(nb)
-    y.backward()
-    events = []
-    with observe(events.append), pytest.raises(RuntimeError):
-        y.backward()
-    assert isinstance(events[-1], protocol.PassFinished) and isinstance(events[-1].error, RuntimeError)
-    assert w.grad.item() == 5
-
-
 @both
 def test_backward_from_several_threads_loses_nothing(T):
     x = T.zeros(50_000, requires_grad=True)
@@ -505,31 +339,6 @@ def test_pickle_and_deepcopy():
     assert z.requires_grad and z.tolist() == [1, 2]
     assert pickle.loads(pickle.dumps(nb.float32)) is nb.float32
     assert pickle.loads(pickle.dumps(x.shape)) == (2,)
-
-
-def test_tracing_notes_line_operands_and_output():
-    from nbautograd.core import tracing
-
-    w, x = nb.tensor([1.0], requires_grad=True), nb.tensor([2.0])
-    with tracing.traced():
-        y = w * x + 3
-    trace = y.grad_fn.trace
-    assert trace.filename == __file__ and trace.output() is y and trace.value.tolist() == [5]
-    assert [(o.name, o.slot) for o in trace.operands[:2]] == [("input", 0), ("other", 1)]
-    assert trace.operands[1].value == 3
-    mul = y.grad_fn.next_functions[0][0].trace
-    assert mul.operands[1].tensor() is x and mul.operands[1].shape == (1,)
-    assert (w * x).grad_fn.trace is None
-
-
-def test_cuda_says_what_is_missing():
-    if nb.cuda.is_available():
-        pytest.skip("CUDA can be used here")
-    with pytest.raises((RuntimeError, AssertionError), match=r"pip install|CUDA cannot be used"):
-        nb.ones(2, device="cuda")
-    with pytest.raises(RuntimeError):
-        nb.ones(2).cuda()
-    assert nb.cuda.device_count() == 0 and nb.cuda.why_not()
 
 
 def test_a_write_of_what_shares_the_memory_uses_the_former_values():

@@ -208,3 +208,111 @@ def test_names(T):
     assert all(hasattr(F, name) for name in ("FunctionCtx", "FunctionMeta", "BackwardCFunction", "InplaceFunction"))
     for name in ("name", "metadata", "next_functions", "register_hook", "saved_tensors", "needs_input_grad", "jvp"):
         assert hasattr(T.autograd.Function, name)
+
+
+class Exp(nb.autograd.Function):
+    @staticmethod
+    def forward(ctx, i):
+        result = i.exp()
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (result,) = ctx.saved_tensors
+        return grad_output * result
+
+
+class TwoOutputs(nb.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor, y):
+        ctx.factor = factor
+        ctx.save_for_backward(x, y)
+        assert not nb.is_grad_enabled()
+        return x * factor, x * y
+
+    @staticmethod
+    def backward(ctx, g1, g2):
+        x, y = ctx.saved_tensors
+        assert ctx.needs_input_grad == (True, False, True)
+        return g1 * ctx.factor + g2 * y, None, g2 * x
+
+
+def test_functions_differentiate_to_every_order():
+    x = nb.tensor([0.3, 1.2], dtype=nb.float64, requires_grad=True)
+    assert nb.autograd.gradcheck(Exp.apply, (x,)) and nb.autograd.gradgradcheck(Exp.apply, (x,))
+    y = nb.tensor([2.0, -1.0], dtype=nb.float64, requires_grad=True)
+    assert nb.autograd.gradcheck(lambda a, b: TwoOutputs.apply(a, 3.0, b), (x, y))
+    assert nb.autograd.gradgradcheck(lambda a, b: TwoOutputs.apply(a, 3.0, b), (x, y))
+    first, second = TwoOutputs.apply(x, 3.0, y)
+    assert first.grad_fn is second.grad_fn and (first.output_nr, second.output_nr) == (0, 1)
+    assert type(first.grad_fn).__name__ == "TwoOutputsBackward"
+    first.sum().backward()  # the gradient of the unused output is zeros
+    assert x.grad.tolist() == [3, 3] and y.grad.tolist() == [0, 0]
+
+
+def test_functions_with_setup_context_and_marks():
+    class Split(nb.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x.clone(), x > 0
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.mark_non_differentiable(output[1])
+            ctx.set_materialize_grads(False)
+
+        @staticmethod
+        def backward(ctx, g, unused):
+            assert unused is None
+            return g * 7
+
+    x = nb.tensor([1.0, -1.0], requires_grad=True)
+    out, sign = Split.apply(x)
+    assert out.requires_grad and not sign.requires_grad
+    out.sum().backward()
+    assert x.grad.tolist() == [7, 7]
+
+    class Double(nb.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    y = nb.ones(2, requires_grad=True)
+    z = y * 1
+    same = Double.apply(z)
+    assert same is z and type(z.grad_fn).__name__ == "DoubleBackward"
+    z.sum().backward()
+    assert y.grad.tolist() == [2, 2]
+
+
+def test_once_differentiable():
+    class Square(nb.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        @nb.autograd.function.once_differentiable
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * 2 * x
+
+    x = nb.tensor(3.0, requires_grad=True)
+    g = nb.tensor(1.0, requires_grad=True)
+    (first,) = nb.autograd.grad(Square.apply(x), x, g, create_graph=True)
+    assert first.item() == 6
+    with pytest.raises(RuntimeError, match="marked with @once_differentiable"):
+        first.backward()
+
+
+def test_functions_cannot_be_instantiated():
+    with pytest.raises(RuntimeError, match="Exp should not be instantiated"):
+        Exp()

@@ -141,3 +141,23 @@ def test_unsupported_options():
     for option in ("check_batched_grad", "check_batched_forward_grad", "masked"):
         with pytest.raises(NotImplementedError):
             nb.autograd.gradcheck(nb.exp, (point(nb, 2),), **{option: True})
+
+
+def test_gradcheck_finds_wrong_gradients():
+    class Wrong(nb.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2.01
+
+    x = nb.tensor([1.0, 2.0], dtype=nb.float64, requires_grad=True)
+    with pytest.raises(
+        nb.autograd.gradcheck.__globals__["GradcheckError"], match=r"(?s)numerical:.*2\..*analytical:.*2\.01"
+    ):
+        nb.autograd.gradcheck(Wrong.apply, (x,))
+    assert nb.autograd.gradcheck(Wrong.apply, (x,), raise_exception=False) is False
+    with pytest.warns(UserWarning, match="not a double precision"):
+        nb.autograd.gradcheck(nb.exp, (nb.tensor([1.0], requires_grad=True),), raise_exception=False)

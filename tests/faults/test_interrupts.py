@@ -18,7 +18,7 @@ import nbautograd as nb
 from nbautograd import protocol, viz
 from nbautograd.autograd import accumulate as at_leaves, engine
 
-from .injected import count_moments, failing, interrupt
+from .fault_injection import count_moments, failing, interrupt
 
 Leaves = list[nb.Tensor]
 

@@ -1,5 +1,7 @@
-"""Programs that mix what ``tests/autograd/test_machine.py`` has apart: dtypes, ``retain_grad``, hooks that come and go,
-passes that record themselves or free the graph, gradients by intermediate results. PyTorch is the oracle of each step.
+"""Programs that mix what ``tests/autograd/test_state_machine.py`` has apart.
+
+That is dtypes, ``retain_grad``, hooks that come and go, passes that record themselves or free the graph, gradients by
+intermediate results. PyTorch is the oracle of each step.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz.read import formulas
 from tests import needs
 
-from ..viz.fake import HOSTILE
+from ..viz.fake_graph import HOSTILE
 from .guard import fuzzed
 
 SHORT = [text for text in HOSTILE if len(text) < 1000]

@@ -9,7 +9,8 @@ import pytest
 
 import nbautograd as nb
 from tests import needs
-from tests.strict import StrictArray, installed
+from tests.strict.backend import installed
+from tests.strict.strict_array import StrictArray
 
 FLOATS = [[1.5, -2.0], [0.0, 3.0]]
 INTEGERS = [[4, -6], [8, 0]]

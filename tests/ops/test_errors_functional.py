@@ -17,6 +17,14 @@ def classes(T):
 
 
 # A call with either library, and words that both messages contain.
+
+
+def attended(library, padding, **options):
+    x = library.ones(3, 2, 4)
+    return library.nn.MultiheadAttention(4, 2, **options)(x, x, x, key_padding_mask=padding)
+
+
+# A call with either library, and words that both messages contain.
 CALLS = {
     "leaky_relu of a list": (lambda T, F: F.leaky_relu([1.0]), "must be Tensor, not list"),
     "leaky_relu of ints": (lambda T, F: F.leaky_relu(T.ones(2, dtype=T.int64)), "not implemented for 'Long'"),
@@ -106,6 +114,18 @@ CALLS = {
     "attention": (
         lambda T, F: F.scaled_dot_product_attention(*[T.ones(2, 3)] * 3, attn_mask=T.ones(2, 2), is_causal=True),
         "Explicit attn_mask should not be set when is_causal=True",
+    ),
+    "attention padding of another batch": (
+        lambda T, F: attended(T, padding=T.zeros(3, 3).bool()),
+        "Expected key_padded_mask.shape[0] to be 2, but got 3",
+    ),
+    "attention padding of one key": (
+        lambda T, F: attended(T, padding=T.zeros(2, 1).bool()),
+        "Expected key_padded_mask.shape[1] to be 3, but got 1",
+    ),
+    "attention padding after an added key": (
+        lambda T, F: attended(T, padding=T.zeros(2, 5).bool(), add_zero_attn=True),
+        "Expected key_padded_mask.shape[1] to be 4, but got 6",
     ),
     "ctc_loss": (
         lambda T, F: F.ctc_loss(T.zeros(4, 1, 3), T.tensor([[1]]), [5], [1]),

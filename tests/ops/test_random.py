@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import nbautograd as nb
 from tests import needs
-from tests.streams import assert_same_numbers, drawn_by_mkl
+from tests.random_streams import assert_same_numbers, drawn_by_mkl
 
 torch = needs.package("torch")
 

@@ -13,7 +13,7 @@ from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.read.builder import build
 from tests import needs
 
-from .fake import AccumulateGrad, Node, Seed, Tensor
+from .fake_graph import AccumulateGrad, Node, Seed, Tensor
 
 SEED_TEXT = """\
 y → 2 leaves, 3 operations

@@ -17,7 +17,7 @@ from nbautograd.viz.notebook import ledger_text
 from nbautograd.viz.read.builder import build
 from tests import needs
 
-from .fake import Seed
+from .fake_graph import Seed
 
 LEDGER = """\
 pass  leaf  .grad before  arriving this pass   sum  .grad after

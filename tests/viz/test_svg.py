@@ -20,7 +20,7 @@ from nbautograd.viz.notebook.api import Recording
 from nbautograd.viz.read.builder import build
 from tests import needs
 
-from .fake import HOSTILE, AccumulateGrad, Add, Seed, Tensor
+from .fake_graph import HOSTILE, AccumulateGrad, Add, Seed, Tensor
 
 GOLDEN = Path(__file__).parent / "golden"
 ALLOWED = {

@@ -48,6 +48,31 @@ def scaled_dot_product_attention(
     tensor([[2.]])
     """
     name = "scaled_dot_product_attention"
+    _check_attention(name, query, key, value, attn_mask, dropout_p, is_causal)
+    if enable_gqa:
+        key, value = (_repeated(name, query, t) for t in (key, value))
+    factor = 1 / math.sqrt(query._a.shape[-1]) if scale is None else scale
+    # The root of the factor on either side, so that neither grows too large.
+    root = math.sqrt(abs(factor))
+    scores = (query * (root if factor >= 0 else -root)) @ (key * root).transpose(-2, -1)
+    allowed = None
+    if is_causal:
+        allowed = _causal_mask(scores)
+    elif attn_mask is not None and attn_mask._a.dtype.kind == "b":
+        allowed = attn_mask
+    elif attn_mask is not None:
+        scores = scores + attn_mask
+    weights = softmax(scores if allowed is None else scores.where(allowed, -math.inf), -1)
+    if allowed is not None or attn_mask is not None:  # rows in which everything is -inf give nan: nothing to look at
+        masked = scores.detach() == -math.inf if allowed is None else ~allowed
+        weights = weights.masked_fill(masked.all(-1, True), 0)
+    return dropout(weights, dropout_p) @ value if dropout_p else weights @ value
+
+
+def _check_attention(
+    name: str, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool
+) -> None:
+    """Make sure that dimensions, dtypes and options fit before anything is computed."""
     check_tensors(name, query=query, key=key, value=value)
     ndims = [t._a.ndim for t in (query, key, value)]
     if min(ndims) < 2:
@@ -64,32 +89,19 @@ def scaled_dot_product_attention(
         raise RuntimeError(f"{name}(): Explicit attn_mask should not be set when is_causal=True")
     if not 0 <= dropout_p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")
-    if enable_gqa:
-        key, value = (_repeated(name, query, t) for t in (key, value))
-    factor = 1 / math.sqrt(query._a.shape[-1]) if scale is None else scale
-    # The root of the factor on either side, so that neither grows too large.
-    root = math.sqrt(abs(factor))
-    scores = (query * (root if factor >= 0 else -root)) @ (key * root).transpose(-2, -1)
-    allowed = None
-    if is_causal:
-        module, (rows, columns) = backend.module(query.device), scores._a.shape[-2:]
-        allowed = wrap(module.arange(columns) <= module.arange(rows)[:, None])
-    elif attn_mask is not None:
+    if attn_mask is not None:
         check_tensors(name, attn_mask=attn_mask)
-        if attn_mask._a.dtype.kind == "b":
-            allowed = attn_mask
-        elif attn_mask.is_floating_point():
-            scores = scores + attn_mask
-        else:
+        if attn_mask._a.dtype.kind != "b" and not attn_mask.is_floating_point():
             raise DtypeError(
                 f"{name}(): Expected attn_mask dtype to be bool or float or to match query dtype, but got "
                 f"{attn_mask.dtype!r} and query {query.dtype!r}"
             )
-    weights = softmax(scores if allowed is None else scores.where(allowed, -math.inf), -1)
-    if allowed is not None or attn_mask is not None:  # rows in which everything is -inf give nan: nothing to look at
-        nothing = scores.detach() == -math.inf if allowed is None else ~allowed
-        weights = weights.masked_fill(nothing.all(-1, True), 0)
-    return dropout(weights, dropout_p) @ value if dropout_p else weights @ value
+
+
+def _causal_mask(scores: Tensor) -> Tensor:
+    """True where the key's index is at most the query's, shape (l, s)."""
+    module, (rows, columns) = backend.module(scores.device), scores._a.shape[-2:]
+    return wrap(module.arange(columns) <= module.arange(rows)[:, None])
 
 
 def _repeated(name: str, query: Tensor, shared: Tensor) -> Tensor:
@@ -112,12 +124,6 @@ def _as_scores(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
         raise AssertionError(f"only bool and floating types of {name} are supported, got {mask.dtype!r}")
     zeros = mask.to(like.dtype) * 0
     return zeros.masked_fill(mask, -math.inf)
-
-
-def _projected(
-    query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor, ...], biases: tuple[Tensor | None, ...]
-) -> tuple[Tensor, ...]:
-    return tuple(linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
 
 
 def multi_head_attention_forward(
@@ -180,57 +186,31 @@ def multi_head_attention_forward(
     if not batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-    (length, batch, size), sources = query._a.shape, key._a.shape[0]
-    head = size // num_heads
+    length, batch, size = query._a.shape
+    heads, head_size = batch * num_heads, size // num_heads
     padding = _as_scores(key_padding_mask, "key_padding_mask", query)
     mask = _as_scores(attn_mask, "attn_mask", query)
 
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     weights = _projection_weights(in_proj_weight, separate)
     biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
-    q, k, v = _projected(query, key, value, weights, biases)
-
-    if mask is not None:
-        mask = _mask_per_head(mask, batch * num_heads, length, sources)
-
-    if (bias_k is None) != (bias_v is None):
-        raise AssertionError("bias_k and bias_v must be given together: one is set but the other is None")
-    if bias_k is not None and bias_v is not None:
-        if static_k is not None or static_v is not None:
-            raise AssertionError("bias cannot be added to static key or value.")
-        k, v = cat([k, bias_k.repeat(1, batch, 1)]), cat([v, bias_v.repeat(1, batch, 1)])
+    q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True))
+    mask = None if mask is None else _mask_per_head(mask, heads, length, key._a.shape[0])
+    if _has_bias(bias_k, bias_v, static_k, static_v):
+        k, v = (cat([x, bias.repeat(1, batch, 1)]) for x, bias in ((k, bias_k), (v, bias_v)))
         mask, padding = _one_more(mask), _one_more(padding)
-
-    def heads(x: Tensor) -> Tensor:
-        return x.contiguous().view(x._a.shape[0], batch * num_heads, head).transpose(0, 1)
-
-    q = heads(q)
-    k = heads(k) if static_k is None else _static("static_k", static_k, batch * num_heads, head)
-    v = heads(v) if static_v is None else _static("static_v", static_v, batch * num_heads, head)
+    q = _split_heads(q, heads, head_size)
+    k = _split_heads(k, heads, head_size) if static_k is None else _static("static_k", static_k, heads, head_size)
+    v = _split_heads(v, heads, head_size) if static_v is None else _static("static_v", static_v, heads, head_size)
     if add_zero_attn:
         k, v = pad(k, (0, 0, 0, 1)), pad(v, (0, 0, 0, 1))
         mask, padding = _one_more(mask), _one_more(padding)
-    sources = k._a.shape[1]
-    if padding is not None:
-        wide = padding.view(batch, 1, 1, sources).expand(-1, num_heads, -1, -1)
-        wide = wide.reshape(batch * num_heads, 1, sources)
-        mask = wide if mask is None else mask + wide
+    mask = mask if padding is None else _with_padding(mask, padding, (batch, num_heads, k._a.shape[1]))
 
-    drop = dropout_p if training else 0.0
-    if not need_weights:
-        if mask is not None:
-            mask = mask.unsqueeze(0) if mask._a.shape[0] == 1 else mask.view(batch, num_heads, -1, sources)
-        parts = (t.reshape(batch, num_heads, -1, head) for t in (q, k, v))
-        context = scaled_dot_product_attention(*parts, mask, drop).permute(2, 0, 1, 3)
-        attention = None
-    else:
-        attention = _attention_weights(q, k, mask, drop)
-        context = attention.bmm(v).transpose(0, 1)
+    context, attention = _attend(q, k, v, mask, dropout_p if training else 0.0, num_heads, need_weights)
     output = linear(context.reshape(length * batch, size), out_proj_weight, out_proj_bias).view(length, batch, -1)
-    if attention is not None:
-        attention = attention.view(batch, num_heads, length, sources)
-        if average_attn_weights:
-            attention = attention.mean(1)
+    if attention is not None and average_attn_weights:
+        attention = attention.mean(1)
     if batched:
         return output, attention
     return output.squeeze(1), None if attention is None else attention.squeeze(0)
@@ -266,11 +246,61 @@ def _mask_per_head(mask: Tensor, heads: int, length: int, sources: int) -> Tenso
     return mask.unsqueeze(0) if mask._a.ndim == 2 else mask
 
 
-def _attention_weights(q: Tensor, k: Tensor, mask: Tensor | None, drop: float) -> Tensor:
-    """``dropout(softmax(q @ k.mT / sqrt(e) + mask))`` for heads of size e, shape (n heads, l, s)."""
-    scores = (q * math.sqrt(1.0 / q._a.shape[-1])).bmm(k.transpose(-2, -1))
+def _has_bias(bias_k: Tensor | None, bias_v: Tensor | None, static_k: Tensor | None, static_v: Tensor | None) -> bool:
+    """Whether a learned key and value are appended.
+
+    :raises AssertionError: only one of them is there, or keys or values are static.
+    """
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v must be given together: one is set but the other is None")
+    if bias_k is not None and (static_k is not None or static_v is not None):
+        raise AssertionError("bias cannot be added to static key or value.")
+    return bias_k is not None
+
+
+def _split_heads(x: Tensor, heads: int, size: int) -> Tensor:
+    """Shape (l, n, e) as (n heads, l, e / heads); ``heads`` counts all of the batch, ``size`` is that of a head."""
+    return x.contiguous().view(x._a.shape[0], heads, size).transpose(0, 1)
+
+
+def _with_padding(mask: Tensor | None, padding: Tensor, sizes: tuple[int, int, int]) -> Tensor:
+    """The mask of each head plus the key padding mask, shape (n, s), of its batch; shape (n heads, 1 or l, s).
+
+    :param sizes: of the batch, heads and s.
+    :raises AssertionError: the key padding mask has another shape.
+    """
+    batch, num_heads, sources = sizes
+    for dim, expected in enumerate((batch, sources)):
+        size = padding._a.shape[dim]
+        if size != expected:
+            raise AssertionError(
+                f"Expected key_padded_mask.shape[{dim}] to be {expected}, but got {size}: the key_padding_mask must "
+                f"be of shape (batch, keys), which is {[batch, sources]}"
+            )
+    per_head = padding.view(batch, 1, 1, sources).expand(-1, num_heads, -1, -1)
+    per_head = per_head.reshape(batch * num_heads, 1, sources)
+    return per_head if mask is None else mask + per_head
+
+
+def _attend(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, drop: float, num_heads: int, need_weights: bool
+) -> tuple[Tensor, Tensor | None]:
+    """The heads' results, l first, and their weights, shape (n, heads, l, s), if these are needed.
+
+    :param q: shape (n heads, l, e); so ``k`` and ``v`` with s for l.
+    """
+    heads, length, size = q._a.shape
+    batch, sources = heads // num_heads, k._a.shape[1]
+    if not need_weights:
+        if mask is not None:
+            mask = mask.unsqueeze(0) if mask._a.shape[0] == 1 else mask.view(batch, num_heads, -1, sources)
+        parts = (t.reshape(batch, num_heads, -1, size) for t in (q, k, v))
+        return scaled_dot_product_attention(*parts, mask, drop).permute(2, 0, 1, 3), None
+    scores = (q * math.sqrt(1.0 / size)).bmm(k.transpose(-2, -1))
     weights = softmax(scores if mask is None else scores + mask, -1)
-    return dropout(weights, drop) if drop > 0 else weights
+    if drop > 0:
+        weights = dropout(weights, drop)
+    return weights.bmm(v).transpose(0, 1), weights.view(batch, num_heads, length, sources)
 
 
 def _one_more(mask: Tensor | None) -> Tensor | None:
@@ -278,10 +308,11 @@ def _one_more(mask: Tensor | None) -> Tensor | None:
     return None if mask is None else pad(mask, (0, 1))
 
 
-def _static(name: str, given: Tensor, heads: int, size: int) -> Tensor:
-    if given._a.shape[0] != heads or given._a.shape[2] != size:
-        raise AssertionError(f"expecting {name} of shape ({heads}, any, {size}), but got {list(given._a.shape)}")
-    return given
+def _static(name: str, projected: Tensor, heads: int, size: int) -> Tensor:
+    """Keys or values that the caller has projected; their shape must be (n heads, s, e / heads)."""
+    if projected._a.shape[0] != heads or projected._a.shape[2] != size:
+        raise AssertionError(f"expecting {name} of shape ({heads}, any, {size}), but got {list(projected._a.shape)}")
+    return projected
 
 
 def _check_heads(

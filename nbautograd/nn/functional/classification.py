@@ -67,7 +67,7 @@ def _ignored(target: Any, classes: int, ignore_index: int) -> int | None:
     index = np.where(index != ignore_index, index, 0)
     if index.size and highest(index.view(UINT64)) >= classes:
         wrong = int(index.min()) if int(index.min()) < 0 else int(index.max())
-        raise IndexError(f"Target {wrong} is out of bounds: there are {classes} classes")
+        raise IndexError(f"nll_loss(): Target {wrong} is out of bounds: there are {classes} classes")
     return ignore_index
 
 

@@ -52,7 +52,7 @@ def _check(
         )
     if input._a.ndim not in (n + 1, n + 2):
         raise ShapeError(
-            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
+            f"{name}(): Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
             f"{list(input._a.shape)}"
         )
     if groups <= 0:
@@ -60,22 +60,23 @@ def _check(
     first, second = weight._a.shape[:2]
     if first % groups or first < groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0 and divisible by it, but "
-            f"got weight of size {list(weight._a.shape)} instead"
+            f"{name}(): Given groups={groups}, expected weight to be at least {groups} at dimension 0 and divisible "
+            f"by it, but got weight of size {list(weight._a.shape)} instead"
         )
     channels = first if transposed else second * groups
     if input._a.shape[-n - 1] != channels:
         raise ShapeError(
-            f"Given groups={groups}, weight of size {list(weight._a.shape)}, expected input{list(input._a.shape)} to "
-            f"have {channels} channels, but got {input._a.shape[-n - 1]} channels instead"
+            f"{name}(): Given groups={groups}, weight of size {list(weight._a.shape)}, expected "
+            f"input{list(input._a.shape)} to have {channels} channels, but got {input._a.shape[-n - 1]} channels "
+            "instead"
         )
     out = second * groups if transposed else first
     if bias is not None:
         check_tensors(name, bias=bias)
         if bias._a.shape != (out,):
             raise ShapeError(
-                f"Given weight of size {list(weight._a.shape)}, expected bias to be 1-dimensional with {out} elements, "
-                f"but got bias of size {list(bias._a.shape)} instead"
+                f"{name}(): Given weight of size {list(weight._a.shape)}, expected bias to be 1-dimensional with "
+                f"{out} elements, but got bias of size {list(bias._a.shape)} instead"
             )
     for x in (weight, bias):
         if x is not None and x._a.dtype != input._a.dtype:
@@ -107,8 +108,8 @@ def _convolution(
     reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, spread, strict=True))
     if any(r > k for r, k in zip(reach, size, strict=True)):
         raise ShapeError(
-            f"Calculated padded input size per channel: ({_times(size)}). Kernel size: ({_times(reach)}). Kernel size "
-            "can't be greater than actual input size"
+            f"{name}(): Calculated padded input size per channel: ({_times(size)}). Kernel size: ({_times(reach)}). "
+            "Kernel size can't be greater than actual input size"
         )
     out = conv.output_size(input._a.shape[-n:], kernel, step, around, spread)
     if input._a.ndim == n + 2:
@@ -129,7 +130,7 @@ def _named_padding(
     if padding != "same":
         raise RuntimeError(f"{name}(): Invalid padding string: '{padding}', expected 'valid' or 'same'")
     if any(s != 1 for s in stride):
-        raise RuntimeError("padding='same' is not supported for strided convolutions")
+        raise RuntimeError(f"{name}(): padding='same' is not supported for strided convolutions")
     totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     if any(total % 2 for total in totals):
         warnings.warn(
@@ -232,15 +233,15 @@ def _transpose(
         raise RuntimeError(f"{name}(): negative output_padding is not supported, got {output_padding!r}")
     if any(e >= max(s, d) for e, s, d in zip(extra, step, spread, strict=True)):
         raise RuntimeError(
-            f"output padding must be smaller than either stride or dilation, but got output_padding {extra}, stride "
-            f"{step} and dilation {spread}"
+            f"{name}(): output padding must be smaller than either stride or dilation, but got output_padding {extra}, "
+            f"stride {step} and dilation {spread}"
         )
     x = input if input._a.ndim == n + 2 else input.unsqueeze(0)
     options = zip(x._a.shape[2:], step, around, spread, weight._a.shape[2:], extra, strict=True)
     size = tuple((m - 1) * s - 2 * p + d * (k - 1) + e + 1 for m, s, p, d, k, e in options)
     if min(size) <= 0:
         raise ShapeError(
-            f"Given input size per channel: ({_times(x._a.shape[2:])}). Calculated output size per channel: "
+            f"{name}(): Given input size per channel: ({_times(x._a.shape[2:])}). Calculated output size per channel: "
             f"({_times(size)}). Output size is too small"
         )
     shape = (x._a.shape[0], weight._a.shape[1] * groups, *size)
@@ -343,13 +344,14 @@ def unfold(input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints =
     shape = input._a.shape
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
         raise ShapeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
-            f"but got: {list(shape)}"
+            "unfold(): Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+            f"for input, but got: {list(shape)}"
         )
     blocks = conv.output_size(shape[-2:], kernel, step, around, spread)
     if min(blocks) < 1:
         raise ShapeError(
-            f"Given input with spatial size {shape[-2:]}, kernel_size={kernel}, dilation={spread}, padding={around}, "
+            f"unfold(): Given input with spatial size {shape[-2:]}, kernel_size={kernel}, dilation={spread}, "
+            f"padding={around}, "
             f"calculated shape of the array of sliding blocks as {blocks}, but its components must be at least one."
         )
     if len(shape) == 4:
@@ -383,20 +385,20 @@ def fold(
     shape = input._a.shape
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise ShapeError(
-            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
-            f"input, but got: {list(shape)}"
+            "fold(): Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
+            f"dimensions for input, but got: {list(shape)}"
         )
     cell = kernel[0] * kernel[1]
     if shape[-2] % cell:
         raise ShapeError(
-            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            "fold(): Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
             f"input.size(1)={shape[-2]} and kernel_size={kernel}."
         )
     blocks = conv.output_size(size, kernel, step, around, spread)
     if min(blocks) < 1 or shape[-1] != blocks[0] * blocks[1]:
         raise ShapeError(
-            f"Given output_size={size}, kernel_size={kernel}, dilation={spread}, padding={around}, stride={step}, "
-            "expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"fold(): Given output_size={size}, kernel_size={kernel}, dilation={spread}, padding={around}, "
+            f"stride={step}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
             f"{blocks[0]} * {blocks[1]} = {blocks[0] * blocks[1]}, but got input.size(2)={shape[-1]}."
         )
     x = input if len(shape) == 3 else input.unsqueeze(0)

@@ -175,14 +175,16 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype!r}")
     if a.size == 0:
         if num_classes <= 0:
-            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+            raise RuntimeError("one_hot(): Can not infer total number of classes from empty tensor.")
     else:
         if int(a.min()) < 0:
-            raise RuntimeError(f"Class values must be non-negative, got {int(a.min())}")
+            raise RuntimeError(f"one_hot(): Class values must be non-negative, got {int(a.min())}")
         if num_classes == -1:
             num_classes = int(a.max()) + 1
         elif int(a.max()) >= num_classes:
-            raise RuntimeError(f"Class values must be smaller than num_classes, got {int(a.max())} for {num_classes}")
+            raise RuntimeError(
+                f"one_hot(): Class values must be smaller than num_classes, got {int(a.max())} for {num_classes}"
+            )
     classes = backend.module(tensor.device).arange(num_classes)
     return wrap((a[..., None] == classes).astype(np.int64))
 

@@ -277,8 +277,8 @@ def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tens
     shape = tuple([n if n.__class__ is int else as_int(n, f"{name}(): argument 'normalized_shape'") for n in items])
     if not shape:
         raise RuntimeError(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
-            "normalized_shape = []"
+            f"{name}(): Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            "element, but got normalized_shape = []"
         )
     for label, t in arguments.items():
         if t is not None:
@@ -286,14 +286,14 @@ def _shape_of(name: str, input: Tensor, normalized_shape: Any, **arguments: Tens
                 check_tensors(name, **{label: t})
             if t._a.shape != shape:
                 raise RuntimeError(
-                    f"Expected {label} to be of same shape as normalized_shape, but got {label} of shape "
+                    f"{name}(): Expected {label} to be of same shape as normalized_shape, but got {label} of shape "
                     f"{list(t._a.shape)} and normalized_shape = {list(shape)}"
                 )
     have = input._a.shape
     if len(have) < len(shape) or have[len(have) - len(shape) :] != shape:
         raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but "
-            f"got input of size{list(have)}"
+            f"{name}(): Given normalized_shape={list(shape)}, expected input with shape [*, "
+            f"{', '.join(map(str, shape))}], but got input of size{list(have)}"
         )
     return shape
 
@@ -340,14 +340,14 @@ def group_norm(
     check_tensors("group_norm", input=input)
     shape = input._a.shape
     if len(shape) < 2:
-        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+        raise RuntimeError(f"group_norm(): Expected at least 2 dimensions for input tensor but received {len(shape)}")
     if num_groups <= 0:
-        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+        raise RuntimeError(f"group_norm(): Expected num groups to be greater than 0, got {num_groups}")
     n, c = shape[:2]
     if c % num_groups:
         raise RuntimeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(shape)} "
-            f"and num_groups={num_groups}"
+            f"group_norm(): Expected number of channels in input to be divisible by num_groups, but got input of "
+            f"shape {list(shape)} and num_groups={num_groups}"
         )
     if n and c and math.prod(shape[2:]) * c // num_groups * n == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")

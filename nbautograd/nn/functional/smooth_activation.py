@@ -388,5 +388,5 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     refuse_integers("glu", input._a)
     d = dimension(dim, input._a.ndim)
     if input._a.shape[d] % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {d} is size {input._a.shape[d]}")
+        raise RuntimeError(f"glu(): Halving dimension must be even, but dimension {d} is size {input._a.shape[d]}")
     return _glu(input, d)

@@ -155,7 +155,7 @@ def full(
         return _fill_out("full", out, shape, lambda xp, s, d: xp.full(s, value, d), dtype)
     kind = dtype or dtypes.of_number(value)
     with backend.quiet():
-        filled = backend.module(as_device(device)).full(shape, number_in(value, kind), kind.numpy)
+        filled = backend.module(as_device(device)).full(shape, number_in(value, kind, "full"), kind.numpy)
     return finish(filled, requires_grad)
 
 
@@ -180,7 +180,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
         a = input._a
         place = input.device if device is None else as_device(device)
         kind = input.dtype if dtype is None else dtype
-        values = [number_in(array_of(v), kind) for v in (*value, *fill_value.values())]
+        values = [number_in(array_of(v), kind, name) for v in (*value, *fill_value.values())]
         if (a.flags.c_contiguous and memory_format is None) or memory_format is contiguous_format or a.ndim < 2:
             return finish(fill(backend.module(place), a.shape, kind.numpy, *values), requires_grad)
         like = a if place == input.device else backend.module(place).empty(())
@@ -347,7 +347,7 @@ def scalar_tensor(
     kind = dtype or dtypes.get_default_dtype()
     return full(
         (),
-        number_in(s, kind),
+        number_in(s, kind, "scalar_tensor"),
         dtype=kind,
         layout=layout,
         device=device,

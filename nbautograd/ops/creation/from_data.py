@@ -29,19 +29,21 @@ def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = 
         raise RuntimeError(f"{name}(): pin_memory=True is not supported: there is no pinned memory without CUDA")
 
 
-def number_in(value: Any, kind: dtypes.dtype) -> Any:
-    """A number, once it is known to fit into a dtype; floats are cut off for integers.
+def number_in(value: Any, kind: dtypes.dtype, function: str = "") -> Any:
+    """A number that fits into a dtype; floats are truncated for integers.
 
+    :param function: what a message begins with; by default the operation says its name.
     :raises RuntimeError: it is complex where the dtype is not, or an integer out of range.
     """
+    prefix = f"{function}(): " if function else ""
     if isinstance(value, (complex, np.complexfloating)) and not kind.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow: {value}")
+        raise RuntimeError(f"{prefix}value cannot be converted to type {kind.name} without overflow: {value}")
     if kind.rank == 1:
         limits = np.iinfo(kind.numpy)
         if isinstance(value, (float, np.floating)):
             value = int(value) if math.isfinite(value) else limits.max + 1
         if not limits.min - (limits.max + 1) * (limits.min == 0) <= value <= limits.max:
-            raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow: {value}")
+            raise RuntimeError(f"{prefix}value cannot be converted to type {kind.name} without overflow: {value}")
         return int(value) % (limits.max + 1) if value < limits.min else value
     return value
 

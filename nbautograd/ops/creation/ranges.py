@@ -23,6 +23,19 @@ def _number(value: Any) -> Any:
     return value.item() if isinstance(value, Tensor) else value
 
 
+def _check_step(name: str, first: Any, last: Any, step: Any) -> None:
+    """Make sure that the step leads from the first number to the last.
+
+    :raises RuntimeError: it is 0, or has the wrong sign.
+    """
+    if step == 0:
+        raise RuntimeError(f"{name}(): step must be nonzero")
+    if (last - first) * step < 0:
+        raise RuntimeError(
+            f"{name}(): upper bound and lower bound inconsistent with step sign: {first} to {last} by {step}"
+        )
+
+
 def arange(
     start: Any = 0,
     end: Any = None,
@@ -64,11 +77,8 @@ def arange(
         by = cut
     for value in (first, last):
         if isinstance(value, float) and not math.isfinite(value):
-            raise RuntimeError(f"unsupported range: {first} -> {last}")
-    if by == 0:
-        raise RuntimeError("step must be nonzero")
-    if (last - first) * by < 0:
-        raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {first} to {last} by {by}")
+            raise RuntimeError(f"arange(): unsupported range: {first} -> {last}")
+    _check_step("arange", first, last, by)
     kind = dtype or (
         dtypes.int64 if all(isinstance(v, (int, np.integer)) for v in (first, last, by)) else dtypes.get_default_dtype()
     )
@@ -85,9 +95,9 @@ def _ranged(name: str, values: Any, out: Tensor | None, requires_grad: bool) -> 
     return into(out, result, name)
 
 
-def _steps(steps: Any) -> int:
+def _steps(name: str, steps: Any) -> int:
     if as_int(steps, "steps") < 0:
-        raise RuntimeError("number of steps must be non-negative")
+        raise RuntimeError(f"{name}(): number of steps must be non-negative")
     return int(steps)
 
 
@@ -147,7 +157,7 @@ def linspace(
     """
     check_options("linspace", dtype, layout, pin_memory)
     first, last, kind = _ends("linspace", start, end, dtype)
-    values = _even(first, last, _steps(steps), kind, backend.module(as_device(device)))
+    values = _even(first, last, _steps("linspace", steps), kind, backend.module(as_device(device)))
     return _ranged("linspace", values, out, requires_grad)
 
 
@@ -178,7 +188,7 @@ def logspace(
     wide = np.dtype(np.complex128 if kind.kind == "c" else np.float64)
     if kind.kind in "iu":
         first, last = int(first), int(last)
-    exponents = _even(first, last, _steps(steps), wide, xp)
+    exponents = _even(first, last, _steps("logspace", steps), wide, xp)
     return _ranged("logspace", (float(base) ** exponents).astype(kind), out, requires_grad)
 
 
@@ -204,10 +214,7 @@ def range(
     if end is None:
         start, end = 0, start
     first, last, by = _number(start), _number(end), _number(step)
-    if by == 0:
-        raise RuntimeError("step must be nonzero")
-    if (last - first) * by < 0:
-        raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: {first} to {last} by {by}")
+    _check_step("range", first, last, by)
     kind = (dtype or dtypes.get_default_dtype()).numpy
     xp = backend.module(as_device(device))
     values = (xp.arange(int((last - first) / by + 1)) * by + first).astype(kind)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
-from nbautograd.arrays.version_counter import record_write
 from nbautograd.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd.core import dispatch_mode
 from nbautograd.core.batched import BatchedTensor, elements
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import check_writable, copy_into
 from nbautograd.core.tensor import Tensor, array_of
+from nbautograd.core.views import record_unrecorded_write
 from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, kind_of
 from nbautograd.ops.creation.creation import copy
 from nbautograd.ops.creation.from_data import tensor
@@ -28,6 +28,8 @@ __all__ = [
     "index_put",
     "index_put_",
 ]
+
+Key = Sequence[Any]  # what is left of an index when views are taken: slices, and arrays of indices or masks
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
@@ -226,13 +228,13 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
 
 
 @op(node="IndexBackward0", symbol="index", method=False, half=NATIVE, input="index_back(g, input.shape, key)")
-def index(input: Tensor, key: Any) -> Tensor:
+def index(input: Tensor, key: Key) -> Tensor:
     """The elements chosen by arrays of indices or a mask, copied."""
     return input[tuple(array_of(item) for item in key)]
 
 
 @op(node="IndexBackwardBackward0", symbol="index", method=False, input="index(g, key)")
-def index_back(input: Tensor, shape: Any, key: Any) -> Tensor:
+def index_back(input: Tensor, shape: Any, key: Key) -> Tensor:
     """Zeros of ``shape`` to which ``input`` is added where ``index`` looked: its gradient."""
     output = np.zeros_like(input, shape=shape)
     key = tuple(array_of(item) for item in key)
@@ -272,7 +274,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
         return
     target = part.shared_array()
     _assign(target, chosen, value._a)
-    record_write(target)
+    record_unrecorded_write(part)
 
 
 def _assigned(x: Tensor, value: Any) -> Tensor:
@@ -345,7 +347,7 @@ def own(a: Any) -> Any:
     input="g if accumulate else zero_at(g, key)",
     values="cast_back(sum_to(index(g, key), values.shape), values.dtype)",
 )
-def put_at(input: Tensor, values: Tensor, key: Any, accumulate: bool) -> Tensor:
+def put_at(input: Tensor, values: Tensor, key: Key, accumulate: bool) -> Tensor:
     """A copy of ``input`` with the elements at ``key`` replaced, or added to."""
     output = own(input)
     if accumulate:
@@ -358,7 +360,7 @@ def put_at(input: Tensor, values: Tensor, key: Any, accumulate: bool) -> Tensor:
 
 
 @op(node="IndexPutBackward0", symbol="[…]=", method=False, half=NATIVE, input="zero_at(g, key)")
-def zero_at(input: Tensor, key: Any) -> Tensor:
+def zero_at(input: Tensor, key: Key) -> Tensor:
     """A copy of ``input`` with zeros at ``key``."""
     output = own(input)
     output[key] = 0

@@ -17,7 +17,7 @@ from nbautograd.core.inplace import check_history
 from nbautograd.core.node import LEAF
 from nbautograd.core.storage import TypedStorage, UntypedStorage
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.core.views import CopySlices, View
+from nbautograd.core.views import CopySlices, View, views_of
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.ops.elementwise.complex import view_as_complex, view_as_real
 from nbautograd.ops.queries import check_tensors
@@ -110,6 +110,7 @@ def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
 
 
 CopySlices.lay_out = staticmethod(lay_out)  # core does not know operations
+View.as_strided = staticmethod(OPS["as_strided_in"].temporary_view)
 
 
 # -- in place --------------------------------------------------------------------------------------------------------
@@ -128,7 +129,9 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
         if self._view is None:
             fix_views(self, result._a)
         else:
+            obstacle = self._view.obstacle
             self._view = result._view
+            self._view.obstacle = obstacle
         self._a = result._a
         if self._fn is not LEAF and is_grad_enabled():
             self._fn = result._fn
@@ -144,13 +147,11 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
 def fix_views(base: Tensor, array: Any) -> None:
     """Before ``base`` gets the layout of ``array``: turn its views into as_strided views of the storage."""
     home = stride_tools.of(array)
-    for ref in base.__dict__.get("_views", ([],))[0]:
-        view = ref()
-        if view is not None:
-            recorded = view._view.recorded
-            arguments = (*stride_tools.of(view._a), home)
-            view._view = View(base, OPS["as_strided_in"].body, as_strided_in, arguments)
-            view._view.recorded = recorded
+    for view in views_of(base):
+        obstacle = view._view.obstacle
+        arguments = (*stride_tools.of(view._a), home)
+        view._view = View(base, OPS["as_strided_in"].body, as_strided_in, arguments)
+        view._view.obstacle = obstacle
 
 
 for _name, _function in {

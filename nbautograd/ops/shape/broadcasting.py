@@ -7,6 +7,7 @@ from typing import Any
 
 from nbautograd.arrays.size import Size
 from nbautograd.arrays.strides import restride, strides_of
+from nbautograd.compiler.argument_errors import with_argument_errors
 from nbautograd.compiler.op import VIEW, composite, op
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError, kind_of
@@ -110,13 +111,14 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
                 raise ValueError(f"Attempting to broadcast a dimension with negative length: {n} in {shape}")
             if n != 1 and results[i] not in (1, n):
                 raise ShapeError(
-                    f"Attempting to broadcast a dimension of length {n} at {-1 - i}, where another shape has "
-                    f"{results[i]}: {', '.join(map(str, shapes))}"
+                    f"broadcast_shapes(): Attempting to broadcast a dimension of length {n} at {-1 - i}, where "
+                    f"another shape has {results[i]}: {', '.join(map(str, shapes))}"
                 )
             results[i] = n if results[i] == 1 else results[i]
     return Size(reversed(results))
 
 
+@with_argument_errors
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors broadcast to one shape, without copying.
 

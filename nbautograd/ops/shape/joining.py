@@ -100,7 +100,7 @@ def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
         if not isinstance(item, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(item)}")
         if name == "cat" and item._a.ndim == 0:
-            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+            raise RuntimeError(f"cat(): zero-dimensional tensor (at position {i}) cannot be concatenated")
     places = list(dict.fromkeys(item.device for item in tensors))
     if len(places) > 1:
         raise DeviceError(
@@ -337,7 +337,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     given = several(tensors)
     for t in given:
         if t._a.ndim != 1:
-            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t._a.shape)}")
+            raise RuntimeError(f"cartesian_prod(): Expect a 1D vector, but got shape {list(t._a.shape)}")
     if len(given) == 1:
         return given[0]
     return stack([reshape(grid, -1) for grid in meshgrid(*given, indexing="ij")], 1)
@@ -355,7 +355,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
             [2, 3]])
     """
     if input._a.ndim != 1:
-        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input._a.shape)}")
+        raise RuntimeError(f"combinations(): Expect a 1D vector, but got shape {list(input._a.shape)}")
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:

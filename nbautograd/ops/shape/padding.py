@@ -126,8 +126,8 @@ def _check_fit(input: Tensor, pads: Pads, mode: str) -> None:
     for d, (n, ends) in enumerate(zip(input._a.shape[first:], pads, strict=True), first):
         if mode == "reflect" and max(ends) >= n:
             raise RuntimeError(
-                f"Padding size should be less than the corresponding input dimension, but got: padding {ends} at "
-                f"dimension {d} of input {list(input._a.shape)}"
+                f"pad(): Padding size should be less than the corresponding input dimension, but got: padding {ends} "
+                f"at dimension {d} of input {list(input._a.shape)}"
             )
         if mode == "circular" and max(ends) > n:
             raise RuntimeError(

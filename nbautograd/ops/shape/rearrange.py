@@ -216,8 +216,8 @@ def repeat_interleave(
         repeats = expand(reshape(repeats, 1), n)
     elif repeats._a.shape[0] != n:
         raise RuntimeError(
-            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats._a.shape[0]} and "
-            f"input.size({d}) = {n}"
+            f"repeat_interleave(): repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{repeats._a.shape[0]} and input.size({d}) = {n}"
         )
     from nbautograd.ops.indexing.gather import index_select
 

@@ -115,6 +115,37 @@ def _window(name: str, window: Any, size: int, n: int, like: Tensor) -> Tensor:
     return centered(window, size, n)
 
 
+def _check_istft(
+    input: Tensor, n: int, hop: int, size: int, window: Any, onesided: bool | None, return_complex: bool
+) -> None:
+    """Make sure that the spectrum and the sizes fit each other.
+
+    :raises RuntimeError: they do not.
+    """
+    if not input.dtype.is_complex:
+        raise DtypeError(
+            f"istft requires a complex-valued input tensor, from stft with return_complex=True, but got {input.dtype!r}"
+        )
+    if input.ndim not in (2, 3):
+        _refuse("istft", f"expected a tensor with 2 or 3 dimensions, but got shape {list(input.shape)}")
+    if input.numel() == 0:
+        _refuse("istft", f"input tensor cannot be empty, but its shape is {list(input.shape)}")
+    half = input.shape[-2] != n if onesided is None else onesided
+    if input.shape[-2] != (n // 2 + 1 if half else n):
+        expected = "n_fft / 2 + 1" if half else "n_fft"
+        _refuse(
+            "istft",
+            f"expected the frequency dimension of the input tensor to match {expected} when onesided={half} "
+            f"(n_fft={n}), but got {input.shape[-2]}",
+        )
+    if not 0 < hop <= size:
+        _refuse("istft", f"expected 0 < hop_length <= win_length, but got hop_length={hop} and win_length={size}")
+    if not 0 < size <= n:
+        _refuse("istft", f"expected 0 < win_length <= n_fft, but got win_length={size} and n_fft={n}")
+    if half and (return_complex or (isinstance(window, Tensor) and window.dtype.is_complex)):
+        _refuse("istft", "Cannot have onesided output if window or input is complex")
+
+
 # -- the transforms --------------------------------------------------------------------------------------------------
 
 
@@ -187,6 +218,25 @@ def stft(
     return view_as_real(result)
 
 
+def _overlap_add_normalized(pieces: Tensor, weights: Tensor, hop: int, start: int, length: int) -> Tensor:
+    """The weighted sum of overlapping pieces, divided by the sum of the squared weights: ``length`` elements of it.
+
+    :raises RuntimeError: no weight is at an element.
+    """
+    count, n = pieces.shape[-2:]
+    whole = n + hop * (count - 1)
+    signal = narrow(overlap_add(pieces * weights, hop, whole), -1, start, length)
+    energy = expand(weights * weights, (count, n))
+    envelope = narrow(overlap_add(energy, hop, whole), -1, start, length)
+    if bool((np.abs(elements(envelope)) < 1e-11).any()):
+        _refuse(
+            "istft",
+            "window overlap add min is 0: some elements are covered by no window, so they cannot be told. Take a "
+            "smaller hop_length, another window, or center=True",
+        )
+    return signal / envelope
+
+
 @composite()
 def istft(
     input: Tensor,
@@ -219,28 +269,7 @@ def istft(
     if not isinstance(input, Tensor):
         raise TypeError(f"istft(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
     n, hop, size = _lengths("istft", n_fft, hop_length, win_length)
-    if not input.dtype.is_complex:
-        raise DtypeError(
-            f"istft requires a complex-valued input tensor, from stft with return_complex=True, but got {input.dtype!r}"
-        )
-    if input.ndim not in (2, 3):
-        _refuse("istft", f"expected a tensor with 2 or 3 dimensions, but got shape {list(input.shape)}")
-    if input.numel() == 0:
-        _refuse("istft", f"input tensor cannot be empty, but its shape is {list(input.shape)}")
-    half = input.shape[-2] != n if onesided is None else onesided
-    if input.shape[-2] != (n // 2 + 1 if half else n):
-        expected = "n_fft / 2 + 1" if half else "n_fft"
-        _refuse(
-            "istft",
-            f"expected the frequency dimension of the input tensor to match {expected} when onesided={half} "
-            f"(n_fft={n}), but got {input.shape[-2]}",
-        )
-    if not 0 < hop <= size:
-        _refuse("istft", f"expected 0 < hop_length <= win_length, but got hop_length={hop} and win_length={size}")
-    if not 0 < size <= n:
-        _refuse("istft", f"expected 0 < win_length <= n_fft, but got win_length={size} and n_fft={n}")
-    if half and (return_complex or (isinstance(window, Tensor) and window.dtype.is_complex)):
-        _refuse("istft", "Cannot have onesided output if window or input is complex")
+    _check_istft(input, n, hop, size, window, onesided, return_complex)
     weights = _window("istft", window, size, n, input)
     if weights.dtype.is_complex and not return_complex:
         _refuse("istft", "a complex window gives a complex signal: return_complex=True is needed")
@@ -256,18 +285,7 @@ def istft(
     stop = whole - start if length is None else start + as_int(length, "istft(): argument 'length'")
     if stop <= start:
         _refuse("istft", f"no elements are left: the pieces cover {whole}, center={center}, length={length}")
-    available = min(stop, whole) - start
-    count = input.shape[-1]
-    signal = narrow(overlap_add(pieces * weights, hop, whole), -1, start, available)
-    energy = expand(weights * weights, (count, n))
-    envelope = narrow(overlap_add(energy, hop, whole), -1, start, available)
-    if bool((np.abs(elements(envelope)) < 1e-11).any()):
-        _refuse(
-            "istft",
-            "window overlap add min is 0: some elements are covered by no window, so they cannot be told. Take a "
-            "smaller hop_length, another window, or center=True",
-        )
-    signal = signal / envelope
+    signal = _overlap_add_normalized(pieces, weights, hop, start, min(stop, whole) - start)
     if stop <= whole:
         return signal
     warnings.warn(

@@ -19,7 +19,7 @@ from nbautograd.viz.escape import columns, fit, ordered, width
 from nbautograd.viz.notebook.output import graph_table
 from nbautograd.viz.read.builder import build
 
-from .fake import HOSTILE, AccumulateGrad, Add, Node, Tensor
+from .fake_graph import HOSTILE, AccumulateGrad, Add, Node, Tensor
 
 
 class RaisingError(Exception):

@@ -16,12 +16,12 @@ from types import ModuleType
 
 import pytest
 
-from tests import needs, seeds
+from tests import needs, tutorial_documents
 
-if not list(seeds.FOLDER.glob("*.txt")):
+if not list(tutorial_documents.FOLDER.glob("*.txt")):
     pytest.skip(needs.reason("the tutorial documents"), allow_module_level=True)
 
-DOCUMENTS = seeds.documents()
+DOCUMENTS = tutorial_documents.documents()
 CELLS = [cell for cells in DOCUMENTS.values() for cell in cells]
 SHOWN = [cell for cell in CELLS if cell.document != "003"]  # the outputs of 003 were pictures
 CUT_SHORT = ("002", 24)  # the export ends in the middle of this output
@@ -55,14 +55,14 @@ def library(request: pytest.FixtureRequest) -> ModuleType:
 
 
 @functools.cache
-def outcomes(library: str, document: str, seed: int) -> list[seeds.Outcome]:
+def outcomes(library: str, document: str, seed: int) -> list[tutorial_documents.Outcome]:
     chosen = importlib.import_module(library)
     if library == "torch":
         chosen.set_num_threads(1)  # more would wait for the threads of NumPy's BLAS, for a minute in all
-    return seeds.run(DOCUMENTS[document], chosen, seed)
+    return tutorial_documents.run(DOCUMENTS[document], chosen, seed)
 
 
-def cell_id(cell: seeds.Cell) -> str:
+def cell_id(cell: tutorial_documents.Cell) -> str:
     return f"{cell.document}-{cell.number}"
 
 
@@ -71,7 +71,7 @@ def without_listing(text: str) -> str:
 
 
 def test_every_cell_is_found():
-    assert {name: len(cells) for name, cells in DOCUMENTS.items()} == seeds.CELLS
+    assert {name: len(cells) for name, cells in DOCUMENTS.items()} == tutorial_documents.CELLS
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=cell_id)
@@ -95,17 +95,19 @@ def test_prints_what_the_document_shows(library, cell):
         assert len(names) > 25
         assert not [name for name in names if f"'{name}'" not in ours], "dir() lacks these names"
         ours, again, shown = without_listing(ours), without_listing(again), without_listing(shown)
-    drawn = seeds.masked(ours) != seeds.masked(again)  # from random numbers, which the document did not seed
-    view = seeds.form if drawn else seeds.masked
+    drawn = tutorial_documents.masked(ours) != tutorial_documents.masked(
+        again
+    )  # from random numbers, which the document did not seed
+    view = tutorial_documents.form if drawn else tutorial_documents.masked
     if (cell.document, cell.number) == CUT_SHORT:
-        assert seeds.form(ours).startswith(seeds.form(shown))
+        assert tutorial_documents.form(ours).startswith(tutorial_documents.form(shown))
     else:
         assert view(ours) == view(shown)
 
 
 @pytest.mark.parametrize("number", range(4))
 def test_the_document_whose_outputs_were_pictures(library, number):
-    assert seeds.masked(outcomes(library.__name__, "003", 0)[number].text) == PICTURES[number]
+    assert tutorial_documents.masked(outcomes(library.__name__, "003", 0)[number].text) == PICTURES[number]
 
 
 def test_the_warning_for_the_grad_of_a_non_leaf_points_at_the_line_that_read_it(library):
@@ -132,4 +134,4 @@ def test_prints_what_torch_prints(cell, seed):
     needs.package("torch")
     ours, theirs = (outcomes(name, cell.document, seed)[cell.number].text for name in ("nbautograd", "torch"))
     # More names in dir() than PyTorch's are no difference; fewer are found above.
-    assert seeds.masked(without_listing(ours)) == seeds.masked(without_listing(theirs))
+    assert tutorial_documents.masked(without_listing(ours)) == tutorial_documents.masked(without_listing(theirs))

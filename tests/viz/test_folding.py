@@ -19,7 +19,7 @@ from nbautograd.viz.read import fold
 from nbautograd.viz.read.builder import build
 from nbautograd.viz.read.model import GraphModel
 
-from .fake import AccumulateGrad, Add, Node, Tensor
+from .fake_graph import AccumulateGrad, Add, Node, Tensor
 
 
 def recurrent(steps: int) -> tuple[Any, dict[str, Any]]:

@@ -21,7 +21,7 @@ from nbformat.sign import NotebookNotary
 import nbautograd as nb
 from nbautograd import viz
 
-from .lab import READY, RUN_ALL, browse, serve
+from .jupyterlab import READY, RUN_ALL, browse, serve
 
 pytestmark = [
     pytest.mark.browser,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.arrays.cpu_features import has_kernels
 from tests import needs
 
 torch = needs.package("torch")
@@ -13,9 +14,7 @@ torch = needs.package("torch")
 __all__ = ["assert_same_numbers", "drawn_by_mkl"]
 
 # conftest.py has PyTorch take its AVX2 kernels. NumPy's for AVX-512 give other last bits of logarithms and sines.
-SAME_KERNELS = torch.backends.cpu.get_cpu_capability() == "AVX2" and not any(
-    there for name, there in np._core._multiarray_umath.__cpu_features__.items() if name in ("AVX512F", "X86_V4")
-)
+SAME_KERNELS = torch.backends.cpu.get_cpu_capability() == "AVX2" and not has_kernels("AVX512F", "X86_V4")
 
 
 def drawn_by_mkl() -> bool:

@@ -121,12 +121,16 @@ def test_a_thread_that_did_not_ask_is_not_diverted() -> None:
 def test_a_mode_that_acts_everywhere() -> None:
     created: list[Any] = []
     x = nb.ones(2, requires_grad=True)
-    dispatch_mode.push(created.extend, everywhere=True)
+
+    def mode(node: Any, _: Any) -> None:
+        created.append(node)
+
+    dispatch_mode.push(mode, everywhere=True)
     try:
         node = in_a_thread(lambda: (x * 2).grad_fn)
         assert created == [node]
     finally:
-        dispatch_mode.pop(created.extend)
+        dispatch_mode.pop(mode)
     assert not dispatch_mode.is_on_anywhere()
 
 

@@ -14,7 +14,7 @@ import pytest
 import nbautograd as nb
 from nbautograd.errors import CudaUnavailableError
 from tests import needs
-from tests.cuda.fake import CUDARuntimeError, fake_cupy, present
+from tests.cuda.fake_cupy import CUDARuntimeError, fake_cupy, present
 
 INSTALL = "pip install 'nbautograd[cuda12]'"
 
@@ -182,3 +182,13 @@ def test_a_real_cupy_without_a_driver() -> None:
     said = run(Path(folder))
     assert "cudaError" in said
     assert INSTALL in said
+
+
+def test_cuda_says_what_is_missing():
+    if nb.cuda.is_available():
+        pytest.skip("CUDA can be used here")
+    with pytest.raises((RuntimeError, AssertionError), match=r"pip install|CUDA cannot be used"):
+        nb.ones(2, device="cuda")
+    with pytest.raises(RuntimeError):
+        nb.ones(2).cuda()
+    assert nb.cuda.device_count() == 0 and nb.cuda.why_not()

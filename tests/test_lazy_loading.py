@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +12,12 @@ import nbautograd
 from nbautograd import _lazy
 from nbautograd.core.tensor import Tensor
 
+ROOT = Path(__file__).parents[1]
+
 
 def fresh(code: str) -> str:
-    """What a new interpreter prints."""
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    """What a new interpreter prints, in which the package and ``tests`` are those of this folder."""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT)
     return done.stdout.strip()
 
 
@@ -66,7 +69,7 @@ def test_what_is_there_at_once_needs_nothing_late() -> None:
 import builtins, sys
 import nbautograd
 from nbautograd.compiler.registry import OPS
-from tests.test_layers import GENERATED, compiled_method, global_names
+from tests.package_sources import GENERATED, compiled_method, global_names
 before = {name for name in sys.modules if name.startswith("nbautograd")}
 for op in [op for op in OPS.values() if op.formulas]:
     for flavour in ("real", "complex", "half"):

@@ -23,7 +23,7 @@ from nbautograd.compiler import op; from nbautograd.core import dispatch_mode, t
 from nbautograd.autograd import inference
 from nbautograd.compiler.op import OPS
 from nbautograd.core.tensor import on_wrap
-from tests.faults.injected import count_moments, interrupt
+from tests.faults.fault_injection import count_moments, interrupt
 
 warnings.simplefilter("ignore")
 x = nb.ones(2, requires_grad=True)

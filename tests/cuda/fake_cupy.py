@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
-from tests import strict
+from tests.strict import backend as strict_backend, strict_array
 
 __all__ = ["CUDARuntimeError", "fake_cupy", "present"]
 
@@ -39,7 +39,7 @@ class Device:
         Device.here = self.id
 
     def synchronize(self) -> None:
-        strict.SYNCS.append("synchronize")
+        strict_array.SYNCS.append("synchronize")
 
     def __enter__(self) -> None:
         self.before.append(Device.here)
@@ -65,7 +65,7 @@ class Stream:
         Stream.now = self
 
     def synchronize(self) -> None:
-        strict.SYNCS.append("synchronize")
+        strict_array.SYNCS.append("synchronize")
 
     def wait_event(self, event: Any) -> None:
         self.waits.append(event)
@@ -81,7 +81,7 @@ class Event:
         self.stream = stream
 
     def synchronize(self) -> None:
-        strict.SYNCS.append("synchronize")
+        strict_array.SYNCS.append("synchronize")
 
 
 class Pool:
@@ -143,13 +143,13 @@ def fake_cupy(devices: int = 1, **changes: Any) -> ModuleType:
         **changes,
     }
     module.__dict__.update(
-        ndarray=strict.StrictArray,
+        ndarray=strict_array.StrictArray,
         cuda=SimpleNamespace(**members),
         get_default_memory_pool=lambda: pool,
         get_default_pinned_memory_pool=lambda: Pool(),
         asnumpy=np.asarray,
     )
-    module.__getattr__ = lambda name: getattr(strict._MODULE, name)  # type: ignore[method-assign]
+    module.__getattr__ = lambda name: getattr(strict_backend._MODULE, name)  # type: ignore[method-assign]
     return module
 
 
@@ -159,8 +159,8 @@ def present(module: Any) -> Iterator[Any]:
     before, kept = sys.modules.get("cupy"), backend.cuda
     fresh = backend._CupyBackend()
     sys.modules["cupy"] = module
-    strict_backend = strict.StrictBackend()  # its arrays are made otherwise than CuPy's
-    fresh.scipy, fresh.strided = strict_backend.scipy, strict_backend.strided  # type: ignore[method-assign]
+    strict = strict_backend.StrictBackend()  # its arrays are made otherwise than CuPy's
+    fresh.scipy, fresh.strided = strict.scipy, strict.strided  # type: ignore[method-assign]
     backend.cuda = backend._BY_TYPE["cuda"] = fresh
     backend.ask_current(fresh.current)
     try:
@@ -168,7 +168,7 @@ def present(module: Any) -> Iterator[Any]:
     finally:
         backend.cuda = backend._BY_TYPE["cuda"] = kept
         backend.ask_current(kept.current)
-        backend._BY_CLASS.pop(strict.StrictArray, None)
+        backend._BY_CLASS.pop(strict_array.StrictArray, None)
         if before is None:
             sys.modules.pop("cupy", None)
         else:

@@ -10,8 +10,8 @@ import pytest
 
 import nbautograd as nb
 from nbautograd.errors import CudaUnavailableError, DeviceError
-from tests.cuda.fake import fake_cupy, present
-from tests.strict import StrictArray
+from tests.cuda.fake_cupy import fake_cupy, present
+from tests.strict.strict_array import StrictArray
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,117 @@
+"""The outputs of a custom ``Function``: which of them its node made, and what becomes of inputs that it returns."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from nbautograd.arrays import backend, dtypes, version_counter
+from nbautograd.autograd import forward_ad
+from nbautograd.core import dispatch_mode, tracing
+from nbautograd.core.grad_mode import no_grad
+from nbautograd.core.inplace import check_history
+from nbautograd.core.node import LEAF, OutputEdge
+from nbautograd.core.tensor import Tensor
+from nbautograd.core.views import CUSTOM, SEVERAL, rebase_history, record_unrecorded_write
+from nbautograd.errors import AutogradError, InplaceError
+
+__all__ = ["check_dirty", "connect", "record"]
+
+
+def check_dirty(node: Any, outputs: list[Any]) -> None:
+    """Make sure that what was marked as written to is returned, and note the write."""
+    returned = {id(out) for out in outputs}
+    for tensor in node._dirty:
+        if id(tensor) not in returned:
+            raise AutogradError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
+                f"are modified inplace must all be outputs of the Function ({node.name()})."
+            )
+        record_unrecorded_write(tensor)  # however it was done
+
+
+def record(node: Any, args: tuple[Any, ...], tensors: list[Tensor], outputs: list[Any], before: dict[int, Any]) -> None:
+    """Make ``node`` the origin of ``outputs``."""
+    fixed = {id(t) for t in node._non_differentiable}
+    for tensor in node._dirty:
+        if id(tensor) not in before:
+            warnings.warn(
+                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+                f"should be passed to ctx.mark_dirty(), and {node.name()} passes another.",
+                UserWarning,
+                stacklevel=4,
+            )
+        elif id(tensor) not in fixed:
+            if tensor._view is not None and len(outputs) > 1:
+                raise InplaceError(
+                    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                    f"return more than one Tensor ({node.name()} returns {len(outputs)}): make sure that the input is "
+                    "not a view (clone() it), or split the Function into two."
+                )
+            check_history(tensor, node.name())
+    _fill(node, args, tensors, outputs)
+    connect(node, tensors, outputs, True)
+    if dispatch_mode.is_on():
+        dispatch_mode.node_created(node)
+    if tracing.is_on():
+        shown = next((o for o in outputs if isinstance(o, Tensor)), None)
+        if shown is not None:
+            tracing.note(node, shown, tuple((f"input {i}", a) for i, a in enumerate(args)))
+
+
+def connect(node: Any, tensors: list[Tensor], outputs: list[Any], recorded: bool) -> None:
+    """Give the outputs their place in the graph, replacing those that are inputs returned unchanged."""
+    fixed = {id(t) for t in node._non_differentiable}
+    inputs, dirty = {id(t) for t in tensors}, {id(t) for t in node._dirty}
+    differentiable = 0
+    for index, out in enumerate(outputs):
+        if not isinstance(out, Tensor):
+            continue
+        is_input, is_dirty = id(out) in inputs, id(out) in dirty
+        if not recorded or id(out) in fixed or out._a.dtype.kind not in dtypes.INEXACT:
+            if is_input and out.requires_grad:
+                outputs[index] = out.detach()
+            elif is_input and not is_dirty:
+                outputs[index] = _view_of_itself(out)
+            elif out._view is None:
+                out._fn = None
+        else:
+            differentiable += 1
+            fn = node if len(outputs) == 1 else OutputEdge(node, index)
+            if is_input and is_dirty:
+                rebase_history(out, fn)
+            elif is_input:
+                outputs[index] = _view_of_itself(out)
+                outputs[index]._fn = fn
+            else:
+                out._fn = fn
+        how = outputs[index]._view
+        if how is not None and not (is_input and is_dirty):
+            how.obstacle = CUSTOM
+    if differentiable > 1:
+        for out in outputs:
+            if isinstance(out, Tensor) and out._view is not None:
+                out._view.obstacle = SEVERAL
+
+
+def _view_of_itself(t: Tensor) -> Tensor:
+    """An input that is returned as it is: another tensor of the same memory."""
+    with no_grad(), forward_ad.suspended():
+        view: Tensor = t.view(t.shape)
+    return view
+
+
+def _fill(node: Any, args: tuple[Any, ...], tensors: list[Tensor], outputs: list[Any]) -> None:
+    """Give the node its edges, its saved tensors, and what it has to know of inputs and outputs."""
+    slots = iter(range(len(tensors)))
+    node._slots = tuple(next(slots) if isinstance(a, Tensor) else None for a in args)
+    node.all_edges = tuple(a if a._fn is LEAF else a._fn for a in tensors)
+    node.input_meta = tuple((a._a.shape, a._a.dtype) for a in tensors)
+    node.inputs = tuple(f"input {i}" for i, a in enumerate(args) if isinstance(a, Tensor))
+    node.arity = len(tensors)
+    node._seq = version_counter.next_sequence_nr()
+    node._count = len(outputs)
+    node.save_tensors(outputs)
+    node._outputs = tuple(
+        (o._a.shape, o._a.dtype, backend.device_of(o._a)) if isinstance(o, Tensor) else None for o in outputs
+    )

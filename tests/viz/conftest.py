@@ -1,0 +1,48 @@
+"""A real browser, and pages that are opened in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright import sync_api as playwright
+from playwright.sync_api import expect
+
+from nbautograd.viz.notebook.api import Recording
+from tests import needs
+
+FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as api:
+        browser = api.chromium.launch(executable_path=needs.CHROMIUM, headless=True, args=FLAGS.split())
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser: Any, tmp_path: Path) -> Iterator[Any]:
+    contexts = []
+
+    def open_(shown: Recording, **options: Any) -> Any:
+        context = browser.new_context(
+            **{"reduced_motion": "reduce", "viewport": {"width": 1000, "height": 800}} | options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.troubles, page.requests = [], []
+        page.on("pageerror", lambda error: page.troubles.append(str(error)))
+        page.on("console", lambda m: page.troubles.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("request", lambda request: page.requests.append(request.url))
+        path = shown.save(tmp_path / "page.html")
+        page.goto(path.as_uri())
+        expect(page.locator(".nb-player")).to_be_visible()
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()

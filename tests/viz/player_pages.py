@@ -1,0 +1,53 @@
+"""Recordings and graphs for the player, and what its page says."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import nbautograd as nb
+from nbautograd import viz
+from nbautograd.core import tracing
+from nbautograd.viz.capture.recorder import Recorder
+from nbautograd.viz.notebook.api import Picture, Recording
+from nbautograd.viz.read.builder import build
+
+from .fake_graph import Seed
+
+
+def recording(passes: int = 1, names: dict[str, str] | None = None) -> Recording:
+    seed = Seed()
+    shown = {(names or {}).get(name, name): value for name, value in seed.names.items()}
+    recorder = Recorder(build(seed.y, shown, resolve=seed.resolve))
+    for _ in range(passes):
+        for event in seed.events():
+            recorder(event)
+        seed.finish()
+    return Recording(recorder.timeline())
+
+
+def step_of(page: Any) -> int:
+    return int(page.locator(".nb-player").get_attribute("data-step"))
+
+
+def leaf(page: Any, name: str) -> Any:
+    has = page.locator(".nb-name", has_text=re.compile(f"^{name}$"))
+    return page.locator(".nb-leaf").filter(has=has)
+
+
+def loop(steps: int) -> Picture:
+    with tracing.traced():
+        w = nb.tensor(0.5, requires_grad=True)
+        h = w
+        for _ in range(steps):
+            h = nb.tanh(h * w)
+    return viz.graph(h, namespace={"w": w, "h": h})
+
+
+def long_pass(steps: int) -> Recording:
+    with tracing.traced():
+        w = nb.tensor(0.5, requires_grad=True)
+        h = w
+        for _ in range(steps):
+            h = nb.tanh(h * w)
+    return viz.animate(h, namespace={"w": w, "h": h}, fold=True)
