@@ -11,6 +11,7 @@ from typing import Any
 
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad as _grad
+from nbautograd.autograd.tangents import carry, has_tangent
 from nbautograd.core.grad_mode import enable_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
@@ -42,10 +43,9 @@ def _chosen(args: tuple[Any, ...], argnums: Places) -> tuple[list[int], tuple[An
 def _with_grad(x: Tensor) -> Tensor:
     """The values of ``x`` as a leaf; a dual tensor if ``x`` has a tangent."""
     fresh: Tensor = x.detach().requires_grad_()
-    tangent = forward_ad.tangent_of(x)
-    if tangent is not None:
+    if has_tangent(x):
         fresh = fresh.view(x.shape)
-        forward_ad.set_tangent(fresh, tangent)
+        carry(x, fresh)
     return fresh
 
 
@@ -53,7 +53,7 @@ def _kept(value: Any, outer: bool) -> Any:
     """Detach a result, unless an outer derivative goes through it."""
     if isinstance(value, (tuple, list)):
         return type(value)(_kept(v, outer) for v in value)
-    if not isinstance(value, Tensor) or outer or forward_ad.tangent_of(value) is not None:
+    if not isinstance(value, Tensor) or outer or has_tangent(value):
         return value
     return value.detach()
 

@@ -92,7 +92,7 @@ def offset_of(a: Any) -> int:
     if a.__class__ is not np.ndarray and isinstance(a, np.generic):
         return 0
     start = root(a)
-    if start is a:
+    if start is a or isinstance(start, np.generic):  # a scalar's memory is its own, at another address each time
         return 0
     address = backend.of(a).address
     return int((address(a) - address(start)) // a.itemsize)

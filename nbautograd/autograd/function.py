@@ -7,12 +7,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from nbautograd.arrays import backend, version_counter
-from nbautograd.autograd import forward_ad, saved_tensors as saving
-from nbautograd.autograd.function_ctx import ForwardContext, FunctionCtx
+from nbautograd.autograd import function_jvp, saved_tensors as saving, tangents
+from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.autograd.function_outputs import check_dirty, connect, record
+from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import is_grad_enabled, no_grad
 from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
 from nbautograd.core.tensor import Tensor, new, wrap
@@ -78,7 +77,12 @@ class BackwardCFunction(Node, FunctionCtx):
                 return value
         if isinstance(fn, int):
             fn = self if self._count == 1 else OutputEdge(self, fn)
-        return value.tensor(fn) if isinstance(value, saving.Packed) else wrap(value, fn)
+        if isinstance(value, saving.Packed):
+            return value.tensor(fn)
+        output = wrap(value, fn)
+        if dispatch_mode.on_unpack is not None:
+            dispatch_mode.on_unpack(output, value)
+        return output
 
     def saves(self) -> bool:
         """Whether ``save_for_backward`` was called."""
@@ -316,8 +320,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a._fn is not None for a in args)
         recorded = is_grad_enabled() and any(node.needs_input_grad)
         before = {id(a): a._fn for a in tensors}
-        tangents = forward_ad.tangents_of(args)
-        with no_grad(), forward_ad.suspended():
+        levels = function_jvp.levels_of(args)
+        with no_grad(), tangents.suspended():
             if plain_style:
                 answer = cls.forward(node, *args, **kwargs)
             else:
@@ -330,32 +334,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             record(node, args, tensors, outputs, before)
         else:
             connect(node, tensors, outputs, False)
-        if tangents is not None:
-            _set_tangents(cls, node, args, tangents, outputs)
+        for level in levels:
+            function_jvp.set_tangents(node, args, outputs, level)
         return tuple(outputs) if several else outputs[0]
-
-
-def _set_tangents(
-    cls: type[Function], node: BackwardCFunction, args: tuple[Any, ...], tangents: list[Any], outputs: list[Any]
-) -> None:
-    """Forward mode: the tangents of the outputs, by the function's ``jvp``."""
-    if node._materialize:
-        tangents = [
-            wrap(np.zeros_like(a._a)) if t is None and isinstance(a, Tensor) and a.is_floating_point() else t
-            for a, t in zip(args, tangents, strict=True)
-        ]
-    context = ForwardContext(node)
-    answer = cls.jvp(context, *tangents)
-    found = list(answer) if isinstance(answer, tuple) else [answer]
-    if len(found) != len(outputs):
-        raise AutogradError(
-            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
-            f"{len(found)})"
-        )
-    fixed = {id(t) for t in node._non_differentiable}
-    for out, tangent in zip(outputs, found, strict=True):
-        if isinstance(out, Tensor) and id(out) not in fixed and tangent is not None:
-            forward_ad.set_tangent(out, tangent)
 
 
 class InplaceFunction(Function):

@@ -6,13 +6,13 @@ import warnings
 from typing import Any
 
 from nbautograd.arrays import backend, dtypes, version_counter
-from nbautograd.autograd import forward_ad
+from nbautograd.autograd.tangents import suspended
 from nbautograd.core import dispatch_mode, tracing
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.inplace import check_history
 from nbautograd.core.node import LEAF, OutputEdge
 from nbautograd.core.tensor import Tensor
-from nbautograd.core.views import CUSTOM, SEVERAL, rebase_history, record_unrecorded_write
+from nbautograd.core.views import CUSTOM, SEVERAL, DualView, rebase_history, record_unrecorded_write
 from nbautograd.errors import AutogradError, InplaceError
 
 __all__ = ["check_dirty", "connect", "record"]
@@ -87,6 +87,7 @@ def connect(node: Any, tensors: list[Tensor], outputs: list[Any], recorded: bool
                 out._fn = fn
         how = outputs[index]._view
         if how is not None and not (is_input and is_dirty):
+            how = outputs[index]._view = DualView(how, None)
             how.obstacle = CUSTOM
     if differentiable > 1:
         for out in outputs:
@@ -96,7 +97,7 @@ def connect(node: Any, tensors: list[Tensor], outputs: list[Any], recorded: bool
 
 def _view_of_itself(t: Tensor) -> Tensor:
     """An input that is returned as it is: another tensor of the same memory."""
-    with no_grad(), forward_ad.suspended():
+    with no_grad(), suspended():
         view: Tensor = t.view(t.shape)
     return view
 

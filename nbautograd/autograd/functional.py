@@ -7,6 +7,7 @@ from typing import Any
 
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad
+from nbautograd.autograd.tangents import carry
 from nbautograd.core.grad_mode import enable_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
@@ -232,9 +233,7 @@ def _as_tuple(value: Any, what: str, caller: str) -> tuple[bool, tuple[Tensor, .
 def _with_grad(x: Tensor) -> Tensor:
     """A view of the same values that is differentiated by, keeping a tangent that ``x`` has."""
     fresh: Tensor = x.detach().requires_grad_().view(x.shape)
-    tangent = forward_ad.tangent_of(x)
-    if tangent is not None:
-        forward_ad.set_tangent(fresh, tangent)
+    carry(x, fresh)
     return fresh
 
 

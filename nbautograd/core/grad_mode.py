@@ -14,8 +14,8 @@ from typing import Any, Self, TypeVar, overload
 
 __all__ = [
     "enable_grad",
+    "forward_ad_below",
     "forward_ad_level",
-    "forward_ad_suspended",
     "inference",
     "is_forward_ad_active",
     "is_grad_enabled",
@@ -37,7 +37,7 @@ is_inference_mode_enabled = inference.get
 
 
 class _ForwardADLevel:
-    """The number of the one level of forward-mode AD that there can be; -1 outside."""
+    """The number of the innermost level of forward-mode AD; -1 outside."""
 
     __slots__ = ("number",)
 
@@ -46,14 +46,14 @@ class _ForwardADLevel:
 
 
 forward_ad_level = _ForwardADLevel()
-"""Entered and left by ``autograd/forward_ad.py``; it stands here since the engine has to know whether there is one."""
-forward_ad_suspended: ContextVar[bool] = ContextVar("forward_ad_suspended", default=False)
-"""Whether operations look past tangents now: while the tangents themselves are computed."""
+"""Entered and left by ``autograd/tangents.py``; it stands here since the engine has to know whether there is one."""
+forward_ad_below: ContextVar[int | None] = ContextVar("forward_ad_below", default=None)
+"""Operations see the tangents of the levels before this one, None for all: fewer while tangents are computed."""
 
 
 def is_forward_ad_active() -> bool:
     """Whether there is a level of forward-mode AD, and operations see to tangents."""
-    return forward_ad_level.number >= 0 and not forward_ad_suspended.get()
+    return forward_ad_level.number >= 0 and forward_ad_below.get() != 0
 
 
 class _Mode:

@@ -98,8 +98,8 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
         raise
 
 
-followers: list[Callable[[Tensor, Tensor], None]] = []
-"""Called with a tensor and the result that has been written into it; process-wide, forward-mode AD's."""
+followers: list[Any] = []
+"""Who is told of writes, process-wide: ``autograd/tangents.py``'s ``WriteFollower`` while there are tangents."""
 preparers: list[Callable[[Any], None]] = []
 """Called with an array that is about to be written to; process-wide, for ``allow_mutation_on_saved_tensors``."""
 
@@ -143,6 +143,8 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
         )
     check_cast(result._a.dtype, t._a.dtype)
     before, target = t._a, t.shared_array()
+    for follower in followers:
+        follower.check(t, result)
     node = result._fn
     recorded = is_grad_enabled() and (node is not None or t._fn is not None)
     if t._view is not None:
@@ -165,8 +167,8 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
         ):  # else tangents were computed from the node
             node._seq = version_counter.next_sequence_nr()  # the result that it saved is what has just been written
         rebase_history(t, node)
-    for follow in followers:
-        follow(t, result)
+    for follower in followers:
+        follower.follow(t, result)
     return t
 
 
@@ -222,6 +224,8 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
+    for follower in followers:
+        follower.refuse_out(name, out, result)
     try:
         check_cast(result._a.dtype, out._a.dtype)
     except DtypeError as error:

@@ -86,6 +86,7 @@ def format_tensor(
     device: str = "cpu",
     requires_grad: bool = False,
     grad_fn: str | None = None,
+    tangent: str | None = None,
     fetch: Callable[[Any], Any] = np.asarray,
     name: str = "tensor",
     contents: str | None = None,
@@ -98,6 +99,7 @@ def format_tensor(
     :param device: mentioned unless it is the CPU.
     :param requires_grad: mentioned if true.
     :param grad_fn: the name of the node that made the tensor, which is mentioned instead.
+    :param tangent: the text of the tangent, mentioned if there is one.
     :param fetch: brings an array to the host.
     :param name: what stands before the parenthesis.
     :param contents: what is to stand in the place of the elements.
@@ -127,6 +129,8 @@ def format_tensor(
         notes.append(f"grad_fn=<{grad_fn}>")
     elif requires_grad:
         notes.append("requires_grad=True")
+    if tangent is not None:
+        notes.append(f"tangent={tangent}")
     return _annotated(f"{name}({text}", notes, len(name) + 1, options.linewidth)
 
 

@@ -138,7 +138,15 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         if self._view is not None:
             raise AutogradError("Can't detach views in-place. Use detach() instead")
         self._fn = None
+        self._drop_tangents()
         return self
+
+    def _drop_tangents(self) -> None:
+        """Forget what forward mode has noted; ``autograd/forward_ad.py`` says how."""
+
+    def _tangent(self) -> Tensor | None:
+        """The tangent of forward mode's innermost level; ``autograd/forward_ad.py`` says which that is."""
+        return None
 
     # -- its place in the graph --------------------------------------------------------------------------------------
 
@@ -358,6 +366,7 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
             requires_grad=name is None and self.requires_grad,
             grad_fn=name,
             fetch=backend.fetch,
+            tangent=None if self._tangent() is None else f"{self._tangent()}",
             contents=tensor_contents,
         )
 

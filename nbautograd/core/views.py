@@ -26,6 +26,7 @@ __all__ = [
     "CUSTOM",
     "SEVERAL",
     "CopySlices",
+    "DualView",
     "View",
     "ViewOfOutput",
     "check_history_follows",
@@ -81,6 +82,16 @@ class View:
         """The functions that lead from the base to the view, without references to either."""
         before = () if self.parent._view is None else self.parent._view.steps()
         return (*before, (self.body, self.function, self.arguments))
+
+
+class DualView(View):
+    """A view that tangents of forward mode go through neither way: those of ``level``, or all if that is None."""
+
+    __slots__ = ("level",)
+
+    def __init__(self, how: View, level: Any) -> None:
+        super().__init__(how.parent, how.body, how.function, how.arguments)
+        self.obstacle, self.level = how.obstacle, level
 
 
 def replay_view(value: Any, steps: Any) -> Any:

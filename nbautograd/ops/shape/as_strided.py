@@ -13,7 +13,7 @@ from nbautograd.arrays.size import sizes
 from nbautograd.arrays.strides import Geometry, restride
 from nbautograd.compiler.op import NATIVE, OPS, alias, composite, op
 from nbautograd.core.grad_mode import is_grad_enabled
-from nbautograd.core.inplace import check_history
+from nbautograd.core.inplace import check_history, followers
 from nbautograd.core.node import LEAF
 from nbautograd.core.storage import TypedStorage, UntypedStorage
 from nbautograd.core.tensor import Tensor, wrap
@@ -126,6 +126,8 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
         before = wrap(self._a, self._fn)
         before._view = self._view
         result = function(before, *args, **kwargs)
+        for follower in followers:
+            follower.reshape(self, name, args, kwargs)
         if self._view is None:
             fix_views(self, result._a)
         else:

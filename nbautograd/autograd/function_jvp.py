@@ -1,0 +1,114 @@
+"""Forward mode of custom Functions: the tangents of their outputs, by ``jvp``, and the checks of what that returns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import dtypes, version_counter
+from nbautograd.autograd import tangents
+from nbautograd.autograd.function_ctx import ForwardContext
+from nbautograd.autograd.tangents import Level, below, highest, tangent_of, visible
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.errors import AutogradError, kind_of
+
+__all__ = ["levels_of", "set_tangents"]
+
+
+def levels_of(args: Sequence[Any]) -> list[Level]:
+    """The levels at which an argument has a tangent."""
+    return [level for level in visible() if highest(args, [level])]
+
+
+def set_tangents(node: Any, args: Sequence[Any], outputs: list[Any], level: Level) -> None:
+    """Give the outputs of a Function their tangents at a level.
+
+    :raises RuntimeError: ``jvp`` does not return what fits to the outputs.
+    """
+    own = [tangent_of(a, level) for a in args]
+    with below(level.number):
+        given = [_zeros(a) if t is None and node._materialize else t for a, t in zip(args, own, strict=True)]
+        versions = [None if t is None else version_counter.version_of(t._a) for t in given]
+        answer = node._function.jvp(ForwardContext(node), *given)
+    returned = list(answer) if isinstance(answer, tuple) else [answer]
+    if len(returned) != len(outputs):
+        raise AutogradError(
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
+            f"{len(returned)})"
+        )
+    fixed, dirty = {id(t) for t in node._non_differentiable}, {id(t) for t in node._dirty}
+    for index, (out, tangent) in enumerate(zip(outputs, returned, strict=True)):
+        if tangent is not None and not isinstance(tangent, Tensor):
+            raise AutogradError(f"expected Variable or None (got {kind_of(tangent)}) for grad output {index}.")
+        if not isinstance(out, Tensor) or id(out) in fixed or out._a.dtype.kind not in dtypes.INEXACT:
+            if tangent is not None:
+                raise AutogradError(
+                    f"Function's jvp returned a gradient at position {index}, but the corresponding forward output is "
+                    "not a differentiable Tensor. You should return None at that position instead."
+                )
+        elif id(out) in dirty:
+            position = next(i for i, a in enumerate(args) if a is out)
+            _check_written(tangent, own[position], versions[position])
+            if own[position] is None and tangent is not None:
+                _take(out, tangent, level)
+        elif out._view is not None and (position := _position_of_base(out, args)) is not None:
+            _check_view(tangent, own[position])
+            if own[position] is None:
+                _take(out, tangent, level)
+            else:
+                tangents.set_tangent(out, tangent, level)
+        elif tangent is not None:
+            tangents.set_tangent(out, tangent, level)
+
+
+def _zeros(value: Any) -> Tensor | None:
+    if not isinstance(value, Tensor) or value._a.dtype.kind not in dtypes.INEXACT:
+        return None
+    return wrap(np.zeros_like(value._a))
+
+
+def _base(t: Tensor) -> Tensor:
+    base: Tensor = t if t._view is None else t._view.base
+    return base
+
+
+def _position_of_base(out: Tensor, args: Sequence[Any]) -> int | None:
+    """Which argument an output is a view of; None if it is a view of something else."""
+    return next((i for i, a in enumerate(args) if isinstance(a, Tensor) and _base(a) is _base(out)), None)
+
+
+def _check_written(tangent: Any, own: Tensor | None, version: int | None) -> None:
+    """Make sure that the tangent of an input that was written to was written to, too."""
+    if own is None:
+        return
+    if version_counter.version_of(own._a) == version:
+        raise AutogradError(
+            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+            "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
+        )
+    if tangent is not own:
+        raise AutogradError(
+            "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is "
+            "modifying an input inplace, then the jvp function must modify the gradient inplace and return it as-is."
+        )
+
+
+def _check_view(tangent: Any, own: Tensor | None) -> None:
+    """Make sure that the tangent of a view of an input is a view of the tangent of that input."""
+    if tangent is None or tangent._view is None:
+        raise AutogradError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+        )
+    if own is not None and _base(tangent) is not _base(own):
+        which = "given grad input" if own._view is None else "same base as the given grad input"
+        raise AutogradError(
+            f"A custom Function is returning a view but the jvp is not returning a view of the {which}."
+        )
+
+
+def _take(out: Tensor, tangent: Tensor, level: Level) -> None:
+    """Give a tangent to an output that shares memory with an input that had none, and to that."""
+    with below(level.number):
+        tangents.fresh_tangent(out, level).copy_(tangent)

@@ -1,0 +1,230 @@
+"""Forward mode's dispatch mode: operations with a tangent among their arguments compute one for their results.
+
+No operation declares a JVP. Its formula gives u ↦ VJP(u), which is linear in u; and the vector-Jacobian product of that
+function, taken at the tangent v, is the Jacobian-vector product (the double-backward trick): ⟨VJP(u), v⟩ = ⟨u, Jv⟩, so
+Jv = d/du ⟨VJP(u), v⟩.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import dtypes, version_counter
+from nbautograd.autograd.backward import grad
+from nbautograd.autograd.tangents import (
+    Level,
+    WriteFollower,
+    below,
+    carry,
+    cast_to,
+    highest,
+    levels,
+    set_tangent,
+    tangent_of,
+    visible,
+)
+from nbautograd.core.grad_mode import enable_grad, is_grad_enabled
+from nbautograd.core.node import LEAF, Node, OutputEdge, OutputGrads
+from nbautograd.core.tensor import Tensor, wrap
+
+__all__ = ["copied", "run", "unpacked"]
+
+
+def run(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The dispatch mode: run the operation, level by level from the innermost that its arguments have tangents at."""
+    level = highest((*args, *kwargs.values()), visible())
+    if level is None:
+        return call(*args, **kwargs)
+    if kwargs.get("out") is not None:
+        WriteFollower.refuse_out(op.name, *args, *kwargs.values())
+    if op.kind == "view":
+        return _view(call, args, kwargs)
+    with below(level.number):
+        return _derive(op, call, args, kwargs, level)
+
+
+def _view(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A view is linear, and its tangent the same view of the tangent."""
+    result, (source, *rest) = call(*args, **kwargs), args
+    for level in visible():
+        tangent = tangent_of(source, level)
+        if tangent is None:
+            continue
+        with below(level.number):
+            parts = call(tangent, *rest, **kwargs)
+            for out, part in zip(result, parts, strict=True) if isinstance(result, tuple) else ((result, parts),):
+                set_tangent(out, part, level)
+    return result
+
+
+def _derive(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], level: Level) -> Any:
+    """Run the operation once, recorded, and get the tangents of its results at ``level`` out of its node."""
+    recording = is_grad_enabled()
+    stand_ins = _StandIns(recording, level)
+    with enable_grad():
+        named = {name: stand_ins.of(value) for name, value in kwargs.items()}
+        result = run(op, call, *map(stand_ins.of, args), **named)
+    outputs = result if isinstance(result, (tuple, list)) else (result,)
+    node = _node_of(outputs)
+    if node is None:
+        return result
+    values = _inputs(op, args, kwargs)
+    tangents = [tangent_of(value, level) for value in values]
+    recorded = recording and any(map(_requires_grad, values))
+    create_graph = recorded or recording and any(map(_requires_grad, tangents))
+    try:
+        derived = _jvp(node, outputs, tangents, create_graph)
+    except NotImplementedError as error:
+        raise NotImplementedError(
+            f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented "
+            f"yet: {error}"
+        ) from None
+    _cut(node, {id(leaf) for leaf in stand_ins.leaves.values()})
+    for out, tangent in zip(outputs, derived, strict=True):
+        if not recorded:
+            _unrecord(out, any(_requires_grad(t) for v in values for t in _lower(v, level)))
+        if tangent is not None:
+            set_tangent(out, _apart(cast_to(tangent, out), tangents), level)
+    if recorded:
+        _remember(op, node, args, kwargs, level)
+    return result
+
+
+class _StandIns:
+    """Leaves in the place of arguments with tangents, so that the node has an edge for the derivative to go along."""
+
+    def __init__(self, recording: bool, level: Level) -> None:
+        self.recording, self.level = recording, level
+        self.leaves: dict[int, Tensor] = {}  # by the id of the argument
+
+    def of(self, value: Any) -> Any:
+        """The argument itself, or its leaf."""
+        if isinstance(value, (tuple, list)):
+            return [self.of(v) for v in value] if highest(value, [self.level]) else value
+        if tangent_of(value, self.level) is None or self.recording and value._fn is not None:
+            return value
+        leaf = self.leaves.get(id(value))
+        if leaf is None:
+            leaf = self.leaves[id(value)] = wrap(value._a, LEAF)
+            carry(value, leaf)
+        return leaf
+
+
+def _requires_grad(value: Any) -> bool:
+    return isinstance(value, Tensor) and value._fn is not None
+
+
+def _lower(value: Any, level: Level) -> list[Tensor]:
+    """The tangents of a tensor at the levels before this one."""
+    tangents = [tangent_of(value, before) for before in levels[: level.number]]
+    return [t for t in tangents if t is not None]
+
+
+def _unrecord(out: Any, keep_lower: bool) -> None:
+    """Take away the history that only stand-ins gave: of a result and, unless told otherwise, of its tangents."""
+    if isinstance(out, Tensor):
+        out._fn = None
+        for level in () if keep_lower else visible():
+            _unrecord(tangent_of(out, level), False)
+
+
+def _apart(tangent: Tensor, others: list[Tensor | None]) -> Tensor:
+    """A tangent in memory of its own: the results of linear operations may be their arguments'."""
+    if any(t is not None and version_counter.same_memory(t._a, tangent._a) for t in others):
+        apart: Tensor = tangent.clone()
+        return apart
+    return tangent
+
+
+def _node_of(outputs: Any) -> Node | None:
+    """The node that made the outputs; None where nothing was recorded."""
+    for t in outputs:
+        if isinstance(t, Tensor) and isinstance(t._fn, Node):
+            node: Node = t._fn.next0 if t._fn.__class__ is OutputEdge else t._fn
+            return node
+    return None
+
+
+def _bound(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The tensors among the arguments, by name."""
+    named = {name: value for name, value in kwargs.items() if name in op.tensors}
+    return inspect.signature(op.body).bind_partial(*args, **named).arguments
+
+
+def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The arguments that the edges of the operation's node belong to, in their order."""
+    bound = _bound(op, args, kwargs)
+    inputs: list[Any] = []
+    for name in op.tensors:
+        if name in op.formulas:
+            value = bound.get(name)
+            inputs += list(value or ()) if name in op.lists else [value]
+    return inputs
+
+
+def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: bool) -> list[Tensor | None]:
+    """The Jacobian-vector product: the tangents of the outputs, by differentiating the node's own VJP."""
+    units = [wrap(np.zeros_like(out._a), LEAF) if out._a.dtype.kind in dtypes.INEXACT else None for out in outputs]
+    if not any(u is not None for u in units):
+        return units
+    with enable_grad():
+        many = node.outputs() > 1 or outputs[0]._fn.__class__ is OutputEdge
+        g = OutputGrads({i: u for i, u in enumerate(units) if u is not None}) if many else units[0]
+        d, d1 = node.vjp_graph(g, True)
+    parts: Any = d1 if isinstance(d1, list) else [d, d1]
+    both = zip(parts, tangents, strict=False)
+    pairs = [(p, t) for p, t in both if p is not None and t is not None and p._fn is not None]
+    wanted = [u for u in units if u is not None]
+    derived: Any = [None] * len(wanted)
+    if pairs:
+        gradients = [t for _, t in pairs]
+        derived = grad([p for p, _ in pairs], wanted, gradients, create_graph=create_graph, allow_unused=True)
+    answers = iter(derived)
+    return [None if u is None else _or_zeros(next(answers), u) for u in units]
+
+
+def _or_zeros(tangent: Tensor | None, like: Tensor) -> Tensor:
+    return wrap(np.zeros_like(like._a)) if tangent is None else tangent
+
+
+def _cut(node: Node, stand_ins: set[int]) -> None:
+    """Remove the node's edges to the stand-ins."""
+    edges = getattr(node, "all_edges", None)
+    if edges is not None:
+        node.all_edges = tuple(None if id(e) in stand_ins else e for e in edges)  # type: ignore[attr-defined]
+    else:
+        node.next0, node.next1 = (None if id(e) in stand_ins else e for e in (node.next0, node.next1))
+
+
+# -- tangents of what nodes have saved ---------------------------------------------------------------------------------
+
+
+def _remember(op: Any, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any], level: Level) -> None:
+    """Note the tangents of arrays that the node has saved cast, so that backward can be differentiated forward."""
+    bound = _bound(op, args, kwargs)
+    for slot in node.saved:
+        saved, tangent = getattr(node, slot), tangent_of(bound.get(slot[2:]), level)
+        if tangent is not None and hasattr(saved, "dtype") and level.arrays.get(saved) is None:
+            level.arrays.set(saved, tangent)
+
+
+def unpacked(t: Tensor, saved: Any) -> None:
+    """Called when a saved tensor is unpacked: give it the tangents that it had."""
+    for level in visible():
+        tangent = level.arrays.get(saved)
+        if tangent is not None and level.tangents.get(t) is None:
+            with below(level.number):
+                level.tangents.set(t, cast_to(tangent, t))
+
+
+def copied(array: Any, copy: Any) -> None:
+    """Called when a saved array is copied before it is overwritten: the copy keeps the tangents of now."""
+    for level in visible():
+        tangent = level.arrays.get(array)
+        if tangent is not None:
+            with below(level.number):
+                level.arrays.set(copy, tangent.clone())

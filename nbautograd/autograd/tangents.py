@@ -1,0 +1,328 @@
+"""What tensors carry in forward mode: the levels, the tangent of a tensor at each, and what views and writes do to it.
+
+A tangent lies in memory as its tensor does, with the same strides in a storage of the same length. So a view of a
+tensor has the same view of the tangent as its own tangent, and what is written to one of them is written to the tangent
+of all. ``make_dual`` and ``unpack_dual`` make views that tangents do not go through (``DualView``).
+
+``forward_ad`` itself has one level. ``torch.func.jvp`` inside itself makes more: the tangent at a level may have
+tangents at the levels before it, and is computed by operations that see these alone (``below``).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import dtypes, strides
+from nbautograd.core.grad_mode import forward_ad_below, forward_ad_level, is_inference_mode_enabled
+from nbautograd.core.inplace import check_writable
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.core.views import DualView, replay_view
+from nbautograd.errors import AutogradError, ShapeError
+
+__all__ = [
+    "Level",
+    "WriteFollower",
+    "below",
+    "carry",
+    "has_tangent",
+    "levels",
+    "set_tangent",
+    "suspended",
+    "tangent_of",
+    "visible",
+]
+
+
+class _WeakTable:
+    """Values by the identity of a tensor or array. An entry goes with its key."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        self.entries: dict[int, tuple[Any, Any]] = {}
+
+    def get(self, key: Any) -> Any:
+        entry = self.entries.get(id(key))
+        return None if entry is None else entry[1]
+
+    def set(self, key: Any, value: Any) -> None:
+        if isinstance(key, np.generic):  # knows no weak references; alive, so that its id stays taken
+            self.entries[id(key)] = key, value
+        else:
+            self.entries[id(key)] = weakref.ref(key, partial(self.entries.pop, id(key))), value
+
+
+class Level:
+    """The tangents of one level: of tensors, and of the arrays that nodes have saved of them."""
+
+    __slots__ = ("arrays", "number", "tangents")
+
+    def __init__(self, number: int) -> None:
+        self.number, self.tangents, self.arrays = number, _WeakTable(), _WeakTable()
+
+    def close(self) -> None:
+        """Drop all tangents."""
+        self.tangents.entries.clear()
+        self.arrays.entries.clear()
+
+
+levels: list[Level] = []
+"""Those that have been entered, outermost first; shared by all threads, as PyTorch's is."""
+
+
+def enter_level() -> Level:
+    """Begin a level inside of the others."""
+    level = Level(len(levels))
+    levels.append(level)
+    forward_ad_level.number = level.number
+    return level
+
+
+def leave_level() -> None:
+    """End the innermost level."""
+    levels.pop().close()
+    forward_ad_level.number = len(levels) - 1
+
+
+def visible() -> list[Level]:
+    """The levels whose tangents operations see now. There are none in inference mode."""
+    if not levels or is_inference_mode_enabled():
+        return []
+    return levels[: forward_ad_below.get()]
+
+
+@contextmanager
+def below(number: int) -> Iterator[None]:
+    """Operations inside the ``with`` block see the tangents of the levels before this one only."""
+    limit = forward_ad_below.get()
+    token = forward_ad_below.set(number if limit is None else min(number, limit))
+    try:
+        yield
+    finally:
+        forward_ad_below.reset(token)
+
+
+def suspended() -> Any:
+    """Operations inside the ``with`` block see no tangents."""
+    return below(0)
+
+
+# -- the tangent of a tensor -------------------------------------------------------------------------------------------
+
+
+def tangent_of(value: Any, level: Level | None = None) -> Tensor | None:
+    """The tangent of a tensor at a level, by default the innermost that is seen now; None where there is none."""
+    if not isinstance(value, Tensor):
+        return None
+    if level is None:
+        seen = visible()
+        if not seen:
+            return None
+        level = seen[-1]
+    own: Tensor | None = level.tangents.get(value)
+    if own is None and value._view is not None:  # the base may have got one since the view was made
+        base, steps = _origin(value, level)
+        whole = level.tangents.get(base)
+        if whole is not None and base is not value:
+            with below(level.number):
+                own = replay_view(whole, steps)
+            _keep(value, own, level)
+    return own
+
+
+def has_tangent(value: Any) -> bool:
+    """Whether a tensor, or one in a sequence, has a tangent at a level that is seen now."""
+    return highest([value], visible()) is not None
+
+
+def highest(values: Any, seen: list[Level]) -> Level | None:
+    """The innermost of these levels at which one of the values has a tangent."""
+    tensors = list(_tensors(values))
+    for level in reversed(seen):
+        if any(tangent_of(t, level) is not None for t in tensors):
+            return level
+    return None
+
+
+def _tensors(values: Any) -> Iterator[Tensor]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from _tensors(value)
+
+
+def set_tangent(t: Tensor, tangent: Tensor, level: Level | None = None) -> None:
+    """Give ``t`` a tangent at a level, by default the innermost; a copy, where it does not lie in memory as ``t`` does.
+
+    :raises RuntimeError: shapes or devices differ.
+    """
+    if tangent._a.shape != t._a.shape:
+        raise ShapeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(t.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+    if tangent.device != t.device:
+        raise AutogradError(
+            "Trying to set a forward gradient of another device than that of the original Tensor: "
+            f"{tangent.device}, not {t.device}"
+        )
+    level = levels[-1] if level is None else level
+    with below(level.number):
+        _keep(t, _laid_out_as(tangent, t), level)
+
+
+def _keep(t: Tensor, tangent: Tensor, level: Level) -> None:
+    level.tangents.set(t, tangent)
+    level.arrays.set(t._a, tangent)
+
+
+def carry(source: Tensor, target: Tensor) -> None:
+    """Give ``target``, which has the same values, the tangents of ``source``."""
+    for level in visible():
+        tangent = tangent_of(source, level)
+        if tangent is not None:
+            _keep(target, tangent, level)
+
+
+def forget(t: Tensor) -> None:
+    """Drop the tangents of a tensor, and cut what it is now off from what nodes have saved of it."""
+    for level in visible():
+        level.tangents.entries.pop(id(t), None)
+        if level.arrays.get(t._a) is not None:
+            t._a = t.shared_array().view()
+
+
+def cast_to(tangent: Tensor, t: Tensor) -> Tensor:
+    """A tangent in the dtype of its tensor."""
+    if tangent._a.dtype == t._a.dtype:
+        return tangent
+    if tangent.is_complex() and not t.is_complex():
+        tangent = tangent.real
+    fitting: Tensor = tangent.cast(t._a.dtype)
+    return fitting
+
+
+def _laid_out_as(tangent: Tensor, t: Tensor) -> Tensor:
+    """A tangent in the dtype of its tensor and at the same places of a storage as long."""
+    tangent = cast_to(tangent, t)
+    if is_laid_out_as(tangent._a, t._a):
+        return tangent
+    if 0 in t._a.strides and any(step == 0 and n > 1 for n, step in zip(t._a.shape, t._a.strides, strict=True)):
+        return tangent  # several elements in one place, which have a tangent each
+    return zeros_as(t).copy_(tangent)
+
+
+def is_laid_out_as(a: Any, b: Any) -> bool:
+    if a.flags.c_contiguous and b.flags.c_contiguous and a.base is None and b.base is None:
+        return True
+    here, there = strides.of(a), strides.of(b)
+    steps = zip(here.shape, here.strides, there.strides, strict=True)
+    return (
+        here.offset == there.offset
+        and all(s == t for n, s, t in steps if n > 1)
+        and strides.length_of(a) == strides.length_of(b)
+    )
+
+
+def zeros_as(t: Tensor) -> Tensor:
+    """Zeros that lie in memory as ``t`` does."""
+    zero = np.zeros_like(t._a, shape=())
+    return wrap(strides.laid_out(zero, strides.of(t._a), strides.length_of(t._a)))
+
+
+# -- views -------------------------------------------------------------------------------------------------------------
+
+
+def _origin(t: Tensor, level: Level) -> tuple[Tensor, list[Any]]:
+    """The tensor whose tangent a view's tangent is a view of, and the steps that lead from one to the other."""
+    steps: list[Any] = []
+    while t._view is not None and not _is_boundary(t._view, level):
+        how = t._view
+        steps.append((how.body, how.function, how.arguments))
+        t = how.parent
+    return t, steps[::-1]
+
+
+def _is_boundary(how: Any, level: Level) -> bool:
+    return how.__class__ is DualView and (how.level is level or how.level is None)
+
+
+def become_dual_view(view: Tensor, level: Level) -> None:
+    """Make a view one that tangents of ``level`` do not go through."""
+    how = view._view
+    if how is not None:  # those of inference tensors are none
+        view._view = DualView(how, level)
+
+
+# -- writing in place --------------------------------------------------------------------------------------------------
+
+
+class WriteFollower:
+    """What ``core/inplace.py`` tells of writes: the tangent of what is written to follows."""
+
+    @staticmethod
+    def check(t: Tensor, result: Tensor) -> None:
+        """Before a write.
+
+        :raises RuntimeError: a tangent may not be written to.
+        """
+        for level in visible():
+            own = tangent_of(t, level)
+            if own is not None:
+                with below(level.number):
+                    check_writable(own, "the write to its dual tensor")
+
+    @staticmethod
+    def follow(t: Tensor, result: Tensor) -> None:
+        """After ``result`` was written into ``t``: write its tangent into that of ``t``, zeros where it has none."""
+        for level in visible():
+            own, new = tangent_of(t, level), tangent_of(result, level)
+            with below(level.number):
+                if own is None and new is not None and t._a.dtype.kind in dtypes.INEXACT:
+                    own = fresh_tangent(t, level)
+                if own is None:
+                    continue
+                if new is None:
+                    own.zero_()
+                else:
+                    own.copy_(new)
+
+    @staticmethod
+    def refuse_out(name: str, *tensors: Any) -> None:
+        """Before a result is written into ``out=``.
+
+        :raises NotImplementedError: it or the result has a tangent.
+        """
+        if has_tangent(tensors):
+            raise NotImplementedError(
+                f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
+            )
+
+    @staticmethod
+    def reshape(t: Tensor, name: str, args: Any, kwargs: Any) -> None:
+        """Before ``t.transpose_()`` and the like: the same to its tangents."""
+        for level in visible():
+            own = tangent_of(t, level)
+            if own is not None:
+                with below(level.number):
+                    getattr(own, name)(*args, **kwargs)
+
+
+def fresh_tangent(t: Tensor, level: Level) -> Tensor:
+    """A tangent of zeros for ``t``; where it is a view, a view of the one that its base now has."""
+    base, steps = _origin(t, level)
+    whole = zeros_as(base)
+    _keep(base, whole, level)
+    if base is t:
+        return whole
+    own: Tensor = replay_view(whole, steps)
+    _keep(t, own, level)
+    return own

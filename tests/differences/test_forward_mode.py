@@ -1,0 +1,492 @@
+"""Forward mode: dual tensors, their views and writes to them, printing, errors, and ``jvp`` of Functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.differences.both import Raised, agrees, differs
+
+
+def dual(torch: Any, *shape: int) -> Any:
+    """A dual tensor of ones with a tangent of ones; a level must be there."""
+    return torch.autograd.forward_ad.make_dual(torch.ones(shape), torch.ones(shape))
+
+
+def tangent(torch: Any, t: Any) -> Any:
+    return torch.autograd.forward_ad.unpack_dual(t).tangent
+
+
+def level(torch: Any) -> Any:
+    return torch.autograd.forward_ad.dual_level()
+
+
+# -- writing through views ---------------------------------------------------------------------------------------------
+
+
+@agrees
+def test_writes_through_views_of_a_dual(torch: Any) -> Any:
+    tangents = []
+    with level(torch):
+        d = dual(torch, 3)
+        d[0] *= 2
+        tangents.append(tangent(torch, d).tolist())
+        d[1] = 5.0
+        tangents.append(tangent(torch, d).tolist())
+        d.view(3)[1:].zero_()
+        tangents.append(tangent(torch, d).tolist())
+        d = dual(torch, 3, 3)
+        d.t()[1:].t()[0].mul_(3)
+        d.diagonal().copy_(dual(torch, 3) * 7)
+        d.as_strided((2, 2), (3, 1), 4).add_(d[:2, :2].clone())
+        d.unfold(0, 2, 2)[0, 1].zero_()
+        d.chunk(2)[1].sum()
+        tangents += [tangent(torch, d).tolist(), tangent(torch, d[1:].view(6)).tolist(), d]
+    return tangents
+
+
+@agrees
+def test_a_write_to_a_dual_gives_its_primal_no_tangent(torch: Any) -> Any:
+    with level(torch):
+        f = torch.ones(2)
+        d = torch.autograd.forward_ad.make_dual(f, torch.ones(2))
+        d.mul_(2)
+        f.mul_(3)
+        primal = torch.autograd.forward_ad.unpack_dual(d).primal
+        primal.add_(dual(torch, 2))
+        return [tangent(torch, t) for t in (f, f * 3, d, primal)], f
+
+
+@agrees
+def test_writes_go_to_the_tangent_itself(torch: Any) -> Any:
+    with level(torch):
+        t = torch.ones(2)
+        d = torch.autograd.forward_ad.make_dual(torch.ones(2), t)
+        d *= 2
+        after = t.tolist()
+        d += dual(torch, 2)
+        d[1:].exp_()
+        return after, t, tangent(torch, d) is t, t._version
+
+
+@agrees
+def test_views_get_the_tangent_of_a_base_that_is_written_to(torch: Any) -> Any:
+    with level(torch):
+        base = torch.zeros(2, 3)
+        row, column = base[0], base.t()[1]
+        base[1] = dual(torch, 3)
+        column[0] = dual(torch)
+        return [tangent(torch, t) for t in (base, row, column)]
+
+
+@agrees
+def test_results_of_linear_operations_have_tangents_of_their_own(torch: Any) -> Any:
+    with level(torch):
+        d = dual(torch, 2)
+        for e in (d + 0, d.clone(), d + torch.zeros(2), d.reshape(2).contiguous().clone(), d.sum().expand(2).clone()):
+            e.mul_(2)
+        x = torch.zeros(2)
+        x.copy_(d)
+        x.mul_(3)
+        return tangent(torch, d), tangent(torch, x)
+
+
+@agrees
+def test_detach_in_place(torch: Any) -> Any:
+    with level(torch):
+        e = dual(torch, 2).clone()
+        row = e[1:]
+        e.detach_()
+        return [tangent(torch, t) for t in (e, e * 2, row, e.detach())]
+
+
+@agrees
+def test_views_in_place(torch: Any) -> Any:
+    with level(torch):
+        t = torch.arange(6.0).view(2, 3)
+        d = torch.autograd.forward_ad.make_dual(torch.ones(2, 3), t)
+        row = d[0]
+        d.transpose_(0, 1)
+        d.unsqueeze_(0)
+        row.mul_(2)
+        e = (d * 1)[0]
+        e.t_()
+        e[0].zero_()
+        return tuple(t.shape), tangent(torch, d), tangent(torch, d) is t, tangent(torch, e)
+
+
+@agrees(says="a leaf Variable that requires grad is being used in an in-place operation")
+def test_a_tangent_that_is_a_leaf_is_not_written_to(torch: Any) -> Any:
+    with level(torch):
+        torch.autograd.forward_ad.make_dual(torch.ones(2), torch.ones(2, requires_grad=True)).mul_(2)
+
+
+# -- layouts and dtypes ------------------------------------------------------------------------------------------------
+
+
+@agrees
+def test_a_tangent_lies_in_memory_as_its_tensor(torch: Any) -> Any:
+    layouts = []
+    with level(torch):
+        t = torch.arange(6.0).view(2, 3)
+        for primal in (torch.ones(2, 3), torch.ones(3, 2).t(), torch.ones(4, 3)[1:3], torch.ones(4, 6)[::2, ::2]):
+            d = torch.autograd.forward_ad.make_dual(primal, t)
+            own = tangent(torch, d)
+            layouts.append((own.stride(), own.storage_offset(), own.untyped_storage().nbytes(), own is t))
+            d.mul_(2)
+            layouts.append((own, t))
+            t = torch.arange(6.0).view(2, 3)
+    return layouts
+
+
+@agrees(says="more than one element of the written-to tensor refers to a single memory location")
+def test_an_expanded_primal(torch: Any) -> Any:
+    with level(torch):
+        torch.autograd.forward_ad.make_dual(torch.ones(1).expand(3), torch.ones(3))
+
+
+@agrees
+def test_a_tangent_of_another_dtype_is_cast_where_it_is_copied(torch: Any) -> Any:
+    with level(torch):
+        primals = torch.ones(2, 2).t(), torch.ones(2, 2, dtype=torch.complex64).t()
+        return [
+            tangent(torch, torch.autograd.forward_ad.make_dual(primal, torch.ones(2, 2, dtype=torch.float64)))
+            for primal in primals
+        ]
+
+
+@differs(
+    "A tangent has the dtype of its tensor",
+    pytorch=["float64", "float64", "complex64"],
+    here=["float32", "float32", "float32"],
+)
+def test_a_tangent_of_another_dtype(torch: Any) -> Any:
+    with level(torch):
+        d = torch.autograd.forward_ad.make_dual(torch.ones(2), torch.ones(2, dtype=torch.float64))
+        c = torch.autograd.forward_ad.make_dual(torch.ones(2), torch.ones(2, dtype=torch.complex64))
+        return [tangent(torch, t).dtype for t in (d, d * 2, c)]
+
+
+# -- printing, levels, errors ------------------------------------------------------------------------------------------
+
+
+@agrees
+def test_printing(torch: Any) -> Any:
+    with level(torch):
+        d = dual(torch, 2)
+        x = torch.ones(2, requires_grad=True)
+        texts = [str(d), repr([d]), str(dual(torch)), str(dual(torch, 2, 3)), str(dual(torch, 30))]
+        texts += [str(torch.autograd.forward_ad.make_dual(torch.ones(2), x * 2)), str(d.double())]
+        texts += [repr(torch.autograd.forward_ad.unpack_dual(d)), str(d.detach())]
+    return texts, str(d)
+
+
+@agrees
+def test_current_level(torch: Any) -> Any:
+    forward_ad = torch.autograd.forward_ad
+    outside = forward_ad._current_level
+    with forward_ad.dual_level() as number:
+        return outside, number, forward_ad._current_level
+
+
+@agrees(says="Nested forward mode AD is not supported at the moment")
+def test_a_second_level(torch: Any) -> Any:
+    with level(torch), level(torch):
+        pass
+
+
+@agrees(says="Dual level must be a positive number.")
+def test_exit_without_a_level(torch: Any) -> Any:
+    torch.autograd.forward_ad.exit_dual_level()
+
+
+@agrees(says="Trying to exit a forward AD level that was not the last one that was created.")
+def test_exit_of_another_level(torch: Any) -> Any:
+    with level(torch):
+        torch.autograd.forward_ad.exit_dual_level(level=3)
+
+
+@agrees(says="Invalid level given to _make_dual")
+def test_make_dual_at_a_level_that_is_not_there(torch: Any) -> Any:
+    with level(torch):
+        torch.autograd.forward_ad.make_dual(torch.ones(2), torch.ones(2), level=1)
+
+
+@agrees(says="Invalid level given to _fw_primal")
+def test_unpack_at_a_level_that_is_not_there(torch: Any) -> Any:
+    with level(torch):
+        torch.autograd.forward_ad.unpack_dual(dual(torch, 2), level=1)
+
+
+@agrees
+def test_unpack_what_has_no_tangent(torch: Any) -> Any:
+    x, forward_ad = torch.ones(2), torch.autograd.forward_ad
+    outside = forward_ad.unpack_dual(x, level=0).primal is x
+    with level(torch):
+        primal, none = forward_ad.unpack_dual(x, level=1)
+        return outside, primal is x, primal._base is x, none
+
+
+@agrees(says="Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0")
+def test_a_dual_of_a_dual(torch: Any) -> Any:
+    with level(torch):
+        torch.autograd.forward_ad.make_dual(dual(torch, 2), torch.ones(2))
+
+
+@agrees(says="Setting a forward grad that itself has a forward gradient at the same level")
+def test_a_dual_as_a_tangent(torch: Any) -> Any:
+    with level(torch):
+        torch.autograd.forward_ad.make_dual(torch.ones(2), dual(torch, 2))
+
+
+@agrees(says="Trying to use forward AD with igamma that does not support it because it has not been implemented yet")
+def test_an_operation_without_derivative(torch: Any) -> Any:
+    with level(torch):
+        torch.igamma(dual(torch, 2), dual(torch, 2))
+
+
+@agrees(says="Trying to use forward AD with add_out that does not support it because it is an out= function")
+def test_out_with_a_tangent(torch: Any) -> Any:
+    with level(torch):
+        torch.add(torch.ones(2), torch.ones(2), out=dual(torch, 2))
+
+
+@agrees(says="Trying to use forward AD with mul_out that does not support it because it is an out= function")
+def test_out_of_arguments_with_tangents(torch: Any) -> Any:
+    with level(torch):
+        torch.mul(dual(torch, 2), torch.ones(2), out=torch.zeros(2))
+
+
+@agrees(says="because it is an out= function")
+def test_out_of_several(torch: Any) -> Any:
+    with level(torch):
+        torch.max(torch.ones(2, 3), 0, out=(dual(torch, 3), torch.zeros(3, dtype=torch.int64)))
+
+
+@agrees(says="because it is an out= function")
+def test_out_of_functions_made_of_others(torch: Any) -> Any:
+    with level(torch):
+        torch.matmul(dual(torch, 2), torch.ones(2), out=torch.ones(()))
+
+
+@agrees
+def test_inference_mode(torch: Any) -> Any:
+    forward_ad = torch.autograd.forward_ad
+    with torch.inference_mode():
+        a = torch.ones(2)
+        with level(torch):
+            b = forward_ad.make_dual(a, torch.ones(2))
+            inside = tangent(torch, b), tangent(torch, b * 2), b.is_inference()
+    with level(torch):
+        c = forward_ad.make_dual(a, torch.ones(2))
+        return inside, tangent(torch, c * 2), c.is_inference()
+
+
+@agrees
+def test_data_and_copies(torch: Any) -> Any:
+    import copy
+
+    with level(torch):
+        d = dual(torch, 2)
+        copies = [d.data, copy.copy(d), copy.deepcopy(d), d.detach(), d.long(), d > 0, d.round()]
+        tangents = [tangent(torch, c) for c in copies]
+        d.data = torch.zeros(2)
+        return tangents, d, tangent(torch, d)
+
+
+@differs("`conj()` computes at once", pytorch=[True, True], here=[False, False])
+def test_lazy_conjugates(torch: Any) -> Any:
+    z = torch.ones(2, dtype=torch.complex64)
+    return [z.conj().is_conj(), z.conj().imag.is_neg()]
+
+
+# -- together with reverse mode ----------------------------------------------------------------------------------------
+
+
+@agrees
+def test_gradients_carry_tangents(torch: Any) -> Any:
+    with level(torch):
+        x = torch.tensor([2.0, 3.0], requires_grad=True)
+        d = torch.autograd.forward_ad.make_dual(x, torch.tensor([1.0, 10.0]))
+        return tangent(torch, torch.autograd.grad((d**3).sum(), d)[0])
+
+
+@differs("What is accumulated into `.grad` carries its tangent", pytorch=[None, [12.0]], here=[[12.0], [24.0]])
+def test_accumulated_gradients_carry_tangents(torch: Any) -> Any:
+    tangents = []
+    with level(torch):
+        x = torch.tensor([2.0], requires_grad=True)
+        d = torch.autograd.forward_ad.make_dual(x, torch.tensor([1.0]))
+        for _ in range(2):
+            (d**3).sum().backward()
+            tangents.append(tangent(torch, x.grad))
+    return [None if t is None else t.tolist() for t in tangents]
+
+
+@agrees
+def test_saved_before_a_write(torch: Any) -> Any:
+    with level(torch):
+        x = torch.tensor([2.0, 3.0], requires_grad=True)
+        d = torch.autograd.forward_ad.make_dual(x, torch.tensor([1.0, 10.0])) * 1
+        y = d * 3
+        d.mul_(torch.tensor([2.0, 4.0]))
+        (gradient,) = torch.autograd.grad((y * d).sum(), x)
+        return tangent(torch, gradient), gradient
+
+
+@agrees
+def test_tangents_that_require_grad(torch: Any) -> Any:
+    with level(torch):
+        x = torch.tensor([2.0, 3.0], requires_grad=True)
+        v = torch.tensor([1.0, 10.0], requires_grad=True)
+        d = torch.autograd.forward_ad.make_dual(x, v * 1)
+        e = d * d
+        e[0] *= d[1]
+        along = tangent(torch, e)
+        return torch.autograd.grad((along * torch.tensor([1.0, 2.0])).sum(), (x, v)), along
+
+
+# -- Functions ---------------------------------------------------------------------------------------------------------
+
+
+def applied(torch: Any, forward: Any, jvp: Any, **names: Any) -> Any:
+    """What a Function of one dual tensor returns: its value, its tangent, and how they are views."""
+    members = {"forward": staticmethod(forward), "jvp": staticmethod(jvp), **names}
+    function = type("Function", (torch.autograd.Function,), members)
+    with level(torch):
+        t = torch.full((3,), 2.0)
+        d = torch.autograd.forward_ad.make_dual(torch.ones(3), t)
+        result = function.apply(d)
+        own = tangent(torch, result)
+        return result, own, own is t, result is d, result._is_view(), own is not None and own._base is t
+
+
+def written(ctx: Any, x: Any) -> Any:
+    ctx.mark_dirty(x)
+    return x.mul_(2)
+
+
+def fixed(ctx: Any, x: Any) -> Any:
+    result = x * 2
+    ctx.mark_non_differentiable(result)
+    return result
+
+
+@agrees(says="is returning a view (or an input as-is) but the jvp is not returning a view")
+def test_an_input_and_no_view(torch: Any) -> Any:
+    return applied(torch, lambda ctx, x: x, lambda ctx, t: t)
+
+
+@agrees(says="is returning a view (or an input as-is) but the jvp is not returning a view")
+def test_a_view_and_no_view(torch: Any) -> Any:
+    return applied(torch, lambda ctx, x: x[:2], lambda ctx, t: t[:2] * 2)
+
+
+@agrees(says="A custom Function is returning a view but the jvp is not returning a view of the given grad input")
+def test_a_view_of_something_else(torch: Any) -> Any:
+    return applied(torch, lambda ctx, x: x[:2], lambda ctx, t: torch.ones(3)[:2])
+
+
+@agrees
+def test_views(torch: Any) -> Any:
+    return [
+        applied(torch, lambda ctx, x: x, lambda ctx, t: t.view_as(t)),
+        applied(torch, lambda ctx, x: x[:2], lambda ctx, t: t[:2]),
+    ]
+
+
+@agrees(says="An inplace custom Function is not modifying the forward mode gradients inplace")
+def test_a_write_without_that_of_the_tangent(torch: Any) -> Any:
+    return applied(torch, written, lambda ctx, t: t * 2)
+
+
+@agrees(says="An inplace custom Function is not modifying the forward mode gradients inplace")
+def test_a_write_and_no_tangent(torch: Any) -> Any:
+    return applied(torch, written, lambda ctx, t: None)
+
+
+@agrees(says="An inplace custom Function is not")
+def test_a_write_and_another_tangent(torch: Any) -> Any:
+    return applied(torch, written, lambda ctx, t: t.mul_(2).clone())
+
+
+@agrees
+def test_a_write(torch: Any) -> Any:
+    return applied(torch, written, lambda ctx, t: t.mul_(2))
+
+
+@agrees
+def test_a_write_to_a_view_without_tangent(torch: Any) -> Any:
+    class Times(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x.mul_(y)
+
+        @staticmethod
+        def jvp(ctx: Any, a: Any, b: Any) -> Any:
+            return a.add_(b * 3)
+
+    with level(torch):
+        base = torch.ones(2, 3)
+        Times.apply(base[1], dual(torch, 3))
+        return tangent(torch, base)
+
+
+@agrees(says="expected Variable or None (got int) for grad output 0")
+def test_a_number_as_tangent(torch: Any) -> Any:
+    return applied(torch, lambda ctx, x: x * 2, lambda ctx, t: 5)
+
+
+@agrees(says="expected Variable or None (got list) for grad output 0")
+def test_a_list_as_tangent(torch: Any) -> Any:
+    return applied(torch, lambda ctx, x: x * 2, lambda ctx, t: [t])
+
+
+@agrees(says="Function's jvp returned an invalid number of forward gradients (expected 1 but got 0)")
+def test_no_tangents(torch: Any) -> Any:
+    return applied(torch, lambda ctx, x: x * 2, lambda ctx, t: ())
+
+
+@agrees(says="that has a different size than that of the original Tensor")
+def test_a_tangent_of_another_shape(torch: Any) -> Any:
+    return applied(torch, lambda ctx, x: x * 2, lambda ctx, t: t[:2])
+
+
+@agrees(says="Function's jvp returned a gradient at position 0, but")
+def test_a_tangent_of_what_is_not_differentiable(torch: Any) -> Any:
+    return applied(torch, fixed, lambda ctx, t: t * 2)
+
+
+@agrees
+def test_what_jvp_gets(torch: Any) -> Any:
+    got: list[Any] = []
+
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        got.append([*tangents, torch.is_grad_enabled(), tangent(torch, tangents[0])])
+        return tangents[0]
+
+    def forward(ctx: Any, *args: Any) -> Any:
+        return args[0] * 2
+
+    def bare(ctx: Any, *args: Any) -> Any:
+        ctx.set_materialize_grads(False)
+        return args[0] * 2
+
+    with level(torch):
+        for function in (forward, bare):
+            members = {"forward": staticmethod(function), "jvp": staticmethod(jvp)}
+            result = type("Function", (torch.autograd.Function,), members).apply(
+                dual(torch, 3), torch.ones(2), torch.ones(2).long(), 5, torch.ones(2, dtype=torch.complex64)
+            )
+            got.append(tangent(torch, result))
+    return [[str(part) for part in parts] if isinstance(parts, list) else parts for parts in got]
+
+
+@agrees
+def test_nothing_to_differentiate(torch: Any) -> Any:
+    return applied(torch, fixed, lambda ctx, t: None)
+
+
+@differs("A Function's `jvp` may return None for a tangent of zeros", pytorch=Raised(RuntimeError), here=None)
+def test_none_as_tangent(torch: Any) -> Any:
+    return applied(torch, lambda ctx, x: x * 2, lambda ctx, t: None)[1]
