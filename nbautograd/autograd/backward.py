@@ -9,6 +9,7 @@ import numpy as np
 
 from nbautograd.arrays import backend
 from nbautograd.autograd import engine
+from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, ShapeError, is_pytorchs, kind_of
@@ -208,7 +209,7 @@ def _root(tensor: Any, g: Any, index: int, argument: str, caller: str) -> tuple[
         return tensor.edge(), _gradient_at_edge(g, index)
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{caller} expects Tensors, but element {index} is {kind_of(tensor)}")
-    fn = tensor._fn
+    fn = None if tensor.__class__ is BatchedTensor else tensor._fn
     if fn is None or fn.__class__ is UnrecordedView:
         raise AutogradError(
             f"element {index} of tensors does not require grad and does not have a grad_fn: nothing that it was "
@@ -225,7 +226,7 @@ def _gradient_at_edge(g: Any, index: int) -> Any:
         )
     if not isinstance(g, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {kind_of(g)}")
-    return g if g._fn is not None else g._a
+    return g if g._fn is not None or g.__class__ is BatchedTensor else g._a
 
 
 _ONES = {np.float32: np.float32(1), np.float64: np.float64(1)}
@@ -259,6 +260,8 @@ def _gradient(tensor: Tensor, g: Any, index: int, argument: str) -> Any:
             f"For complex Tensors, both {argument} and output are required to have the same dtype. Mismatch in dtype: "
             f"{argument}[{index}] has a dtype of {g.dtype!r} and output[{index}] has a dtype of {tensor.dtype!r}."
         )
+    if g.__class__ is BatchedTensor:
+        return g.to(tensor.dtype)
     return g if g._fn is not None else (g._a if g._a.dtype == a.dtype else g._a.astype(a.dtype))
 
 

@@ -28,6 +28,7 @@ from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anom
 from nbautograd.autograd.full_engine import FullRun, Key
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, tensor_hooks
 from nbautograd.autograd.topology import leading_to, nodes_between, reachable
+from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.grad_mode import grad_enabled, is_forward_ad_active
 from nbautograd.core.hooks import LeafHooks, alive
 from nbautograd.core.node import MULTIPLE, AccumulateGrad, Node, OutputGrads, accumulator
@@ -102,7 +103,8 @@ def _execute(roots: Roots, retain_graph: bool, create_graph: bool, accumulate_in
 
 def _given(roots: Roots, create_graph: bool) -> tuple[Roots, bool]:
     """The roots with their gradients as arrays, or as tensors if the pass is recorded; and whether it is."""
-    if create_graph or is_forward_ad_active():  # gradients then carry tangents
+    # In forward mode gradients carry tangents; inside of vmap each may stand for many.
+    if create_graph or is_forward_ad_active() or any(g.__class__ is BatchedTensor for _, g in roots):
         return [(target, as_tensor(g)) for target, g in roots], True
     return [(target, array_of(g)) for target, g in roots], False
 

@@ -26,6 +26,10 @@ class TreeSpec:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def count(self) -> int:
+        """The number of leaves."""
+        return 1 if self.type is None else sum(child.count() for child in self.children)
+
     def __repr__(self) -> str:
         if self.type is None:
             return "*"
@@ -89,7 +93,7 @@ def broadcast_prefix(prefix: Any, spec: TreeSpec, same_sequences: bool = False) 
     [0, 0, None]
     """
     if is_leaf(prefix):
-        return [prefix] * _count(spec)
+        return [prefix] * spec.count()
     children = list(prefix.values()) if isinstance(prefix, dict) else list(prefix)
     sequences = same_sequences and isinstance(prefix, (tuple, list)) and spec.type in (tuple, list)
     if (type(prefix) is not spec.type and not sequences) or len(children) != len(spec.children):
@@ -102,7 +106,3 @@ def broadcast_prefix(prefix: Any, spec: TreeSpec, same_sequences: bool = False) 
         broadcast_prefix(child, below, same_sequences) for child, below in zip(children, spec.children, strict=True)
     ]
     return None if any(part is None for part in parts) else [leaf for part in parts if part for leaf in part]
-
-
-def _count(spec: TreeSpec) -> int:
-    return 1 if spec.type is None else sum(map(_count, spec.children))
