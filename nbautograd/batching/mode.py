@@ -214,6 +214,7 @@ def compute(call: Call) -> Any:
 def wrapped(result: Any, level: Level) -> Any:
     """A result for all samples as one sample."""
     if isinstance(result, Tensor):
+        assert result._a.shape[0] == level.size, "a rule has lost the batch"
         return batched(result, 0, level)
     if isinstance(result, (tuple, list)):
         parts = [wrapped(part, level) for part in result]

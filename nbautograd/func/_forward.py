@@ -59,7 +59,7 @@ def jvp(
             "with strict=True."
         )
     result = unflatten([detached(pair.primal) for pair in pairs], structure)
-    products = [pair.primal.detach() * 0 if pair.tangent is None else detached(pair.tangent) for pair in pairs]
+    products = [pair.primal.detach().new_zeros(pair.primal.shape) if pair.tangent is None else detached(pair.tangent) for pair in pairs]
     product = unflatten(products, structure)
     return (result, product, tree_map(detached, aux)) if has_aux else (result, product)
 
@@ -154,7 +154,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
         inputs = Inputs("linearize", primals, tuple(range(len(primals))))
         value = func(*inputs.args)
         outputs, structure = outputs_of(value, "linearize")
-        units = Inputs("linearize", ([out.detach() * 0 for out in outputs],), 0)
+        units = Inputs("linearize", ([out.detach().new_zeros(out.shape) for out in outputs],), 0)
         gradients = Product(outputs, inputs)(units.leaves)
     multiply = Product(gradients, units)
     expected = flatten(primals)[1]

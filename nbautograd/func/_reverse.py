@@ -92,7 +92,7 @@ def _gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any], stack: 
     # What is the same for all samples does not depend on leaves that each have their own.
     pairs = [(out, g) for out, g in zip(outputs, cotangents, strict=True) if batched_at(out, level)]
     outs = [split(out, level) for out, _ in pairs]
-    weights = [out.detach() * 0 + 1 if g is None else split(g, level) for out, (_, g) in zip(outs, pairs, strict=True)]
+    weights = [out.detach().new_ones(out.shape) if g is None else split(g, level) for out, (_, g) in zip(outs, pairs, strict=True)]
     return [joined(d, level) for d in _gradients(outs, [split(x, level) for x in xs], weights, stack[:-1])]
 
 
@@ -102,7 +102,7 @@ def _unbatched_gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any
     if pairs:
         outs, weights = [out for out, _ in pairs], [g for _, g in pairs]
         result = _grad(outs, xs, weights, create_graph=True, allow_unused=True)
-    return [x.detach() * 0 if d is None else d for x, d in zip(xs, result, strict=True)]
+    return [x.detach().new_zeros(x.shape) if d is None else d for x, d in zip(xs, result, strict=True)]
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:

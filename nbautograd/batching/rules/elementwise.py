@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.batching.mode import Call, Unsuitable, rule
+from nbautograd.batching.mode import Call, Unsuitable, aligned, rule
 from nbautograd.core.batched import batched
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops.elementwise.selection import where
@@ -66,7 +66,7 @@ def _common(a: Tensor, b: Tensor) -> Any:
     power_or_zero clamped _frexp move first_columns""",
     "leading",
 )
-@rule("tril triu eye_of", "leading")
+@rule("tril triu", "leading")
 @rule(
     """cholesky_parts cholesky svd_parts _svdvals eigh_parts _eigvalsh eig_parts _eigvals lu_triple lu_packed qr_parts
     inv_same adjugate linalg_det slogdet_parts linalg_matrix_exp geqrf_parts ldl_parts cholesky_inverse pinv_same""",
@@ -89,6 +89,12 @@ def leading(call: Call) -> Any:
 
 BROADCASTING = ("triangle_solve", "solve_same", "cholesky_solve_same", "lu_solve_same", "ldl_solution")
 """Those of which leading dimensions broadcast, so that the batch must not meet another one."""
+
+
+@rule("eye_of", "leading")
+def eye_of(call: Call) -> Any:
+    """One unit matrix, as large as those of all samples are."""
+    return aligned(call.run(), False, call.size)
 
 
 @rule("view_dtype", "leading")

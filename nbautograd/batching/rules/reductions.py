@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbautograd.batching.mode import Call, rule
+from nbautograd.batching.mode import Call, rebuilt, rule
 from nbautograd.batching.rules.elementwise import only_tensors
 from nbautograd.batching.rules.shapes import behind
 from nbautograd.compiler.registry import OPS
@@ -33,7 +33,7 @@ def whole(call: Call) -> Any:
 
 @rule(
     """sum_over nansum_over mean_over logsumexp_over amax amin var_over std_over var_and_mean std_and_mean all any
-    count_nonzero euclidean_norm absolute_norm zero_norm extreme_norm power_norm ties""",
+    count_nonzero euclidean_norm absolute_norm zero_norm extreme_norm power_norm ties deviation""",
     "reduced",
 )
 def over(call: Call) -> Any:
@@ -45,15 +45,29 @@ def over(call: Call) -> Any:
     changes = {name: call.full(name) for name in tensors}
     if ndim:
         return call.run(**changes, dim=tuple(range(1, ndim + 1)) if every else behind(dim, ndim))
-    behind(0 if every else dim, 0)  # which says so if it is out of range
+    if not every:
+        behind(dim, 0)  # which says so if it is out of range
     results = call.run(**{name: unsqueeze(x, 1) for name, x in changes.items()}, dim=1)
     return _flat(results, call.size)
 
 
 def _flat(result: Any, size: int) -> Any:
     if isinstance(result, (tuple, list)):
-        return type(result)([reshape(part, size) for part in result])
+        return rebuilt(result, [reshape(part, size) for part in result])
     return reshape(result, size)
+
+
+@rule("both_extremes", "reduced")
+def both_extremes(call: Call) -> Any:
+    """The smallest and the largest, of all elements or along a dimension."""
+    only_tensors(call)
+    x, ndim, dim = call.values["input"], call.ndim("input"), call.values["dim"]
+    if dim is not None and ndim:
+        return call.run(dim=behind(dim, ndim))
+    results = call.run(input=reshape(x, call.size, -1), dim=1, keepdim=False)
+    if not call.values["keepdim"]:
+        return results
+    return rebuilt(results, [reshape(part, call.size, *(1,) * ndim) for part in results])
 
 
 @rule("argmax argmin", "reduced")

@@ -36,8 +36,8 @@ def behind(dim: Any, ndim: int) -> Any:
 )
 @rule("shifted recurrence products_before cumsum_over cumprod_over cummax_over cummin_over logcumsumexp_over", "moved")
 @rule(
-    """softmax_over log_softmax_over max_over min_over both_extremes prod_over sort_over argsort topk_over kth_over
-    median_over nanmedian_over mode_over _glu deviation""",
+    """softmax_over log_softmax_over max_over min_over prod_over sort_over argsort topk_over kth_over
+    median_over nanmedian_over mode_over _glu""",
     "moved",
 )
 @rule(
@@ -55,6 +55,8 @@ def along(call: Call) -> Any:
     changes = {name: call.values[name] if name in same else call.full(name) for name in tensors}
     for name in NAMES:
         if name in call.values:
+            if call.values[name] is None:
+                raise Unsuitable
             changes[name] = behind(call.values[name], ndim)
     if ndim:
         return call.run(**changes)
@@ -237,7 +239,7 @@ def spread(call: Call) -> Any:
 
 
 @rule("select_back slice_back diagonal_back unfold_back", "moved")
-@rule("pad_back avg_pool_back adaptive_avg_back resample_back", "shape behind the batch")
+@rule("pad_back avg_pool_back adaptive_avg_back", "shape behind the batch")
 @rule("pad_like crop_like", "shape behind the batch")
 def back(call: Call) -> Any:
     """A shape among the options is that of a sample, as are the dimensions."""

@@ -12,7 +12,7 @@ from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import NATIVE, VIEW, op
 from nbautograd.core.inplace import into
-from nbautograd.core.tensor import Tensor, array_of, wrap
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DeviceError, ShapeError, kind_of
 from nbautograd.ops.shape.broadcasting import atleast_1d, atleast_2d, atleast_3d, expand, several
 from nbautograd.ops.shape.shape import reshape, view
@@ -138,8 +138,7 @@ def zeros_for_missing(parts: list[Any], shapes: list[tuple[int, ...]]) -> list[A
     results = []
     for p, shape in zip(parts, shapes, strict=True):
         if p is None:
-            p = np.zeros_like(array_of(known), shape=shape)
-            p = wrap(p) if isinstance(known, Tensor) else p
+            p = known.detach().new_zeros(shape) if isinstance(known, Tensor) else np.zeros_like(known, shape=shape)
         results.append(p)
     return results
 
