@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from nbautograd.batching.mode import Call, rebuilt, rule
@@ -23,11 +24,16 @@ WHOLE = {
 """Reductions of a whole tensor: what does the same along one dimension, and its further options."""
 
 
+def flat(call: Call, name: str) -> Any:
+    """The elements of each sample in one dimension."""
+    return reshape(call.values[name], call.size, math.prod(call.shape(name)))
+
+
 @rule(" ".join(WHOLE), "reduced")
 def whole(call: Call) -> Any:
     """The samples' elements in one dimension, which is reduced."""
     name, options = WHOLE[call.op.name]
-    result = OPS[name].function(reshape(call.values["input"], call.size, -1), 1, *options)
+    result = OPS[name].function(flat(call, "input"), 1, *options)
     return result[0] if isinstance(result, tuple) else result
 
 
@@ -64,7 +70,7 @@ def both_extremes(call: Call) -> Any:
     x, ndim, dim = call.values["input"], call.ndim("input"), call.values["dim"]
     if dim is not None and ndim:
         return call.run(dim=behind(dim, ndim))
-    results = call.run(input=reshape(x, call.size, -1), dim=1, keepdim=False)
+    results = call.run(input=flat(call, "input"), dim=1, keepdim=False)
     if not call.values["keepdim"]:
         return results
     return rebuilt(results, [reshape(part, call.size, *(1,) * ndim) for part in results])
@@ -79,5 +85,5 @@ def where_extreme(call: Call) -> Any:
         return call.run(dim=behind(dim, ndim))
     if dim is not None:
         behind(dim, 0)
-    result = call.run(input=reshape(x, call.size, -1), dim=1, keepdim=False)
+    result = call.run(input=flat(call, "input"), dim=1, keepdim=False)
     return reshape(result, call.size, *(1,) * ndim) if keepdim else result
