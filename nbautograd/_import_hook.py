@@ -25,7 +25,7 @@ class _Finder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """What the import system asks; None for what is not ours or not there.
+        """The import system's query for a module; None if the package has no such public module.
 
         :raises ModuleNotFoundError: it is internal. Python would go on and find its file.
         """
@@ -38,13 +38,13 @@ class _Finder(MetaPathFinder, Loader):
         return spec_from_loader(fullname, self) if there or below in _namespaces.MODULES else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module that there is."""
+        """The package's own module, not a new one."""
         module = _namespaces.module(spec.name.partition(".")[2])
         spec.loader_state = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give it back its own description, and make known what is below it."""
+        """Restore the module's own ``__spec__``, and register its submodules."""
         spec = module.__spec__
         module.__spec__ = spec.loader_state  # type: ignore[union-attr]
         self.make_known(spec.name.partition(".")[2], module)  # type: ignore[union-attr]
@@ -57,8 +57,8 @@ class _Finder(MetaPathFinder, Loader):
         """
         for child in _namespaces.children(path):
             if _namespaces.is_hidden(child) or not _namespaces.exists(child):
-                found = sys.modules[f"{self.name}.{child}"] = _namespaces.module(child)
-                self.make_known(child, found)
+                child_module = sys.modules[f"{self.name}.{child}"] = _namespaces.module(child)
+                self.make_known(child, child_module)
 
 
 class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement
@@ -82,7 +82,7 @@ class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement
         self._aside: dict[str, ModuleType] | None = None
 
     def start(self) -> None:
-        """From here on. A second call does nothing."""
+        """Install the import hook; a second call does nothing."""
         if self._aside is None:
             self._aside = self._remove(self.name)
             sys.meta_path.insert(0, self._finder)
@@ -90,7 +90,7 @@ class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement
             self._finder.make_known("", sys.modules[PACKAGE])
 
     def stop(self) -> None:
-        """Until here."""
+        """Remove the import hook."""
         if self._aside is not None:
             sys.meta_path.remove(self._finder)
             self._remove(self.name)

@@ -135,8 +135,8 @@ def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
             return [each for each in list_all() if not each.startswith("_")]
         if name in names:
             module = import_module(f"{package}.{names[name]}")
-            scope[name] = found = module if names[name] == name else getattr(module, name)
-            return found
+            scope[name] = value = module if names[name] == name else getattr(module, name)
+            return value
         if below + name in _namespaces.MODULES:
             return _namespaces.module(below + name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
@@ -160,17 +160,17 @@ class _Method:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         module = import_module(self.module)
-        found = vars(self.owner)[self.name]
-        if found is self:  # put back by whoever had patched the class; or asked for by the module itself, on its way
-            found = getattr(module, self.name, None)
-            if found is None:
+        method = vars(self.owner)[self.name]
+        if method is self:  # put back by whoever had patched the class; or asked for by the module itself, on its way
+            method = getattr(module, self.name, None)
+            if method is None:
                 raise AttributeError(f"{self.owner.__name__!r} object has no attribute {self.name!r}")
-            setattr(self.owner, self.name, found)
-        return found.__get__(instance, owner)
+            setattr(self.owner, self.name, method)
+        return method.__get__(instance, owner)
 
 
 def attach(owner: type) -> None:
-    """Put a stand-in for every late method into the class, if it has not got the method already."""
+    """Give the class a placeholder for each lazily loaded method that it does not have yet."""
     package = __name__.rpartition(".")[0]
     for module, names in METHODS.items():
         for name in set(names.split()) - set(vars(owner)):
@@ -178,7 +178,7 @@ def attach(owner: type) -> None:
 
 
 def load() -> None:
-    """Load everything that is late, for whoever wants to see all there is.
+    """Load every lazy module and method.
 
     >>> from nbautograd.compiler.registry import OPS
     >>> load()

@@ -112,6 +112,7 @@ MODULES: dict[str, str] = {
     "utils.data.dataset": "",
     "utils.data.sampler": "",
     "utils.dlpack": "",
+    "utils.hooks": "",
     "utils.tensorboard": "",
 }
 """PyTorch's modules, and the names in them that are found elsewhere here: in a package around the module."""
@@ -141,12 +142,12 @@ class _Names(ModuleType):
 
 
 def _look_up(path: str, name: str) -> Any:
-    """What a module of PyTorch has under a name: that of the nearest package around the module."""
+    """Look a name of one of PyTorch's modules up in the nearest enclosing package that has it."""
     while path:
         path = path.rpartition(".")[0]
-        found = getattr(module(path), name, None)
-        if found is not None:
-            return found
+        value = getattr(module(path), name, None)
+        if value is not None:
+            return value
     raise AttributeError(f"module {PACKAGE!r} has no attribute {name!r}")
 
 
@@ -196,11 +197,11 @@ def module(path: str) -> ModuleType:
         return sys.modules[PACKAGE]
     above, _, leaf = path.rpartition(".")
     package = module(above)
-    found = vars(package).get(leaf)
-    if not isinstance(found, ModuleType):
-        found = import_module(_ours(path)) if exists(path) else _Names(path)
-        vars(package).setdefault(leaf, found)
+    result = vars(package).get(leaf)
+    if not isinstance(result, ModuleType):
+        result = import_module(_ours(path)) if exists(path) else _Names(path)
+        vars(package).setdefault(leaf, result)
     for name in MODULES.get(path, "").split():
-        if not hasattr(found, name):
-            setattr(found, name, _look_up(path, name))
-    return found
+        if not hasattr(result, name):
+            setattr(result, name, _look_up(path, name))
+    return result

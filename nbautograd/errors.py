@@ -78,13 +78,13 @@ class DtypeError(NbautogradError, RuntimeError):
 class UnsupportedDtypeError(DtypeError, NotImplementedError):
     """A dtype for which the operation is not defined, such as ``floor`` of complex numbers."""
 
-    def __init__(self, function: str, given: Any, accepts: str) -> None:
+    def __init__(self, function: str, dtype: Any, accepts: str) -> None:
         categories = {"b": "bool", "i": "integer", "f": "floating-point", "c": "complex"}
-        what = "bifc"[given.rank]
+        what = "bifc"[dtype.rank]
         expected = " or ".join(categories[c] for c in accepts)
         super().__init__(
             f'{function}() is not supported for {categories[what]} tensors ("{function}" not implemented for '
-            f"'{SCALAR_TYPES[given.name]}', that is, {given!r}): expected a tensor of {expected} dtype"
+            f"'{SCALAR_TYPES[dtype.name]}', that is, {dtype!r}): expected a tensor of {expected} dtype"
             f"{' of at least 32 bits' if what == 'f' and 'f' in accepts else ''}"
         )
 

@@ -1,4 +1,4 @@
-"""Fourier transforms, by the names that they have in ``torch.fft``."""
+"""``torch.fft``: discrete Fourier transforms."""
 
 from __future__ import annotations
 

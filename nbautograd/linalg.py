@@ -1,4 +1,4 @@
-"""Linear algebra, by the names that it has in ``torch.linalg``."""
+"""``torch.linalg``: linear algebra."""
 
 from __future__ import annotations
 

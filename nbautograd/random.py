@@ -16,11 +16,11 @@ __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "
 def fork_rng(
     devices: Iterable[Any] | None = None, enabled: bool = True, device_type: str | None = None
 ) -> Iterator[None]:
-    """Draw random numbers inside the ``with`` block, or in the decorated function, and leave no trace of it.
+    """Restore the generator's state at the end of the ``with`` block, or of the decorated function.
 
-    :param devices: PyTorch's; all devices draw from the one generator here, whose state is always kept.
-    :param enabled: False: as if this were not there.
-    :param device_type: PyTorch's; ``"cuda"`` and ``"cpu"`` are accepted.
+    :param devices: accepted as in PyTorch; all devices share one generator, whose state is always restored.
+    :param enabled: False: do nothing.
+    :param device_type: ``"cuda"`` or ``"cpu"``.
     :raises RuntimeError: another type of device.
 
     >>> import nbautograd as torch

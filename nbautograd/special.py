@@ -1,4 +1,4 @@
-"""Special functions, by the names that they have in ``torch.special``."""
+"""``torch.special``: special functions."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -43,7 +44,10 @@ def program():
     centred = x - x.mean(1, keepdim=True)
     y = (centred / (centred * centred).mean(1, keepdim=True).sqrt() * w).sigmoid()
     y.sum().backward()
-    return [t.detach().numpy().tobytes() for t in (y, x.grad, w.grad)]
+    optimizers = [T.optim.Adam([x], weight_decay=0.1), T.optim.SGD([x], momentum=0.9), T.optim.Rprop([x])]
+    for optimizer in [*optimizers, *optimizers]:
+        optimizer.step()
+    return [t.detach().numpy().tobytes() for t in (y, x, x.grad, w.grad)]
 
 
 def test_results_are_the_same_bit_for_bit(restored):
@@ -97,6 +101,26 @@ def test_an_interrupt_ends_it(restored):
         thread_pool.parallel_for(task, 10**6)
     assert len(begun) < 10**6
     thread_pool.parallel_for(lambda number: None, 10)
+
+
+def test_an_interrupt_is_raised_when_nothing_is_written_any_more(restored):
+    T.set_num_threads(2)
+    here = threading.get_ident()
+    both_run, interrupted = threading.Barrier(2), threading.Event()
+    written = []
+
+    def task(number):
+        both_run.wait(60)
+        if threading.get_ident() == here:
+            interrupted.set()
+            raise KeyboardInterrupt
+        interrupted.wait(60)
+        time.sleep(0.1)
+        written.append(number)
+
+    with pytest.raises(KeyboardInterrupt):
+        thread_pool.parallel_for(task, 2)
+    assert len(written) == 1
 
 
 def test_calls_inside_of_calls(restored):

@@ -16,10 +16,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nbautograd.arrays.device import TYPES, ask_current, device
+from nbautograd.arrays.device import TYPES, ask_current, device, get_default, set_default
 from nbautograd.errors import CudaUnavailableError, DeviceError, OutOfMemoryError
 
-__all__ = ["Backend", "quiet", "quietly", "register", "run_quietly", "set_quiet", "unset_quiet"]
+__all__ = [
+    "Backend",
+    "quiet",
+    "quietly",
+    "register",
+    "run_quietly",
+    "set_quiet",
+    "thread_settings",
+    "unset_quiet",
+]
 
 
 class Backend(Protocol):
@@ -191,7 +200,7 @@ class _CupyBackend:
         return self._count > 0 and not self._forked
 
     def count(self) -> int:
-        """How many devices there are."""
+        """The number of devices."""
         self.start()
         return self._count
 
@@ -280,6 +289,22 @@ cuda = _CupyBackend()
 ask_current(cuda.current)
 _BY_TYPE: dict[str, Backend] = {"cpu": _NUMPY, "cuda": cuda}
 _BY_CLASS: dict[type, Backend] = {np.ndarray: _NUMPY}
+
+
+def thread_settings() -> Callable[[], None]:
+    """What this thread has set for itself, the default device, CUDA's device and stream, to be set in another."""
+    default = get_default()
+    if not cuda.started():
+        return lambda: set_default(default)
+    library, index = cuda.start(), cuda.current()
+    stream = library.cuda.get_current_stream()
+
+    def settings() -> None:
+        set_default(default)
+        library.cuda.Device(index).use()
+        stream.use()
+
+    return settings
 
 
 def register(backend: Backend, array_class: type) -> None:

@@ -20,13 +20,13 @@ from nbautograd.arrays.reference_count import HELD_ONCE, VIEWED_ONCE, getrefcoun
 __all__ = ["BlockHandle", "empty", "is_whole", "keep"]
 
 SMALLEST = 1 << 22
-"""Bytes from which on an array gets a block: what is smaller, the C library keeps itself."""
+"""Minimum size in bytes for a block; the C library caches smaller ones itself."""
 LOOSE = 1.25
-"""So many times as large as the array a block may be."""
+"""A block may be at most this many times as large as the array."""
 
 
 class _Pool:
-    """The blocks, the one used last at the end, and how many bytes they may have together."""
+    """The blocks in order of last use (LRU), and the limit of their bytes."""
 
     def __init__(self) -> None:
         self.blocks: list[np.ndarray[Any, Any]] = []
@@ -37,7 +37,7 @@ pool = _Pool()
 
 
 class BlockHandle:
-    """What an array over a block has as its ``base``: it holds the block until the last view of the array is gone.
+    """The ``base`` of an array over a block; returns the block to the pool when the last view of the array is gone.
 
     Every use of a block has one of its own, so that a block's next array has nothing in common with this one.
     """
@@ -51,7 +51,7 @@ class BlockHandle:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """An array whose elements are whatever was there; over a free block if it is large.
+    """An uninitialised array; a large one reuses a free block.
 
     Two threads do not get the same block: each holds the one that it looks at, so that neither finds it free.
     """
@@ -76,7 +76,7 @@ def _free_block(size: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Bloc
 
 
 def _make_room(limit: int) -> bool:
-    """Give back free blocks, the oldest first, until the rest has at most ``limit`` bytes; whether that is so."""
+    """Free unused blocks, the oldest first, until at most ``limit`` bytes are left; whether that succeeded."""
     total = sum(block.nbytes for block in pool.blocks)
     index = 0
     while total > limit and index < len(pool.blocks):
@@ -90,7 +90,7 @@ def _make_room(limit: int) -> bool:
 
 
 def keep(limit: int) -> None:
-    """Let all blocks together have at most so many bytes; free ones beyond that are given back."""
+    """Limit the bytes of all blocks; unused blocks beyond the limit are freed."""
     pool.limit = limit
     _make_room(limit)
 

@@ -127,6 +127,11 @@ class _Default(threading.local):
 _default = _Default()
 
 
+def get_default() -> device:
+    """What ``set_default`` was given last in this thread, or the block's device inside ``with device:``."""
+    return _default.value
+
+
 def set_default(value: device | str | int | None) -> None:
     """Set what ``as_device(None)`` is; None goes back to the CPU.
 

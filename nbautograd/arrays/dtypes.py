@@ -125,7 +125,7 @@ def _dtype_by_name(name: str) -> dtype:
     return _NAMES[name]
 
 
-_by_name = _dtype_by_name  # as pickles of former days name it
+_by_name = _dtype_by_name  # the name in pickles of older versions
 _dtype_by_name.__module__ = "nbautograd"
 
 

@@ -36,7 +36,7 @@ class layout(_Named):  # noqa: N801 - PyTorch's name
 
 
 class memory_format(_Named):  # noqa: N801 - PyTorch's name
-    """In which order the dimensions of a strided tensor lie in memory."""
+    """The order of a strided tensor's dimensions in memory."""
 
     __slots__ = ()
 

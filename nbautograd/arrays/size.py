@@ -27,7 +27,7 @@ class Size(tuple[int, ...]):
         return f"torch.Size([{', '.join(map(str, self))}])"
 
     def numel(self) -> int:
-        """How many elements a tensor of this shape has."""
+        """The number of elements of a tensor of this shape."""
         return math.prod(self)
 
     @overload
@@ -73,7 +73,7 @@ def sizes(arguments: Iterable[Any], what: str = "size") -> tuple[int, ...]:
 
 
 def new_shape(arguments: Iterable[Any], what: str) -> tuple[int, ...]:
-    """The shape of a tensor to be made.
+    """The shape of a new tensor.
 
     :raises RuntimeError: a size is negative.
     """

@@ -41,7 +41,7 @@ class Geometry(NamedTuple):
     offset: int
 
     def end(self) -> int:
-        """How many elements the storage has at least."""
+        """The minimum number of elements of the storage."""
         if 0 in self.shape:
             return self.offset
         return self.offset + 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
@@ -146,7 +146,7 @@ def view_strides(have: Geometry | tuple[Ints, Ints], shape: Ints) -> Ints | None
         return (1,) * len(shape)
     steps = [0] * len(shape)
     d = len(shape) - 1
-    base, length = strides[-1], 1  # of the run that is being read
+    base, length = strides[-1], 1  # of the current run of dimensions
     for i in range(len(old) - 1, -1, -1):
         length *= old[i]
         if i and (old[i - 1] == 1 or strides[i - 1] == length * base):

@@ -13,18 +13,18 @@ from nbautograd.arrays.thread_pool import parallel_for
 __all__ = ["ONES", "broadcast_axes", "pairwise_mean", "pairwise_sum", "upcast_half"]
 
 MAX_SEQUENTIAL = 32
-"""Rows up to so many are added one after the other: the rounding errors are still few."""
+"""Maximum number of rows that are added one after the other: the rounding error is still small."""
 BLOCK = 16
 """Rows added one after the other in each round of a long sum."""
 ELEMENTS_PER_TASK = 1 << 18
 """Elements of one long row that a thread takes at a time."""
 LONG = 1024
-"""NumPy's inner loop is worth its price from about so many elements on."""
+"""Minimum length of an inner loop that outweighs NumPy's overhead per call."""
 
 
 FLOAT16, FLOAT32, FLOAT64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
 ONES = {dtype: np.ones(2 * MAX_SEQUENTIAL, dtype) for dtype in (FLOAT32, FLOAT64)}
-"""Of few numbers, the product with ones is their sum, at a third of the price of a reduction."""
+"""Maximum number of elements summed as a product with ones, which costs a third of a reduction."""
 
 
 def upcast_half(a: Any) -> Any:
@@ -40,7 +40,7 @@ def pairwise_sum(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = F
     Integers and bools are summed in int64, float16 in float32.
     """
     dtype = a.dtype
-    if a.__class__ is not np.ndarray:  # CuPy adds in a tree anyway
+    if a.__class__ is not np.ndarray:  # CuPy's sum is pairwise itself
         return a.sum(axes, None if dtype.kind in "fc" else np.int64, None, keepdims)
     if dtype is not FLOAT32 and dtype is not FLOAT64:
         if dtype is FLOAT16 or dtype.kind == "V":
@@ -83,7 +83,7 @@ def pairwise_mean(a: Any, axes: tuple[int, ...] | None = None, keepdims: bool = 
 
 
 def _shared(a: Any) -> Any:
-    """The sum of one long row, in threads: that of the sums of its shares, which are the same for any number."""
+    """The sum of one long row in several threads. Its shares do not depend on the number of threads."""
     sums = np.empty(-(-a.size // ELEMENTS_PER_TASK), a.dtype)
 
     def task(number: int) -> None:

@@ -21,14 +21,14 @@ __all__ = ["get_num_interop_threads", "get_num_threads", "parallel_for", "set_nu
 
 
 def _available() -> int:
-    """The number to begin with: ``OMP_NUM_THREADS`` as every library reads it, or the cores that we may use."""
+    """The initial number of threads: ``OMP_NUM_THREADS``, or the cores that the process may use."""
     asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(int(asked), cores) if asked.isdecimal() and int(asked) else cores
 
 
 class _Threads(threading.local):
-    """The threads of the process; of each thread, whether it is one of them."""
+    """The process's thread pool and its settings; ``inside`` is per thread: whether it is a worker of the pool."""
 
     count = _available()
     interop: int | None = None
@@ -37,7 +37,7 @@ class _Threads(threading.local):
 
 
 def _stop() -> None:
-    """End the threads: a child process would have none of them, and others' locks as they were."""
+    """Shut the pool down before a fork: the child would inherit locks, but no threads."""
     executor, _Threads.executor = _Threads.executor, None
     if executor is not None:
         executor.shutdown()
@@ -114,11 +114,10 @@ def _positive(name: str, num: Any) -> int:
 def parallel_for(task: Callable[[int], None], count: int) -> None:
     """Call ``task`` with each number below ``count``, in several threads if there are; without NumPy's warnings.
 
-    Whatever a call raises is raised, and calls that have not begun do not begin. After an interrupt a call may still
-    run: what it writes to must be nobody's yet.
+    Whatever a call raises is raised, after the calls that have begun; the others do not begin.
     """
-    numbers = iter(range(count))  # all threads take from it
-    tasks = [task]  # emptied at the end: a thread that comes too late would hold it, and with it arrays
+    numbers = iter(range(count))  # shared by all threads
+    tasks = [task]  # emptied at the end, so that a late thread does not keep the task's arrays alive
 
     def work() -> None:
         before = backend.set_quiet(backend.SILENT)
@@ -128,6 +127,7 @@ def parallel_for(task: Callable[[int], None], count: int) -> None:
         finally:
             backend.unset_quiet(before)
 
+    others: list[Future[None]] = []
     try:
         others = _submitted(work, min(_Threads.count, count) - 1)
         work()
@@ -137,6 +137,9 @@ def parallel_for(task: Callable[[int], None], count: int) -> None:
     except BaseException:
         for _ in numbers:
             pass
+        for future in others:  # a call in another thread ends before the caller goes on with what it writes to
+            if not future.cancel():
+                future.exception()
         raise
     finally:
         del task, tasks[:]

@@ -21,7 +21,9 @@ __all__ = [
     "Apart",
     "adopt",
     "alias",
+    "alias_of",
     "changed_since",
+    "former_scalar",
     "is_inference",
     "mark_inference",
     "next_sequence_nr",
@@ -51,7 +53,7 @@ clock = _Clock()
 
 
 def _forgotten(table: dict[int, Any], key: int, thing: Any) -> weakref.ref[Any]:
-    """A weak reference to ``thing`` with whose end ``key`` leaves the table.
+    """A weak reference to ``thing`` whose callback removes ``key`` from the table.
 
     No Python code runs then, which an interrupt could end too early: the exception would be lost, and the key, an id
     that another object gets next, would stay. The reference itself is passed on as ``pop``'s default.
@@ -86,13 +88,19 @@ _histories: dict[int, _History] = {}  # by the id of the owner (see ``owner``); 
 
 
 class Apart:
-    """Memory under another name: an array made from this shares memory with ``array`` but not its write history."""
+    """Memory under another name: an array made from this shares memory with ``array`` but not its write history.
+
+    The array that owns the memory is kept alive as ``self.array``.
+    """
 
     __slots__ = ("__array_interface__", "__weakref__", "array")
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
-        self.array = array
         self.__array_interface__ = array.__array_interface__
+        base = array
+        while isinstance(base, np.ndarray):  # to the memory itself, lest ``p.data -= step`` in a loop makes a chain
+            array, base = base, base.base.array if base.base.__class__ is Apart else base.base
+        self.array = array
 
 
 def owner(array: Any) -> Any:
@@ -143,6 +151,19 @@ def alias(scalar: np.generic) -> np.ndarray[Any, Any]:
     array = np.array(scalar)
     _history(array, scalar)
     return array
+
+
+def alias_of(scalar: np.generic) -> Any:
+    """The array that has taken the place of a scalar; the scalar itself if there is none."""
+    history = _histories.get(id(scalar))
+    array = None if history is None or history.former is not scalar else history.owners[0]()
+    return scalar if array is None else array
+
+
+def former_scalar(array: Any) -> np.generic | None:
+    """The scalar whose place an array has taken."""
+    history = _histories.get(id(array))
+    return None if history is None else history.former
 
 
 def record_write(array: Any) -> None:

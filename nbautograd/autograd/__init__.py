@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from nbautograd import _lazy
 from nbautograd.autograd import anomaly_mode, forward_ad, saved_tensors  # noqa: F401 - it gives Node its methods
 from nbautograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
-from nbautograd.autograd.backward import backward, grad
+from nbautograd.autograd.backward import ImperativeEngine, backward, grad
 from nbautograd.autograd.gradcheck import gradcheck, gradgradcheck
 from nbautograd.autograd.inference import inference_mode
+from nbautograd.autograd.saved_tensors import SavedTensor
 from nbautograd.core import grad_mode
 from nbautograd.core.grad_mode import enable_grad, no_grad, set_grad_enabled, set_multithreading_enabled
 from nbautograd.core.tensor import Tensor as Variable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Function",
+    "SavedTensor",
     "Variable",
     "anomaly_mode",
     "backward",
@@ -37,6 +39,8 @@ __all__ = [
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
+
+Variable._execution_engine = ImperativeEngine()  # type: ignore[attr-defined]
 
 LATE = {
     "Function": "function",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,13 +13,14 @@ from nbautograd.arrays import version_counter
 from nbautograd.arrays.caching_allocator import is_whole
 from nbautograd.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd.autograd.hooks import as_tensor, name_of
-from nbautograd.core.grad_mode import grad_enabled
+from nbautograd.core.defaults import is_warn_always_enabled
 from nbautograd.core.tensor import Tensor, new
 from nbautograd.fusion.lazy_gradient import LazyGradient, materialize
+from nbautograd.ops.creation.creation import empty_like
 
-__all__ = ["finish", "lock", "visit"]
+__all__ = ["finish", "visit", "warn_of_cycle"]
 
-lock = threading.RLock()
+_lock = threading.RLock()
 """Backward passes of several threads may reach the same leaf."""
 
 
@@ -31,9 +33,7 @@ def finish(pending: dict[Tensor, Any], create_graph: bool) -> None:
 
     Whatever can fail comes first. An interrupt that comes later has to wait until the last leaf has its gradient.
     """
-    if create_graph and pending and grad_enabled.get():
-        _warn_of_cycle()
-    with lock:
+    with _lock:
         fresh, grown = _prepare(pending, create_graph)
         leaves, sums = iter(fresh), iter(grown)
         try:
@@ -55,15 +55,19 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
             d = pending[leaf] = materialize(d)
         if held is None:
             if create_graph:
-                made = d.clone()
+                made = empty_like(leaf.detach()).copy_(d)
             else:
                 # By its reference count nobody else holds it: it becomes .grad, which shares memory with nothing.
                 owned = getrefcount(d) <= HELD_ONCE and is_whole(d)
                 made = new(Tensor)
-                made._a = d if owned or isinstance(d, np.generic) else d.copy()
+                if owned or isinstance(d, np.generic):
+                    made._a = d
+                else:
+                    made._a = d.copy()
+                    pending[leaf] = None  # another leaf that got the same array may take it
                 made._fn = None
             fresh.append((leaf, made))
-        elif create_graph or held._fn is not None:
+        elif create_graph:
             fresh.append((leaf, held + as_tensor(d)))
         else:
             grown.append((held, d))
@@ -89,19 +93,17 @@ def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor
 _warned = False  # of the process: the warning is shown once
 
 
-def _warn_of_cycle() -> None:
-    """Once: what ``backward(create_graph=True)`` leaves behind."""
+def warn_of_cycle() -> None:
+    """What ``backward(create_graph=True)`` leaves behind: once, or each time after ``set_warn_always(True)``."""
     global _warned
-    if not _warned:
+    if not _warned or is_warn_always_enabled():
         _warned = True
-        import warnings
-
         warnings.warn(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
             "gradient, whose graph leads back to it: the memory stays until the garbage collector finds the cycle. "
             "autograd.grad(..., create_graph=True) makes none; or set .grad to None after use.",
             UserWarning,
-            stacklevel=8,
+            stacklevel=5,
         )
 
 

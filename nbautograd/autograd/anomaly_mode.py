@@ -17,6 +17,11 @@ from nbautograd.errors import AutogradError
 __all__ = ["check", "detect_anomaly", "mode", "set_detect_anomaly", "watching"]
 
 TRACEBACK, PARENT = "traceback_", "parent_"  # PyTorch's names in a node's metadata
+USUAL_HINT = Node.changed_hint
+HINT = (
+    "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+    "changed in there or anywhere later. Good luck!"
+)
 
 
 class _AnomalyMode:
@@ -68,35 +73,39 @@ def watching(node: Node) -> Iterator[None]:
     try:
         yield
     except Exception:
-        warnings.warn(_story(node), UserWarning, stacklevel=2)
+        for part in _story(node):
+            try:
+                warnings.warn(part, UserWarning, stacklevel=2)
+            except UserWarning as warning:  # warnings are errors, but the error of the graph is what counts
+                print(f"{type(warning).__name__}: {warning}", file=sys.stderr)
         raise
     finally:
         _running.reset(token)
 
 
-def _story(node: Node) -> str:
+def _story(node: Node) -> Iterator[str]:
+    """Where a node was made; and in the formula of which other node, and where that was made, and so on."""
     import traceback
 
-    where = node.metadata.get(TRACEBACK)
-    if where is None:
+    def told(node: Node, sentence: str) -> str:
+        where = node.metadata.get(TRACEBACK)
+        if where is not None:
+            return f"{sentence}:\n{''.join(traceback.format_list(where))}"
         return (
-            f"Error detected in {node.name()}. No forward pass information available. "
+            f"{sentence.partition('. ')[0]}. No forward pass information available. "
             "Enable detect anomaly during forward pass for more information."
         )
-    text = (
-        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
-        f"{''.join(traceback.format_list(where))}"
-    )
+
+    yield told(node, f"Error detected in {node.name()}. Traceback of forward call that caused the error")
     parent, seen = node.metadata.get(PARENT), {node}
     while parent is not None and parent not in seen:
         seen.add(parent)
-        where = parent.metadata.get(TRACEBACK, [])
-        text += (
-            f"\n\nPrevious calculation was induced by {parent.name()}. "
-            f"Traceback of forward call that induced the previous calculation:\n{''.join(traceback.format_list(where))}"
+        yield told(
+            parent,
+            f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of forward call that induced the "
+            "previous calculation",
         )
         parent = parent.metadata.get(PARENT)
-    return text
 
 
 def _switch(on: bool, check_nan: bool) -> None:
@@ -105,6 +114,7 @@ def _switch(on: bool, check_nan: bool) -> None:
             dispatch_mode.push(note, everywhere=True)
         else:
             dispatch_mode.pop(note)
+    Node.changed_hint = HINT if on else USUAL_HINT
     mode.on, mode.check_nan, mode.wanted = on, on and check_nan, check_nan
 
 

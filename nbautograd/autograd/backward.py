@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from nbautograd import protocol
 from nbautograd.arrays import backend
 from nbautograd.autograd import engine
-from nbautograd.core.batched import BatchedTensor
+from nbautograd.autograd.hooks import as_tensor
+from nbautograd.autograd.topology import reachable
+from nbautograd.core.batched import BatchedTensor, ElementsError, batched
 from nbautograd.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, ShapeError, is_pytorchs, kind_of
+from nbautograd.ops.shape.joining import stack
 
-__all__ = ["GradientEdge", "backward", "grad"]
+__all__ = ["GradientEdge", "ImperativeEngine", "backward", "grad"]
 
 
 class GradientEdge(NamedTuple):
@@ -74,12 +79,10 @@ def backward(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to backward(); "
                 "use only `grad_tensors`."
             )
-        import warnings
-
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         grad_tensors = grad_variables
     retain = create_graph if retain_graph is None else retain_graph
-    roots = _roots(_sequence(tensors), grad_tensors, "grad_tensors", "backward()")
+    roots = _roots(_sequence(tensors), grad_tensors, "backward()")
     accumulate_into = None
     if inputs is not None:
         chosen = _sequence(inputs)
@@ -117,9 +120,11 @@ def grad(
     :param grad_outputs: for each output a tensor of the same shape, or None where it has one element only.
     :param retain_graph: keep the saved tensors, so that the same graph can be used again; by default as create_graph.
     :param create_graph: record the pass, so that the gradients can be differentiated.
-    :param only_inputs: must be True.
+    :param only_inputs: deprecated and ignored: nothing else ever gets a gradient.
     :param allow_unused: give None for an input that no output depends on, instead of an error.
-    :param materialize_grads: give zeros for it.
+    :param is_grads_batched: the first dimension of each of ``grad_outputs`` is a batch: one pass is run for each of
+        its elements, and the results have that dimension too. A Jacobian's rows come from the identity's.
+    :param materialize_grads: give zeros for an input that no output depends on.
     :raises RuntimeError: an input was not used in the graph; and all that :func:`backward` raises.
 
     >>> import nbautograd as torch
@@ -129,24 +134,31 @@ def grad(
     (tensor([2.]),)
     """
     if not only_inputs:
-        raise ValueError("only_inputs=False is not supported: grad() never accumulates; use backward() for that")
-    if is_grads_batched:
-        raise NotImplementedError("is_grads_batched=True is not supported: call grad() once per gradient instead")
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     retain = create_graph if retain_graph is None else retain_graph
-    roots = _roots(_sequence(outputs), grad_outputs, "grad_outputs", "grad()")
     wanted = _sequence(inputs)
     if not wanted:
-        raise ValueError("grad() requires non-empty inputs: name at least one tensor to differentiate by")
+        raise AutogradError("`inputs` argument to `grad()` cannot be empty: name a tensor to differentiate by")
     keys = [_key(target, index) for index, target in enumerate(wanted)]
-    found = engine.capture(roots, retain, create_graph, keys)
+    seen: set[int] = set()  # arrays that somebody else holds too: results share memory with nothing
+    if is_grads_batched:
+        gradients = _capture_batch(_sequence(outputs), grad_outputs, retain, create_graph, keys)
+    else:
+        roots = _roots(_sequence(outputs), grad_outputs, "grad()")
+        seen.update(id(g) for _, g in roots)
+        gradients = engine.capture(roots, retain, create_graph, keys)
     result: list[Any] = []
-    seen = {id(g) for _, g in roots}  # arrays that somebody else holds too: results share memory with nothing
     for index, (target, key) in enumerate(zip(wanted, keys, strict=True)):
-        g = found.get(key)
+        g = gradients.get(key)
         if g is None and not allow_unused and not materialize_grads:
             raise AutogradError(
                 f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
@@ -157,13 +169,82 @@ def grad(
                 raise AutogradError(
                     "materialize_grads cannot be used when the given input is a GradientEdge, whose shape is not known"
                 )
-            g = target.detach().new_zeros(target.shape)
+            g = target.detach().new_zeros(target.shape).requires_grad_(create_graph)
         if g is not None and not isinstance(g, Tensor):
             shared = id(g) in seen or getattr(g, "base", None) is not None
             seen.add(id(g))
             g = wrap(g.copy() if shared else g)
         result.append(g)
     return tuple(result)
+
+
+def _capture_batch(
+    outputs: list[Any], grad_outputs: Gradients, retain_graph: bool, create_graph: bool, keys: list[Any]
+) -> dict[Any, Any]:
+    """The gradients at ``keys`` for each element of a batch of gradients, stacked: by one pass, if that can be."""
+    batches = _per_output(outputs, grad_outputs)
+    for index, (output, batch) in enumerate(zip(outputs, batches, strict=True)):
+        _check_batch(output, batch, index)
+    sizes = [batch.shape[0] for batch in batches]
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension: the first one of each of grad_outputs"
+        )
+    if sizes[0] and _can_be_batched(outputs, retain_graph):
+        try:
+            return _capture_at_once(outputs, batches, sizes[0], retain_graph, create_graph, keys)
+        except ElementsError:  # of a custom Function, or a hook, that looks at elements
+            pass
+    rows = []
+    for i in range(sizes[0]):
+        roots = _roots(outputs, [batch[i] for batch in batches], "grad()")
+        rows.append(engine.capture(roots, retain_graph or i + 1 < sizes[0], create_graph, keys))
+    gradients = {}
+    for key in keys:
+        column = [None if row.get(key) is None else as_tensor(row[key]) for row in rows]
+        some = next((g for g in column if g is not None), None)
+        if some is not None:
+            gradients[key] = stack([some.new_zeros(some.shape) if g is None else g for g in column])
+    return gradients
+
+
+def _can_be_batched(outputs: list[Any], retain_graph: bool) -> bool:
+    """Whether one pass may be tried: nobody looks on, and if it fails another one is possible."""
+    if protocol.observers.get():
+        return False
+    roots = (out.node if isinstance(out, GradientEdge) else out._fn for out in outputs)
+    _, order = reachable(root for root in roots if isinstance(root, Node))
+    return retain_graph or not any(hasattr(node, "_function") or node.hooks is not None for node in order if node._seq)
+
+
+def _capture_at_once(
+    outputs: list[Any], batches: list[Any], size: int, retain_graph: bool, create_graph: bool, keys: list[Any]
+) -> dict[Any, Any]:
+    """The same by one pass, in which each gradient stands for the whole batch."""
+    from nbautograd.batching.transform import entered, placed
+
+    with entered(size) as level:
+        roots = _roots(outputs, [batched(batch, 0, level) for batch in batches], "grad()")
+        gradients = engine.capture(roots, retain_graph, create_graph, keys)
+        return {key: placed(as_tensor(g), 0, level) for key, g in gradients.items() if g is not None}
+
+
+def _check_batch(output: Any, batch: Any, index: int) -> None:
+    """That the gradients for an output have a first dimension more than it has."""
+    if batch is None:
+        _gradient(output, None, index) if isinstance(output, Tensor) else _gradient_at_edge(None, index)
+        raise ValueError(
+            "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "
+            f"dimensionality 0: with is_grads_batched=True a tensor has to be given for output {index} too"
+        )
+    if isinstance(output, Tensor) and batch[0].shape != output.shape:
+        raise ShapeError(
+            "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+            "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+            f"mismatch was detected: grad_output[{index}] has a shape of {batch.shape} and output[{index}] has a shape "
+            f"of {output.shape}."
+        )
 
 
 def _sequence(tensors: Any) -> list[Any]:
@@ -191,19 +272,27 @@ def _key(target: Any, index: int) -> tuple[Any, int]:
     return (fn.next0, fn.index) if fn.__class__ is OutputEdge else (fn, 0)
 
 
-def _roots(tensors: list[Any], gradients: Gradients, argument: str, caller: str) -> list[tuple[Any, Any]]:
-    """The roots of a pass: pairs of a node or leaf and its gradient."""
-    one = gradients is None or isinstance(gradients, Tensor) or is_pytorchs(gradients)
-    given: list[Any] = [gradients] if one else list(gradients)  # type: ignore[arg-type]
+def _per_output(outputs: list[Any], gradients: Gradients) -> list[Any]:
+    """For each output the gradient that was passed for it, or None."""
     if gradients is None:
-        given = [None] * len(tensors)
-    if len(given) != len(tensors):
-        raise AutogradError(f"got {len(tensors)} tensors and {len(given)} gradients")
-    both = zip(tensors, given, strict=True)
-    return [_root(tensor, g, index, argument, caller) for index, (tensor, g) in enumerate(both)]
+        return [None] * len(outputs)
+    one = isinstance(gradients, Tensor) or is_pytorchs(gradients)
+    passed: list[Any] = [gradients] if one else list(gradients)  # type: ignore[arg-type]
+    for g in passed:
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {kind_of(g)}")
+    if len(passed) != len(outputs):
+        raise AutogradError(f"got {len(outputs)} tensors and {len(passed)} gradients")
+    return passed
 
 
-def _root(tensor: Any, g: Any, index: int, argument: str, caller: str) -> tuple[Any, Any]:
+def _roots(tensors: list[Any], gradients: Gradients, caller: str) -> list[tuple[Any, Any]]:
+    """The roots of a pass: pairs of a node or leaf and its gradient."""
+    pairs = zip(tensors, _per_output(tensors, gradients), strict=True)
+    return [_root(tensor, g, index, caller) for index, (tensor, g) in enumerate(pairs)]
+
+
+def _root(tensor: Any, g: Any, index: int, caller: str) -> tuple[Any, Any]:
     """One of them."""
     if isinstance(tensor, GradientEdge):
         return tensor.edge(), _gradient_at_edge(g, index)
@@ -215,7 +304,7 @@ def _root(tensor: Any, g: Any, index: int, argument: str, caller: str) -> tuple[
             f"element {index} of tensors does not require grad and does not have a grad_fn: nothing that it was "
             "computed from has requires_grad=True, or it was computed under no_grad(), or detached"
         )
-    return tensor if fn is LEAF else fn, _gradient(tensor, g, index, argument)
+    return tensor if fn is LEAF else fn, _gradient(tensor, g, index)
 
 
 def _gradient_at_edge(g: Any, index: int) -> Any:
@@ -224,15 +313,13 @@ def _gradient_at_edge(g: Any, index: int) -> Any:
             "grad can be implicitly created only for scalar outputs, and the shape of what a GradientEdge stands for "
             f"is not known: pass a gradient for element {index}"
         )
-    if not isinstance(g, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {kind_of(g)}")
     return g if g._fn is not None or g.__class__ is BatchedTensor else g._a
 
 
 _ONES = {np.float32: np.float32(1), np.float64: np.float64(1)}
 
 
-def _gradient(tensor: Tensor, g: Any, index: int, argument: str) -> Any:
+def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
     a = tensor._a
     if g is None:
         one = _ONES.get(a.__class__)
@@ -246,19 +333,17 @@ def _gradient(tensor: Tensor, g: Any, index: int, argument: str) -> Any:
         if a.dtype.kind not in "fV":
             raise AutogradError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype!r}")
         return backend.ones_like(a)
-    if not isinstance(g, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {kind_of(g)}")
     if g._a.shape != a.shape:
         raise ShapeError(
-            f"Mismatch in shape: {argument}[{index}] has a shape of {g.shape} and output[{index}] has a shape of "
+            f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a shape of "
             f"{tensor.shape}."
         )
     if g.device != tensor.device:
-        raise AutogradError(f"{argument}[{index}] is on {g.device}, but output[{index}] is on {tensor.device}")
+        raise AutogradError(f"grad_output[{index}] is on {g.device}, but output[{index}] is on {tensor.device}")
     if (g._a.dtype.kind == "c") != (a.dtype.kind == "c"):
         raise AutogradError(
-            f"For complex Tensors, both {argument} and output are required to have the same dtype. Mismatch in dtype: "
-            f"{argument}[{index}] has a dtype of {g.dtype!r} and output[{index}] has a dtype of {tensor.dtype!r}."
+            f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{index}] has a dtype of {g.dtype!r} and output[{index}] has a dtype of {tensor.dtype!r}."
         )
     if g.__class__ is BatchedTensor:
         return g.to(tensor.dtype)
@@ -288,9 +373,47 @@ def _backward(
     if inputs is not None or not (gradient is None or isinstance(gradient, Tensor)):
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
         return
-    root = _root(self, gradient, 0, "grad_tensors", "backward()")
+    root = _root(self, gradient, 0, "backward()")
     engine.execute([root], create_graph if retain_graph is None else retain_graph, create_graph)
 
 
 _backward.__name__ = _backward.__qualname__ = "backward"
 Tensor.backward = _backward  # type: ignore[assignment, method-assign]
+
+
+class ImperativeEngine:
+    """The engine as code written for PyTorch finds it, as ``torch.autograd.Variable._execution_engine``.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> y = x * x
+    >>> queue_callback = torch.autograd.Variable._execution_engine.queue_callback
+    >>> handle = y.register_hook(lambda g: queue_callback(lambda: print("x.grad is", x.grad)))
+    >>> y.backward()
+    x.grad is tensor(4.)
+    """
+
+    def queue_callback(self, callback: Callable[[], Any]) -> None:
+        """Call ``callback()`` at the end of the pass that runs now; see :func:`engine.queue_callback`."""
+        engine.queue_callback(callback)
+
+    def run_backward(
+        self,
+        tensors: tuple[Any, ...],
+        grad_tensors: tuple[Any, ...],
+        keep_graph: bool,
+        create_graph: bool,
+        inputs: tuple[Any, ...] = (),
+        allow_unreachable: bool = False,
+        accumulate_grad: bool = False,
+    ) -> tuple[Tensor, ...] | None:
+        """:func:`backward` or, without ``accumulate_grad``, :func:`grad`."""
+        if not accumulate_grad:
+            return grad(tensors, inputs, grad_tensors, keep_graph, create_graph, allow_unused=allow_unreachable)
+        backward(tensors, grad_tensors, keep_graph, create_graph, inputs=inputs or None)
+        return None
+
+    def is_checkpoint_valid(self) -> bool:
+        """Whether the pass that runs now, if any, is one for all leaves, as reentrant checkpoints need it."""
+        task = engine.current_graph_task()
+        return task is None or task.targets is None

@@ -14,7 +14,7 @@ since. What happens at a leaf is in ``autograd/accumulate.py``; hooks run in ``a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
 from typing import Any
@@ -26,17 +26,20 @@ from nbautograd.arrays import backend
 from nbautograd.arrays.version_counter import clock
 from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly
 from nbautograd.autograd.full_engine import FullRun, Key
+from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, tensor_hooks
+from nbautograd.autograd.reentrant import run_nested
 from nbautograd.autograd.topology import leading_to, nodes_between, reachable
 from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.grad_mode import grad_enabled, is_forward_ad_active
 from nbautograd.core.hooks import LeafHooks, alive
 from nbautograd.core.node import MULTIPLE, AccumulateGrad, Node, OutputGrads, accumulator
 from nbautograd.core.tensor import Tensor, array_of
+from nbautograd.errors import AutogradError, kind_of
 from nbautograd.fusion.lazy_gradient import add_gradients, materialize, materialize_pending, pending_gradients
 from nbautograd.fusion.tiling import MIN_TILED_SIZE
 
-__all__ = ["GraphTask", "accumulate", "apply", "capture", "current_graph_task", "execute"]
+__all__ = ["GraphTask", "accumulate", "apply", "capture", "current_graph_task", "execute", "queue_callback"]
 
 
 Roots = list[tuple[Any, Any]]  # where a pass begins: nodes or leaves, each with its gradient
@@ -45,7 +48,8 @@ Roots = list[tuple[Any, Any]]  # where a pass begins: nodes or leaves, each with
 class GraphTask:
     """One backward pass while it runs, for hooks that have to tell passes apart."""
 
-    __slots__ = ("__weakref__", "_visited", "roots", "targets")
+    __slots__ = ("__weakref__", "_visited", "callbacks", "roots", "targets")
+    callbacks: list[Callable[[], Any]] | None
     roots: Roots
     targets: Iterable[Key] | None
     _visited: set[Any]
@@ -65,7 +69,22 @@ current_graph_task = _current.get
 """The pass that runs now; None outside."""
 
 
-def _enter_task(create_graph: bool, roots: Roots | None = None, targets: Iterable[Key] | None = None) -> None:
+def queue_callback(callback: Callable[[], Any]) -> None:
+    """Call ``callback()`` at the end of the pass that runs now, once its gradients have been accumulated.
+
+    A pass that fails calls none. A callback may queue others.
+
+    :raises RuntimeError: no pass runs.
+    """
+    task = _current.get()
+    if task is None:
+        raise AutogradError("Final callbacks can only be installed during backward pass.")
+    if task.callbacks is None:
+        task.callbacks = []
+    task.callbacks.append(callback)
+
+
+def _set_modes(create_graph: bool) -> None:
     """Set the modes of a pass: recorded or not, without NumPy's floating-point warnings.
 
     It is called in a copy of the context, which is dropped at the end of the pass. So no mode stays behind, wherever it
@@ -73,11 +92,15 @@ def _enter_task(create_graph: bool, roots: Roots | None = None, targets: Iterabl
     """
     grad_enabled.set(create_graph)
     backend.set_quiet(backend.SILENT)
-    this = None
-    if roots is not None:
-        this = GraphTask()
-        this.roots, this.targets = roots, targets
-    _current.set(this)
+
+
+def _enter_task(create_graph: bool, roots: Roots, targets: Iterable[Key] | None) -> GraphTask:
+    """Set the modes of a pass, and make it the current one."""
+    _set_modes(create_graph)
+    task = GraphTask()
+    task.roots, task.targets, task.callbacks = roots, targets, None
+    _current.set(task)
+    return task
 
 
 def execute(
@@ -89,16 +112,27 @@ def execute(
     :param create_graph: record the pass itself; gradients are then tensors.
     :param accumulate_into: accumulate into these only: by node and output, the tensor; None for all leaves.
     """
-    copy_context().run(_execute, roots, retain_graph, create_graph, accumulate_into)
+    run = copy_context().run if _current.get() is None else run_nested
+    run(_execute, roots, retain_graph, create_graph, accumulate_into)
 
 
 def _execute(roots: Roots, retain_graph: bool, create_graph: bool, accumulate_into: dict[Key, Any] | None) -> None:
-    _enter_task(create_graph, roots, accumulate_into)
+    if create_graph:
+        accumulation.warn_of_cycle()
+    task = _enter_task(create_graph, roots, accumulate_into)
     roots, create_graph = _given(roots, create_graph)
     if accumulate_into is None and _plain():
         accumulation.finish(_run_fast(roots, retain_graph, create_graph), create_graph)
     else:
         _run_full(roots, retain_graph, create_graph, accumulate_into, accumulate=True)
+    if task.callbacks is not None:
+        _call_back(task)
+
+
+def _call_back(task: GraphTask) -> None:
+    """Call what was queued in a pass, and what that queues."""
+    for callback in task.callbacks or ():
+        callback()
 
 
 def _given(roots: Roots, create_graph: bool) -> tuple[Roots, bool]:
@@ -111,18 +145,23 @@ def _given(roots: Roots, create_graph: bool) -> tuple[Roots, bool]:
 
 def capture(roots: Roots, retain_graph: bool, create_graph: bool, keys: list[Key]) -> dict[Key, Any]:
     """Run backward and return the gradients at ``keys``, accumulating nothing."""
-    found: dict[Key, Any] = copy_context().run(_capture, roots, retain_graph, create_graph, dict.fromkeys(keys))
-    return found
+    run: Any = copy_context().run if _current.get() is None else run_nested
+    gradients: dict[Key, Any] = run(_capture, roots, retain_graph, create_graph, dict.fromkeys(keys))
+    return gradients
 
 
 def _capture(roots: Roots, retain_graph: bool, create_graph: bool, targets: dict[Key, Any]) -> dict[Key, Any]:
-    _enter_task(create_graph, roots, targets)
+    task = _enter_task(create_graph, roots, targets)
     roots, create_graph = _given(roots, create_graph)
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
         needed = nodes_between(roots, {leaf for leaf, _ in targets})
         pending = _run_fast(roots, retain_graph, create_graph, needed)
-        return {(leaf, 0): materialize(pending[leaf]) for leaf, _ in targets if leaf in pending}
-    return _run_full(roots, retain_graph, create_graph, targets, accumulate=False)
+        gradients = {(leaf, 0): materialize(pending[leaf]) for leaf, _ in targets if leaf in pending}
+    else:
+        gradients = _run_full(roots, retain_graph, create_graph, targets, accumulate=False)
+    if task.callbacks is not None:
+        _call_back(task)
+    return gradients
 
 
 def _plain() -> bool:
@@ -130,35 +169,52 @@ def _plain() -> bool:
     return not LeafHooks.alive and not anomaly.mode.on and not protocol.observers.get()
 
 
-def apply(node: Node, *gradients: Any) -> Any:
+def apply(node: Node, *gradients: Any, **keywords: Any) -> Any:
     """The gradients of a node's inputs for the given ones of its outputs (tensors or None), computed now, as tensors.
 
-    They are recorded where gradients are, and hooks of the node run. Nothing is accumulated.
+    They are recorded where the mode says so, and hooks of the node run. Nothing is accumulated.
+
+    :raises TypeError: there is not one tensor or None per output.
     """
-    create_graph = grad_enabled.get() and any(isinstance(g, Tensor) and g._fn is not None for g in gradients)
-    return copy_context().run(_apply, node, gradients, create_graph)
+    _check_arguments(gradients, keywords, node.outputs())
+    if not isinstance(node, FunctionCtx) and all(g is None for g in gradients):
+        nothing = [None] * len(node.next_nodes())
+        return nothing[0] if len(nothing) == 1 else tuple(nothing)
+    return copy_context().run(_apply, node, gradients, grad_enabled.get())
+
+
+def _check_arguments(gradients: tuple[Any, ...], keywords: dict[str, Any], expected: int) -> None:
+    if keywords:
+        raise TypeError("keyword arguments are not supported")
+    if len(gradients) != expected:
+        raise TypeError(f"expected {expected} arguments, got {len(gradients)} instead")
+    for i, g in enumerate(gradients):
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"argument {i} is not a Variable, but {kind_of(g)}")
 
 
 def _apply(node: Node, gradients: tuple[Any, ...], create_graph: bool) -> Any:
-    _enter_task(create_graph)
-    given = [g if create_graph else array_of(g) for g in gradients]
-    g = given[0] if node.outputs() == 1 else OutputGrads({i: a for i, a in enumerate(given) if a is not None})
+    _set_modes(create_graph)
+    given = [g if g is None or create_graph else g._a for g in gradients]
+    g = given[0] if len(given) == 1 else OutputGrads({i: a for i, a in enumerate(given) if a is not None})
     if node.hooks is not None:
         g = pre_hooks(node, g)
     node.check_saved()
     d, d1 = node.vjp_graph(g, True) if create_graph else node.vjp(g, True)
-    found = [None if d is None else as_tensor(d) for d in post_hooks(node, d, d1, g)]
-    return found[0] if len(found) == 1 else tuple(found)
+    results = [None if d is None else as_tensor(materialize(d)) for d in post_hooks(node, d, d1, g)]
+    return results[0] if len(results) == 1 else tuple(results)
 
 
-def accumulate(node: AccumulateGrad, g: Tensor | None, *_: Any) -> None:
+def accumulate(node: AccumulateGrad, *gradients: Any, **keywords: Any) -> tuple[()]:
     """Add a gradient to ``variable.grad`` as a pass would, with all hooks but those of the tensor."""
-    if g is not None:
-        copy_context().run(_accumulate, node.variable, g._a)
+    _check_arguments(gradients, keywords, 1)
+    if gradients[0] is not None:
+        copy_context().run(_accumulate, node.variable, gradients[0]._a)
+    return ()
 
 
 def _accumulate(leaf: Tensor, g: Any) -> None:
-    _enter_task(False)
+    _set_modes(False)
     accumulation.visit(leaf, pre_hooks(accumulator(leaf), g), False)
 
 

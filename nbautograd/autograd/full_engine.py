@@ -180,9 +180,8 @@ class FullRun:
         before = None if leaf._grad is None or not self.observers else array_of(leaf._grad).copy()
         hooks = leaf._hooks
         if hooks is not None and (hooks.accumulated or hooks.post):
-            with accumulation.lock:
-                accumulation.visit(leaf, g, self.create_graph)
-                after = leaf._grad  # None if a hook took it away
+            accumulation.visit(leaf, g, self.create_graph)
+            after = leaf._grad  # None if a hook took it away
         else:
             self.arrived[leaf] = g
             after = g if before is None else before + array_of(g)

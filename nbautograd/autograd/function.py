@@ -12,6 +12,7 @@ from nbautograd.autograd import function_jvp, saved_tensors as saving, tangents
 from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.autograd.function_outputs import check_dirty, connect, record
 from nbautograd.core import batched, dispatch_mode
+from nbautograd.core.exchanged_data import latest
 from nbautograd.core.grad_mode import is_grad_enabled, no_grad
 from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
 from nbautograd.core.pytree import flatten
@@ -28,10 +29,11 @@ class _Saved:
     A node that held its own output would keep it, and itself, alive.
     """
 
-    __slots__ = ("output", "time", "value")
+    __slots__ = ("array", "output", "time", "value")
 
     def __init__(self, value: Any, output: int | None, time: int) -> None:
         self.value, self.output, self.time = value, output, time
+        self.array = getattr(value, "_a", value)  # as it was: a tensor's data may be exchanged
 
 
 class BackwardCFunction(Node, FunctionCtx):
@@ -71,9 +73,9 @@ class BackwardCFunction(Node, FunctionCtx):
     def _found(self, position: int, saved: _Saved) -> Tensor:
         value, fn = saved.value, saved.output
         if not isinstance(value, saving.Packed):
-            array = getattr(value, "_a", value)
-            if version_counter.changed_since(array, saved.time):
-                self.raise_changed(f"saved tensor {position}", array)
+            for array, time in ((saved.array, saved.time), latest(saved.array, saved.time)):
+                if version_counter.changed_since(array, time):
+                    self.raise_changed(f"saved tensor {position}", array)
             if isinstance(value, Tensor):
                 return value
         if isinstance(fn, int):
@@ -84,6 +86,13 @@ class BackwardCFunction(Node, FunctionCtx):
         if dispatch_mode.on_unpack is not None:
             dispatch_mode.on_unpack(output, value)
         return output
+
+    def _made_by(self, what: str) -> str:
+        saved = self._kept[int(what.rpartition(" ")[2])]
+        if isinstance(saved.output, int):
+            return self.output_text(saved.output)
+        node = saved.value.grad_fn
+        return node.output_text(saved.value.output_nr) if node else ""
 
     def saves(self) -> bool:
         """Whether ``save_for_backward`` was called."""

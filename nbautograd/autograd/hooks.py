@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbautograd import protocol
+from nbautograd.core.hooks import Hooks
 from nbautograd.core.node import MULTIPLE, Node, OutputGrads, public_edge
 from nbautograd.core.tensor import Tensor, wrap
 
@@ -71,6 +72,8 @@ def tensor_hooks(node: Node, g: Any) -> Any:
     hooks = node.hooks
     if hooks is None:
         return g
+    if isinstance(g, OutputGrads):
+        _tell_of_none(hooks, g)
     observers = protocol.observers.get()
     for hook in list(hooks.tensor.values()):
         shown = _shown(g)
@@ -82,6 +85,15 @@ def tensor_hooks(node: Node, g: Any) -> Any:
     if tensor is not None:
         retain(tensor, g)
     return g
+
+
+def _tell_of_none(hooks: Hooks, g: OutputGrads) -> None:
+    """Call the hooks of the outputs at which no gradient has arrived with None."""
+    for index, own in hooks.outputs.items():
+        if index not in g.by_index:
+            for hook in list(own.tensor.values()):
+                if hook(None) is not None:
+                    raise RuntimeError(f"can't replace a None gradient with a non-None value (hook {name_of(hook)})")
 
 
 def retain(tensor: Tensor, g: Any) -> None:

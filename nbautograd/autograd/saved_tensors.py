@@ -152,7 +152,7 @@ def _saved_as_tensors(node: Node, slot: str) -> Any:
     if slot not in node.saved or value is None or isinstance(value, (int, float, complex, Tensor)):
         return value
     node.check_slot(slot)
-    edges = _edges(node, slot)
+    value, edges = getattr(node, slot), _edges(node, slot)
     if isinstance(value, (list, tuple)):
         return tuple(
             wrap(a, edge) if hasattr(a, "dtype") else None for a, edge in zip(value, _each(edges, value), strict=True)
@@ -224,7 +224,7 @@ def pack_slot(node: Node, slot: str, pack_hook: Pack, unpack_hook: Unpack) -> No
     if value is None:
         raise AutogradError("Calling register_hooks on a saved tensor with value None is forbidden")
     node.check_slot(slot)
-    hooks = pack_hook, unpack_hook
+    value, hooks = getattr(node, slot), (pack_hook, unpack_hook)
     if isinstance(value, (list, tuple)):
         _keep(node, slot, type(value)(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
     elif hasattr(value, "dtype"):  # not a number in the place of a tensor

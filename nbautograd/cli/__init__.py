@@ -24,19 +24,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ...
     SystemExit: 0
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    cut = given.index("--") if "--" in given else len(given)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    cut = words.index("--") if "--" in words else len(words)
     parser = _parser()
-    chosen = parser.parse_args(given[:cut])
-    handed_on = given[cut + 1 :]
+    chosen = parser.parse_args(words[:cut])
+    handed_on = words[cut + 1 :]
     if chosen.command == "lab":
         return lab.run(chosen.folder, chosen.language, chosen.browser, handed_on)
     if handed_on:
         parser.error(f"{chosen.command} takes no arguments after --, got {' '.join(handed_on)}")
     if chosen.command == "source":
         return source.run(chosen.name, chosen.kind)
-    found = doctor.findings()
-    print(doctor.as_json(found) if chosen.json else doctor.as_text(found))
+    findings = doctor.findings()
+    print(doctor.as_json(findings) if chosen.json else doctor.as_text(findings))
     return 0
 
 

@@ -35,7 +35,7 @@ class Finding:
     detail: str
     """Its version, or what is wrong."""
     gives: str
-    """What it is good for."""
+    """What it is used for."""
     get: str = ""
     """How to get it, where it does not work."""
 
@@ -56,8 +56,8 @@ def package(name: str, distribution: str, gives: str, get: str) -> Finding:
 
 def imported(name: str, distribution: str, code: str, gives: str, get: str) -> Finding:
     """A Python package that must be tried: ``code`` prints its version in a process of its own."""
-    if distribution and (found := package(name, distribution, gives, get)).state == "missing":
-        return found
+    if distribution and (finding := package(name, distribution, gives, get)).state == "missing":
+        return finding
     return program(name, [sys.executable, "-c", code], gives, get)
 
 
@@ -94,13 +94,15 @@ def players() -> Finding:
     """Whether front ends will find anywidget's part that runs in the browser."""
     gives = "players that move and can be clicked; without it pictures stand still"
     get = "install anywidget in the environment that JupyterLab runs in: pip install anywidget"
-    found = package("anywidget", "anywidget", gives, get)
-    if found.state == "missing":
-        return found
+    finding = package("anywidget", "anywidget", gives, get)
+    if finding.state == "missing":
+        return finding
     folders = [Path(sys.prefix, "share", "jupyter"), *_jupyter_path()]
     if not any((folder / "labextensions" / "anywidget").is_dir() for folder in folders):
-        return Finding("anywidget", "broken", f"{found.detail}, but its JupyterLab extension is not found", gives, get)
-    return found
+        return Finding(
+            "anywidget", "broken", f"{finding.detail}, but its JupyterLab extension is not found", gives, get
+        )
+    return finding
 
 
 def _jupyter_path() -> list[Path]:
@@ -138,18 +140,18 @@ def raster(name: str, distribution: str, kind: str) -> Callable[[], Finding]:
 
 
 def extra(name: str, key: str, gives: str) -> Callable[[], Finding]:
-    """Whether everything is here that one of this package's extras brings, to be asked later."""
+    """A function that checks later whether all packages of an extra are installed."""
 
-    def found() -> Finding:
+    def look() -> Finding:
         get = f"pip install 'nbautograd[{key}]', in a clone: pip install -e '.[{key}]'"
         mine = re.compile(rf"([\w.-]+).*;.*extra == ['\"]{key}['\"]")
-        names = [found[1] for found in map(mine.match, requires("nbautograd") or ()) if found]
+        names = [match[1] for match in map(mine.match, requires("nbautograd") or ()) if match]
         lacking = [each for each in names if package(each, each, "", "").state == "missing"]
         if lacking:
             return Finding(name, "missing", f"not installed: {', '.join(lacking)}", gives, get)
         return Finding(name, "works", ", ".join(f"{each} {version(each)}" for each in names), gives)
 
-    return found
+    return look
 
 
 def driver() -> Finding:
@@ -168,16 +170,16 @@ from nbautograd import cuda
 reason = cuda.why_not()
 if reason is not None:
     raise SystemExit(reason)
-found = packages_distributions().get("cupy", ["cupy"])[0]
-print(found, version(found), "on", cuda.get_device_name())
+distribution = packages_distributions().get("cupy", ["cupy"])[0]
+print(distribution, version(distribution), "on", cuda.get_device_name())
 """
 
 
 def cuda() -> Finding:
     """CuPy with a device to compute on."""
-    found = imported("CuPy", "", CUDA, "tensors on CUDA", "pip install 'nbautograd[cuda12]', or [cuda13]")
-    missing = found.state == "broken" and "No module named 'cupy'" in found.detail
-    return Finding(found.name, "missing", "not installed", found.gives, found.get) if missing else found
+    finding = imported("CuPy", "", CUDA, "tensors on CUDA", "pip install 'nbautograd[cuda12]', or [cuda13]")
+    missing = finding.state == "broken" and "No module named 'cupy'" in finding.detail
+    return Finding(finding.name, "missing", "not installed", finding.gives, finding.get) if missing else finding
 
 
 def pytorch() -> Finding:
@@ -198,7 +200,7 @@ def chromium() -> Finding:
 
 
 def looked_up(name: str, distribution: str, gives: str, get: str) -> Callable[[], Finding]:
-    """:func:`package`, to be asked later."""
+    """A function that calls :func:`package` later."""
     return lambda: package(name, distribution, gives, get)
 
 
@@ -231,15 +233,15 @@ def findings() -> list[Finding]:
         return list(pool.map(lambda check: check(), CHECKS))
 
 
-def as_json(found: Sequence[Finding]) -> str:
+def as_json(findings: Sequence[Finding]) -> str:
     """The findings for programs: a list of objects with name, state, detail, gives, get."""
-    return json.dumps([asdict(each) for each in found], indent=2)
+    return json.dumps([asdict(each) for each in findings], indent=2)
 
 
 MARKS = {"works": "ok", "missing": "--", "broken": "!!"}
 
 
-def as_text(found: Sequence[Finding]) -> str:
+def as_text(findings: Sequence[Finding]) -> str:
     """The findings, one line each, with how to get what does not work.
 
     >>> python = Finding("Python", "works", "3.11.7", "runs nbautograd")
@@ -250,9 +252,9 @@ def as_text(found: Sequence[Finding]) -> str:
     <BLANKLINE>
     ok: works   --: not here, the rest does not need it   !!: here, but does not work
     """
-    width = max(len(each.name) for each in found)
+    width = max(len(each.name) for each in findings)
     lines = []
-    for each in found:
+    for each in findings:
         what = each.detail if each.state == "works" else f"{each.detail} · for {each.gives} · {each.get}"
         lines.append(f"{MARKS[each.state]}  {each.name:{width}}  {what}")
     return "\n".join([*lines, "", "ok: works   --: not here, the rest does not need it   !!: here, but does not work"])

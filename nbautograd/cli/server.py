@@ -112,10 +112,10 @@ def is_loopback(host: str) -> bool:
     if host in ("", "*"):
         return False
     try:
-        found = socket.getaddrinfo(host, None)
+        addresses = socket.getaddrinfo(host, None)
     except OSError:
         return False
-    return all(ipaddress.ip_address(address[0]).is_loopback for *_, address in found)
+    return all(ipaddress.ip_address(address[0]).is_loopback for *_, address in addresses)
 
 
 def shows_windows() -> bool:

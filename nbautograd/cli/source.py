@@ -33,8 +33,9 @@ def run(name: str, kind: str) -> int:
 
     module, _, attribute = name.removeprefix("torch.").removeprefix("nbautograd.").rpartition(".")
     try:
-        found: Any = getattr(import_module("nbautograd." + module if module else "nbautograd"), attribute, attribute)
-        print(library.source(found, kind).rstrip(), flush=True)
+        package = import_module("nbautograd." + module if module else "nbautograd")
+        operation: Any = getattr(package, attribute, attribute)
+        print(library.source(operation, kind).rstrip(), flush=True)
     except BrokenPipeError:  # whoever reads it, such as ``head``, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ImportError, ValueError) as error:

@@ -76,7 +76,7 @@ def with_argument_errors(function: F) -> F:
 
 
 def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Complain about the first argument that is not what its annotation says; do nothing if all are.
+    """Raise a TypeError for the first argument that does not match its annotation, if there is one.
 
     :raises TypeError: one is not.
     """
@@ -113,7 +113,7 @@ def _unlike(annotation: str, value: Any) -> str | None:
 
 
 def raise_bad_argument(op: OpSchema, values: tuple[Any, ...]) -> NoReturn:
-    """Say which argument is no tensor; if all are, let the error that brought us here go on."""
+    """Raise a TypeError for the argument that is no tensor; if all are tensors, re-raise the current error."""
     for name, value in zip(op.tensors, values, strict=True):
         items = value if name in op.lists and isinstance(value, (tuple, list)) else [value]
         accepted: tuple[type, ...] = (Tensor, np.ndarray) if op.kind == POINTWISE else (Tensor,)
@@ -136,7 +136,7 @@ def raise_bad_argument(op: OpSchema, values: tuple[Any, ...]) -> NoReturn:
 
 
 def not_implemented_or_raise(op: OpSchema, values: tuple[Any, ...]) -> Any:
-    """For operators: let Python try the other operand's method, and say so itself if there is none.
+    """For operators: NotImplemented, so that Python tries the other operand's method or raises its own TypeError.
 
     A tensor of PyTorch has none for ours, and is called Tensor, too; comparisons would be False without an error.
     """

@@ -66,7 +66,7 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
     if op.many:
         members["outputs"] = lambda self: self.count
     bases: tuple[type[Node], ...] = (Node,)
-    if variant == TILED:  # what saves the same and is the same to whoever asks
+    if variant == TILED:  # variants share what is saved and the public name
         bases, members["__slots__"] = (op.node("real"),), ()
     node_class: type[Node] = type(op.node_name or f"{op.name.title()}Backward0", bases, members)
     for recorded in (False, True):
@@ -125,7 +125,7 @@ class VjpWriter:
         return [f"def {name}(node, g, retain_graph, needed):", *(f"    {line}" for line in body)]
 
     def load(self) -> list[str]:
-        """Take the edges and what was saved; over tensors, as the tensors that they were."""
+        """Load the edges and the saved values; over tensors, saved arrays are wrapped as the tensors that they were."""
         op, inputs = self.op, self.inputs
         lines = []
         if op.many_edges and not op.lists:
@@ -262,7 +262,7 @@ class VjpWriter:
         return lines
 
     def release(self) -> list[str]:
-        """Let go of what was saved: at the end, so that a formula that raises leaves everything for another try."""
+        """Free the saved values: at the end, so that after an error the backward pass can be tried again."""
         if not self.saved_tensors:
             return []
         return [f"if not retain_graph: {' = '.join(f'node.{slot(what)}' for what in self.saved_tensors)} = FREED"]

@@ -240,7 +240,7 @@ class _NestedUfuncs(_OverArrays):
         return self.reusing_temporary(lowered) if reuse else lowered
 
     def reusing_temporary(self, call: ast.Call) -> ast.Call:
-        """The step writing over one of its operands, if that was made for it.
+        """The step with ``out=`` one of its operands, if that is a temporary.
 
         One name is enough: where ``temporary`` is bound again before it is written to, the other array is used up.
         """
@@ -252,7 +252,7 @@ class _NestedUfuncs(_OverArrays):
         return call
 
     def is_temporary(self, part: ast.expr) -> bool:
-        """Whether a part is a floating array of the full shape that a step has made."""
+        """Whether a subexpression is a temporary: a floating array of the full shape, computed by a step."""
         if isinstance(part, ast.NamedExpr):
             return True
         if not isinstance(part, ast.Call) or not _computes_in_dtype(part.func):

@@ -23,7 +23,7 @@ OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
 TILED = "tiled"
 """The node variant of a large result: its formulas are computed tile by tile, or lazily."""
 NAME_OPERATION = "except INPUT_ERRORS as error: name_operation(OP, error); raise"
-"""The end of a ``try`` in which shapes and dtypes are looked at; it costs nothing as long as nothing is raised."""
+"""The end of a ``try`` that checks shapes and dtypes; without an error it costs nothing."""
 
 
 class ForwardWriter:
@@ -101,7 +101,7 @@ class ForwardWriter:
         return "(" + "".join(f"{name}, " for name in [*op.positional[1:], *rest]) + ")"
 
     def refuse(self) -> str:
-        """The statement that says which argument is wrong."""
+        """The statement that raises the TypeError for a wrong argument."""
         return f"return {self.bad_argument}(OP, ({', '.join(self.op.tensors)},))"
 
     # -- loading the inputs: the array and the edge of each ------------------------------------------------------------
@@ -154,7 +154,7 @@ class ForwardWriter:
         return lines
 
     def load_pointwise(self) -> list[str]:
-        """Fast where all inputs are of one and the same real floating dtype; ``promote`` sees to the rest."""
+        """The fast path for inputs of one real floating dtype; ``promote`` handles all others."""
         op = self.op
         names = ", ".join(op.tensors)
         slow = f"{', '.join(self.arrays.values())}, input_meta, node_class = promote(OP, ({names},))"
@@ -173,14 +173,14 @@ class ForwardWriter:
         return [*lines, *self.exits()]
 
     def exits(self) -> list[str]:
-        """What follows the ``try`` in which operands are promoted and broadcast."""
+        """The ``except`` clauses of the ``try`` in which operands are promoted and broadcast."""
         lines = [f"except HalfPrecision: return half_variant()({self.call()})"]
         if len(self.op.tensors) > 1:
             lines.append(NAME_OPERATION)
         return lines
 
     def load_slowly(self, slow: str) -> list[str]:
-        """Lines that leave everything to ``promote``."""
+        """The slow path: lines that call ``promote``."""
         op = self.op
         lines = [line for name in op.tensors for line in self.load_or(name, name)]
         strict = [name for name in op.tensors if name not in op.numbers]
@@ -445,7 +445,7 @@ class ForwardWriter:
         return f"{base}.{attribute}" if attribute else base
 
     def trace(self, output: str) -> str:
-        """The line that reports the call to whoever traces."""
+        """The line that reports the call to the tracer."""
         op = self.op
         named = [(name, name) for name in (*op.positional, *op.keywords)] + ([(op.rest, op.rest)] if op.rest else [])
         pairs = ", ".join(f"({label!r}, {value})" for label, value in named)

@@ -60,7 +60,7 @@ def inplace_code(method: Any, op: OpSchema) -> types.CodeType | None:
 
 
 def _compile(method: Any, op: OpSchema) -> None:
-    """Exchange the code of ``method`` for the code of this very operation."""
+    """Replace the stub's code by the compiled code of this operation."""
     arrays = {name: array_name(name) for name in op.tensors}
     if op.into is not None:
         computing: list[str] | None = [ast.unparse(substituted(ast.parse(op.into), arrays))]
@@ -105,6 +105,8 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
             f"        alike = {other}_class is float32 or {other}_class is float64",
             f"    alike = alike and {array}.dtype is dtype_of_all",
             f"    alike = alike and ({other}._fn is None or not is_grad_enabled())",
+            f"    if alike and ({array}.base is not None or {target}.base is not None):",
+            f"        check_operand({first}, {other}, NAME)",
             f"    if alike and {array}.shape != {target}.shape:",
             f"        alike = broadcasts_to({array}.shape, {target}.shape)",
             f"else: {number if other in op.numbers else 'alike = False'}",

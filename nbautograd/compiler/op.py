@@ -39,7 +39,7 @@ from nbautograd.compiler.registry import COMPOSITES, OPS
 from nbautograd.compiler.runtime import FORWARD
 from nbautograd.compiler.schema import NATIVE, NUMPY_NAMES, PLAIN, POINTWISE, UNSUPPORTED, UPCAST, VIEW, OpSchema
 from nbautograd.compiler.source import compiled
-from nbautograd.core import dispatch_mode, inplace, tracing
+from nbautograd.core import dispatch_mode, inplace, overlap, tracing
 from nbautograd.core.node import Node
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import INPUT_ERRORS, name_operation
@@ -303,6 +303,8 @@ def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any
         target = None
         if kwargs:
             target = kwargs.pop("out", None) if out else None
+            for tensor in target if isinstance(target, (tuple, list)) else () if target is None else (target,):
+                overlap.check_operands(tensor, (*args, *kwargs.values()), function.__name__)
             for numpy, name in others.items():
                 if numpy in kwargs:
                     kwargs[name] = kwargs.pop(numpy)

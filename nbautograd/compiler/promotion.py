@@ -56,7 +56,7 @@ def number_like(value: Any, cls: type, array: Any) -> Any:
             if len(_constants) > 1000:
                 _constants.clear()
             if cls is np.ndarray:
-                constant.flags.writeable = False  # all operations share it, and a node's saved tensors can be got at
+                constant.flags.writeable = False  # it is cached, and users can reach it through a node's saved tensors
             _constants[key] = constant
     return constant
 
@@ -97,6 +97,7 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(shape)
 
 
+@functools.lru_cache(maxsize=1024)
 def broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     """Whether one shape broadcasts to the other."""
     try:
@@ -246,7 +247,7 @@ def _cast(op: OpSchema, a: Any, is_tensor: bool, dtype: np.dtype[Any], device: A
 
 
 def check_devices(op: OpSchema, arrays: tuple[Any, ...]) -> None:
-    """Make sure that arrays of unlike classes are not of unlike devices (a scalar is no array, but on the CPU too)."""
+    """Raise if arrays of different classes are on different devices (NumPy scalars and arrays are both on the CPU)."""
     devices = {backend.device_of(a) for a in arrays if a is not None and hasattr(a, "dtype")}
     if len(devices) > 1:
         raise DeviceError(

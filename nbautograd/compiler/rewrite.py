@@ -24,7 +24,7 @@ __all__ = ["Substitute", "inlined", "substituted"]
 
 
 class Substitute(ast.NodeTransformer):
-    """Exchanges names for expressions, and folds a choice whose condition has become constant."""
+    """Substitutes expressions for names, and folds conditional expressions with constant conditions."""
 
     def __init__(self, values: Mapping[str, ast.expr]) -> None:
         self.values = values
@@ -44,7 +44,7 @@ class Substitute(ast.NodeTransformer):
 
 
 def substituted(tree: Any, names: Mapping[str, str], constants: Mapping[str, Any] | None = None) -> Any:
-    """An expression with names exchanged for other names, or for constants.
+    """An expression with names substituted by other names or constants.
 
     >>> ast.unparse(substituted(ast.parse("a if alpha == 1 else b", mode="eval"), {"a": "x"}, {"alpha": 1}))
     'x'
@@ -86,7 +86,7 @@ class _Inliner(ast.NodeTransformer):
         if expression is None or op.rest or op.keywords or call.keywords or len(call.args) != len(op.positional):
             return None
         if any(isinstance(part, (ast.comprehension, ast.Lambda, ast.NamedExpr)) for part in ast.walk(expression)):
-            return None  # it has names of its own, which might be some argument's
+            return None  # its bound names might capture names in the arguments
         used = Counter(part.id for part in ast.walk(expression) if isinstance(part, ast.Name))
         arguments = dict(zip(op.positional, call.args, strict=True))
         if any(used[name] > 1 and not isinstance(part, (ast.Name, ast.Constant)) for name, part in arguments.items()):

@@ -26,7 +26,7 @@ from nbautograd.compiler.promotion import (
     widen_all,
 )
 from nbautograd.compiler.schema import OpSchema, array_name
-from nbautograd.core import inplace, tracing, views
+from nbautograd.core import inplace, overlap, tracing, views
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.node import LEAF, OutputEdge
 from nbautograd.core.tensor import Tensor, new
@@ -42,6 +42,8 @@ def _edge_of(t: Any) -> Any:
 
 
 def _write_into_out(op: OpSchema, out: Any, *args: Any, **kwargs: Any) -> Any:
+    for target in out if isinstance(out, (tuple, list)) else (out,):
+        overlap.check_operands(target, (*args, *kwargs.values()), op.name)
     return inplace.resize_into(out, op.function(*args, **kwargs), op.name)
 
 
@@ -107,6 +109,7 @@ INPLACE: dict[str, Any] = {
     **_BOTH,
     "apply_inplace": inplace.apply_inplace,
     "broadcasts_to": broadcasts_to,
+    "check_operand": overlap.check_operand,
     "check_writable": inplace.check_writable,
     "followers": inplace.followers,
     "inferred": version_counter.inferred,

@@ -65,7 +65,7 @@ PARAMETERS = frozenset(
         *("numpy_names", "required_dim", "half_policy"),
     }
 )
-"""Attributes that are read off the body's signature when the first of them is wanted."""
+"""Attributes that are derived from the body's signature on first access."""
 
 
 class OpSchema:

@@ -26,7 +26,7 @@ def _read(body: Callable[..., Any]) -> ast.expr | None:
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(body))).body[0]
     except (OSError, SyntaxError):
-        return None  # no source at hand: the body is called instead
+        return None  # no source available: the body is called instead of inlined
     if not isinstance(tree, ast.FunctionDef) or not _is_source_of(tree, body):
         return None  # the file has changed since it was imported: an upgrade under a running kernel
     statements = [s for s in tree.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
@@ -49,7 +49,7 @@ def _is_source_of(tree: ast.FunctionDef, body: Callable[..., Any]) -> bool:
 
 
 def _essence(code: types.CodeType) -> tuple[Any, ...]:
-    """What a function does, without how names are looked up, which depends on what else its module says."""
+    """A code object's contents without the way names are looked up, which depends on the rest of the module."""
     operators = ("BINARY", "COMPARE", "UNARY", "IS_", "CONTAINS")
     done = [(i.opname, i.argrepr) for i in dis.get_instructions(code) if i.opname.startswith(operators)]
     constants = [_essence(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]

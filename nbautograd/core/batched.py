@@ -24,6 +24,7 @@ from nbautograd.errors import AutogradError
 
 __all__ = [
     "BatchedTensor",
+    "ElementsError",
     "Level",
     "SampleArray",
     "batched",
@@ -49,6 +50,10 @@ NO_STORAGE = (
     "Cannot access data pointer of Tensor that doesn't have storage: inside vmap a tensor stands for all samples, and "
     "has no array of its own"
 )
+
+
+class ElementsError(AutogradError):
+    """Raised where a program looks at elements of a batched tensor, of which there are some for each sample."""
 
 
 class Level:
@@ -134,7 +139,7 @@ def elements(t: Any) -> Any:
 
 
 def _no_elements(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    raise AutogradError(
+    raise ElementsError(
         "vmap: this function looks at the elements of a tensor, and inside vmap a tensor stands for all samples "
         "(outside, it stands for nothing any more). Rewrite it with other operations, or call it in a loop."
     )
@@ -146,7 +151,7 @@ def refuse_dynamic(name: str, input: Any) -> None:
     :raises RuntimeError: it is one.
     """
     if input.__class__ is BatchedTensor:
-        raise AutogradError(
+        raise ElementsError(
             "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
             f"{name}(): each sample could have a result of another shape"
         )
@@ -270,15 +275,15 @@ class BatchedTensor(Tensor):
 
         :raises RuntimeError: always.
         """
-        raise AutogradError(ITEM)
+        raise ElementsError(ITEM)
 
     def _number(self) -> NoReturn:
-        raise AutogradError(ITEM)
+        raise ElementsError(ITEM)
 
     __index__ = __int__ = __float__ = __complex__ = _number
 
     def __bool__(self) -> NoReturn:
-        raise AutogradError(DATA_DEPENDENT)
+        raise ElementsError(DATA_DEPENDENT)
 
     is_nonzero = __bool__
 
@@ -287,24 +292,24 @@ class BatchedTensor(Tensor):
 
         :raises RuntimeError: always.
         """
-        raise AutogradError(NO_STORAGE)
+        raise ElementsError(NO_STORAGE)
 
     def tolist(self) -> NoReturn:
         """Not inside of ``vmap``: each sample has elements of its own.
 
         :raises RuntimeError: always.
         """
-        raise AutogradError(NO_STORAGE)
+        raise ElementsError(NO_STORAGE)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        raise AutogradError(NO_STORAGE)
+        raise ElementsError(NO_STORAGE)
 
     def data_ptr(self) -> NoReturn:
         """Not inside of ``vmap``.
 
         :raises RuntimeError: always.
         """
-        raise AutogradError(NO_STORAGE)
+        raise ElementsError(NO_STORAGE)
 
     def __copy__(self) -> Tensor:
         return batched(self.value.__copy__(), self.bdim, self.level)

@@ -76,7 +76,7 @@ def known_types() -> str:
 
 
 def set_warn_always(b: bool) -> None:
-    """Accepted and remembered: warnings here follow Python's own filters, which decide how often one is shown."""
+    """Whether what warns once per process warns each time; Python's own filters still decide what is shown."""
     global _warn_always
     _warn_always = bool(b)
 

@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from nbautograd.arrays.version_counter import next_sequence_nr
 
-__all__ = ["Hooks", "LeafHooks", "RemovableHandle", "alive"]
+__all__ = ["Hooks", "LeafHooks", "RemovableHandle", "alive", "warn_of_hooks"]
 
 
 class _Alive:
@@ -30,7 +31,7 @@ alive = _Alive()
 class Hooks:
     """The hooks of one node, each kind in the order of registration; the kinds run in the order of the fields."""
 
-    __slots__ = ("accumulated", "post", "pre", "retain", "tensor")
+    __slots__ = ("accumulated", "outputs", "post", "pre", "retain", "tensor")
 
     def __init__(self) -> None:
         alive.count += 1
@@ -39,6 +40,7 @@ class Hooks:
         self.pre: dict[int, Callable[..., Any]] = {}  # Node.register_prehook
         self.accumulated: dict[int, Callable[..., Any]] = {}  # of a leaf: Tensor.register_post_accumulate_grad_hook
         self.post: dict[int, Callable[..., Any]] = {}  # Node.register_hook
+        self.outputs: dict[int, Hooks] = {}  # of a node with several outputs: those of its outputs
 
     def __del__(self) -> None:
         alive.count -= 1
@@ -80,3 +82,14 @@ class RemovableHandle:
 
     def __exit__(self, *exception: object) -> None:
         self.remove()
+
+
+def warn_of_hooks(hooks: Hooks | None) -> None:
+    """Warn that the hooks of a tensor that is pickled, or copied, stay behind."""
+    for hook in () if hooks is None else hooks.tensor.values():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                "function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                stacklevel=3,
+            )

@@ -17,6 +17,7 @@ from nbautograd.core import dispatch_mode, tracing
 from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd.core.node import LEAF, Node
+from nbautograd.core.overlap import check_operands, check_overlap, write_each_once
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.core.views import check_history_follows, rebase_history, record_unrecorded_write
 from nbautograd.errors import INPUT_ERRORS, DtypeError, InplaceError, ShapeError, kind_of, name_operation
@@ -66,26 +67,12 @@ def check_writable(t: Tensor, what: str) -> None:
     check_overlap(t, what)
 
 
-def check_overlap(t: Tensor, what: str) -> None:
-    """Make sure that no two elements of ``t`` share their memory, as those of an expanded tensor do.
-
-    :raises InplaceError: some are.
-    """
-    a = t._a
-    if 0 not in a.strides or not a.size:
-        return
-    if any(stride == 0 and size > 1 for stride, size in zip(a.strides, a.shape, strict=True)):
-        raise InplaceError(
-            f"unsupported operation: more than one element of the written-to tensor refers to a single memory location "
-            f"(it was expanded). Please clone() the tensor before performing {what}."
-        )
-
-
 def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
     """``t.name(...)`` for an in-place method: compute, then write into ``t``; an error changes nothing."""
     if not isinstance(t, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
     check_writable(t, name)
+    check_operands(t, (*args, *kwargs.values()) if kwargs else args, name)
     former = t
     if dispatch_mode.on_copy is not None:
         former = t.clone()  # forward-mode AD differentiates the formulas, which need the former value
@@ -153,7 +140,9 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
         _keep_saved(node, before, result._a, target)
     for prepare in preparers:
         prepare(target)
-    if result._a.dtype is target.dtype:
+    if 0 in target.strides and target.size:
+        write_each_once(target, result._a.astype(target.dtype))
+    elif result._a.dtype is target.dtype:
         target[...] = result._a
     else:
         with backend.quiet():

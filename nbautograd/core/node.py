@@ -7,14 +7,18 @@ tensor itself. What users see are PyTorch's ``next_functions``, in which a leaf 
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from nbautograd.arrays import version_counter
+import numpy as np
+
+from nbautograd.arrays import dtypes, version_counter
 from nbautograd.arrays.version_counter import next_sequence_nr
+from nbautograd.core.exchanged_data import latest
 from nbautograd.core.hooks import Hooks, RemovableHandle
-from nbautograd.errors import GraphFreedError, InplaceError
+from nbautograd.errors import SCALAR_TYPES, AutogradError, GraphFreedError, InplaceError
 from nbautograd.protocol import SourceLocator
 
 __all__ = [
@@ -63,6 +67,10 @@ class Extras:
             None  # saved tensors in the form that hooks gave them: autograd/saved_tensors.py
         )
         self.lock: Any = None  # held while they are unpacked
+
+
+_WITH_NAMESPACE = {"AccumulateGrad", "CopyBackwards", "CopySlices"}
+"""The nodes that PyTorch has not generated, whose ``name()`` there is that of the C++ class."""
 
 
 class Node:
@@ -146,7 +154,8 @@ class Node:
         >>> (torch.tensor(2.0, requires_grad=True) * 3).grad_fn.name()
         'MulBackward0'
         """
-        return type(self).__name__
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in _WITH_NAMESPACE else name
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
@@ -247,11 +256,27 @@ class Node:
             self.check_slot(name)
 
     def check_slot(self, name: str) -> None:
-        """The same for what one slot holds: an array, or several."""
+        """The same for what one slot holds: an array, or several.
+
+        Where the data of a saved input has been exchanged since (``x.data = ...``), the slot gets the new one.
+        """
         value = getattr(self, name)
         for array in value if isinstance(value, (list, tuple)) else (value,):
             if array is not None and array is not FREED and version_counter.changed_since(array, self._seq):
                 self.raise_changed(name, array)
+        if not hasattr(value, "dtype") or name.startswith("s_result"):
+            return
+        now, time = latest(value, self._seq)
+        if now is not value:
+            if version_counter.changed_since(now, time):
+                self.raise_changed(name, now)
+            if now.shape != value.shape:
+                raise AutogradError(
+                    f"The size of what {self.name()}{self.place()} saved as its input {name[2:]!r} was "
+                    f"{list(value.shape)}; its data has been exchanged for a tensor of size {list(now.shape)}, so that "
+                    "there is no gradient any more."
+                )
+            setattr(self, name, now if now.dtype == value.dtype else now.astype(value.dtype))
 
     def raise_changed(self, name: str, value: Any) -> NoReturn:
         """Raise the error that names the saved tensor that was written to in place."""
@@ -259,16 +284,44 @@ class Node:
         written = version_counter.where_written(value)
         culprit = "" if written is None else f" The last write was in {_located(*written)}."
         what = name.removeprefix("s_")
-        where = f"its {what}" if what.startswith("result") else f"its input {what!r}"
+        where = what if " " in what else f"its {what}" if what.startswith("result") else f"its input {what!r}"
         raise InplaceError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"{self.name()}{self.place()} saved {where}, a {value.dtype} tensor of shape {list(value.shape)}, which is "
-            f"at version {now}; expected version {was} instead.{culprit} Use an operation that makes a new tensor "
-            "there (x = x + 1 instead of x += 1), or write to a clone()."
+            f"[{_type_name(value)} {list(value.shape)}]{self._made_by(what)} is at version {now}; expected version "
+            f"{was} instead. Hint: {self.changed_hint} {self.name()}{self.place()} saved it as {where}.{culprit} Use "
+            "an operation that makes a new tensor there (x = x + 1 instead of x += 1), or write to a clone()."
         )
+
+    changed_hint = (
+        "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+    """What PyTorch advises; other words while anomaly detection is on."""
+
+    def _made_by(self, what: str) -> str:
+        """Which output of which operation something saved was; nothing for a leaf."""
+        if what.startswith("result"):
+            return self.output_text(int(what[6:] or 0))
+        edge = dict(zip(self.inputs, self.next_nodes(), strict=False)).get(what)
+        if not isinstance(edge, Node):
+            return ""
+        node, index = public_edge(edge)
+        return node.output_text(index) if node else ""
+
+    def output_text(self, index: int) -> str:
+        """What messages say of an output of the node."""
+        return f", which is output {index} of {re.sub('Backward[0-9]*$', '', self.name())},"
 
 
 Node.__module__ = "nbautograd.autograd.graph"
+
+
+def _type_name(array: Any) -> str:
+    """What PyTorch's messages call the type of a tensor."""
+    name, on_gpu = SCALAR_TYPES[dtypes.of(array.dtype).name], not isinstance(array, (np.ndarray, np.generic))
+    if array.dtype.kind == "c":
+        return f"{'CUDA' if on_gpu else 'CPU'}{name}Type"
+    return f"torch.{'cuda.' * on_gpu}{name}Tensor"
 
 
 def _located(filename: str, lineno: int) -> str:
@@ -332,6 +385,12 @@ class OutputEdge(Node):
 
     vjp_graph = vjp
 
+    def own_hooks(self) -> Hooks:
+        """The output's hooks, which its node knows, too: it calls them where no gradient arrives at the output."""
+        hooks = super().own_hooks()
+        self.next0.own_hooks().outputs[self.index] = hooks
+        return hooks
+
 
 class UnrecordedView(Node):
     """The ``_fn`` of a view that was made while nothing was recorded, of a tensor that requires grad.
@@ -375,10 +434,6 @@ class AccumulateGrad(Node):
         """The hooks of the leaf."""
         hooks: Hooks = self.variable.own_hooks()
         return hooks
-
-    def name(self) -> str:
-        """PyTorch's full name for it."""
-        return "torch::autograd::AccumulateGrad"
 
 
 AccumulateGrad.__module__ = "builtins"

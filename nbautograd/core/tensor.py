@@ -24,8 +24,9 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes, raw_memory, version_counter
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import Size
+from nbautograd.core import exchanged_data
 from nbautograd.core.grad_mode import is_inference_mode_enabled
-from nbautograd.core.hooks import Hooks, LeafHooks, RemovableHandle
+from nbautograd.core.hooks import Hooks, LeafHooks, RemovableHandle, warn_of_hooks
 from nbautograd.core.node import LEAF, OutputEdge, UnrecordedView
 from nbautograd.core.tensor_conversions import TensorConversions
 from nbautograd.core.tensor_properties import TensorProperties
@@ -68,6 +69,7 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     _views: Any = None  # where others are views of its memory
     _grad: Tensor | None = None
     _hooks: Hooks | None = None
+    _data_since = 0  # when its array was last exchanged: see core/exchanged_data.py
 
     def __init__(self, *data: Any, device: device | str | None = None) -> None:
         place = backend.module(as_device(device))
@@ -113,13 +115,15 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     @property
     def data(self) -> Tensor:
         """The same memory as a tensor without history; writes through it go unnoticed by autograd."""
+        if not self._a.ndim:
+            exchanged_data.expect_hidden_writes()
         return wrap(version_counter.unshared(self.shared_array()))
 
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
-        self._a = value.shared_array()
+        exchanged_data.exchange(self, value.shared_array().view())
 
     def detach(self) -> Tensor:
         """The same memory as a tensor without history; in-place writes to either are noticed by autograd.
@@ -374,6 +378,8 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
 
     def __copy__(self) -> Tensor:
         """Another tensor with the same memory; a leaf, which requires grad if this one does."""
+        if type(self) is Tensor:
+            warn_of_hooks(self._hooks)
         return self._like_me(self.shared_array().view())
 
     def _like_me(self, array: Any) -> Tensor:
@@ -397,6 +403,8 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickled as PyTorch's: with its strides and as a leaf, but without gradient, hooks and sharing of memory."""
+        if type(self) is Tensor:
+            warn_of_hooks(self._hooks)
         requires_grad = self._fn is not None  # asked first: it may change the class of a view
         flat, offset = raw_memory.span(backend.fetch(self._a))
         place = (self.dtype, tuple(self._a.shape), tuple(self._a.strides), offset)

@@ -137,10 +137,6 @@ class CopySlices(Node):
     layout: Any  # the base's strides and length in memory if a step is as_strided, which counts in them; else None
     lay_out: ClassVar[Callable[..., Tensor]]  # the operation that copies g so; set by ops/shape/as_strided.py
 
-    def name(self) -> str:
-        """PyTorch's full name for it."""
-        return "torch::autograd::CopySlices"
-
     @staticmethod
     def wants(target: Any, needed: Any) -> bool:
         """Whether there is a target and its gradient is wanted."""
@@ -281,6 +277,19 @@ def _move_retained(t: Tensor, before: Any, fn: Any) -> None:
         fn.own_hooks().retain, hooks.retain = hooks.retain, None
 
 
+def _bypass_hooks(t: Tensor, before: Any, fn: Node) -> None:
+    """Send the gradient of the former value of a view straight to the base: past the hooks of the view and its parents.
+
+    What else ``fn`` may have got from the view keeps its edge.
+    """
+    if fn.next0 is before:
+        fn.next0 = _history_from_base(t)
+    elif before in getattr(fn, "all_edges", ()):
+        place = fn.all_edges.index(before)
+        fn.all_edges = (*fn.all_edges[:place], _history_from_base(t), *fn.all_edges[place + 1 :])
+    fn._seq = version_counter.next_sequence_nr()  # later than that of the new edge
+
+
 def rebase_history(t: Tensor, fn: Any) -> None:
     """Give ``t`` the history ``fn``, its base a ``CopySlices`` node, and outdate every other view of that base."""
     before = t._fn
@@ -296,9 +305,8 @@ def rebase_history(t: Tensor, fn: Any) -> None:
     node.layout = node.extras = None
     if any(step[0].__name__ == "as_strided_in" for step in node.steps):
         node.layout = (strides.of(base._a), strides.length_of(base._a))
-    if alive.count and isinstance(fn, Node) and fn.next0 is before and before is not None:
-        # The gradient of the region's former value goes to the base: past the hooks of the view and of its parents.
-        fn.next0 = _history_from_base(t)
+    if alive.count and before is not None and isinstance(fn, Node):
+        _bypass_hooks(t, before, fn)
     node._seq = version_counter.next_sequence_nr()
     if dispatch_mode.is_on():
         dispatch_mode.node_created(node)

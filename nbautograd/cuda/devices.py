@@ -80,7 +80,7 @@ def is_available() -> bool:
 
 
 def device_count() -> int:
-    """How many CUDA devices can be used; 0 where CUDA cannot be used at all."""
+    """The number of usable CUDA devices; 0 if CUDA cannot be used."""
     return backend.cuda.count() if is_available() else 0
 
 
@@ -204,5 +204,5 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until everything that was asked of a device has been done."""
+    """Wait for all kernels in all streams of a device to complete."""
     backend.cuda.start().cuda.Device(checked_index(device)).synchronize()

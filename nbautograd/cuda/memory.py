@@ -1,4 +1,4 @@
-"""How much memory a CUDA device has, and gives back."""
+"""Statistics of a CUDA device's memory, and freeing of cached blocks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 
 
 def _pool(device: Any, ask: str) -> int:
-    """What CuPy's memory pool says of a device; 0 as long as there has been nothing to say."""
+    """A statistic of CuPy's memory pool for a device; 0 before CUDA is used."""
     if not is_initialized():
         return 0
     library = backend.cuda.start()
@@ -50,12 +50,12 @@ def max_memory_reserved(device: Any = None) -> int:
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Begin anew to look for the most bytes in use."""
+    """Restart tracking of the peak number of bytes in use."""
     backend.cuda.peak[checked_index(device)] = memory_allocated(device)
 
 
 def empty_cache() -> None:
-    """Give back to the device what has been freed and is kept for new arrays; nothing before CUDA has been used."""
+    """Release all cached, unused memory to the device; does nothing before CUDA is used."""
     if is_initialized():
         library = backend.cuda.start()
         library.get_default_memory_pool().free_all_blocks()

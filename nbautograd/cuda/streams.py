@@ -31,25 +31,25 @@ class Event:
         return int(self._event.ptr)
 
     def record(self, stream: Stream | None = None) -> None:
-        """Put the mark at the end of what the stream (the current one by default) has been asked for so far."""
+        """Record the event at the end of the work submitted to the stream (the current one by default)."""
         self._event.record((current_stream() if stream is None else stream)._stream)
         self._recorded = True
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let what the stream is asked for from now on wait for the mark."""
+        """Make all work submitted to the stream from now on wait for this event."""
         (current_stream() if stream is None else stream).wait_event(self)
 
     def query(self) -> bool:
-        """Whether everything before the mark has been done."""
+        """Whether all work before the event has completed."""
         return not self._recorded or bool(self._event.done)
 
     def synchronize(self) -> None:
-        """Wait for the mark."""
+        """Wait for the event to complete."""
         if self._recorded:
             self._event.synchronize()
 
     def elapsed_time(self, end_event: Event) -> float:
-        """The milliseconds from this mark to another; both must have been passed.
+        """The milliseconds from this event to another; both must have completed.
 
         :raises ValueError: one of them has not been recorded.
         """
@@ -95,26 +95,26 @@ class Stream:
         return int(self._stream.priority)
 
     def query(self) -> bool:
-        """Whether everything that it was asked for has been done."""
+        """Whether all kernels in the stream have completed."""
         return bool(self._stream.done)
 
     def synchronize(self) -> None:
-        """Wait until everything that it was asked for has been done."""
+        """Wait for all kernels in the stream to complete."""
         self._stream.synchronize()
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Put an event (a new one by default) at the end of the queue, and return it."""
+        """Record an event (a new one by default) at the end of the stream, and return it."""
         event = Event() if event is None else event
         event.record(self)
         return event
 
     def wait_event(self, event: Event) -> None:
-        """Let what comes from now on wait for an event."""
+        """Make all work submitted from now on wait for an event."""
         if event._recorded:
             self._stream.wait_event(event._event)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let what comes from now on wait for what another stream has been asked for so far."""
+        """Make all work submitted from now on wait for the work submitted to another stream so far."""
         self.wait_event(stream.record_event())
 
     def __enter__(self) -> Stream:
@@ -166,7 +166,7 @@ def stream(stream: Stream | None) -> StreamContext:
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream that gets the work of this thread for a device, the current one by default."""
+    """The stream selected by this thread for a device (the current one by default)."""
     library = backend.cuda.start()
     index = checked_index(device)
     with library.cuda.Device(index):
@@ -174,13 +174,13 @@ def current_stream(device: Any = None) -> Stream:
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The stream that gets the work where no other has been chosen."""
+    """The default stream of a device."""
     library = backend.cuda.start()
     return Stream.__new__(Stream)._set(library.cuda.Stream.null, checked_index(device))
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Make a stream, and its device, the current one for good; None changes nothing."""
+    """Make a stream and its device the current ones; None does nothing."""
     if stream is not None:
         set_device(stream.device_index)
         stream._stream.use()

@@ -46,7 +46,9 @@ def jvp(
     for name, tensors in (("primals", values), ("tangents", directions)):
         for t in tensors:
             if not isinstance(t, Tensor):
-                raise AutogradError(f"jvp(f, primals, tangents): Expected {name} to contain only Tensors, got {kind_of(t)}")
+                raise AutogradError(
+                    f"jvp(f, primals, tangents): Expected {name} to contain only Tensors, got {kind_of(t)}"
+                )
     with forward_ad.nested_level():
         duals = [forward_ad.make_dual(x, t) for x, t in zip(values, directions, strict=True)]
         value, aux = with_aux(func(*unflatten(duals, spec)), has_aux, "jvp")
@@ -59,14 +61,15 @@ def jvp(
             "with strict=True."
         )
     result = unflatten([detached(pair.primal) for pair in pairs], structure)
-    products = [pair.primal.detach().new_zeros(pair.primal.shape) if pair.tangent is None else detached(pair.tangent) for pair in pairs]
+    products = [
+        pair.primal.detach().new_zeros(pair.primal.shape) if pair.tangent is None else detached(pair.tangent)
+        for pair in pairs
+    ]
     product = unflatten(products, structure)
     return (result, product, tree_map(detached, aux)) if has_aux else (result, product)
 
 
-def jacfwd(
-    func: Function, argnums: Places = 0, has_aux: bool = False, *, randomness: str = "error"
-) -> Function:
+def jacfwd(func: Function, argnums: Places = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
     """The function that computes the Jacobian, one forward pass for all elements of an argument at once.
 
     :param argnums: by which positional arguments, which may be nested; a tuple gives a tuple.

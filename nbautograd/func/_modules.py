@@ -47,7 +47,9 @@ def functional_call(
     elif isinstance(parameter_and_buffer_dicts, Sequence):
         for part in parameter_and_buffer_dicts:
             if not isinstance(part, Mapping):
-                raise ValueError(f"Expected all elements of parameter_and_buffer_dicts to be dictionaries, got {part!r:.80}")
+                raise ValueError(
+                    f"Expected all elements of parameter_and_buffer_dicts to be dictionaries, got {part!r:.80}"
+                )
             twice = sorted({*state} & {*part})
             if twice:
                 raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
@@ -134,9 +136,12 @@ def stack_module_state(models: Sequence[Module] | Any) -> tuple[dict[str, Tensor
     if any(type(m) is not type(models[0]) for m in models):
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     parameters = {
-        name: _stacked([dict(m.named_parameters())[name] for m in models], name) for name, _ in models[0].named_parameters()
+        name: _stacked([dict(m.named_parameters())[name] for m in models], name)
+        for name, _ in models[0].named_parameters()
     }
-    buffers = {name: _stacked([dict(m.named_buffers())[name] for m in models], name) for name, _ in models[0].named_buffers()}
+    buffers = {
+        name: _stacked([dict(m.named_buffers())[name] for m in models], name) for name, _ in models[0].named_buffers()
+    }
     return parameters, buffers
 
 

@@ -92,7 +92,10 @@ def _gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any], stack: 
     # What is the same for all samples does not depend on leaves that each have their own.
     pairs = [(out, g) for out, g in zip(outputs, cotangents, strict=True) if batched_at(out, level)]
     outs = [split(out, level) for out, _ in pairs]
-    weights = [out.detach().new_ones(out.shape) if g is None else split(g, level) for out, (_, g) in zip(outs, pairs, strict=True)]
+    weights = [
+        out.detach().new_ones(out.shape) if g is None else split(g, level)
+        for out, (_, g) in zip(outs, pairs, strict=True)
+    ]
     return [joined(d, level) for d in _gradients(outs, [split(x, level) for x in xs], weights, stack[:-1])]
 
 
@@ -144,7 +147,9 @@ def outputs_of(value: Any, name: str) -> tuple[list[Any], Any]:
     """
     outputs, spec = flatten(value)
     if not outputs:
-        raise AutogradError(f"{name}(f, *primals): Expected f to be a function that has non-empty output (got output = {value})")
+        raise AutogradError(
+            f"{name}(f, *primals): Expected f to be a function that has non-empty output (got output = {value})"
+        )
     for out in outputs:
         if not isinstance(out, Tensor):
             raise AutogradError(
@@ -153,9 +158,7 @@ def outputs_of(value: Any, name: str) -> tuple[list[Any], Any]:
     return outputs, spec
 
 
-def jacrev(
-    func: Function, argnums: Places = 0, *, has_aux: bool = False, chunk_size: int | None = None
-) -> Function:
+def jacrev(func: Function, argnums: Places = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Function:
     """The function that computes the Jacobian, one reverse pass for all elements of the result at once.
 
     :param argnums: by which positional arguments, which may be nested; a tuple gives a tuple.

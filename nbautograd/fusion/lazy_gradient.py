@@ -33,7 +33,7 @@ class LazyGradient:
     """The gradient that ``kernel`` will compute from ``values``, which may be lazy themselves."""
 
     __slots__ = ("__weakref__", "array", "cost", "dtype", "kernel", "shape", "size", "values")
-    __array_ufunc__ = None  # array + lazy is for us to say
+    __array_ufunc__ = None  # so that ``array + lazy`` calls ``__radd__``
 
     def __init__(self, kernel: ElementwiseKernel, values: tuple[Any, ...], like: Any) -> None:
         self.kernel, self.values, self.array = kernel, values, None
@@ -46,7 +46,7 @@ class LazyGradient:
     __radd__ = __add__
 
     def copy(self) -> Any:
-        """The numbers, as an array that is the caller's."""
+        """The materialized gradient as a new array."""
         return materialize(self).copy()
 
 
@@ -145,13 +145,13 @@ class _Chain:
         self.kernel = _fused(self.calls)
 
     def add(self, kernel: ElementwiseKernel, values: tuple[Any, ...]) -> str:
-        """What the result of ``kernel`` is called, after the calls that it takes."""
+        """Append the call of ``kernel``, after those of its operands; returns the name of its result."""
         operands = [self.names.get(id(value)) or self.name(value) for value in values]
         self.calls.append((kernel, operands, f"t{len(self.calls)}"))
         return self.calls[-1][2]
 
     def name(self, value: Any) -> str:
-        """What an operand is called, the first time: ``t0`` if it is computed here, ``v0`` if it is a leaf."""
+        """A new name for an operand: ``t0`` if it is computed in the chain, ``v0`` if it is a leaf operand."""
         if value.__class__ is LazyGradient and value.array is None:
             name = self.add(value.kernel, value.values)
         else:
@@ -171,7 +171,7 @@ def _fused(calls: list[tuple[ElementwiseKernel, list[str], str]]) -> Elementwise
     inner = max(kernel.scratch for kernel, _, _ in calls)
     for index, (kernel, operands, result) in enumerate(calls):
         where = [(n[0] == "t", register[n] if n[0] == "t" else int(n[1:])) for n in operands]
-        for n in set(operands):  # an operand's register may be the result's, if nothing else needs it
+        for n in set(operands):  # the result may reuse an operand's register after its last use
             if n[0] == "t" and last_use[n] == index:
                 free.append(register[n])
         if index == len(calls) - 1:
@@ -197,11 +197,11 @@ def _not_tileable(*_: Any) -> None:
 
 
 def _spare(root: LazyGradient) -> Any:
-    """A large array that only this gradient's chain holds, so that the result may be written there."""
-    held: dict[int, int] = {}  # how often by what is lazy here
+    """A large array that only this gradient's chain references, so that the result may overwrite it."""
+    held: dict[int, int] = {}  # references from lazy gradients of this chain, by id
     nodes = [root]
     arrays: list[Any] = []
-    for node in nodes:  # which grows
+    for node in nodes:  # breadth first: the list grows
         for value in node.values:
             if id(value) not in held:
                 (nodes if value.__class__ is LazyGradient and value.array is None else arrays).append(value)

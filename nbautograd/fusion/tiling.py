@@ -9,6 +9,7 @@ shape alone, and so does every rounding error.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,16 @@ from nbautograd.arrays.reference_count import PASSED_TWICE, getrefcount
 from nbautograd.arrays.thread_pool import parallel_for
 from nbautograd.fusion.kernel import ElementwiseKernel
 
-__all__ = ["MIN_TILED_SIZE", "TILES_PER_TASK", "TILE_SIZE", "compact", "compute", "is_owned", "reusable"]
+__all__ = [
+    "MIN_TILED_SIZE",
+    "TILES_PER_TASK",
+    "TILE_SIZE",
+    "compact",
+    "compute",
+    "for_each_tile",
+    "is_owned",
+    "reusable",
+]
 
 MIN_TILED_SIZE = 1 << 17
 """Minimum number of elements for tiling."""
@@ -72,19 +82,33 @@ def compute(
     reuse = spare is not None and spare.shape == shape and spare.dtype is dtype and spare.flags.c_contiguous
     result = spare if reuse else caching_allocator.empty(shape, dtype)
     target = result.reshape(tiling.shape)
-    length, per_task = tiling.shape[0], TILES_PER_TASK * tiling.step
+    per_task = TILES_PER_TASK * tiling.step
+
+    def evaluate(tile: slice, buffers: Any) -> None:
+        out = target[tile]
+        steps(out, [buffer[: out.size].reshape(out.shape) for buffer in buffers], *tiling.at(tile))
+
+    step = tiling.step if kernel.scratch else per_task  # a single step needs no cache
+    for_each_tile(tiling.shape[0], step, per_task, lambda: _scratch(kernel, tiling, dtype), evaluate)
+    return result
+
+
+def for_each_tile(
+    length: int, step: int, per_task: int, scratch: Callable[[], Any], evaluate: Callable[[slice, Any], None]
+) -> None:
+    """Call ``evaluate(tile, buffers)`` for each slice of ``step`` below ``length``, in several threads.
+
+    :param per_task: how much a thread takes at a time, a multiple of ``step``.
+    :param scratch: makes the buffers that a thread uses for all its tiles.
+    """
 
     def task(number: int) -> None:
         stop = min(per_task * (number + 1), length)
-        buffers = _scratch(kernel, tiling, dtype)
-        step = tiling.step if kernel.scratch else per_task  # a single step needs no cache
+        buffers = scratch()
         for start in range(per_task * number, stop, step):
-            tile = slice(start, min(start + step, stop))
-            out = target[tile]
-            steps(out, [buffer[: out.size].reshape(out.shape) for buffer in buffers], *tiling.at(tile))
+            evaluate(slice(start, min(start + step, stop)), buffers)
 
     parallel_for(task, -(-length // per_task))
-    return result
 
 
 def _untiled(kernel: ElementwiseKernel, values: tuple[Any, ...]) -> Any:
@@ -117,7 +141,7 @@ def _shape_of(values: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def _tile(values: tuple[Any, ...], shape: tuple[int, ...]) -> Tiling | None:
-    """As one long row each, or between rows where some are broadcast; None if memory is in another order."""
+    """Cut flat arrays into tiles, or along the first axis if some are broadcast; None if an array is not contiguous."""
     operands = [compact(value) for value in values]
     if any(operand is None for operand in operands):
         return None
@@ -133,7 +157,7 @@ def _tile(values: tuple[Any, ...], shape: tuple[int, ...]) -> Tiling | None:
 
 
 def compact(value: Any) -> Any:
-    """An array without its broadcast repetitions, 0-d if that is all; None if it is not in the order of memory."""
+    """An array without its broadcast repetitions (0-d if it has one element); None if that is not C-contiguous."""
     if value.__class__ is not np.ndarray or not value.ndim:
         return value
     if not value.flags.c_contiguous:
@@ -152,39 +176,36 @@ def _summed(
     steps = kernel.steps
     assert steps is not None
     axes = summation.broadcast_axes(shape, to)
-    if len(tiling.shape) < len(shape):  # as one row: between rows all the same, if they are not too long
+    if len(tiling.shape) < len(shape):  # flat operands are cut along the first axis after all, unless rows are too long
         width = math.prod(shape[1:])
         if width > MAX_ROW or len(shape) < 2:
             whole = compute(kernel, tuple(tiling.operands), None, None, tiling.shape).reshape(shape)
             return summation.pairwise_sum(whole, axes, True).reshape(to)
         operands = [o.reshape(shape) if cut else o for o, cut in zip(tiling.operands, tiling.is_cut, strict=True)]
         tiling = Tiling(shape, max(1, TILE_SIZE // width), operands, tiling.is_cut)
-    length, per_task = tiling.shape[0], TILES_PER_TASK * tiling.step
-    over_rows = 0 in axes
+    length, over_rows = tiling.shape[0], 0 in axes
     tile_count = -(-length // tiling.step)
     summed_shape = tuple(1 if d in axes else n for d, n in enumerate(shape))
     sums = np.empty((tile_count if over_rows else length, *summed_shape[1:]), dtype)
 
-    def task(number: int) -> None:
-        stop = min(per_task * (number + 1), length)
-        *buffers, result = _scratch(kernel, tiling, dtype, 1)
-        for start in range(per_task * number, stop, tiling.step):
-            tile = slice(start, min(start + tiling.step, stop))
-            tile_shape = (tile.stop - tile.start, *tiling.shape[1:])
-            size = math.prod(tile_shape)
-            out = result[:size].reshape(tile_shape)
-            steps(out, [buffer[:size].reshape(tile_shape) for buffer in buffers], *tiling.at(tile))
-            partial = summation.pairwise_sum(out, axes, True)
-            if over_rows:
-                sums[start // tiling.step] = partial[0]
-            else:
-                sums[tile] = partial
+    def evaluate(tile: slice, buffers: Any) -> None:
+        *intermediate, result = buffers
+        tile_shape = (tile.stop - tile.start, *tiling.shape[1:])
+        size = math.prod(tile_shape)
+        out = result[:size].reshape(tile_shape)
+        steps(out, [buffer[:size].reshape(tile_shape) for buffer in intermediate], *tiling.at(tile))
+        partial = summation.pairwise_sum(out, axes, True)
+        if over_rows:
+            sums[tile.start // tiling.step] = partial[0]
+        else:
+            sums[tile] = partial
 
-    parallel_for(task, -(-length // per_task))
+    step = tiling.step
+    for_each_tile(length, step, TILES_PER_TASK * step, lambda: _scratch(kernel, tiling, dtype, 1), evaluate)
     return (summation.pairwise_sum(sums, (0,), True) if over_rows else sums).reshape(to)
 
 
-# -- memory that is used again ---------------------------------------------------------------------------------------
+# -- memory reuse ----------------------------------------------------------------------------------------------------
 
 
 def reusable(g: Any, extras: Any) -> Any:

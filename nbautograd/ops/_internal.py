@@ -1,4 +1,4 @@
-"""Internal operations of derivative formulas: undoing broadcasting (sum_to), undoing a sum (spread), and casts.
+"""Internal operations of derivative formulas: unbroadcasting (sum_to), expanding a reduced gradient (spread), casts.
 
 They are declared like all others, so that they have derivatives too.
 """
@@ -43,23 +43,23 @@ def reduced_shape(shape: tuple[int, ...], dim: Any) -> tuple[int, ...]:
 
 
 def axes(dim: Any, ndim: int) -> Any:
-    """``dim`` as arrays want it: None for all."""
+    """``dim`` as NumPy's ``axis``: None for all dimensions, else a tuple of non-negative ints."""
     return None if dim is None else dimensions(dim, ndim)
 
 
 def count(shape: tuple[int, ...], dim: Any) -> int:
-    """How many elements are reduced to one."""
+    """The number of elements that are reduced to one."""
     return math.prod(shape) if dim is None else math.prod(shape[d] for d in dimensions(dim, len(shape)))
 
 
 def added(*terms: Any) -> Any:
-    """The sum of the gradients that arrived; None stands for one that did not."""
-    given = [term for term in terms if term is not None]
-    return sum(given[1:], given[0]) if given else None
+    """The sum of several gradients, of which undefined ones are None; None if all are."""
+    defined = [term for term in terms if term is not None]
+    return sum(defined[1:], defined[0]) if defined else None
 
 
 def not_implemented(what: str) -> NoReturn:
-    """Say in a backward pass that there is no derivative.
+    """Raise in a backward pass: the derivative is not implemented.
 
     :raises NotImplementedError: always.
     """
@@ -73,14 +73,14 @@ def ratio(g: Any, result: Any) -> Any:
 
 
 def highest(a: Any, axes: Any = None, keepdims: bool = False) -> Any:
-    """The largest element along ``axes``, all by default; faster than NumPy's method."""
+    """The maximum over ``axes``, all by default; faster than NumPy's method."""
     if a.__class__ is not np.ndarray:
         return a.max(axes, None, keepdims)
     return np.maximum.reduce(a, axes, None, None, keepdims)
 
 
 def complex_array(real: Any, imag: Any) -> Any:
-    """A complex array of its parts, infinite ones too (where ``real + 1j * imag`` gives nan)."""
+    """A complex array of real and imaginary parts; infinite parts stay infinite (``real + 1j * imag`` gives nan)."""
     shape = np.broadcast_shapes(real.shape, imag.shape)
     output = np.empty_like(real, dtype=dtypes.of(real.dtype).to_complex().numpy, shape=shape)
     output.real[...] = real
@@ -88,36 +88,36 @@ def complex_array(real: Any, imag: Any) -> Any:
     return output
 
 
-# -- what formulas say -------------------------------------------------------------------------------------------------
+# -- operations of formulas ------------------------------------------------------------------------------------------
 
 
 @op(kind=POINTWISE, method=False, inplace_method=False)
 def zeros_of(input: Tensor) -> Tensor:
-    """Zeros of the input's shape and dtype: a gradient that is 0, whatever comes in."""
+    """Zeros of the input's shape and dtype: the gradient of a function whose derivative is 0."""
     return np.zeros_like(input)
 
 
 @op(node="SumToSizeBackward0", symbol="Σ", kind=PLAIN, input="expand(g, *input.shape)")
 def sum_to(input: Tensor, shape: Any) -> Tensor:
-    """The sum over the dimensions along which ``shape`` was broadcast: undoes broadcasting, for gradients."""
+    """The sum over the dimensions along which ``shape`` was broadcast: the transpose of broadcasting."""
     if input.shape == shape:
         return input.copy()
     if input.ndim == 2 and len(shape) == 1 and input.__class__ is np.ndarray:
         ones = ONES.get(input.dtype)
         if ones is not None and len(input) <= len(ones) and input.shape[1:] == shape and input.flags.c_contiguous:
-            return ones[: len(input)].dot(input)  # a third of the price: the gradient of nearly every bias
+            return ones[: len(input)].dot(input)  # three times faster: the gradient of nearly every bias
     return pairwise_sum(input, broadcast_axes(input.shape, tuple(shape)), True).reshape(shape)
 
 
 @op(node="ToCopyBackward0", symbol="cast", kind=PLAIN, half=NATIVE, input="cast_back(g, input.dtype)")
 def cast(input: Tensor, dtype: Any) -> Tensor:
-    """The values in another dtype, a NumPy one."""
+    """The tensor cast to a NumPy dtype."""
     return input.astype(dtype)
 
 
 @op(node="ToCopyBackward0", symbol="cast", half=NATIVE, input="cast_back(g, input.dtype)", method=False)
 def cast_back(input: Tensor, dtype: Any) -> Tensor:
-    """A gradient in the dtype of its input: the real part where the input was real."""
+    """A gradient cast to the dtype of its input: the real part where the input is real."""
     if input.dtype.kind == "c" and dtype.kind != "c":
         input = input.real
     return input.astype(dtype)
@@ -131,7 +131,7 @@ def cast_back(input: Tensor, dtype: Any) -> Tensor:
     input="sum_over(g, dim, keepdim).reshape(input.shape)",
 )
 def spread(input: Tensor, shape: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """Undo a sum over ``dim``: repeat along the summed dimensions, without copying where the array allows it."""
+    """The transpose of a sum over ``dim``: expanded along the reduced dimensions, without copying where possible."""
     if input.ndim == 0 and input.__class__ is not np.ndarray and isinstance(input, np.generic):
         return np.ndarray(shape, input.dtype, input, 0, (0,) * len(shape)) if shape else input
     kept = input if keepdim else input.reshape(reduced_shape(shape, dim))

@@ -1,4 +1,4 @@
-"""Questions about a tensor as a whole, and about the dtype of a result."""
+"""Predicates on tensors (``is_complex``, ``is_same_size``, ...) and the dtype of a result."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def is_floating_point(input: Tensor) -> bool:
 
 @composite()
 def is_signed(input: Tensor) -> bool:
-    """Whether the dtype has negative numbers.
+    """Whether the dtype is signed: it has negative numbers.
 
     >>> import nbautograd as torch
     >>> torch.is_signed(torch.tensor([1.])), torch.tensor([True]).is_signed()
@@ -85,7 +85,7 @@ def is_signed(input: Tensor) -> bool:
 
 @composite()
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the only element is not zero.
+    """Whether a tensor of one element is not equal to zero.
 
     :raises RuntimeError: there is not exactly one element.
 
@@ -111,7 +111,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 @composite()
 def is_conj(input: Tensor) -> bool:
-    """False: conjugates are computed at once, not when they are read.
+    """False: conjugation is always eager; there is no lazy conjugate view.
 
     >>> import nbautograd as torch
     >>> torch.is_conj(torch.tensor([1j]))
@@ -123,7 +123,7 @@ def is_conj(input: Tensor) -> bool:
 
 @composite()
 def is_neg(input: Tensor) -> bool:
-    """False: negatives are computed at once, not when they are read.
+    """False: negation is always eager; there is no lazy negative view.
 
     >>> import nbautograd as torch
     >>> torch.is_neg(torch.tensor([1.]))
@@ -135,7 +135,7 @@ def is_neg(input: Tensor) -> bool:
 
 @composite()
 def is_inference(input: Tensor) -> bool:
-    """Whether the tensor was made in inference mode.
+    """Whether this is an inference tensor, one created in inference mode.
 
     >>> import nbautograd as torch
     >>> torch.is_inference(torch.ones(2))
@@ -157,10 +157,10 @@ def numel(input: Tensor) -> int:
 
 
 def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtypes.dtype:
-    """The dtype that arithmetic on the two gives.
+    """The dtype that type promotion gives for arithmetic between the two.
 
-    A number, or a 0-d tensor next to others, counts only if it is of a higher category (bool, integer, floating,
-    complex) than the rest.
+    A Python number, or a 0-d tensor next to tensors with dimensions, takes part only if its category (bool, integer,
+    floating, complex) is higher than that of the rest.
 
     >>> import nbautograd as torch
     >>> torch.result_type(torch.tensor([1, 2]), 1.0), torch.result_type(torch.tensor([1.]), 1j)
@@ -170,7 +170,7 @@ def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtypes.dt
 
 
 def result_dtype(*values: Tensor | Number) -> dtypes.dtype:
-    """The dtype that an operation on all these has."""
+    """The dtype that type promotion gives for all these."""
     kinds = [
         (value.dtype, 2 if value._a.ndim else 1) if isinstance(value, Tensor) else (dtypes.of_number(value), 0)
         for value in values
@@ -179,7 +179,7 @@ def result_dtype(*values: Tensor | Number) -> dtypes.dtype:
 
 
 def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
-    """Whether the cast keeps the category: no complex to real, no floating to integer, no number to bool.
+    """Whether type promotion allows the cast: not complex to real, floating to integer, or a number to bool.
 
     >>> import nbautograd as torch
     >>> torch.can_cast(torch.double, torch.float), torch.can_cast(torch.float, torch.int)

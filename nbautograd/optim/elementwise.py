@@ -1,8 +1,8 @@
-"""Elementwise update rules of optimizers, applied to parameter and state block by block.
+"""Elementwise update rules of optimizers, applied in place to parameters and their state, tile by tile.
 
-A subclass says in ``_plan`` what happens to a piece of a parameter, its gradient and its state; here the pieces are
-cut. Large parameters are gone through in blocks that stay in the processor's cache, so that a rule of ten passes reads
-and writes main memory once, and its temporaries are as small as a block.
+A subclass returns from ``_plan`` the update rule for a tile of a parameter, its gradient and its state. Large
+parameters are tiled (``fusion/tiling.py``): a tile stays in the processor's cache, so that a rule of ten passes reads
+and writes main memory once; temporaries are as small as a tile; and several threads compute tiles side by side.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from nbautograd.core import inplace
 from nbautograd.core.grad_mode import enable_grad, no_grad
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
+from nbautograd.fusion import tiling
 from nbautograd.optim.optimizer import Group, Optimizer, Params
 
 __all__ = [
@@ -42,7 +43,6 @@ Rule = Callable[..., None]
 """``rule(param, grad, work, work, *state)`` over flat arrays; it may overwrite all of them but the gradient."""
 Change = Callable[[Rule], Rule]
 State = dict[str, Any]
-BLOCK = 1 << 14  # elements
 
 RANGES: dict[str, tuple[str, float]] = {
     "lr": ("learning rate", np.inf),
@@ -112,7 +112,7 @@ def write(tensors: list[Tensor], action: Callable[[], None]) -> None:
 class Elementwise(Optimizer):
     """Base of optimizers whose update rule is elementwise."""
 
-    _numbers: dict[str, float] = {"step": 0.0}  # noqa: RUF012 - of the state: 0-d tensors, and where they begin
+    _numbers: dict[str, float] = {"step": 0.0}  # noqa: RUF012 - 0-d tensors of the state, with their initial values
     _free: frozenset[str] = frozenset()  # options that may be negative although others of their name may not
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
@@ -123,7 +123,7 @@ class Elementwise(Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._work = {}
-        for group in self.param_groups:  # a saved state may be of a time when there were fewer options
+        for group in self.param_groups:  # a state saved by an older version may lack options
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
         for kept in self.state.values():
@@ -144,14 +144,17 @@ class Elementwise(Optimizer):
             if options.get(option):
                 raise NotImplementedError(f"{name}: {option}=True is not supported: {reason}; leave it at False")
 
-    # -- to be said by subclasses ------------------------------------------------------------------------------------
+    # -- implemented by subclasses ------------------------------------------------------------------------------------
 
     def _slots(self, group: Group) -> dict[str, float]:
         """The state tensors of each parameter, of its shape, with their initial values."""
         raise NotImplementedError
 
     def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
-        """Count the step and return the update rule for a block; ``fresh``: the state is new."""
+        """Count the step and return the update rule for a tile, which several threads call at once.
+
+        :param fresh: the state is new.
+        """
         raise NotImplementedError
 
     # -- the step ----------------------------------------------------------------------------------------------------
@@ -205,12 +208,12 @@ class Elementwise(Optimizer):
             for a in arrays:
                 prepare(a)
         if p._a.size:
-            self._blocks(rule if change is None else change(rule), arrays, grad._a)
+            self._update(rule if change is None else change(rule), arrays, grad._a)
         for a in arrays:
             version_counter.record_write(a)
 
-    def _blocks(self, rule: Rule, written: list[Any], grad: Any) -> None:
-        """Apply the update rule block by block, overwriting the parameter and its state."""
+    def _update(self, rule: Rule, written: list[Any], grad: Any) -> None:
+        """Apply the update rule tile by tile, overwriting the parameter and its state."""
         p, kind = written[0], written[0].dtype
         arrays = [*written, grad]
         flat = [a.reshape(-1) for a in arrays if a.dtype is kind and a.flags.c_contiguous]
@@ -221,14 +224,18 @@ class Elementwise(Optimizer):
             # reshape copies where an array does not lie densely in this order: these are written back at the end
             flat = [_flat(a, order, kind) for a in arrays]
         length = len(flat[0])
-        size = length if p.__class__ is not np.ndarray or length < BLOCK else BLOCK
-        first, second = self._buffers(p, kind, size)
-        if length == size:
-            rule(flat[0], flat[-1], first[:size], second[:size], *flat[1:-1])
+        tile_size = tiling.TILE_SIZE
+        if length > tile_size and p.__class__ is np.ndarray:
+
+            def evaluate(tile: slice, buffers: Array) -> None:
+                x, *slots, g = (f[tile] for f in flat)
+                rule(x, g, buffers[0, : len(x)], buffers[1, : len(x)], *slots)
+
+            per_task = tiling.TILES_PER_TASK * tile_size
+            tiling.for_each_tile(length, tile_size, per_task, lambda: np.empty((2, tile_size), kind), evaluate)
         else:
-            for start in range(0, length, size):
-                x, *slots, g = (f[start : start + size] for f in flat)
-                rule(x, g, first[: len(x)], second[: len(x)], *slots)
+            first, second = self._buffers(p, kind, length)
+            rule(flat[0], flat[-1], first[:length], second[:length], *flat[1:-1])
         if not dense:
             for a, f in zip(written, flat, strict=False):
                 if a.dtype.itemsize == 2 or not (a.flags.c_contiguous if order == "C" else a.flags.f_contiguous):
@@ -273,8 +280,8 @@ def _flat(array: Any, order: Any, kind: np.dtype[Any]) -> Any:
     return flat.view(kind) if array.dtype.kind == "c" else flat.astype(kind, copy=False)
 
 
-# -- passes that several rules make ------------------------------------------------------------------------------------
-# A ufunc's third argument is its output, and faster so than as ``out=``.
+# -- passes that several rules share -----------------------------------------------------------------------------------
+# A ufunc's third argument is its output, which is faster than ``out=``.
 
 
 def toward(mean: Array, value: Array, weight: float, work: Array) -> None:

@@ -31,7 +31,7 @@ class _Required:
 
 
 required: Any = _Required()
-"""A default that says: every parameter group has to give this option."""
+"""Marks an option without a default: every parameter group must set it."""
 
 _pre_hooks: Hooks = OrderedDict()
 _post_hooks: Hooks = OrderedDict()
@@ -326,7 +326,7 @@ class Optimizer:
 def _cast(param: Tensor, value: Any, key: Any) -> Any:
     """A value of a loaded state, its tensors on the device and in the dtype of the parameter."""
     if isinstance(value, Tensor):
-        if key == "step":  # in half precision it would stop counting
+        if key == "step":  # in half precision large counts are not exact
             return value
         return value.to(param.device, param.dtype) if param.is_floating_point() else value.to(param.device)
     if isinstance(value, dict):

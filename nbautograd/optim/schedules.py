@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-# -- multiples of the learning rate that is there ----------------------------------------------------------------------
+# -- multiples of the current learning rate ----------------------------------------------------------------------------
 
 
 class _Multiples(LRScheduler):
@@ -181,7 +181,7 @@ class PolynomialLR(_Multiples):
         return float((1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power)
 
 
-# -- functions of the user ---------------------------------------------------------------------------------------------
+# -- user-defined functions --------------------------------------------------------------------------------------------
 
 
 class _OfFunctions(LRScheduler):
@@ -244,7 +244,7 @@ class MultiplicativeLR(_OfFunctions):
         return [rate * f(self.last_epoch) for f, rate in zip(self.lr_lambdas, rates, strict=True)]
 
 
-# -- waves -------------------------------------------------------------------------------------------------------------
+# -- cosine annealing --------------------------------------------------------------------------------------------------
 
 
 def half_wave(low: Rate, high: Rate, part: float) -> Rate:

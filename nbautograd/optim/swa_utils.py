@@ -193,7 +193,7 @@ class SWALR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _weight(self, step: int) -> float:
-        """How far towards ``swa_lr``."""
+        """The interpolation weight of ``swa_lr``."""
         part = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
         return float(half_wave(1.0, 0.0, part)) if self._anneal_strategy == "cos" else part
 

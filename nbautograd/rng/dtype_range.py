@@ -42,7 +42,7 @@ def representable(first: int, end: int, dtype: DType) -> tuple[int, int]:
 
 
 def largest_integer(dtype: DType) -> int:
-    """The end of the range of integers that ``random_`` draws by default."""
+    """The largest integer that ``random_`` draws by default."""
     if dtype.kind in "fV":
         return 1 << digits(dtype)
     return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)

@@ -27,7 +27,7 @@ __all__ = ["Generator", "default_generator"]
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
-DEFAULT_SEED = 67280421310721  # what a generator has before anybody seeds it
+DEFAULT_SEED = 67280421310721  # PyTorch's default seed
 
 # The layout of PyTorch's state: seed, words left before the next twist, whether it is seeded, the index of the next
 # word, the 624 words in 64 bits each, and the normal numbers that are kept for the next draw.
@@ -100,14 +100,14 @@ class Generator:
         return self.manual_seed(int.from_bytes(os.urandom(8), "little")).initial_seed()
 
     def initial_seed(self) -> int:
-        """The number that the stream was started with."""
+        """The seed of the stream."""
         return self.seed() if self._seed is None else self._seed
 
     def get_state(self) -> Tensor:
         """The state as a tensor of 5056 bytes (uint8), in PyTorch's layout."""
         state = np.zeros((), _STATE)
         state["seed"], state["seeded"] = self.initial_seed(), 1
-        untouched = self._twister is None  # then the words still wait for their first twist, and next is 0
+        untouched = self._twister is None  # before the first twist; next is 0
         state["words"], position = self._mt().get_state(legacy=False)["state"].values()
         state["left"], state["next"] = (1, 0) if untouched else (625 - position, position)
         if self._kept is not None:
@@ -117,7 +117,7 @@ class Generator:
         return wrap(np.frombuffer(state.tobytes(), np.uint8).copy())
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Go on from a state that ``get_state`` (or PyTorch's) returned.
+        """Restore a state that ``get_state`` (or PyTorch's) returned.
 
         :param new_state: 5056 elements of dtype uint8.
         :raises TypeError: no tensor, or one of another dtype.
@@ -145,7 +145,7 @@ class Generator:
         return self
 
     def clone_state(self) -> Generator:
-        """Another generator in the same state; from then on each goes its own way."""
+        """A copy of the generator with an independent state."""
         return Generator().set_state(self.get_state())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Generator:
@@ -165,7 +165,7 @@ class Generator:
 
     def words(self, n: int) -> Array:
         """The next n 32-bit words, as uint32."""
-        if n == 0:  # leaves the state alone
+        if n == 0:  # leaves the state unchanged
             return np.empty(0, np.uint32)
         drawn: Array = self._mt().randint(0, 2**32, n, np.uint32)
         return drawn
@@ -343,7 +343,7 @@ class Generator:
         return below.astype(dtype)
 
     def exponential(self, shape: Sequence[int], dtype: DType, rate: float = 1.0) -> Array:
-        """Waiting times of events that come ``rate`` times per unit.
+        """Samples of the exponential distribution with this rate.
 
         :raises RuntimeError: rate is not positive.
         """
@@ -361,7 +361,7 @@ class Generator:
         return _shaped(trials, shape, dtype)
 
     def cauchy(self, shape: Sequence[int], dtype: DType, median: float = 0.0, sigma: float = 1.0) -> Array:
-        """Numbers of the Cauchy distribution, half of which lie within ``sigma`` of the median.
+        """Samples of the Cauchy distribution with this median and half-width ``sigma``.
 
         :raises RuntimeError: sigma is not positive.
         """
@@ -410,7 +410,7 @@ class Generator:
     # -- by rejection, one number after the other --------------------------------------------------------------------
 
     def poisson(self, rates: Array, dtype: DType) -> Array:
-        """How many events happen in a unit of time, where ``rates`` are expected.
+        """Samples of Poisson distributions with these rates.
 
         From a rate of 10 on by transformed rejection (W. Hörmann, 1993), below by multiplying uniform numbers.
 
@@ -422,7 +422,7 @@ class Generator:
         return _shaped(np.array(counts, np.float64), rates.shape, dtype)
 
     def binomial(self, counts: Array, chances: Array, dtype: DType) -> Array:
-        """How many of ``counts`` trials succeed, each with its chance; both arrays are of one shape.
+        """Samples of binomial distributions with these counts and probabilities, arrays of one shape.
 
         Where 10 or more are expected by transformed rejection (W. Hörmann, 1993), otherwise from the geometric numbers
         of trials between two successes.
@@ -463,7 +463,7 @@ def _rebuild_generator(state: Tensor) -> Generator:
     return Generator().set_state(state)
 
 
-_restored = _rebuild_generator  # as pickles of former days name it
+_restored = _rebuild_generator  # the name in pickles of older versions
 _rebuild_generator.__module__ = "nbautograd"
 
 

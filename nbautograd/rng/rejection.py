@@ -21,7 +21,7 @@ _CONTINUED = tuple(  # what Stirling's formula lacks for ln k!, k below 10
 
 
 def poisson(rate: float, uniform: Callable[[], float]) -> float:
-    """One number of events."""
+    """One sample of the Poisson distribution."""
     if rate == 0:
         return 0.0
     if rate < 10:
@@ -49,7 +49,7 @@ def poisson(rate: float, uniform: Callable[[], float]) -> float:
 
 
 def binomial(count: float, chance: float, uniform: Callable[[], float]) -> float:
-    """One number of successes."""
+    """One sample of the binomial distribution."""
     if count <= 0 or chance <= 0:
         return 0.0
     if chance >= 1:
@@ -102,7 +102,7 @@ def _binomial_by_rejection(count: float, chance: float, uniform: Callable[[], fl
 
 
 def _stirling_rest(k: float) -> float:
-    """What Stirling's formula lacks for ln k!"""
+    """The error term of Stirling's formula for ln k!"""
     if k <= 9:
         return _CONTINUED[int(k)]
     square = (k + 1) ** 2

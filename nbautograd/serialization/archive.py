@@ -44,7 +44,7 @@ def open_archive(file: BinaryIO) -> zipfile.ZipFile:
     """The zip archive that a file is, if it holds no more than its size."""
     try:
         archive = zipfile.ZipFile(file)
-    except ValueError as error:  # the directory names impossible places or texts
+    except ValueError as error:  # the zip directory has invalid offsets or names
         raise FileFormatError(f"load(): the directory of the archive is damaged: {brief(error)}") from error
     if sum(info.file_size for info in archive.infolist()) > file.seek(0, io.SEEK_END):
         raise FileFormatError("load(): the file is damaged: it should hold more than it is long")
@@ -63,7 +63,7 @@ class Writer:
     def __init__(self) -> None:
         self.tensors: list[dict[str, Any]] = []
         self._numbers: dict[int, int] = {}  # of the tensors, by id
-        self._kept: list[Any] = []  # keeps ids taken
+        self._kept: list[Any] = []  # keeps objects alive, so that ids stay unique
         self._pieces: dict[int, list[Any]] = {}  # of memory, by the id of the owner
         self._plain: list[np.ndarray[Any, Any]] = []
         self._inside: set[int] = set()
@@ -142,7 +142,7 @@ class Writer:
 
 
 class Reader:
-    """Builds the objects of an archive, believing nothing that it says."""
+    """Builds the objects of an archive; validates everything, since the file is untrusted."""
 
     def __init__(self, archive: zipfile.ZipFile, map_location: MapLocation) -> None:
         self.archive = archive
@@ -178,7 +178,7 @@ class Reader:
             raise FileFormatError(f"load(): the file is damaged: {type(error).__name__}: {brief(error)}") from error
 
     def _of_pytorch(self, pickle: str, names: list[str]) -> Any:
-        """What PyTorch's ``torch.save`` wrote, of which the pickle is read by a machine of our own."""
+        """The object that PyTorch's ``torch.save`` wrote; the pickle is read by our own unpickler."""
         from nbautograd.serialization import torch_pickle
 
         folder = pickle.removesuffix("data.pkl")
@@ -222,7 +222,7 @@ class Reader:
                 version = np.lib.format.read_magic(header)
                 read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
                 shape, by_columns, kind = read(header)
-            except Exception as error:  # NumPy parses it as Python, with whatever errors that has
+            except Exception as error:  # NumPy parses the header as Python, which raises various errors
                 raise FileFormatError(f"load(): the header of {name} is damaged: {brief(error)}") from error
             if kind.kind not in "biufc":
                 what = "Python objects" if kind.hasobject else f"{kind!s:.80}"

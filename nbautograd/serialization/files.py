@@ -1,4 +1,4 @@
-"""Files to be written all or nothing and to be read whole, and the error of those that are damaged."""
+"""Atomic writing and whole reading of files, and the error for damaged ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FileFormatError.__module__ = "nbautograd.serialization"  # its public name
 
 @contextlib.contextmanager
 def open_to_write(f: Any) -> Iterator[Any]:
-    """A file to write to, which takes the place of the one at a path only when all is written."""
+    """A file to write to, which replaces the one at a path atomically when it is complete."""
     if not isinstance(f, (str, os.PathLike)):
         if not hasattr(f, "write"):
             raise TypeError(f"expected a path or an object with a method 'write', got {type(f).__name__}")
@@ -65,12 +65,12 @@ def open_to_read(f: Any) -> Iterator[BinaryIO]:
 
 
 def brief(error: Exception) -> str:
-    """The beginning of a message, which may quote the whole file."""
+    """The beginning of an error message, which might quote the whole file."""
     return f"{error!s:.200}"
 
 
 def to_location(t: Tensor, saved: str, target: MapLocation) -> Tensor:
-    """A tensor, so far on the CPU, on the device where it was or is wanted."""
+    """A tensor loaded on the CPU, moved as ``map_location`` says."""
     if callable(target) and not isinstance(target, device):
         result = target(t, saved)
         if result is not None:

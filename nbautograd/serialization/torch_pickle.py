@@ -28,7 +28,7 @@ __all__ = ["UnsafeFileError", "read"]
 
 
 class UnsafeFileError(FileFormatError, pickle.UnpicklingError):
-    """A file wants something done that is not needed for tensors in plain containers."""
+    """A pickle names a function or class that tensors in plain containers do not need."""
 
 
 @dataclass(frozen=True)
@@ -105,10 +105,10 @@ def read(data: bytes, memory: Callable[[str], bytearray], moved: Callable[[Tenso
     return result
 
 
-def _check_values(found: Any) -> None:
-    """Make sure that nothing is left in an object that was for building it only."""
+def _check_values(result: Any) -> None:
+    """Make sure that no intermediate object of the unpickler is left in the result."""
     seen: set[int] = set()
-    waiting = [found]
+    waiting = [result]
     while waiting:
         value = waiting.pop()
         if isinstance(value, (_Function, _StorageType, _Storage)) or value is MARK:
@@ -120,7 +120,7 @@ def _check_values(found: Any) -> None:
 
 
 class _Machine:
-    """The stack machine, one method per group of instructions."""
+    """A restricted unpickler: the stack machine, with one method per group of opcodes."""
 
     def __init__(self, memory: Callable[[str], bytearray], moved: Callable[[Tensor, str], Tensor], big: bool) -> None:
         self.memory, self.moved, self.big = memory, moved, big
@@ -130,7 +130,7 @@ class _Machine:
         self.copied = 0  # bytes of tensors that could not be views of their memory
 
     def run(self, data: bytes) -> Any:
-        """Follow the instructions up to the end."""
+        """Execute the opcodes up to STOP."""
         stack = self.stack
         for opcode, argument, _ in pickletools.genops(data):
             name = opcode.name
@@ -155,7 +155,7 @@ class _Machine:
         raise ValueError("it ends too early")
 
     def marked(self) -> list[Any]:
-        """Take what lies above the last mark, and the mark, from the stack."""
+        """Pop everything above the last mark, and the mark, off the stack."""
         for position in range(len(self.stack) - 1, -1, -1):
             if self.stack[position] is MARK:
                 result = self.stack[position + 1 :]
@@ -240,13 +240,13 @@ class _Machine:
     def _named(self, module: Any, name: Any) -> None:
         if type(module) is not str or type(name) is not str:
             raise UnsafeFileError("load(): the pickle names a function by something that is no text")
-        found = NAMES.get((module, name), MARK)
-        if found is MARK:
+        value = NAMES.get((module, name), MARK)
+        if value is MARK:
             raise UnsafeFileError(
                 f"load(): the file names {module:.80}.{name:.80}, and only tensors, numbers, strings and plain "
                 "containers of them are read. If you trust it, load it with PyTorch and save its state_dict()"
             )
-        self.stack.append(found)
+        self.stack.append(value)
 
     def do_reduce(self, _: Any) -> None:
         arguments, function = self.stack.pop(), self.stack.pop()
@@ -269,8 +269,8 @@ class _Machine:
                 f"load(): the pickle refers to something that is no memory: {reprlib.repr(reference)}"
             )
         if key not in self.storages:
-            found = self.memory(key)
-            self.storages[key] = np.ndarray(len(found), np.uint8, found)
+            content = self.memory(key)
+            self.storages[key] = np.ndarray(len(content), np.uint8, content)
         data = self.storages[key]
         width = 1 if kind.dtype is None else kind.dtype.numpy.itemsize
         if type(count) is not int or count * width != data.size:
@@ -350,12 +350,12 @@ def _tensor(
     return _leaf(result, requires_grad)
 
 
-def _leaf(made: Tensor, requires_grad: Any) -> Tensor:
+def _leaf(tensor: Tensor, requires_grad: Any) -> Tensor:
     if requires_grad:
-        if made._a.dtype.kind not in dtypes.INEXACT:
-            raise ValueError(f"a tensor of dtype {made.dtype!r} cannot require grad")
-        made._fn = LEAF
-    return made
+        if tensor._a.dtype.kind not in dtypes.INEXACT:
+            raise ValueError(f"a tensor of dtype {tensor.dtype!r} cannot require grad")
+        tensor._fn = LEAF
+    return tensor
 
 
 def _tensor_of_dtype(

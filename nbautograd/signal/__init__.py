@@ -1,4 +1,4 @@
-"""Signals: so far their windows, in :mod:`nbautograd.signal.windows`."""
+"""``torch.signal``: window functions, in :mod:`nbautograd.signal.windows`."""
 
 from nbautograd.signal import windows
 

@@ -1,5 +1,8 @@
 # ruff: noqa: N803 - PyTorch names the number of points M
-"""Window functions, by the names that they have in ``torch.signal.windows``. Symmetric unless ``sym=False``."""
+"""``torch.signal.windows``: window functions, symmetric unless ``sym=False``.
+
+In the formulas n is the period: ``M - 1``, or ``M`` with ``sym=False``.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ from nbautograd.ops.signal.windows import (
     NUTTALL,
     cosine_sum,
     kaiser_bessel,
-    made,
     points,
     span,
     triangle,
+    window_tensor,
 )
 
 __all__ = [
@@ -42,7 +45,7 @@ __all__ = [
 
 
 def _begin(name: str, M: Any, dtype: dtypes.dtype | None, layout: Any, device: Device) -> tuple[Any, int, dtypes.dtype]:
-    """The points of a window, their number and the dtype, checked.
+    """Check the arguments of a window function, and return the points, their number and the dtype.
 
     :raises ValueError: the length is negative, the dtype neither float32 nor float64, or the layout not strided.
     """
@@ -66,16 +69,16 @@ def bartlett(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Bartlett's window of ``M`` points: a triangle.
+    """The Bartlett (triangular) window of ``M`` points.
 
-    :raises ValueError: a negative length, or a dtype other than float32 and float64.
+    :raises ValueError: ``M`` is negative, or the dtype is not float32 or float64.
 
     >>> import nbautograd as torch
     >>> torch.signal.windows.bartlett(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
     k, n, kind = _begin("bartlett", M, dtype, layout, device)
-    return made(triangle(k, span(n, not sym)), n, kind, requires_grad)
+    return window_tensor(triangle(k, span(n, not sym)), n, kind, requires_grad)
 
 
 def blackman(
@@ -87,14 +90,14 @@ def blackman(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Blackman's window of ``M`` points: a sum of three cosines.
+    """The Blackman window of ``M`` points: a sum of three cosines.
 
     >>> import nbautograd as torch
     >>> torch.signal.windows.blackman(5)[1:4]
     tensor([0.3400, 1.0000, 0.3400])
     """
     k, n, kind = _begin("blackman", M, dtype, layout, device)
-    return made(cosine_sum(k, span(n, not sym), BLACKMAN), n, kind, requires_grad)
+    return window_tensor(cosine_sum(k, span(n, not sym), BLACKMAN), n, kind, requires_grad)
 
 
 def cosine(
@@ -106,14 +109,14 @@ def cosine(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The cosine window of ``M`` points: half a period, of which the ends are half a step outside.
+    """The cosine (sine) window of ``M`` points: half a period, ``sin(π (k + 1/2) / M)``.
 
     >>> import nbautograd as torch
     >>> torch.signal.windows.cosine(4)
     tensor([0.3827, 0.9239, 0.9239, 0.3827])
     """
     k, n, kind = _begin("cosine", M, dtype, layout, device)
-    return made(np.sin(np.pi / (span(n, not sym) + 1) * (k + 0.5)), n, kind, requires_grad)
+    return window_tensor(np.sin(np.pi / (span(n, not sym) + 1) * (k + 0.5)), n, kind, requires_grad)
 
 
 def exponential(
@@ -129,8 +132,8 @@ def exponential(
 ) -> Tensor:
     """The exponential window of ``M`` points, ``exp(-abs(k - center) / tau)``.
 
-    :param center: by default the middle; only where ``sym`` is False.
-    :raises ValueError: ``tau`` is not positive, or there is a center of a symmetric window.
+    :param center: the position of the maximum, by default the middle; only if ``sym`` is False.
+    :raises ValueError: ``tau`` is not positive, or a symmetric window has a ``center``.
 
     >>> import nbautograd as torch
     >>> torch.signal.windows.exponential(3)
@@ -142,7 +145,7 @@ def exponential(
         raise ValueError(f"Center must be None for symmetric windows, got: {center} with sym=True")
     k, n, kind = _begin("exponential", M, dtype, layout, device)
     middle = span(n, not sym) / 2 if center is None else center
-    return made(np.exp(-np.abs(k - middle) / tau), n, kind, requires_grad)
+    return window_tensor(np.exp(-np.abs(k - middle) / tau), n, kind, requires_grad)
 
 
 def gaussian(
@@ -155,7 +158,7 @@ def gaussian(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Gauss's bell of ``M`` points, ``std`` of them wide.
+    """The Gaussian window of ``M`` points with standard deviation ``std``.
 
     :raises ValueError: ``std`` is not positive.
 
@@ -167,7 +170,7 @@ def gaussian(
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     k, n, kind = _begin("gaussian", M, dtype, layout, device)
     x = (k - span(n, not sym) / 2) / std
-    return made(np.exp(-x * x / 2), n, kind, requires_grad)
+    return window_tensor(np.exp(-x * x / 2), n, kind, requires_grad)
 
 
 def general_cosine(
@@ -180,7 +183,7 @@ def general_cosine(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A sum of cosines of rising frequency and alternating sign, with the weights ``a``.
+    """The generalized cosine window: a sum of cosines of increasing frequency and alternating sign, weighted by ``a``.
 
     :raises TypeError: ``a`` is no list.
     :raises ValueError: ``a`` is empty.
@@ -194,7 +197,7 @@ def general_cosine(
         raise TypeError(f"Coefficients must be a list/tuple, but a is {type(a).__name__}")
     if not a:
         raise ValueError("Coefficients cannot be empty: a has no elements")
-    return made(cosine_sum(k, span(n, not sym), a), n, kind, requires_grad)
+    return window_tensor(cosine_sum(k, span(n, not sym), a), n, kind, requires_grad)
 
 
 def general_hamming(
@@ -207,14 +210,14 @@ def general_hamming(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The window ``alpha - (1 - alpha) * cos`` of ``M`` points.
+    """The generalized Hamming window of ``M`` points: ``alpha - (1 - alpha) * cos(2πk / n)``.
 
     >>> import nbautograd as torch
     >>> torch.signal.windows.general_hamming(5, alpha=0.6)
     tensor([0.2000, 0.6000, 1.0000, 0.6000, 0.2000])
     """
     k, n, kind = _begin("general_hamming", M, dtype, layout, device)
-    return made(cosine_sum(k, span(n, not sym), (alpha, 1 - alpha)), n, kind, requires_grad)
+    return window_tensor(cosine_sum(k, span(n, not sym), (alpha, 1 - alpha)), n, kind, requires_grad)
 
 
 def hamming(
@@ -226,14 +229,14 @@ def hamming(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Hamming's window of ``M`` points: ``0.54 - 0.46 * cos``.
+    """The Hamming window of ``M`` points: ``0.54 - 0.46 * cos(2πk / n)``.
 
     >>> import nbautograd as torch
     >>> torch.signal.windows.hamming(5)
     tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
     """
     k, n, kind = _begin("hamming", M, dtype, layout, device)
-    return made(cosine_sum(k, span(n, not sym), HAMMING), n, kind, requires_grad)
+    return window_tensor(cosine_sum(k, span(n, not sym), HAMMING), n, kind, requires_grad)
 
 
 def hann(
@@ -245,14 +248,14 @@ def hann(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Hann's window of ``M`` points: a cosine's period, raised to begin and end at 0.
+    """The Hann window of ``M`` points: ``(1 - cos(2πk / n)) / 2``.
 
     >>> import nbautograd as torch
     >>> torch.signal.windows.hann(5)
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
     k, n, kind = _begin("hann", M, dtype, layout, device)
-    return made(cosine_sum(k, span(n, not sym), HANN), n, kind, requires_grad)
+    return window_tensor(cosine_sum(k, span(n, not sym), HANN), n, kind, requires_grad)
 
 
 def kaiser(
@@ -265,7 +268,7 @@ def kaiser(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Kaiser's window of ``M`` points; the greater ``beta``, the wider its main lobe and the lower the others.
+    """The Kaiser window of ``M`` points; a larger ``beta`` gives a wider main lobe and lower side lobes.
 
     :raises ValueError: ``beta`` is negative.
 
@@ -276,7 +279,7 @@ def kaiser(
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     k, n, kind = _begin("kaiser", M, dtype, layout, device)
-    return made(kaiser_bessel(k, span(n, not sym), beta), n, kind, requires_grad)
+    return window_tensor(kaiser_bessel(k, span(n, not sym), beta), n, kind, requires_grad)
 
 
 def nuttall(
@@ -288,11 +291,11 @@ def nuttall(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Nuttall's window of ``M`` points, with the least side lobes that four cosines can have.
+    """The Nuttall window of ``M`` points: the sum of four cosines with minimal side lobes.
 
     >>> import nbautograd as torch
     >>> torch.signal.windows.nuttall(5)[1:4]
     tensor([0.2270, 1.0000, 0.2270])
     """
     k, n, kind = _begin("nuttall", M, dtype, layout, device)
-    return made(cosine_sum(k, span(n, not sym), NUTTALL), n, kind, requires_grad)
+    return window_tensor(cosine_sum(k, span(n, not sym), NUTTALL), n, kind, requires_grad)

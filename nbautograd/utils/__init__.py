@@ -1,4 +1,4 @@
-"""``torch.utils``: what is neither an operation nor a module."""
+"""``torch.utils``: data loading, checkpointing and allocator settings."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from nbautograd import _lazy
 
 if TYPE_CHECKING:
-    from nbautograd.utils import allocator, checkpoint, data, dlpack
+    from nbautograd.utils import allocator, checkpoint, data, dlpack, hooks
 
-__all__ = ["allocator", "checkpoint", "data", "dlpack"]
+__all__ = ["allocator", "checkpoint", "data", "dlpack", "hooks"]
 
 __getattr__, _ = _lazy.attributes(__name__, {name: name for name in [*__all__, "tensorboard"]})
 

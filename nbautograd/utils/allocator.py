@@ -1,4 +1,4 @@
-"""The caching allocator for large arrays, and what the process keeps of freed memory."""
+"""Settings of the caching allocator for large arrays, and of the C library's ``malloc``."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from nbautograd.arrays import caching_allocator
 __all__ = ["keep_freed_memory", "keep_large_arrays"]
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # mallopt(3)
-_USUAL = 128 << 10  # bytes, of both
-_ACCEPTED = 32 << 20  # by older versions, as the size from which an array gets pages of its own
+_USUAL = 128 << 10  # the default of both, in bytes
+_ACCEPTED = 32 << 20  # the largest threshold for mmap that older versions accept
 
 
 def keep_large_arrays(megabytes: int = 256) -> int:
-    """Let so much memory of large results be used for the next ones, instead of being given back at once.
+    """Limit the memory that the caching allocator keeps for large arrays.
 
-    This is the library's own memory, and on from the start: elementwise results and gradients of 4 MB or more lie in
-    blocks, which go back to the operating system only to make room for others. All blocks together, in use or not,
-    never have more than this; whatever does not fit is allocated as ever. 0 gives back what is free, and keeps nothing.
+    The allocator is on by default: elementwise results and gradients of 4 MB or more lie in blocks, which are reused
+    and go back to the operating system only to make room for others. All blocks together, in use or not, never take
+    more than this limit; an array that does not fit is allocated as usual. 0 frees all unused blocks and keeps none.
 
-    An array in a block does not own its memory: ``tensor.numpy().base`` is the block's lease.
+    An array in a block does not own its memory: ``tensor.numpy().base`` is the block's handle.
 
-    :param megabytes: how much memory all blocks may have together, at least 0.
-    :returns: the bound before.
+    :param megabytes: the limit of all blocks together, at least 0.
+    :returns: the limit before.
     :raises ValueError: ``megabytes`` is negative, or no int.
 
     >>> before = keep_large_arrays(0)
@@ -39,14 +39,14 @@ def keep_large_arrays(megabytes: int = 256) -> int:
 
 
 def keep_freed_memory(megabytes: int = 512) -> bool:
-    """Let the process keep up to so much freed memory for the next arrays, instead of giving it back at once.
+    """Let the C library keep freed memory for new arrays, instead of returning it to the operating system.
 
     The operating system clears every page that it hands out, which for large arrays costs about as much as
-    a multiplication. Kept memory needs no clearing. The setting is the whole process', and so is off until it is asked
-    for; 0 gives back what is kept and returns to the usual.
+    a multiplication. Kept memory needs no clearing. The setting affects the whole process, so it is off by default; 0
+    frees what is kept and restores the default.
 
     :param megabytes: how much freed memory to keep, at least 0.
-    :returns: whether the C library knows of this: glibc does; others are left alone.
+    :returns: whether the C library supports this: only glibc does.
     :raises ValueError: ``megabytes`` is negative.
 
     >>> keep_freed_memory(256) in (True, False)

@@ -231,7 +231,7 @@ class _Frame:
         self.first_context, self.second_context = contexts()
         self.places: list[weakref.ref[_Place]] = []
         self.facts: list[Any] = []
-        self.found: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
+        self.recomputed: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
         self.saver: Any = None
         self.arguments: list[Any] = []
 
@@ -256,12 +256,12 @@ class _Frame:
 
     def unpack(self, place: _Place) -> Tensor:
         key = engine.current_graph_task() or self
-        found = self.found.get(key)
-        if found is None or place.index not in found:
-            found = self.found[key] = self.again()
-        tensor = found.pop(place.index)
-        if not found:
-            del self.found[key]
+        recomputed = self.recomputed.get(key)
+        if recomputed is None or place.index not in recomputed:
+            recomputed = self.recomputed[key] = self.again()
+        tensor = recomputed.pop(place.index)
+        if not recomputed:
+            del self.recomputed[key]
         return tensor
 
     def again(self) -> dict[int, Tensor]:

@@ -30,7 +30,7 @@ from xml.etree import ElementTree
 
 __all__ = ["Statement", "differences", "same_text", "statements"]
 
-CLOSE = 1.3e-6  # of a number: what torch.testing.assert_close grants float32
+CLOSE = 1.3e-6  # relative tolerance of a number: that of torch.testing.assert_close for float32
 ROUNDING = 1e-6  # of the largest number of a line, and of 1
 PIXEL = 1.0
 SHADE = 2  # of 255
@@ -246,7 +246,7 @@ def _html(text: str, place: str, clean: Clean) -> Iterator[Statement]:
     pieces = ENCODED.split(text)  # a pattern may stand in an image by chance, before it is decoded
     pieces[::2] = map(clean, pieces[::2])
     reader = _Reader("".join(pieces), place, clean)
-    yield from reader.found
+    yield from reader.statements
 
 
 class _Reader(HTMLParser):
@@ -255,7 +255,7 @@ class _Reader(HTMLParser):
     def __init__(self, text: str, place: str, clean: Clean) -> None:
         super().__init__()
         self.text, self.outer, self.clean = text, place, clean
-        self.found: list[Statement] = []
+        self.statements: list[Statement] = []
         self.open: list[list[str]] = []  # the elements around: [tag, what it is called in a message]
         self.run = ""  # of text, as far as it was read
         self.drawn: int | None = None  # where a drawing begins that is being passed over
@@ -278,7 +278,7 @@ class _Reader(HTMLParser):
         return self.starts[line - 1] + column
 
     def say(self, name: str, value: str) -> None:
-        self.found.append(Statement(self.place, name, "text", value))
+        self.statements.append(Statement(self.place, name, "text", value))
 
     def flush(self) -> None:
         """The text that was read comes to its end."""
@@ -287,11 +287,11 @@ class _Reader(HTMLParser):
             return
         if self.json:
             try:
-                self.found += _json(json.loads(run), self.place, self.clean)
+                self.statements += _json(json.loads(run), self.place, self.clean)
                 return
             except ValueError:
                 pass
-        self.found += _lines(run, self.place)
+        self.statements += _lines(run, self.place)
         if self.open and self.open[-1][0] == "th" and len(self.open) > 1 and self.open[-2][0] == "tr":
             self.open[-2][1] = f"row {run!r}"
 
@@ -309,11 +309,12 @@ class _Reader(HTMLParser):
         for name, value in sorted(known.items()):
             source = DATA.fullmatch(value) if name in ("src", "href") else None
             if source is not None:
-                self.found += _data(source, f"{self.place} {known.get('alt', '').partition(chr(10))[0]!r}", self.clean)
+                caption = known.get("alt", "").partition("\n")[0]
+                self.statements += _data(source, f"{self.place} {caption!r}", self.clean)
             elif name == "srcdoc":
-                self.found += _html(value, self.place, self.clean)
+                self.statements += _html(value, self.place, self.clean)
             else:
-                self.found += _lines(value, self.place, name)
+                self.statements += _lines(value, self.place, name)
         if tag in VOID:
             self.open.pop()
 
@@ -321,7 +322,7 @@ class _Reader(HTMLParser):
         if self.drawn is not None:
             if tag == "svg":
                 end = self.text.index(">", self.at) + 1
-                self.found += _svg(self.text[self.drawn : end], self.place, str)
+                self.statements += _svg(self.text[self.drawn : end], self.place, str)
                 self.drawn = None
             return
         self.flush()

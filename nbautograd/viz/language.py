@@ -65,7 +65,7 @@ def use(name: str) -> str:
 
 
 def say(key: str, /, **parts: Any) -> str:
-    """A text in the language that is set, with ``parts`` put into its places.
+    """A text in the current language, with ``parts`` put in for its placeholders.
 
     For one of something (``n=1``), the text of ``key_1`` is taken where there is one.
 
@@ -90,7 +90,7 @@ def player_texts() -> dict[str, str]:
 
 
 def places(text: str) -> set[str]:
-    """The names of the places in a text.
+    """The names of the placeholders in a text.
 
     >>> sorted(places("{a} and {b}"))
     ['a', 'b']

@@ -74,7 +74,7 @@ class NBAutograd(Configurable):
             yield name, shown, ", ".join(known), language.say(f"set_{name}")
 
     def change(self, **new: Any) -> dict[str, Any]:
-        """Set several at once, all or none; returns what they were.
+        """Set several settings at once, all or none; returns the former values.
 
         :raises AttributeError: there is no such setting.
         :raises traitlets.TraitError: a value does not fit.

@@ -120,17 +120,17 @@ def test_a_thread_that_did_not_ask_is_not_diverted() -> None:
 
 def test_a_mode_that_acts_everywhere() -> None:
     created: list[Any] = []
+
+    def watch(node: Any, call: Any) -> None:
+        created.append((node, call.op.name, call.args[0] is x))
+
     x = nb.ones(2, requires_grad=True)
-
-    def mode(node: Any, _: Any) -> None:
-        created.append(node)
-
-    dispatch_mode.push(mode, everywhere=True)
+    dispatch_mode.push(watch, everywhere=True)
     try:
         node = in_a_thread(lambda: (x * 2).grad_fn)
-        assert created == [node]
+        assert created == [(node, "mul", True)]
     finally:
-        dispatch_mode.pop(mode)
+        dispatch_mode.pop(watch)
     assert not dispatch_mode.is_on_anywhere()
 
 

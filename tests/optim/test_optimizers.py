@@ -124,10 +124,10 @@ def test_half_precision(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "Rprop"])
-def test_blocks_and_memory_layouts_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nbautograd.optim import elementwise
+def test_tiles_and_memory_layouts_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nbautograd.fusion import tiling
 
-    monkeypatch.setattr(elementwise, "BLOCK", 7)
+    monkeypatch.setattr(tiling, "TILE_SIZE", 7)
     rng = np.random.default_rng(1)
     values = rng.normal(size=(6, 5, 4)).astype(np.float32)
     layouts = [lambda t: t, lambda t: t.permute(2, 1, 0), lambda t: t.permute(1, 0, 2), lambda t: t[::2, 1:, ::3]]

@@ -1,4 +1,4 @@
-"""Attention: weighted means of values, the weights being how well keys fit queries."""
+"""Scaled dot-product attention and multi-head attention."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def scaled_dot_product_attention(
     elif attn_mask is not None:
         scores = scores + attn_mask
     weights = softmax(scores if allowed is None else scores.where(allowed, -math.inf), -1)
-    if allowed is not None or attn_mask is not None:  # rows in which everything is -inf give nan: nothing to look at
+    if allowed is not None or attn_mask is not None:  # rows of -inf only would give nan: all keys are masked
         masked = scores.detach() == -math.inf if allowed is None else ~allowed
         weights = weights.masked_fill(masked.all(-1, True), 0)
     return dropout(weights, dropout_p) @ value if dropout_p else weights @ value
@@ -304,7 +304,7 @@ def _attend(
 
 
 def _one_more(mask: Tensor | None) -> Tensor | None:
-    """A mask with room for one more key."""
+    """A mask with a column for one more key, which is not masked."""
     return None if mask is None else pad(mask, (0, 1))
 
 

@@ -1,4 +1,4 @@
-"""Losses of classifiers: what the right classes, given as indices, cost."""
+"""Classification losses: negative log-likelihood, cross entropy and margin losses of class indices."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ def _of_probabilities(
 def _spread_evenly(
     scores: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int, d: int
 ) -> Tensor:
-    """The part of the loss that counts all classes alike."""
+    """The label smoothing term: the loss averaged over all classes."""
     terms = scores if weight is None else scores * weight.reshape((-1,) + (1,) * (scores._a.ndim - d - 1))
     ignored = target == ignore_index
     losses = -terms.sum(d).masked_fill(ignored.reshape(losses_shape(scores, d)), 0)

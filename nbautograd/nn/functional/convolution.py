@@ -43,7 +43,7 @@ def _padding(name: str, n: int, padding: Ints) -> tuple[int, ...]:
 def _check(
     name: str, n: int, input: Tensor, weight: Tensor, bias: Tensor | None, groups: int, transposed: bool
 ) -> None:
-    """Make sure that the tensors fit each other."""
+    """Make sure that the shapes and dtypes of input, weight and bias fit each other."""
     check_tensors(name, input=input, weight=weight)
     if weight._a.ndim != n + 2:
         raise ShapeError(

@@ -48,7 +48,7 @@ def _labels(targets: Any, steps: Any, lengths: Any, blank: int) -> Labels:
 
 
 def _shifted(a: Any, by: int) -> Any:
-    """Rows moved by some states, -inf coming in; backwards for negative numbers."""
+    """Rows shifted by some states and filled with -inf; backwards for negative numbers."""
     output = np.full_like(a, -np.inf)
     if by > 0:
         output[:, by:] = a[:, :-by]
@@ -58,7 +58,7 @@ def _shifted(a: Any, by: int) -> Any:
 
 
 def _forward(scores: Any, labels: Labels) -> Any:
-    """The logarithm of the probability of all ways to reach each state at each time (equations 5 to 8)."""
+    """The logarithm of the probability of all paths to each state at each time (alpha; equations 5 to 8)."""
     alpha = np.full_like(scores, -np.inf)
     alpha[0, :, :2] = scores[0, :, :2]
     if scores.shape[2] > 1:
@@ -72,22 +72,22 @@ def _forward(scores: Any, labels: Labels) -> Any:
 
 
 def _backward(scores: Any, labels: Labels) -> Any:
-    """The same for all ways to go on from each state at each time (equations 9 to 11)."""
+    """The logarithm of the probability of all paths from each state to the end (beta; equations 9 to 11)."""
     last = np.full_like(scores[0], -np.inf)
     state = backend.module(backend.device_of(scores)).arange(scores.shape[2])
     ends = labels.ends[:, None]
     last[(state == ends) | ((state == ends - 1) & (ends > 0))] = 0
     beta = np.full_like(scores, -np.inf)
-    found = last
+    current = last
     follows = np.zeros_like(labels.skips)
     follows[:, :-2] = labels.skips[:, 2:]
     for t in range(len(scores) - 1, -1, -1):
         if t + 1 < len(scores):
-            after = found
-            found = np.logaddexp(after, _shifted(after, -1))
-            found = np.logaddexp(found, np.where(follows, _shifted(after, -2), -np.inf))
-        found = np.where((labels.steps == t + 1)[:, None], last, found) + scores[t]
-        beta[t] = found
+            after = current
+            current = np.logaddexp(after, _shifted(after, -1))
+            current = np.logaddexp(current, np.where(follows, _shifted(after, -2), -np.inf))
+        current = np.where((labels.steps == t + 1)[:, None], last, current) + scores[t]
+        beta[t] = current
     return beta
 
 
@@ -163,8 +163,8 @@ def _back_recorded(g: Tensor, log_probs: Tensor, labels: Labels, zero_infinity: 
     alpha = scores[0].masked_fill(~first, NEVER)
     for t in range(1, log_probs._a.shape[0]):
         parts = [alpha, _moved(alpha, 1), _moved(alpha, 2).masked_fill(~skips, NEVER)]
-        found = _log_add(parts) + scores[t]
-        alpha = found.where(wrap((t < steps)[:, None]), alpha)
+        total = _log_add(parts) + scores[t]
+        alpha = total.where(wrap((t < steps)[:, None]), alpha)
     costs = -alpha.masked_fill(~final, NEVER).logsumexp(1)
     impossible = wrap((costs._a > -NEVER / 2) | (steps == 0))
     weights = g.masked_fill(impossible, 0)
@@ -187,9 +187,9 @@ def _log_add(parts: list[Tensor]) -> Tensor:
     return stack(parts).logsumexp(0)
 
 
-def _lengths(name: str, label: str, given: Any, like: Tensor, n: int) -> Any:
+def _lengths(name: str, label: str, lengths: Any, like: Tensor, n: int) -> Any:
     """Lengths as an array."""
-    values = backend.fetch(given._a) if isinstance(given, Tensor) else np.asarray(given)
+    values = backend.fetch(lengths._a) if isinstance(lengths, Tensor) else np.asarray(lengths)
     if values.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): {label} must be integral, got {values.dtype}")
     values = values.reshape((-1,)).astype(np.int64)

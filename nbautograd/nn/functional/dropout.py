@@ -27,7 +27,7 @@ def _check(name: str, input: Tensor, p: float) -> None:
 
 
 def _kept(input: Tensor, p: float, whole_channels: bool) -> Any:
-    """1 for what stays, 0 for what goes; drawn in the order of memory, as PyTorch does."""
+    """A mask of 1 (kept) and 0 (dropped), drawn in memory order as PyTorch does."""
     a = input._a
     if input.dtype.rank < 2:
         raise RuntimeError(f"dropout(): result type Float can't be cast to the desired output type, {input.dtype!r}")
@@ -164,7 +164,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, whole_channels: bool) -> Tensor:
-    """What goes is set to selu's lower bound, and then all is scaled and shifted back to mean 0 and variance 1."""
+    """Dropped elements become selu's lower bound; then all are scaled and shifted to mean 0 and variance 1."""
     if not training or p == 0 or not input._a.size:
         return input
     if p == 1:

@@ -75,7 +75,7 @@ def embedding_back(input: Tensor, index: Tensor, shape: Any, padding: int, by_fr
     input="embedding_back(g, index, input.shape, padding, by_frequency)",
 )
 def embedding_masked(input: Tensor, index: Tensor, padding: int, by_frequency: bool) -> Tensor:
-    """The transpose of that."""
+    """The transpose of ``embedding_back``."""
     factors = _factors(index, padding, by_frequency, input.dtype)
     rows = np.take(input, index, 0)
     return rows if factors is None else rows * factors
@@ -219,7 +219,7 @@ def bag_sum(
 def bag_back(
     input: Tensor, weights: Tensor | None, index: Tensor, bag: Tensor, shape: Any, frequency: Tensor | None
 ) -> Tensor:
-    """The transpose of ``bag_sum``: what bags are worth, added to the rows in them."""
+    """The transpose of ``bag_sum``: each bag's gradient is added to the rows in it."""
     rows = np.take(input, bag, 0)
     if weights is not None:
         rows = rows * weights[:, None]
@@ -291,8 +291,8 @@ def embedding_bag(
     _refuse_sparse(name, sparse)
     if per_sample_weights is not None:
         if not isinstance(per_sample_weights, Tensor):
-            given = type(per_sample_weights).__name__
-            raise TypeError(f"embedding_bag(): argument 'per_sample_weights' must be Tensor, not {given}")
+            kind = type(per_sample_weights).__name__
+            raise TypeError(f"embedding_bag(): argument 'per_sample_weights' must be Tensor, not {kind}")
         if per_sample_weights._a.shape != input._a.shape:
             raise ValueError(
                 f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
@@ -345,8 +345,8 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[An
     if a.ndim != 1:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {a.ndim}")
     if offsets is None or offsets._a.ndim != 1:
-        given = None if offsets is None else f"{offsets._a.ndim}D"
-        raise ValueError(f"offsets has to be a 1D Tensor but got {given}")
+        dimensions = None if offsets is None else f"{offsets._a.ndim}D"
+        raise ValueError(f"offsets has to be a 1D Tensor but got {dimensions}")
     starts = offsets._a
     if len(starts) and int(starts[0]) != 0:
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Maxima of windows at random, uneven steps."""
+"""Fractional max pooling: maxima of windows at pseudo-random steps."""
 
 from __future__ import annotations
 

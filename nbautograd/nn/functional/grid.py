@@ -1,4 +1,4 @@
-"""Images sampled at positions given by a grid."""
+"""``grid_sample`` and ``affine_grid``: images sampled at the positions of a grid."""
 
 from __future__ import annotations
 

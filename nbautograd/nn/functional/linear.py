@@ -1,4 +1,4 @@
-"""Linear and bilinear maps, and how alike two sets of vectors are."""
+"""Linear and bilinear maps, normalisation, and distances of vectors."""
 
 from __future__ import annotations
 

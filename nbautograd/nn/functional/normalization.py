@@ -117,7 +117,7 @@ def _batch_norm_eval(
     own: Shape,
     eps: float,
 ) -> Tensor:
-    """Batch normalisation by statistics that are given."""
+    """Batch normalisation with running statistics, in evaluation mode."""
     result = input - running_mean.reshape(wide)
     result *= 1 / np.sqrt(running_var.reshape(wide) + eps)
     if weight is not None:
@@ -141,11 +141,11 @@ def eval_weight_back(g: Any, x: Any, running_mean: Any, running_var: Any, wide: 
     return sum_to(g * unit, wide).reshape(shape)
 
 
-# -- what users call -------------------------------------------------------------------------------------------------
+# -- public functions ------------------------------------------------------------------------------------------------
 
 
 def _check_channels(name: str, channels: int, **arguments: Tensor | None) -> None:
-    """Make sure that the arguments that are given have an element per channel."""
+    """Make sure that each argument that is not None has an element per channel."""
     for label, t in arguments.items():
         if t is not None:
             check_tensors(name, **{label: t})
@@ -165,7 +165,7 @@ def _same_dtype(name: str, input: Tensor, *others: Tensor | None) -> None:
 
 
 def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:
-    """Let a running statistic follow that of a batch."""
+    """Update a running statistic with that of a batch."""
     with no_grad():
         running.copy_(running * (1 - momentum) + fresh.reshape(-1).to(running.dtype) * momentum)
 

@@ -72,7 +72,7 @@ def _windows(
 
 
 def _count(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool) -> int:
-    """How many windows there are; with ``ceil``, the last may end beyond the padding, but not start there."""
+    """The number of windows; with ``ceil``, the last may end beyond the padding, but not start there."""
     room = size + 2 * padding - dilation * (kernel - 1) - 1
     count = (room + (stride - 1 if ceil else 0)) // stride + 1
     return count - 1 if ceil and (count - 1) * stride >= size + padding else count

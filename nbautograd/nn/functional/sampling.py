@@ -1,4 +1,4 @@
-"""Images in other sizes, and channels rearranged into space and back."""
+"""Interpolation (resizing) of images, pixel shuffle and channel shuffle."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _nearest(n: int, m: int, scale: float, exact: bool) -> Array:
 
 
 def _source(n: int, m: int, scale: float, align: bool, kind: Any) -> Array:
-    """Where among the old elements each new one lies."""
+    """The source position of each new element, in units of old elements."""
     i = np.arange(m, dtype=kind)
     if align:
         return i * kind.type((n - 1) / (m - 1) if m > 1 else 0)
@@ -55,7 +55,7 @@ def _source(n: int, m: int, scale: float, align: bool, kind: Any) -> Array:
 
 
 def _linear(n: int, m: int, scale: float, align: bool, kind: Any) -> tuple[Array, Array]:
-    """The two old elements around each new one, and their shares."""
+    """The two old elements around each new one, and their weights."""
     at = np.maximum(_source(n, m, scale, align, kind), 0)
     low = np.minimum(at.astype(np.int64), n - 1)
     share = np.clip(at - low, 0, 1)
@@ -177,8 +177,8 @@ def _sizes(
     if (size is None) == (scale_factor is None):
         which = "either" if size is None else "only one of"
         raise ValueError(f"interpolate(): {which} size or scale_factor should be defined")
-    label, given = ("size", size) if size is not None else ("scale_factor", scale_factor)
-    items = tuple(given) if isinstance(given, (tuple, list)) else (given,) * len(old)
+    label, value = ("size", size) if size is not None else ("scale_factor", scale_factor)
+    items = tuple(value) if isinstance(value, (tuple, list)) else (value,) * len(old)
     if len(items) != len(old):
         raise ValueError(
             f"Input and {'output' if size is not None else 'scale_factor'} must have the same number of spatial "

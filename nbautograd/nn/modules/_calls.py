@@ -25,7 +25,7 @@ Hook = Callable[..., Any]
 
 
 class _Registry(OrderedDict[int, Hook]):
-    """Hooks by number, in the order in which they run, and what each of them asked for."""
+    """Hooks by id in the order in which they run, with the options of each."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -58,30 +58,30 @@ class BackwardHookFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
-        """The same tensors."""
+        """Return the same tensors."""
         ctx.mark_non_differentiable(*[a for a in args if not a.requires_grad])
         ctx.set_materialize_grads(False)
         return tuple(a.view_as(a) for a in args)
 
     @staticmethod
     def backward(ctx: Any, *args: Tensor | None) -> tuple[Tensor | None, ...]:
-        """The same gradients."""
+        """Return the same gradients."""
         return args
 
 
 class _BackwardHooks:
-    """One call's part of a backward pass: its hooks run between the nodes behind its inputs and its outputs."""
+    """The backward hooks of one call: they run at identity nodes around the module's inputs and outputs."""
 
     def __init__(self, module: Calls, hooks: list[Hook], pre_hooks: list[Hook]) -> None:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
         self.grad_outputs: tuple[Any, ...] | None = None
         self.arguments = 0
-        self.inputs: tuple[list[int], int] | None = None  # the places of the tensors, and the number of all
+        self.inputs: tuple[list[int], int] | None = None  # the positions of the tensors, and the number of all values
         self.outputs: tuple[list[int], int] = ([], 0)
 
     @staticmethod
     def _through_node(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any]:
-        """The values, the tensors among them passed through a node, their places, and the node if there is one."""
+        """Pass the tensors through an identity node; returns values, the tensors' positions, and the node or None."""
         places = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
         if not any(values[i].requires_grad for i in places):
             return values, places, None
@@ -119,7 +119,7 @@ class _BackwardHooks:
         return type(result)(*passed) if hasattr(result, "_fields") else passed
 
     def _at_outputs(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Before the backward pass enters the module."""
+        """Run when the backward pass enters the module."""
         places, count = self.outputs
         grad_outputs = self._spread(gradients, places, count)
         for hook in self.pre_hooks:
@@ -127,7 +127,7 @@ class _BackwardHooks:
             if replacement is not None:
                 grad_outputs = _checked("Backward pre hook", replacement, count)
         self.grad_outputs = grad_outputs
-        if self.inputs is None and self.hooks:  # there is no node behind the inputs, where the hooks would run
+        if self.inputs is None and self.hooks:  # no input requires a gradient, so no node is there
             warnings.warn(
                 "Full backward hook is firing when gradients are computed with respect to module outputs, since no "
                 "inputs require gradients",
@@ -142,10 +142,13 @@ class _BackwardHooks:
                     )
         return tuple(grad_outputs[i] for i in places)
 
-    def _at_inputs(self, gradients: tuple[Any, ...], _: Any) -> tuple[Any, ...]:
-        """After the backward pass has left the module."""
+    def _at_inputs(self, gradients: tuple[Any, ...], _: Any) -> tuple[Any, ...] | None:
+        """After the backward pass has left the module; not if it came to the inputs another way.
+
+        That is what a pass through a gradient does, such as that of a gradient penalty.
+        """
         if self.grad_outputs is None:
-            raise RuntimeError("Module backward hook: the gradient of an input is there before that of an output")
+            return None
         assert self.inputs is not None
         places, count = self.inputs
         grad_inputs = self._spread(gradients, places, count)

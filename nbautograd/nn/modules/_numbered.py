@@ -1,4 +1,4 @@
-"""Base of containers whose modules are numbered from 0."""
+"""Base of list-like containers, whose modules are numbered from 0."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def checked_position(index: Any, length: int) -> int:
 
 
 class Numbered(Module):
-    """Modules by their places; the keys in ``_modules`` are the numbers as strings."""
+    """Modules by index; the keys in ``_modules`` are the indices as strings."""
 
     def _keys(self) -> list[str]:
         return list(self._modules)
@@ -63,7 +63,7 @@ class Numbered(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Any:
-        """Put a module before the one at a place.
+        """Insert a module before an index.
 
         :raises TypeError: it is no Module.
         """
@@ -90,7 +90,7 @@ class Numbered(Module):
         return self
 
     def pop(self, key: Any) -> Module:
-        """Take a module out and return it."""
+        """Remove a module and return it."""
         result: Module = self[key]
         del self[key]
         return result

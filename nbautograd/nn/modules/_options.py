@@ -57,7 +57,7 @@ class Layer(Module):
     ) -> None:
         super().__init_subclass__(**kwargs)
         if function is None:
-            return  # a class between, or a user's own
+            return  # an intermediate class, or a subclass of the user's
         names = tuple(vars(cls).get("__annotations__", {}))
         defaults = {name: vars(cls)[name] for name in names if name in vars(cls)}
         for name in defaults:
@@ -84,7 +84,7 @@ class Layer(Module):
         cls.__init__ = _initialiser(cls._signature)  # type: ignore[method-assign]
 
     def _take(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Make the options attributes."""
+        """Store the options as attributes."""
         Module.__init__(self)
         try:
             bound = self._signature.bind(*args, **kwargs)
@@ -100,7 +100,7 @@ class Layer(Module):
                 setattr(self, name, value)
 
     def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
-        """The options, once they are known to be right."""
+        """Validate the options and return them."""
         return options
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
@@ -139,7 +139,7 @@ def _initialiser(signature: inspect.Signature) -> Any:
 
 
 def tuples(n: int) -> Callable[[Any], Any]:
-    """What turns a number into ``n`` times that number."""
+    """A converter of a number to a tuple of ``n`` times that number."""
 
     def convert(value: Any) -> Any:
         return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n

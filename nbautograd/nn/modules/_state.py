@@ -37,14 +37,14 @@ class _IncompatibleKeys(_Keys):
 
 
 class _Problems(list[str]):
-    """The errors found while loading, and how to take back what was loaded before they were found."""
+    """The errors of a load, and the functions that undo what was loaded."""
 
     def __init__(self) -> None:
         super().__init__()
         self.undo: list[Callable[[], Any]] = []
 
     def take_back(self) -> None:
-        """Bring everything back to what it was."""
+        """Undo all changes made so far."""
         with no_grad():
             for step in reversed(self.undo):
                 step()
@@ -70,7 +70,7 @@ class State:
         raise RuntimeError("get_extra_state() is for subclasses to define, together with set_extra_state()")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take over what ``get_extra_state`` had returned."""
+        """Restore the state that ``get_extra_state`` returned."""
         raise RuntimeError("set_extra_state() is for subclasses to define, together with get_extra_state()")
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
@@ -147,15 +147,15 @@ class State:
         if metadata is not None:
             state_dict._metadata = metadata  # type: ignore[attr-defined]
 
-        def load(module: State, given: dict[str, Any], prefix: str) -> None:
+        def load(module: State, state: dict[str, Any], prefix: str) -> None:
             about = {} if metadata is None else metadata.get(prefix[:-1], {})
             if assign:
                 about["assign_to_params_buffers"] = True
-            module._load_from_state_dict(given, prefix, about, True, missing, unexpected, problems)
+            module._load_from_state_dict(state, prefix, about, True, missing, unexpected, problems)
             for name, child in module._modules.items():
                 if child is not None:
                     inner = f"{prefix}{name}."
-                    load(child, OrderedDict((k, v) for k, v in given.items() if k.startswith(inner)), inner)
+                    load(child, OrderedDict((k, v) for k, v in state.items() if k.startswith(inner)), inner)
             keys = _IncompatibleKeys(missing, unexpected)
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, keys) is not None:
@@ -167,8 +167,8 @@ class State:
         try:
             load(self, state_dict, "")
             if strict:
-                found = (("Unexpected", unexpected), ("Missing", missing))
-                for what, keys in found:
+                kinds = (("Unexpected", unexpected), ("Missing", missing))
+                for what, keys in kinds:
                     if keys:
                         listed = ", ".join('"' + key + '"' for key in keys)
                         problems.insert(0, f"{what} key(s) in state_dict: {listed}. ")
@@ -219,37 +219,37 @@ class State:
                     if first not in known or rest and first not in self._modules:
                         unexpected_keys.append(key)
 
-    def _load_one(self, name: str, key: str, own: Any, given: Any, assign: bool, undo: list[Any]) -> str | None:
-        """Load one tensor; what is wrong with it, if anything."""
-        if not isinstance(given, Tensor):
+    def _load_one(self, name: str, key: str, own: Any, loaded: Any, assign: bool, undo: list[Any]) -> str | None:
+        """Load one tensor; returns an error message, or None."""
+        if not isinstance(loaded, Tensor):
             return (
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
-                f"checkpoint but received {kind_of(given)}"
+                f"checkpoint but received {kind_of(loaded)}"
             )
-        if own.ndim == 0 and given.shape == (1,):  # as PyTorch before 0.4 saved numbers
-            given = given[0]
-        if own.shape != given.shape:
+        if own.ndim == 0 and loaded.shape == (1,):  # as PyTorch before 0.4 saved numbers
+            loaded = loaded[0]
+        if own.shape != loaded.shape:
             return (
-                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
+                f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, "
                 f"the shape in current model is {own.shape}."
             )
         if assign:
             if isinstance(own, Parameter):
-                if not isinstance(given, Parameter):
-                    given = Parameter(given, requires_grad=own.requires_grad)
+                if not isinstance(loaded, Parameter):
+                    loaded = Parameter(loaded, requires_grad=own.requires_grad)
                 else:
-                    given.requires_grad_(own.requires_grad)
+                    loaded.requires_grad_(own.requires_grad)
             undo.append(lambda: setattr(self, name, own))
-            setattr(self, name, given)
+            setattr(self, name, loaded)
             return None
         with no_grad():
             before = own.detach().clone()
             try:
-                own.copy_(given)
+                own.copy_(loaded)
             except Exception as error:
                 return (
                     f'While copying the parameter named "{key}", whose dimensions in the model are {own.shape} and '
-                    f"whose dimensions in the checkpoint are {given.shape}, an exception occurred : {error.args}."
+                    f"whose dimensions in the checkpoint are {loaded.shape}, an exception occurred : {error.args}."
                 )
         undo.append(lambda: own.copy_(before))
         return None

@@ -92,12 +92,12 @@ class Hardtanh(Layer, function=F.hardtanh, show="min_val max_val", unused="min_v
 
     def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
         for former, name in (("min_value", "min_val"), ("max_value", "max_val")):
-            given = options.pop(former)
-            if given is not None:
+            value = options.pop(former)
+            if value is not None:
                 warnings.warn(
                     f"keyword argument `{former}` is deprecated and renamed to `{name}`", FutureWarning, stacklevel=4
                 )
-                options[name] = given
+                options[name] = value
         if not options["max_val"] > options["min_val"]:
             raise AssertionError(
                 f"max_val must be greater than min_val, got {options['max_val']} and {options['min_val']}"
@@ -266,7 +266,7 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Make all slopes what they were at the beginning."""
+        """Reset all slopes to their initial value."""
         constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequen
 
 
 class Sequential(Numbered):
-    """Modules one after the other, each getting what the one before it returns.
+    """Modules applied in order, each to the output of the one before it.
 
     ``Sequential(first, second)`` or, with names, ``Sequential(OrderedDict(...))``.
 
@@ -42,7 +42,7 @@ class Sequential(Numbered):
         return type(self)(OrderedDict((key, self._modules[key]) for key in keys))
 
     def insert(self, index: int, module: Module) -> Any:
-        """Put a module before the one at a place; returns the container.
+        """Insert a module before an index; returns the container.
 
         :raises AssertionError: it is no Module.
         :raises IndexError: there is no such place.
@@ -162,11 +162,11 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Take all modules out."""
+        """Remove all modules."""
         self._modules.clear()
 
     def pop(self, key: str) -> Module:
-        """Take a module out and return it.
+        """Remove a module and return it.
 
         :raises KeyError: there is none of this name.
         """
@@ -195,13 +195,13 @@ class ModuleDict(Module):
             self[key] = module
 
 
-def _pairs(kind: str, given: Any) -> Iterable[tuple[str, Any]]:
-    if not isinstance(given, Iterable):
-        raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but got {kind_of(given)}")
-    if isinstance(given, (Mapping, ModuleDict, ParameterDict)):
-        return list(given.items())
+def _pairs(kind: str, items: Any) -> Iterable[tuple[str, Any]]:
+    if not isinstance(items, Iterable):
+        raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but got {kind_of(items)}")
+    if isinstance(items, (Mapping, ModuleDict, ParameterDict)):
+        return list(items.items())
     results = []
-    for i, pair in enumerate(given):
+    for i, pair in enumerate(items):
         if not isinstance(pair, Iterable):
             raise TypeError(f"{kind} update sequence element #{i} should be Iterable; is {type(pair).__name__}")
         members = tuple(pair)
@@ -340,12 +340,12 @@ class ParameterDict(Module):
         return self[key]
 
     def clear(self) -> None:
-        """Take all values out."""
+        """Remove all values."""
         for key in list(self._keys):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Take a value out and return it.
+        """Remove a value and return it.
 
         :raises AttributeError: there is none of this name.
         """
@@ -354,7 +354,7 @@ class ParameterDict(Module):
         return result
 
     def popitem(self) -> tuple[str, Any]:
-        """Take out the last key and value and return them.
+        """Remove the last key and value and return them.
 
         :raises KeyError: the dict is empty.
         """
@@ -388,10 +388,10 @@ class ParameterDict(Module):
         :raises TypeError: they are neither.
         :raises ValueError: a pair has not two members.
         """
-        given = _pairs("ParameterDict", parameters)
+        pairs = _pairs("ParameterDict", parameters)
         if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
-            given = sorted(given)  # as PyTorch does, for the sake of dicts without an order
-        for key, value in given:
+            pairs = sorted(pairs)  # as PyTorch does, for the sake of dicts without an order
+        for key, value in pairs:
             self[key] = value
 
     def extra_repr(self) -> str:

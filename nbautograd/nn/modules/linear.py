@@ -1,4 +1,4 @@
-"""Linear maps, and the module that does nothing."""
+"""Linear and bilinear layers, and the identity."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def new_parameter(*shape: int, device: Any = ..., dtype: Any = ...) -> Parameter
 @overload
 def new_parameter(*shape: int, device: Any = ..., dtype: Any = ..., wanted: bool) -> Parameter | None: ...
 def new_parameter(*shape: int, device: Any = None, dtype: Any = None, wanted: bool = True) -> Parameter | None:
-    """A parameter without particular values; None where it is not wanted."""
+    """An uninitialised parameter, or None."""
     return Parameter(empty(*shape, device=device, dtype=dtype)) if wanted else None
 
 
 class Identity(Module):
-    """Returns its input; takes any arguments and forgets them."""
+    """Returns its input; accepts and ignores any arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()

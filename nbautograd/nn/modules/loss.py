@@ -173,7 +173,7 @@ class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, inputs="input target 
 
 
 class HingeEmbeddingLoss(_Loss, function=F.hinge_embedding_loss, inputs=PAIR, unused=LEGACY):
-    """A distance, where the target is 1; where it is -1, what it lacks to ``margin``."""
+    """The input (a distance) where the target is 1; ``max(0, margin - input)`` where it is -1."""
 
     margin: float = 1.0
     size_average: bool | None = None

@@ -121,7 +121,7 @@ class Module(Calls, State, Conversion):
             raise AttributeError(f"cannot assign {what} before Module.__init__() call: call super().__init__() first")
 
     def _forget(self, name: str, kept: str) -> None:
-        """Drop what else has this name; those of its own kind keep their places."""
+        """Remove other attributes of this name; members of the same kind keep their order."""
         for members in (self.__dict__, *(self.__dict__[kind] for kind in MEMBERS if kind != kept)):
             members.pop(name, None)
         self._non_persistent_buffers_set.discard(name)
@@ -209,7 +209,7 @@ class Module(Calls, State, Conversion):
 
     register_module = add_module
 
-    # -- finding parts by path ---------------------------------------------------------------------------------------
+    # -- submodules and parameters by path ---------------------------------------------------------------------------
 
     def get_submodule(self, target: str) -> Module:
         """The submodule at a path such as ``"encoder.layers.0"``; the module itself for an empty one.
@@ -266,13 +266,13 @@ class Module(Calls, State, Conversion):
 
         :raises AttributeError: there is none.
         """
-        owner, name, found = self._get_tensor(target, "buffer")
+        owner, name, value = self._get_tensor(target, "buffer")
         if name not in owner._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        buffer: Tensor = found
+        buffer: Tensor = value
         return buffer
 
-    # -- going through parts -----------------------------------------------------------------------------------------
+    # -- iteration ---------------------------------------------------------------------------------------------------
 
     def _named_members(
         self,

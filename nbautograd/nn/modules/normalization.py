@@ -21,7 +21,7 @@ __all__ = [
 
 
 class _Norm(Module):
-    """Normalisation by running or momentary means and variances of the channels.
+    """Normalisation of the channels by running statistics or by those of the batch.
 
     :param num_features: the number of channels.
     :param eps: what is added to the variances.
@@ -62,14 +62,14 @@ class _Norm(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forget the means and variances."""
+        """Reset the running means and variances."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Make the weight ones and the bias zeros, and forget the means and variances."""
+        """Reset the weight to ones, the bias to zeros, and the running statistics."""
         self.reset_running_stats()
         if self.weight is not None:
             init.ones_(self.weight)
@@ -98,7 +98,7 @@ class _Norm(Module):
         error_msgs: list[str],
     ) -> None:
         version = local_metadata.get("version")
-        if self.track_running_stats and (version is None or version < 2):  # the number was not saved then
+        if self.track_running_stats and (version is None or version < 2):  # num_batches_tracked was not saved
             state_dict.setdefault(prefix + "num_batches_tracked", self._first_number())
         super()._load_from_state_dict(
             state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
@@ -200,7 +200,7 @@ class InstanceNorm3d(_InstanceNorm, dims=(4, 5)):
 
 
 class _Affine(Module):
-    """A weight of ones and a bias of zeros, as far as they are wanted."""
+    """Base of norms with an elementwise affine map: a weight of ones and a bias of zeros, each optional."""
 
     def _make(self, shape: tuple[int, ...], device: Any, dtype: Any, **wanted: bool) -> None:
         for name, is_wanted in wanted.items():

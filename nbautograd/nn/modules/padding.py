@@ -32,7 +32,7 @@ class _Pad(Module):
         self.padding = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * (2 * self._n)
 
     def _check(self, input: Tensor) -> None:
-        """Circular padding takes its own numbers of dimensions only."""
+        """Refuse an input of another number of dimensions (circular padding only)."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The padded input."""

@@ -1,4 +1,4 @@
-"""Pooling: windows of the input, each made one element of the output."""
+"""Pooling layers: each window of the input is reduced to one element of the output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LP, SIZE = "norm_type kernel_size stride ceil_mode", "output_size"
 
 
 class _Windows(Layer):
-    """Windows next to each other unless a stride is given."""
+    """Base of pooling layers; the stride is the kernel size by default."""
 
     def _checked(self, options: dict[str, Any]) -> dict[str, Any]:
         if options["stride"] is None:

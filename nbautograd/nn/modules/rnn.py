@@ -61,7 +61,7 @@ def _gru(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
     return step
 
 
-KINDS: dict[str, tuple[int, Any]] = {  # how many gates, and what makes a step
+KINDS: dict[str, tuple[int, Any]] = {  # the number of gates, and the function that makes a step
     "RNN_TANH": (1, _elman(F.tanh)),
     "RNN_RELU": (1, _elman(F.relu)),
     "LSTM": (4, _lstm),
@@ -70,7 +70,7 @@ KINDS: dict[str, tuple[int, Any]] = {  # how many gates, and what makes a step
 
 
 def _run(steps: list[Tensor], state: State, step: Step, backwards: bool) -> tuple[list[Tensor], State]:
-    """The outputs of all steps and the last state; steps may have fewer and fewer rows, of sequences that go on."""
+    """The outputs of all steps and the last state; in a packed batch, later steps have fewer rows."""
     outputs: list[Tensor] = []
     if backwards:
         first = state
@@ -175,7 +175,7 @@ class RNNBase(Module):
         _fill(self, self.hidden_size)
 
     def flatten_parameters(self) -> None:
-        """Nothing: memory is not rearranged here."""
+        """Does nothing: the parameters' memory is not rearranged."""
 
     @property
     def all_weights(self) -> list[list[Any]]:
@@ -188,7 +188,7 @@ class RNNBase(Module):
         ]
 
     def _first_state(self, batch: int, like: Tensor) -> State:
-        """Zeros."""
+        """The initial state: zeros."""
         count = self.num_layers * self._directions
         sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
         return tuple(zeros(count, batch, size, dtype=like.dtype, device=like.device) for size in sizes)
@@ -196,11 +196,11 @@ class RNNBase(Module):
     def _check_state(self, state: State, batch: int) -> None:
         count = self.num_layers * self._directions
         sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
-        for i, (given, size) in enumerate(zip(state, sizes, strict=True)):
+        for i, (tensor, size) in enumerate(zip(state, sizes, strict=True)):
             expected = (count, batch, size)
-            if tuple(given.shape) != expected:
+            if tuple(tensor.shape) != expected:
                 which = "hidden" if len(sizes) == 1 else f"hidden[{i}]"
-                raise RuntimeError(f"Expected {which} size {expected}, got {list(given.shape)}")
+                raise RuntimeError(f"Expected {which} size {expected}, got {list(tensor.shape)}")
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         """The outputs of the last layer at all steps, and the last state of all layers.
@@ -315,12 +315,12 @@ class RNN(RNNBase):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        given = list(args)
-        nonlinearity = given.pop(3) if len(given) > 3 else kwargs.pop("nonlinearity", "tanh")
+        positional = list(args)
+        nonlinearity = positional.pop(3) if len(positional) > 3 else kwargs.pop("nonlinearity", "tanh")
         mode = {"tanh": "RNN_TANH", "relu": "RNN_RELU"}.get(nonlinearity)
         if mode is None:
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        super().__init__(mode, *given, **_no_projection(kwargs))
+        super().__init__(mode, *positional, **_no_projection(kwargs))
         self.nonlinearity = nonlinearity
 
 
@@ -366,7 +366,7 @@ class RNNCellBase(Module):
         """Draw the parameters anew, uniformly within ``1 / sqrt(hidden_size)`` of zero."""
         _fill(self, self.hidden_size)
 
-    def _step(self, mode: str, input: Tensor, given: State | None) -> State:
+    def _step(self, mode: str, input: Tensor, hidden: State | None) -> State:
         name = type(self).__name__
         if input.ndim not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.ndim}D instead")
@@ -375,16 +375,16 @@ class RNNCellBase(Module):
                 f"{name}: input has inconsistent input_size: got {input.shape[-1]}, expected {self.input_size}"
             )
         shape = (*input.shape[:-1], self.hidden_size)
-        if given is None:
+        if hidden is None:
             blank = zeros(shape, dtype=input.dtype, device=input.device)
-            given = (blank,) * (2 if mode == "LSTM" else 1)
-        for state in given:
+            hidden = (blank,) * (2 if mode == "LSTM" else 1)
+        for state in hidden:
             if state.ndim not in (1, 2):
                 raise ValueError(f"{name}: Expected hidden to be 1D or 2D, got {state.ndim}D instead")
             if tuple(state.shape) != shape:
                 raise RuntimeError(f"{name}: hidden has shape {list(state.shape)}, expected {list(shape)}")
         step: Step = KINDS[mode][1](self.weight_hh, self.bias_hh, None)
-        return step(F.linear(input, self.weight_ih, self.bias_ih), given)
+        return step(F.linear(input, self.weight_ih, self.bias_ih), hidden)
 
     def extra_repr(self) -> str:
         """The sizes, and the options that are not as by default."""

@@ -1,4 +1,4 @@
-"""Embeddings: rows of a table, chosen by numbers."""
+"""Embeddings: rows of a table, looked up by index."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class _Table(Module):
-    """A table with a row that may stay zero."""
+    """Base of embeddings: a table of vectors, with an optional padding row that is not trained."""
 
     num_embeddings: int
     embedding_dim: int
     padding_idx: int | None
 
-    def _make(self, given: Tensor | None, freeze: bool, device: Any, dtype: Any) -> None:
+    def _make(self, weight: Tensor | None, freeze: bool, device: Any, dtype: Any) -> None:
         padding = self.padding_idx
         if padding is not None:
             if not -self.num_embeddings <= padding < self.num_embeddings:
                 raise AssertionError(f"padding_idx must be within num_embeddings ({self.num_embeddings}): {padding}")
             self.padding_idx = padding % self.num_embeddings
-        if given is None:
+        if weight is None:
             self.weight = new_parameter(self.num_embeddings, self.embedding_dim, device=device, dtype=dtype)
             self.weight.requires_grad = not freeze
             self.reset_parameters()
         else:
-            if not isinstance(given, Tensor):
-                raise TypeError(f"{type(self).__name__}: _weight must be Tensor, not {kind_of(given)}")
-            if list(given.shape) != [self.num_embeddings, self.embedding_dim]:
+            if not isinstance(weight, Tensor):
+                raise TypeError(f"{type(self).__name__}: _weight must be Tensor, not {kind_of(weight)}")
+            if list(weight.shape) != [self.num_embeddings, self.embedding_dim]:
                 raise AssertionError(
-                    f"Shape of weight {list(given.shape)} does not match num_embeddings and embedding_dim "
+                    f"Shape of weight {list(weight.shape)} does not match num_embeddings and embedding_dim "
                     f"({self.num_embeddings}, {self.embedding_dim})"
                 )
-            self.weight = Parameter(given, requires_grad=not freeze)
+            self.weight = Parameter(weight, requires_grad=not freeze)
 
     def reset_parameters(self) -> None:
         """Draw the table anew, from the normal distribution."""
@@ -99,7 +99,7 @@ class Embedding(_Table):
         self._make(_weight, _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The rows of these numbers."""
+        """The rows at these indices."""
         return F.embedding(
             input,
             self.weight,

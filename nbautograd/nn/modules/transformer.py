@@ -1,4 +1,4 @@
-"""Attention with its own maps, and the transformer (Vaswani et al., "Attention is all you need", 2017)."""
+"""Multi-head attention, and the transformer (Vaswani et al., "Attention is all you need", 2017)."""
 
 from __future__ import annotations
 
@@ -146,13 +146,13 @@ class MultiheadAttention(Module):
         return (output.transpose(0, 1) if swap else output), weights
 
 
-def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
-    if not isinstance(given, str):
-        return given
+def _activation(activation: Activation) -> Callable[[Tensor], Tensor]:
+    if not isinstance(activation, str):
+        return activation
     known: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
-    if given not in known:
-        raise RuntimeError(f"activation should be relu/gelu, not {given}")
-    return known[given]
+    if activation not in known:
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    return known[activation]
 
 
 class _TransformerLayer(Module):
@@ -270,7 +270,7 @@ class TransformerDecoderLayer(_TransformerLayer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The sequence, decoded in the light of ``memory``; the masks are those of :class:`MultiheadAttention`."""
+        """The sequence, decoded with attention to ``memory``; the masks are those of :class:`MultiheadAttention`."""
         return self._blocks(
             tgt,
             [
@@ -331,7 +331,7 @@ class TransformerEncoder(_Stack):
         return self._normed(output)
 
     def _blanks(self, src: Tensor) -> bool:
-        """Whether PyTorch would leave out what is padded, and give zeros in its place."""
+        """Whether PyTorch's fast path (nested tensors) would run, which gives zeros at padded positions."""
         first = self.layers[0] if len(self.layers) else None
         if not isinstance(first, TransformerEncoderLayer) or self.training or first.training or src.ndim != 3:
             return False
@@ -442,7 +442,7 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """The target sequence, decoded in the light of the encoded source.
+        """The target sequence, decoded with attention to the encoded source.
 
         :raises RuntimeError: batches or sizes do not fit.
         """
@@ -471,7 +471,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """The mask with which nobody looks ahead: -inf above the diagonal, zeros elsewhere.
+        """The causal mask: -inf above the diagonal, zeros elsewhere.
 
         >>> import nbautograd as torch
         >>> torch.nn.Transformer.generate_square_subsequent_mask(2)

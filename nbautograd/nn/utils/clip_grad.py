@@ -1,4 +1,4 @@
-"""Gradients kept within bounds."""
+"""Gradient clipping, by norm and by value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways to compute a parameter from others."""
+"""Parametrizations: ``weight_norm``."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ __all__ = ["ParametrizationList", "is_parametrized", "register_parametrization",
 
 
 class ParametrizationList(ModuleList):
-    """The modules through which a parameter is computed, and the originals from which it is.
+    """The modules that compute a parameter, and the original tensors that they compute it from.
 
     :param modules: each gets what the one before returns; ``right_inverse`` of a module, if it has one, finds what
         gives a value.
@@ -28,16 +28,16 @@ class ParametrizationList(ModuleList):
         self.right_inverse(value)
 
     def right_inverse(self, value: Tensor) -> None:
-        """Make the originals those that give a value."""
+        """Set the originals so that they give ``value``."""
         with no_grad():
-            found: Any = value
+            originals: Any = value
             for module in reversed(list(self)):
                 if hasattr(module, "right_inverse"):
-                    found = module.right_inverse(found)
-            several = isinstance(found, (tuple, list))
-            self.ntensors = len(found) if several else 1
+                    originals = module.right_inverse(originals)
+            several = isinstance(originals, (tuple, list))
+            self.ntensors = len(originals) if several else 1
             self.is_tensor = not several
-            for name, t in zip(self.names, found if several else (found,), strict=True):
+            for name, t in zip(self.names, originals if several else (originals,), strict=True):
                 own = self.__dict__["_parameters"].get(name)
                 if own is not None and own.shape == t.shape:
                     own.copy_(t)

@@ -34,7 +34,7 @@ class _Packed(NamedTuple):
 
 
 class PackedSequence(_Packed):
-    """Sequences, longest first, as the rows of their first elements, then those of their second ones, and so on.
+    """A packed batch of sequences, longest first: all first elements, then all second ones, and so on.
 
     Made by :func:`pack_padded_sequence` or :func:`pack_sequence`.
 
@@ -53,7 +53,7 @@ class PackedSequence(_Packed):
         sorted_indices: Tensor | None = None,
         unsorted_indices: Tensor | None = None,
     ) -> PackedSequence:
-        """The reverse of the order is found where it is not given."""
+        """``unsorted_indices`` is computed if it is None."""
         if batch_sizes is None:
             raise ValueError("PackedSequence: batch_sizes must be given: use pack_padded_sequence to make one")
         if unsorted_indices is None:
@@ -90,7 +90,7 @@ class PackedSequence(_Packed):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes one.
+    """The inverse of a permutation.
 
     >>> import nbautograd as torch
     >>> invert_permutation(torch.tensor([1, 2, 0]))
@@ -138,7 +138,7 @@ def pack_padded_sequence(
 
 
 def _indices(there: np.ndarray[Any, Any]) -> tuple[Tensor, Tensor]:
-    """The places and the sequences of all elements, as two index tensors."""
+    """The time steps and the sequence numbers of all elements, as two index tensors."""
     places, sequences = np.nonzero(there)
     return tensor(places), tensor(sequences)
 
@@ -193,17 +193,17 @@ def pad_sequence(
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got {kind_of(sequences)}")
-    given = list(sequences.unbind(0) if isinstance(sequences, Tensor) else sequences)
-    if not given:
+    tensors = list(sequences.unbind(0) if isinstance(sequences, Tensor) else sequences)
+    if not tensors:
         raise RuntimeError("pad_sequence: received an empty list of sequences")
     if padding_side not in ("right", "left"):
         raise RuntimeError(f"padding_side should be one of 'right' or 'left', got {padding_side!r}")
-    longest = max(s.shape[0] for s in given)
+    longest, sizes = max(s.shape[0] for s in tensors), tensors[0].shape[1:]
     padded = []
-    for s in given:
-        if s.shape[1:] != given[0].shape[1:]:
+    for s in tensors:
+        if s.shape[1:] != sizes:
             raise RuntimeError(
-                f"pad_sequence: the sizes after the first must match: {tuple(s.shape[1:])}, {tuple(given[0].shape[1:])}"
+                f"pad_sequence: the sizes after the first must match: {tuple(s.shape[1:])}, {tuple(sizes)}"
             )
         rest = longest - s.shape[0]
         sides = [0] * (2 * (s.ndim - 1)) + ([rest, 0] if padding_side == "left" else [0, rest])

@@ -17,7 +17,7 @@ __all__ = ["get_device"]
 
 @op(node="ToCopyBackward0", symbol="to", method=False, half=NATIVE, input="move(g, input.dtype, source, place)")
 def move(input: Tensor, dtype: Any, place: device, source: device) -> Tensor:
-    """A copy in another (NumPy) dtype on another device than ``source``, where it is."""
+    """A copy cast to a NumPy dtype and moved from the device ``source`` to ``place``."""
     if backend.device_of(input) != place:
         input = backend.module(place).asarray(backend.fetch(input))
     if input.dtype.kind == "c" and dtype.kind != "c":
@@ -27,13 +27,13 @@ def move(input: Tensor, dtype: Any, place: device, source: device) -> Tensor:
 
 @composite()
 def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """The tensor in another dtype, on another device, or like another tensor; itself if it is so already.
+    """The tensor cast to a dtype and moved to a device; the tensor itself if nothing changes.
 
-    ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``, each with ``non_blocking``, ``copy`` and
-    ``memory_format``.
+    Called as ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` or ``to(other)``, which takes both from another
+    tensor; each with ``non_blocking``, ``copy`` and ``memory_format``.
 
-    :param non_blocking: accepted: copies from the host do not wait for the device anyway, those to the host do.
-    :param copy: whether it is to be a copy in any case.
+    :param non_blocking: has no effect: copies to the device are asynchronous, copies to the host synchronous.
+    :param copy: return a copy even if nothing changes.
     :raises TypeError: an argument is none of these.
     :raises RuntimeError: CUDA is asked for and cannot be used here; the message says why.
 
@@ -51,7 +51,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
-    """What the arguments of ``to`` ask for: dtype, device, whether to copy, memory format."""
+    """Parse the arguments of ``to``: dtype, device, whether to copy, memory format."""
     names = ["device", "dtype", "non_blocking", "copy"]
     if args and isinstance(args[0], Tensor) or "other" in kwargs:
         names = ["other", "non_blocking", "copy"]
@@ -84,7 +84,7 @@ def _converter(name: str, kind: dtypes.dtype) -> Any:
         return to(self, kind, memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = name
-    convert.__doc__ = f"The tensor in dtype {kind.name}; itself if it is so already."
+    convert.__doc__ = f"The tensor cast to {kind.name}; the tensor itself if it has that dtype."
     return convert
 
 
@@ -100,7 +100,7 @@ for _name, _kind in {
 
 @composite()
 def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor on the CPU; itself if it is there already.
+    """The tensor moved to the CPU; the tensor itself if it is there already.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).cpu().device
@@ -111,7 +111,7 @@ def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
 
 @composite()
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """The tensor on a CUDA device, the current one by default.
+    """The tensor moved to a CUDA device, by default the current one.
 
     :raises RuntimeError: the device is none of CUDA's, or CUDA cannot be used here; the message says why.
     """
@@ -123,7 +123,7 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_f
 
 @composite()
 def get_device(input: Tensor) -> int:
-    """The index of the CUDA device that the tensor is on; -1 for the CPU.
+    """The index of the tensor's CUDA device; -1 for the CPU.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).get_device()
@@ -135,7 +135,7 @@ def get_device(input: Tensor) -> int:
 
 @composite()
 def pin_memory(input: Tensor, device: Any = None) -> Tensor:
-    """A copy of a CPU tensor in memory that CUDA devices can copy from directly; itself if it is there already.
+    """A copy of a CPU tensor in pinned (page-locked) memory; the tensor itself if it is pinned already.
 
     :raises RuntimeError: CUDA cannot be used here, or the tensor is not on the CPU.
     """
@@ -146,7 +146,7 @@ def pin_memory(input: Tensor, device: Any = None) -> Tensor:
 
 @composite()
 def is_pinned(input: Tensor, device: Any = None) -> bool:
-    """Whether the tensor is in memory that CUDA devices can copy from directly.
+    """Whether the tensor is in pinned (page-locked) memory.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).is_pinned()
@@ -157,7 +157,7 @@ def is_pinned(input: Tensor, device: Any = None) -> bool:
 
 @composite()
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of ``other``.
+    """The tensor cast to the dtype of ``other``.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1]).type_as(torch.tensor([1.]))

@@ -1,4 +1,4 @@
-"""Tensors filled with values: zeros, ones, a number, the identity; and writing a value to all of a tensor."""
+"""Filled tensors: ``zeros``, ``ones``, ``full``, ``eye``, ...; and filling in place: ``fill_``, ``zero_``."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _ordered(like: Any, shape: tuple[int, ...], order: memory_format | None, dty
 
 
 def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: dtypes.dtype | None) -> Tensor:
-    """``out=`` of a filling function: resized without a warning, its dtype kept."""
+    """Write the filled array into ``out=``, which is resized without a warning and keeps its dtype."""
     if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
     result = wrap(fill(backend.module(out.device), shape, out._a.dtype))
@@ -139,7 +139,7 @@ def full(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor filled with one value, in the value's dtype by default.
+    """A tensor of shape ``size`` filled with ``fill_value``, by default of the value's dtype.
 
     >>> import nbautograd as torch
     >>> torch.full((2, 3), 3.141592)
@@ -197,7 +197,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
 zeros_like = _like(
     "zeros_like",
     lambda xp, shape, dtype: xp.zeros(shape, dtype),
-    """Zeros in the shape, dtype and device of ``input``.
+    """A tensor of zeros with the shape, dtype and device of ``input``.
 
     >>> import nbautograd as torch
     >>> torch.zeros_like(torch.tensor([[1., -1.], [1., -1.]]))
@@ -208,7 +208,7 @@ zeros_like = _like(
 ones_like = _like(
     "ones_like",
     lambda xp, shape, dtype: xp.ones(shape, dtype),
-    """Ones in the shape, dtype and device of ``input``.
+    """A tensor of ones with the shape, dtype and device of ``input``.
 
     >>> import nbautograd as torch
     >>> torch.ones_like(torch.tensor([1, 2]))
@@ -218,7 +218,7 @@ ones_like = _like(
 empty_like = _like(
     "empty_like",
     lambda xp, shape, dtype: xp.empty(shape, dtype),
-    """An uninitialised tensor in the shape, dtype and device of ``input``.
+    """An uninitialised tensor with the shape, dtype and device of ``input``.
 
     >>> import nbautograd as torch
     >>> torch.empty_like(torch.ones(2, 3)).shape
@@ -228,7 +228,7 @@ empty_like = _like(
 full_like = _like(
     "full_like",
     lambda xp, shape, dtype, value: xp.full(shape, value, dtype),
-    """``full_like(input, fill_value)``: one value in the shape, dtype and device of ``input``.
+    """A tensor filled with ``fill_value``, with the shape, dtype and device of ``input``.
 
     >>> import nbautograd as torch
     >>> torch.full_like(torch.ones(2), 7)
@@ -242,7 +242,7 @@ def _new(name: str, make: Callable[..., Tensor]) -> None:
         return make(*args, dtype=dtype or self.dtype, device=device or self.device, **options)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
-    method.__doc__ = f"``torch.{name}(...)`` in this tensor's dtype and on its device."
+    method.__doc__ = f"``torch.{name}(...)`` with this tensor's dtype and device by default."
     setattr(Tensor, f"new_{name}", method)
 
 
@@ -260,7 +260,7 @@ def empty_strided(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor whose elements lie in memory at the given strides, counted in elements.
+    """An uninitialised tensor with the given shape and strides, counted in elements.
 
     >>> import nbautograd as torch
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
@@ -286,7 +286,7 @@ def empty_permuted(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor without gaps whose dimensions lie in memory in a given order, the outermost first.
+    """An uninitialised dense tensor whose dimensions lie in memory in the order ``physical_layout``, outermost first.
 
     :raises RuntimeError: ``physical_layout`` is no permutation of the dimensions.
 
@@ -317,7 +317,7 @@ def empty_permuted(
 def _new_empty_strided(
     self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, **rest: Any
 ) -> Tensor:
-    """``torch.empty_strided(...)`` in this tensor's dtype and on its device."""
+    """An uninitialised tensor with the given strides, by default of this tensor's dtype and device."""
     return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device, **rest)
 
 
@@ -334,7 +334,7 @@ def scalar_tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A number as a 0-d tensor, of the default dtype by default.
+    """A 0-d tensor with the value ``s``, by default of the default dtype.
 
     :raises RuntimeError: it is complex, and the dtype is not.
 
@@ -367,7 +367,7 @@ def eye(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A matrix with ones on the diagonal, n x n or n x m.
+    """The identity matrix: n x n, or n x m, with ones on the diagonal and zeros elsewhere.
 
     :raises RuntimeError: a size is negative.
 
@@ -391,7 +391,7 @@ def eye(
     return finish(fill(backend.module(as_device(device)), shape, kind), requires_grad)
 
 
-# -- writing a value -------------------------------------------------------------------------------------------------
+# -- filling in place ------------------------------------------------------------------------------------------------
 
 
 def one_value(value: Any) -> Any:
@@ -414,7 +414,7 @@ def one_value(value: Any) -> Any:
     method=False,
 )
 def fill(input: Tensor, value: Tensor | Number) -> Tensor:
-    """One value in the shape and dtype of ``input``.
+    """A tensor like ``input`` with every element equal to ``value``.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).fill_(5)
@@ -427,7 +427,7 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
 
 @op(node="ZeroBackward0", symbol="0", input="zeros_of(g)", inplace_method=True, into="input[...] = 0", method=False)
 def zero(input: Tensor) -> Tensor:
-    """Zeros in the shape and dtype of ``input``.
+    """A tensor of zeros like ``input``.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).zero_()
@@ -446,7 +446,7 @@ def zero(input: Tensor) -> Tensor:
     method=False,
 )
 def copy(input: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """The values of ``src`` broadcast to the shape of ``input`` and cast to its dtype."""
+    """``src`` broadcast to the shape of ``input`` and cast to its dtype."""
     joint = broadcast_shapes(input.shape, src.shape)
     if joint != input.shape:
         raise ShapeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(joint)}")

@@ -1,4 +1,4 @@
-"""Samples of discrete and gamma distributions, number for number as PyTorch draws them on a CPU."""
+"""Samples of discrete and gamma distributions, bit for bit as PyTorch's on a CPU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["_sample_dirichlet", "_standard_gamma", "bernoulli", "binomial", "mul
 def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """1 with the probability that each element gives, or with probability ``p``; otherwise 0.
+    """Samples (0 or 1) of the Bernoulli distribution with the elements of ``input``, or ``p``, as probabilities of 1.
 
     :raises RuntimeError: a probability is not in [0, 1].
 
@@ -41,14 +41,14 @@ def bernoulli(
 
 @op(node="BernoulliBackward0", symbol="bernoulli", method=False, half=NATIVE, input="zeros_of(g)")
 def _bernoulli(input: Tensor, p: float | None, generator: Generator) -> Tensor:
-    """1 or 0 in the shape and dtype of ``input``."""
+    """Bernoulli samples in the shape and dtype of ``input``."""
     drawn = decided(backend.fetch(input) if p is None else p, generator)(input.shape, input.dtype)
     return backend.module(backend.device_of(input)).asarray(drawn)
 
 
 @op(node="PoissonBackward0", symbol="poisson", method=False, half=NATIVE, input="zeros_of(g)")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Numbers of events in a unit of time, where ``input`` are expected: Poisson's distribution.
+    """Samples of the Poisson distribution with the elements of ``input`` as rates.
 
     :raises RuntimeError: a rate is negative.
 
@@ -71,7 +71,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     prob="sum_to(zeros_of(g), prob.shape)",
 )
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Numbers of successes of ``count`` trials, each with its probability ``prob``.
+    """Samples of the binomial distribution: the number of successes in ``count`` trials of probability ``prob``.
 
     The gradient is zero; PyTorch has none.
 
@@ -99,7 +99,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 
 
 def _check_wide(name: str, input: Tensor) -> None:
-    """Refuse half precision, and derivatives that are missing here."""
+    """Raise for half precision, and for inputs that require grad: the derivative is not implemented."""
     if input.dtype in dtypes.HALVES:
         raise NotImplementedError(f"{name}() is not implemented for {input.dtype!r}, but for float32 and float64")
     if input._fn is not None and is_grad_enabled():
@@ -109,10 +109,10 @@ def _check_wide(name: str, input: Tensor) -> None:
 @composite(method=False)
 @random_function("distribution")
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Numbers of the gamma distributions with the shape parameters ``input`` and scale 1.
+    """Samples of the gamma distribution with the elements of ``input`` as shape parameters and scale 1.
 
-    :raises NotImplementedError: ``input`` requires grad (the derivative of a gamma number by its parameter is missing
-        here), or is not of dtype float32 or float64.
+    :raises NotImplementedError: ``input`` requires grad (there is no derivative with respect to the shape
+        parameter), or is not of dtype float32 or float64.
     """
     check_dtype("_standard_gamma", input._a.dtype, "f")
     _check_wide("_standard_gamma", input)
@@ -123,7 +123,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
 @composite(method=False)
 @random_function("distribution")
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Points of the Dirichlet distributions with the parameters in the last dimension of ``input``.
+    """Samples of the Dirichlet distribution whose concentrations are in the last dimension of ``input``.
 
     :raises NotImplementedError: ``input`` is of half precision.
     """
@@ -143,7 +143,7 @@ def multinomial(
     generator: Generator | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """``num_samples`` indices into the last dimension of ``input``, drawn with its elements as weights.
+    """``num_samples`` indices drawn from the multinomial distribution whose weights are the rows of ``input``.
 
     :param input: one or two dimensions; the weights of a row need not sum to 1.
     :returns: int64, shape (num_samples,) or (rows, num_samples).

@@ -1,4 +1,4 @@
-"""Tensors made from data: numbers, nested sequences, NumPy arrays and what can be read as one."""
+"""Tensors from data: numbers, nested sequences, NumPy arrays and array-likes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Device = device | str | int | None
 
 
 def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> None:
-    """Check that the options are supported; those of PyTorch that are not raise, and are never ignored."""
+    """Check that the options of a creation function are supported; unsupported ones raise and are never ignored."""
     if dtype is not None and not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
     if layout is not None and layout is not strided:
@@ -66,7 +66,7 @@ _TAKEN = "expected numbers, sequences of them, tensors or arrays"
 
 
 def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
-    """Nested sequences, numbers and arrays as an array in its dtype.
+    """Nested sequences, numbers and arrays as an array of the inferred dtype.
 
     :raises ValueError: the sequences are ragged.
     :raises TypeError: an element is no number.
@@ -147,11 +147,11 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor with a copy of ``data``: a number, nested lists, a NumPy array, or a tensor.
+    """A tensor that holds a copy of ``data``: a number, nested lists, a NumPy array, or a tensor.
 
     :param dtype: by default float32 (see ``set_default_dtype``) for Python floats, int64 for ints, bool for bools, and
         the dtype of an array.
-    :param device: where it is to live.
+    :param device: the device of the result.
     :param requires_grad: whether operations on it are recorded.
     :raises ValueError: nested lists of unlike lengths.
     :raises TypeError: an element is no number.
@@ -178,7 +178,7 @@ def tensor(
 
 
 def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = None) -> Tensor:
-    """A tensor of ``data``, sharing its memory where it is an array or tensor of that dtype on that device.
+    """``data`` as a tensor, without a copy if it is an array or tensor of that dtype on that device.
 
     >>> import nbautograd as torch
     >>> torch.as_tensor([1, 2])
@@ -199,7 +199,7 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = Non
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """A tensor that shares the memory of a NumPy array.
 
-    :raises TypeError: it is no NumPy array, or of a dtype that tensors do not have.
+    :raises TypeError: ``ndarray`` is no NumPy array, or its dtype is not supported.
 
     >>> import nbautograd as torch
     >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Memory shared with other libraries: DLPack's capsules and Python's buffers."""
+"""Memory shared with other libraries: the DLPack and buffer protocols."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["asarray", "from_dlpack", "frombuffer"]
 
 
 DLDeviceType = enum.IntEnum("DLDeviceType", {"kDLCPU": 1, "kDLCUDA": 2, "kDLCUDAHost": 3, "kDLCUDAManaged": 13})
-"""DLPack's numbers for kinds of devices."""
+"""DLPack's device types (``DLDeviceType``)."""
 
 
 class _Capsule:
-    """A capsule in the form of an object that hands it out."""
+    """Wraps a capsule in an object with ``__dlpack__``."""
 
     def __init__(self, capsule: Any) -> None:
         self.capsule = capsule
@@ -41,13 +41,13 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
-    """A tensor of ``data``, sharing its memory where that is possible.
+    """``data`` as a tensor, sharing its memory where possible.
 
     :param data: a tensor, a NumPy array, an object with ``__dlpack__`` or Python's buffer protocol (whose bytes are
         then elements of ``dtype``), a sequence or a number.
-    :param copy: True: always copy; False: never, which is an error where it must be.
+    :param copy: True: always copy; False: never, and raise where a copy is needed; None: copy if needed.
     :param requires_grad: by default that of ``data``. It is set on the result, which may be ``data`` itself.
-    :raises ValueError: ``copy=False`` cannot be had.
+    :raises ValueError: ``copy=False``, and a copy is needed.
 
     >>> import nbautograd as torch
     >>> import numpy as np
@@ -94,15 +94,15 @@ def _is_buffer(data: Any) -> bool:
 
 
 def from_dlpack(ext_tensor: Any, *, device: device | str | None = None, copy: bool | None = None) -> Tensor:
-    """A tensor that shares the memory of another library's array, by the DLPack protocol.
+    """A tensor that shares the memory of another library's array, through the DLPack protocol.
 
-    :param ext_tensor: an object with ``__dlpack__`` (an array of NumPy, CuPy, PyTorch, JAX, ...), or what that
-        returned: a capsule of CPU memory, which can be used once.
-    :param device: where the tensor is to live; elsewhere than the array it is a copy.
-    :param copy: True: always copy; False: never, which is an error where it must be.
-    :raises RuntimeError: ``ext_tensor`` is neither, or of a kind of device that is unknown here.
-    :raises TypeError: a dtype that tensors do not have.
-    :raises ValueError: strides are negative, or ``copy=False`` cannot be had.
+    :param ext_tensor: an object with ``__dlpack__`` (an array of NumPy, CuPy, PyTorch, JAX, ...), or the capsule that
+        method returned, of CPU memory, which can be consumed once.
+    :param device: the device of the result; a copy if the array is on another.
+    :param copy: True: always copy; False: never, and raise where a copy is needed; None: copy if needed.
+    :raises RuntimeError: ``ext_tensor`` is neither, or on an unsupported type of device.
+    :raises TypeError: the dtype is not supported.
+    :raises ValueError: strides are negative; or ``copy=False``, and a copy is needed.
 
     >>> import nbautograd as torch
     >>> import numpy as np
@@ -158,7 +158,7 @@ def _from_capsule(capsule: Any) -> np.ndarray[Any, Any]:
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A capsule through which another library can share the tensor's memory, once.
+    """A DLPack capsule of the tensor's memory, which another library can consume once.
 
     >>> import nbautograd as torch
     >>> torch.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(2)))
@@ -170,13 +170,13 @@ def to_dlpack(tensor: Tensor) -> Any:
 def frombuffer(
     buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
-    """A 1-d tensor that shares the memory of an object with Python's buffer protocol, such as a bytearray.
+    """A 1-d tensor that shares the memory of an object with the buffer protocol, such as a bytearray.
 
-    A tensor of a buffer that cannot be written to, such as bytes, cannot be written to either.
+    The tensor of a read-only buffer, such as bytes, is read-only.
 
     :param count: how many elements; all by default.
     :param offset: how many bytes to skip.
-    :raises ValueError: there is no buffer, no element, or not as many bytes as asked for.
+    :raises ValueError: no buffer protocol, an empty buffer, or fewer bytes than ``count`` and ``offset`` need.
 
     >>> import nbautograd as torch
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)

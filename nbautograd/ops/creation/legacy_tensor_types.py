@@ -1,4 +1,4 @@
-"""The typed constructors of PyTorch's early days: ``FloatTensor([1, 2])``, ``isinstance(t, LongTensor)``."""
+"""PyTorch's legacy tensor types: ``FloatTensor([1, 2])``, ``isinstance(t, LongTensor)``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _TensorType(type):
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == "cpu"
 
     def __call__(cls, *data: Any) -> Tensor:
-        """A tensor of the given sequence; uninitialised, of a shape given as numbers; or a tensor's alias."""
+        """A tensor of a sequence's values; an uninitialised one, of a shape as ints; or an alias of a tensor."""
         if len(data) == 1 and isinstance(data[0], Tensor):
             if data[0].dtype is not cls.dtype:
                 raise TypeError(f"{cls.__name__}() expected a tensor of {cls.dtype}, got one of {data[0].dtype}")
@@ -53,10 +53,10 @@ for _name, _kind in dtypes.TENSOR_TYPES.items():
 
 
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of the tensor's type; with ``dtype``, the tensor cast to it.
+    """The name of the legacy tensor type; with ``dtype``, the tensor cast to it.
 
     :param dtype: a dtype, a tensor type or its name, such as ``"torch.DoubleTensor"``.
-    :raises ValueError: the name is of no tensor type.
+    :raises ValueError: no tensor type has this name.
 
     >>> import nbautograd as torch
     >>> torch.ones(2).type(), torch.ones(2).type(torch.LongTensor)

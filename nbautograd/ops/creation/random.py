@@ -1,4 +1,4 @@
-"""Random numbers: PyTorch's own streams, number for number, on the CPU.
+"""Random numbers: PyTorch's CPU streams, bit for bit.
 
 On CUDA, a seed makes results reproducible, but the numbers are drawn on the host from the same generator. PyTorch takes
 exponential and Bernoulli numbers from Intel's library on Intel's processors; these streams are those of all others.
@@ -67,7 +67,7 @@ def _new(
     requires_grad: bool,
     out: Tensor | None,
 ) -> Tensor:
-    """A new tensor of numbers drawn in the order of its elements, or ``out`` resized and filled."""
+    """A new tensor of random numbers, drawn in row-major order, or ``out`` resized and filled."""
     if out is None:
         kind = (dtypes.get_default_dtype() if dtype is None else dtype).numpy
         return finish(backend.module(as_device(place)).asarray(draw(shape, kind)), requires_grad)
@@ -79,7 +79,7 @@ def _new(
 
 @contextmanager
 def resized_out(out: Tensor, shape: tuple[int, ...], name: str) -> Iterator[None]:
-    """``out=`` in the shape of the result, without a warning as in PyTorch; as before if filling it fails."""
+    """Resize ``out=`` to the shape of the result, without a warning as in PyTorch; restore it if filling it fails."""
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
     if is_grad_enabled() and out._fn is not None:
@@ -108,9 +108,9 @@ def rand(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Uniform numbers in [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``.
+    """Random numbers from the uniform distribution on [0, 1): ``rand(2, 3)`` or ``rand((2, 3))``.
 
-    :param dtype: floating or complex, of which both parts are then uniform.
+    :param dtype: floating or complex; both parts of complex numbers are uniform.
     :raises NotImplementedError: another dtype.
 
     >>> import nbautograd as torch
@@ -134,9 +134,9 @@ def randn(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Normal numbers with mean 0 and variance 1: ``randn(2, 3)`` or ``randn((2, 3))``.
+    """Random numbers from the standard normal distribution: ``randn(2, 3)`` or ``randn((2, 3))``.
 
-    :param dtype: floating or complex, of which each part then has half of the variance.
+    :param dtype: floating or complex; each part of complex numbers has variance 1/2.
     :raises NotImplementedError: another dtype.
 
     >>> import nbautograd as torch
@@ -162,7 +162,7 @@ def randint(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """``randint(low, high, size)`` or ``randint(high, size)``: integers from ``low`` (0) up to, but without, ``high``.
+    """Random integers in [``low``, ``high``): ``randint(low, high, size)``, or ``randint(high, size)`` from 0.
 
     :param dtype: int64 by default.
     :raises TypeError: a bound is no int, or the size no sequence of ints.
@@ -175,24 +175,24 @@ def randint(
             [7, 8]])
     """
     check_options("randint", dtype, layout, pin_memory)
-    given = list(arguments)
-    if size is None and given:
-        size = given.pop()
+    positional = list(arguments)
+    if size is None and positional:
+        size = positional.pop()
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"randint(): argument 'size' must be tuple of ints, not {kind_of(size)}")
-    first, end = _bounds("randint", given, low, high)
+    first, end = _bounds("randint", positional, low, high)
     shape = new_shape((tuple(size),), "randint")
     kind = dtypes.int64 if dtype is None and out is None else dtype
     return _new("randint", shape, kind, integers("randint", generator, first, end), device, requires_grad, out)
 
 
-def _bounds(name: str, given: list[Any], low: Any, high: Any) -> tuple[int, int]:
-    """The range that ``(high)`` or ``(low, high)`` gives, in this order or by keyword."""
+def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int, int]:
+    """``low`` (by default 0) and ``high``, from positional arguments ``(high)`` or ``(low, high)``, or keywords."""
     missing = [key for key, value in (("low", low), ("high", high)) if value is None]
-    positions = missing if len(given) == 2 else ["high" if high is None else "low"]
-    if len(given) > len(missing) or high is None and not given:
-        raise TypeError(f"{name}() takes the bounds (high) or (low, high), got {len(given)} positional ones")
-    named = {"low": low, "high": high} | dict(zip(positions, given, strict=False))
+    positions = missing if len(positional) == 2 else ["high" if high is None else "low"]
+    if len(positional) > len(missing) or high is None and not positional:
+        raise TypeError(f"{name}() takes the bounds (high) or (low, high), got {len(positional)} positional ones")
+    named = {"low": low, "high": high} | dict(zip(positions, positional, strict=False))
     first, end = (as_int(named[k] or 0, f"{name}(): argument '{k}'") for k in ("low", "high"))
     for key, value in (("low", first), ("high", end)):
         if not -(2**63) <= value < 2**63:
@@ -212,7 +212,7 @@ def randperm(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The integers from 0 to ``n - 1`` in random order.
+    """A random permutation of the integers from 0 to ``n - 1``.
 
     :param dtype: int64 by default.
     :raises RuntimeError: ``n`` is negative, or the dtype does not hold all integers below it.
@@ -244,7 +244,7 @@ def randperm(
 def _like(
     name: str, input: Tensor, dtype: dtypes.dtype | None, layout: Any, place: Device, requires_grad: bool, draw: Draw
 ) -> Tensor:
-    """A tensor like ``input``, in its memory layout too."""
+    """A random tensor like ``input``, of its memory format too."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
     check_options(name, dtype, layout)
@@ -267,7 +267,7 @@ def rand_like(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Uniform numbers in [0, 1) in the shape, dtype, memory layout and device of ``input``.
+    """Random numbers from the uniform distribution on [0, 1), shaped like ``input``, of its dtype and device.
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
@@ -286,7 +286,7 @@ def randn_like(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normal numbers with mean 0 and variance 1 in the shape, dtype, memory layout and device of ``input``.
+    """Random numbers from the standard normal distribution, shaped like ``input``, of its dtype and device.
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(42)
@@ -309,7 +309,7 @@ def randint_like(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``randint_like(input, high)`` or ``(input, low, high)``: integers in the shape, dtype and device of ``input``.
+    """Random integers like ``input``: ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
 
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
 
@@ -340,10 +340,10 @@ def normal(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Normal numbers, each with its own mean and standard deviation where these are tensors.
+    """Random numbers from normal distributions with the given means and standard deviations.
 
-    ``normal(mean, std)`` with at least one tensor, or ``normal(mean, std, size)`` with two numbers. The result has the
-    dtype of ``mean``, or of ``std`` where ``mean`` is a number.
+    ``normal(mean, std)``, at least one of them a tensor, or ``normal(mean, std, size)`` of two numbers. The result has
+    the dtype of ``mean``, or of ``std`` where ``mean`` is a number.
 
     :raises RuntimeError: a standard deviation is negative or complex.
 
@@ -381,20 +381,20 @@ def normal(
 
 
 def _standard_normal(like: Any, shape: Sequence[int], std: float, chosen: Generator | None) -> Any:
-    """Normal numbers with mean 0 in the dtype and on the device of an array."""
+    """Samples of the normal distribution with mean 0 in the dtype and on the device of an array."""
     drawn = normal_numbers("normal", chosen, 0.0, std)(shape, like.dtype)
     return backend.module(backend.device_of(like)).asarray(drawn)
 
 
 @op(node="NormalBackward1", symbol="normal", method=False, half=NATIVE, mean="zeros_of(g)")
 def _normal_around(mean: Tensor, std: float, generator: Generator | None) -> Tensor:
-    """Normal numbers of one standard deviation."""
+    """Samples of normal distributions with the means ``mean`` and one standard deviation."""
     return (_standard_normal(mean, mean.shape, std, generator) + mean).astype(mean.dtype)
 
 
 @op(node="NormalBackward2", symbol="normal", method=False, half=NATIVE, std="zeros_of(g)")
 def _normal_spread(std: Tensor, mean: float, generator: Generator | None) -> Tensor:
-    """Normal numbers around one mean."""
+    """Samples of normal distributions with one mean and the standard deviations ``std``."""
     return _standard_normal(std, std.shape, 1.0, generator) * std + std.dtype.type(mean)
 
 
@@ -407,7 +407,7 @@ def _normal_spread(std: Tensor, mean: float, generator: Generator | None) -> Ten
     std="cast_back(sum_to(zeros_of(g), std.shape), std.dtype)",
 )
 def _normal_both(mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
-    """Normal numbers, each with its mean and standard deviation."""
+    """Samples of normal distributions with the means ``mean`` and standard deviations ``std``."""
     shape = common_shape(mean.shape, std.shape)
     spread = (_standard_normal(mean, shape, 1.0, generator) * std).astype(mean.dtype)
     return spread + mean
@@ -417,7 +417,7 @@ def _normal_both(mean: Tensor, std: Tensor, generator: Generator | None) -> Tens
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator; the numbers that follow are those that PyTorch draws after the same seed.
+    """Seed the default generator, and return it. The stream is PyTorch's for the same seed.
 
     >>> import nbautograd as torch
     >>> _ = torch.manual_seed(0)
@@ -433,12 +433,12 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The number that the default generator was last seeded with."""
+    """The last seed of the default generator."""
     return generator.default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator, as a tensor of bytes."""
+    """The state of the default generator, as a uint8 tensor."""
     return generator.default_generator.get_state()
 
 

@@ -1,6 +1,6 @@
-"""Filling tensors with random numbers in place, and what drawing new ones has in common with that.
+"""In-place sampling (``uniform_``, ``normal_``, ...), and what it shares with the sampling of new tensors.
 
-A tensor is filled in the order in which its elements lie in memory, as by PyTorch.
+As in PyTorch, a tensor is filled in memory order.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def source(chosen: Generator | None) -> Generator:
 
 
 def check_dtype(name: str, kind: np.dtype[Any], accepted: str = "fc") -> None:
-    """Make sure that a distribution exists for a dtype, of which NumPy's kinds are given (bfloat16 is V)."""
+    """Make sure that the dtype's kind is among those that the distribution accepts (bfloat16 is V)."""
     if kind.kind.replace("V", "f") not in accepted:
         words = {"f": "floating", "c": "complex", "i": "integer", "b": "bool"}
         expected = ", ".join(word for letter, word in words.items() if letter in accepted)
@@ -44,14 +44,14 @@ def check_dtype(name: str, kind: np.dtype[Any], accepted: str = "fc") -> None:
 
 
 def in_memory_order(array: Any, draw: Draw) -> Array:
-    """Numbers in the shape and dtype of ``array``, drawn in the order in which its elements lie in memory."""
+    """Samples in the shape and dtype of ``array``, drawn in its memory order."""
     order = memory_order(array)
     drawn = draw([array.shape[d] for d in order], array.dtype)
     return drawn.transpose(np.argsort(order)) if array.ndim > 1 else drawn
 
 
 def _with_parts(draw: Draw) -> Draw:
-    """The same for complex dtypes too: real and imaginary parts are drawn in turn."""
+    """Extend a real sampler to complex dtypes: real and imaginary parts are drawn in turn."""
 
     def either(shape: Sequence[int], kind: np.dtype[Any]) -> Array:
         if kind.kind != "c":
@@ -90,7 +90,7 @@ def integers(name: str, chosen: Generator | None, low: int | None, high: int | N
 
 
 def decided(chances: Any, source: Generator) -> Draw:
-    """1 with these probabilities, a number or an array."""
+    """A sampler of the Bernoulli distribution with these probabilities, a number or an array."""
     with np.errstate(invalid="ignore"):
         if not np.all((chances >= 0) & (chances <= 1)):
             bounds = f"p={chances}" if not np.ndim(chances) else f"{np.min(chances)} to {np.max(chances)}"
@@ -114,7 +114,7 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _history(name: str, node: str) -> Callable[[Tensor, Any], Tensor]:
-    """The operation that gives a filled tensor its history: none of its values depend on those before."""
+    """Declare the operation that a filled tensor gets as its ``grad_fn``; its gradient is 0."""
 
     @op(node=node, symbol=name, name=f"_{node}", method=False, half=NATIVE, input="zeros_of(g)")
     def overwritten(input: Tensor, values: Any) -> Tensor:
@@ -156,14 +156,14 @@ def _bernoulli_each(input: Tensor, p: Tensor, values: Any) -> Tensor:
 
 @random_function("fill")
 def _fill(self: Tensor, name: str, draw: Draw, history: str | None = None) -> Tensor:
-    """Fill a tensor in the order in which its elements lie in memory."""
+    """Fill a tensor in memory order."""
     check_writable(self, name)
     values = backend.module(self.device).asarray(in_memory_order(self._a, draw))
     return copy_into(self, _HISTORIES[history or name](self, values))
 
 
 def _named(name: str, named: dict[str, Any], low: Any) -> Any:
-    """The argument ``from``, which no Python parameter can be called."""
+    """The keyword argument ``from``, which is no valid name of a Python parameter."""
     value = named.pop("from", low)
     for key in named:
         raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
@@ -173,7 +173,7 @@ def _named(name: str, named: dict[str, Any], low: Any) -> Any:
 def uniform_(
     self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None, **named: float
 ) -> Tensor:
-    """Fill with uniform numbers in [``from``, ``to``).
+    """Fill with samples of the uniform distribution on [``from``, ``to``).
 
     :raises RuntimeError: ``from`` is above ``to``, or one of them beyond the dtype.
 
@@ -186,7 +186,7 @@ def uniform_(
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Fill with normal numbers.
+    """Fill with samples of the normal distribution.
 
     :raises RuntimeError: ``std`` is negative.
 
@@ -199,7 +199,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Gen
 
 
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
-    """Fill with 1 with probability ``p``, otherwise 0.
+    """Fill with samples (0 or 1) of the Bernoulli distribution with probability ``p`` of 1.
 
     :param p: a number, or a tensor that broadcasts to this one.
     :raises RuntimeError: a probability is not in [0, 1].
@@ -221,7 +221,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Fill with waiting times of events that come ``lambd`` times per unit.
+    """Fill with samples of the exponential distribution of rate ``lambd``.
 
     :raises RuntimeError: ``lambd`` is not positive, or the dtype is not floating.
 
@@ -236,7 +236,7 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
 
 
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Fill with numbers of the Cauchy distribution, half of which lie within ``sigma`` of the median.
+    """Fill with samples of the Cauchy distribution with location ``median`` and scale ``sigma``.
 
     :raises RuntimeError: ``sigma`` is not positive, or the dtype is not floating.
 
@@ -250,8 +250,9 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
 
 
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """Fill with numbers of trials, each a success with probability ``p``, up to the first success.
+    """Fill with samples of the geometric distribution: the number of trials until the first success.
 
+    :param p: the probability of success.
     :raises RuntimeError: ``p`` is not between 0 and 1.
 
     >>> import nbautograd as torch
@@ -263,7 +264,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
 
 
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
-    """Fill with numbers whose logarithm is normal, of this mean and standard deviation.
+    """Fill with samples of the log-normal distribution; ``mean`` and ``std`` are those of the logarithm.
 
     :raises RuntimeError: ``std`` is not positive.
 
@@ -276,10 +277,10 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
 
 
 def random_(self: Tensor, *bounds: int | None, generator: Generator | None = None, **named: int | None) -> Tensor:
-    """``random_()``, ``random_(to)`` or ``random_(from, to)``: fill with integers in [``from``, ``to``).
+    """Fill with random integers in [``from``, ``to``): ``random_()``, ``random_(to)`` or ``random_(from, to)``.
 
-    ``from`` is 0 unless given. Without ``to`` (or with None), up to the largest integer of the dtype; a floating one
-    counts up to the power of two below which it holds every integer.
+    ``from`` is 0 by default. Without ``to`` (or with None) the integers go up to the largest of the dtype; for floating
+    dtypes up to the largest power of two below which every integer is representable.
 
     :raises RuntimeError: the range is empty, or the dtype cannot hold it.
 
@@ -288,16 +289,16 @@ def random_(self: Tensor, *bounds: int | None, generator: Generator | None = Non
     >>> torch.empty(3).random_(10)
     tensor([2., 7., 6.])
     """
-    given = dict(zip(("to",) if len(bounds) == 1 and "to" not in named else ("from", "to"), bounds, strict=False))
-    for key in [key for key in named if key not in ("from", "to") or key in given] or ["from"] * (len(bounds) > 2):
+    arguments = dict(zip(("to",) if len(bounds) == 1 and "to" not in named else ("from", "to"), bounds, strict=False))
+    for key in [key for key in named if key not in ("from", "to") or key in arguments] or ["from"] * (len(bounds) > 2):
         raise TypeError(f"random_() takes (), (to) or (from, to): '{key}' is unknown or given twice")
-    given.update(named)
-    bound = {key: None if value is None else as_int(value, f"random_(): '{key}'") for key, value in given.items()}
+    arguments.update(named)
+    bound = {key: None if value is None else as_int(value, f"random_(): '{key}'") for key, value in arguments.items()}
     low, high = bound.get("from"), bound.get("to")
-    if given.keys() == {"to"} and high is None:
+    if arguments.keys() == {"to"} and high is None:
         raise TypeError("random_(): argument 'to' must be int, not NoneType, unless 'from' is given")
-    first = low or 0 if given else low
-    history = "random_from_to" if "from" in given else "random_to" if given else "random_"
+    first = low or 0 if arguments else low
+    history = "random_from_to" if "from" in arguments else "random_to" if arguments else "random_"
     draw = integers("random_", generator, first, high)
     return _fill(self, "random_", draw, history)
 

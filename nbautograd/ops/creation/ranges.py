@@ -1,4 +1,4 @@
-"""Making tensors of evenly spaced numbers."""
+"""Ranges: tensors of evenly spaced numbers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def arange(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Numbers from ``start`` (0) up to, but without, ``end``: int64 if all are ints, otherwise the default float.
+    """Evenly spaced numbers in [``start``, ``end``), ``step`` apart; int64 if all are ints, else the default dtype.
 
     :raises RuntimeError: the step is 0 or leads away from ``end``.
 
@@ -102,7 +102,7 @@ def _steps(name: str, steps: Any) -> int:
 
 
 def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[Any, Any, np.dtype[Any]]:
-    """The ends of a range as numbers, and the NumPy dtype of what is between.
+    """The ends of a range as numbers, and the NumPy dtype of the result.
 
     :raises RuntimeError: an end is complex, and the dtype is not; or it is a tensor of several elements.
     """
@@ -124,7 +124,7 @@ def _ends(name: str, start: Any, end: Any, dtype: dtypes.dtype | None) -> tuple[
 
 @backend.quiet()
 def _even(first: float, last: float, n: int, kind: np.dtype[Any], xp: Any) -> Any:
-    """N evenly spaced values, counted from the nearer end, in the arithmetic of ``kind``."""
+    """``n`` evenly spaced values in the arithmetic of ``kind``, each half computed from its end, as in PyTorch."""
     if n == 1:
         return xp.full((1,), first, kind)
     arithmetic = kind if kind.kind in "fc" else np.dtype(np.float64)
@@ -174,7 +174,7 @@ def logspace(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``.
+    """``steps`` logarithmically spaced numbers: ``base`` to the powers ``linspace(start, end, steps)``.
 
     :raises RuntimeError: ``steps`` is negative.
 
@@ -203,7 +203,7 @@ def range(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Numbers from ``start`` up to and with ``end``, in the default dtype; deprecated as in PyTorch: use ``arange``."""
+    """Evenly spaced numbers in [``start``, ``end``], both included; deprecated as in PyTorch: use ``arange``."""
     warnings.warn(
         "torch.range is deprecated because its end is part of the range, unlike that of Python's range. Instead, use "
         "torch.arange, which produces values in [start, end).",

@@ -49,7 +49,7 @@ __all__ = [
     other="g if alpha == 1 else conj(conj(g) * alpha)",
 )
 def add(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-    """``input + alpha * other``.
+    """``input + alpha * other``, elementwise, with broadcasting and type promotion.
 
     >>> import nbautograd as torch
     >>> torch.add(torch.tensor([1., 2.]), torch.tensor([10., 20.]), alpha=2)
@@ -70,7 +70,7 @@ def times(alpha: Number, array: Any) -> Any:
         except RuntimeError:
             return backend.run_quietly(operator.mul, array, factor)
     if alpha.__class__ is float and array.dtype.kind == "f":
-        return array * alpha  # which NumPy takes to the array's dtype
+        return array * alpha  # NumPy casts it to the array's dtype
     category = dtypes.of(array.dtype).rank
     if isinstance(alpha, bool) and category:
         raise DtypeError(f"Boolean alpha only supported for Boolean results, and these are {dtypes.of(array.dtype)!r}")
@@ -93,7 +93,7 @@ def times(alpha: Number, array: Any) -> Any:
     other="-g if alpha == 1 else -conj(conj(g) * alpha)",
 )
 def sub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
-    """``input - alpha * other``.
+    """``input - alpha * other``, elementwise, with broadcasting and type promotion.
 
     :raises RuntimeError: one of them is bool.
 
@@ -137,9 +137,7 @@ def rsub(input: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     other="g * conj(input)",
 )
 def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """The product of each element of ``input`` with that of ``other``.
-
-    Shapes are broadcast, dtypes promoted.
+    """``input * other``, elementwise, with broadcasting and type promotion.
 
     :raises RuntimeError: the shapes do not broadcast.
 
@@ -156,7 +154,7 @@ def mul(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 @op(node="NegBackward0", symbol="−", kind=POINTWISE, accepts="ifc", operators="__neg__", input="-g")
 def neg(input: Tensor) -> Tensor:
-    """``-input``.
+    """``-input``: each element negated.
 
     :raises RuntimeError: the dtype is bool.
 
@@ -169,7 +167,7 @@ def neg(input: Tensor) -> Tensor:
 
 @composite()
 def positive(input: Tensor) -> Tensor:
-    """``+input``: the tensor itself.
+    """``+input``: returns the tensor itself.
 
     :raises RuntimeError: the dtype is bool.
 
@@ -187,7 +185,7 @@ Tensor.__pos__ = positive
 
 @op(node="AbsBackward0", symbol="|·|", kind=POINTWISE, accepts="ifc", operators="__abs__", input="g * sgn(input)")
 def abs(input: Tensor) -> Tensor:
-    """The absolute value; its derivative at 0 is 0.
+    """The absolute value of each element; its derivative at 0 is 0.
 
     >>> import nbautograd as torch
     >>> torch.abs(torch.tensor([-1., 2.]))
@@ -203,7 +201,7 @@ def abs(input: Tensor) -> Tensor:
     input="ratio(g - real(g * conj(result)) * result, abs(input))",
 )
 def sgn(input: Tensor) -> Tensor:
-    """The sign: -1, 0 or 1; of a complex number, it divided by its absolute value.
+    """The sign of each element: -1, 0 or 1; of a complex number ``z / abs(z)``.
 
     >>> import nbautograd as torch
     >>> torch.sgn(torch.tensor([-3., 0., 5.]))
@@ -219,7 +217,7 @@ def sgn(input: Tensor) -> Tensor:
 
 @op(node="SignBackward0", symbol="sign", kind=POINTWISE, accepts="bif", input="zeros_of(g)")
 def sign(input: Tensor) -> Tensor:
-    """The sign: -1, 0 or 1; 0 for nan.
+    """The sign of each element: -1, 0 or 1; 0 for nan.
 
     :raises RuntimeError: the dtype is complex; see ``sgn``.
 
@@ -236,19 +234,19 @@ def _sign(a: Any) -> Any:
 
 
 def as_category(input: Tensor, number: Number) -> Tensor:
-    """The tensor in the dtype that it has together with a number."""
+    """The tensor cast to its result type with a number."""
     if input._a.dtype.kind == "f" and (number.__class__ is float or number.__class__ is int):
         return input
     kind = result_dtype(input, number)
     return input if input.dtype is kind else input.to(kind)
 
 
-# -- products and quotients of several -------------------------------------------------------------------------------
+# -- three operands --------------------------------------------------------------------------------------------------
 
 
 @composite(inplace_method=True, out=True)
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
-    """``input + weight * (end - input)``.
+    """Linear interpolation ``input + weight * (end - input)``.
 
     :raises RuntimeError: the dtypes of ``input`` and ``end`` differ, or are integer ones.
 
@@ -277,7 +275,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     weight="g * conj(end - input)",
 )
 def _lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
-    """From ``input`` to ``end``, exact at both."""
+    """Linear interpolation, exact at both ends."""
     way = end - input
     if weight.__class__ is np.ndarray and not weight.ndim:
         return input + weight * way if np.abs(weight) < 0.5 else end - way * (1 - weight)

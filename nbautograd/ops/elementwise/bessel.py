@@ -230,5 +230,5 @@ def special_airy_ai(x: Tensor) -> Tensor:
     place = backend.device_of(x)
     on_host: Any = backend.fetch(x)
     ai = backend.scipy(on_host, "special").airy(on_host)[0]
-    ai = np.where((on_host > 104) & (on_host < np.inf), 0, ai)  # below the smallest double, where SciPy says nan
+    ai = np.where((on_host > 104) & (on_host < np.inf), 0, ai)  # it underflows, and SciPy gives nan
     return backend.module(place).asarray(np.asarray(ai, x.dtype))

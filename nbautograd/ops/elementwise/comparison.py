@@ -54,7 +54,7 @@ def _heaviside(input: Tensor, values: Tensor) -> Tensor:
 
 @composite(inplace_method=True, out=True)
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 where ``input`` is negative, 1 where it is positive, ``values`` where it is 0; not differentiable.
+    """The Heaviside step function: 0 for negative, 1 for positive, ``values`` for 0; not differentiable.
 
     :raises RuntimeError: the dtypes differ, or are complex.
 
@@ -73,7 +73,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, operators="__eq__")
 def eq(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Whether each pair of elements is equal.
+    """``input == other``, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) == torch.tensor([1, 3])
@@ -84,7 +84,7 @@ def eq(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, operators="__ne__")
 def ne(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Whether each pair of elements differs.
+    """``input != other``, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) != 1
@@ -95,7 +95,7 @@ def ne(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bif", operators="__lt__")
 def lt(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Whether each element is less than the other.
+    """``input < other``, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) < 2
@@ -106,7 +106,7 @@ def lt(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bif", operators="__le__")
 def le(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Whether each element is less than or equal to the other.
+    """``input <= other``, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) <= 1
@@ -117,7 +117,7 @@ def le(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bif", operators="__gt__")
 def gt(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Whether each element is greater than the other.
+    """``input > other``, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) > 1
@@ -128,7 +128,7 @@ def gt(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bif", operators="__ge__")
 def ge(input: Tensor, other: Tensor | Number) -> Tensor:
-    """Whether each element is greater than or equal to the other.
+    """``input >= other``, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) >= 2
@@ -161,7 +161,7 @@ def isinf(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, inplace_method=False, out=False)
 def isfinite(input: Tensor) -> Tensor:
-    """Whether each element is neither infinite nor nan.
+    """Whether each element is finite: neither infinite nor nan.
 
     >>> import nbautograd as torch
     >>> torch.isfinite(torch.tensor([1., float("inf")]))
@@ -198,7 +198,7 @@ def isneginf(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, inplace_method=False, out=False)
 def isreal(input: Tensor) -> Tensor:
-    """Whether each element has no imaginary part.
+    """Whether each element is real: its imaginary part is 0.
 
     >>> import nbautograd as torch
     >>> torch.isreal(torch.tensor([1, 1j]))
@@ -209,7 +209,7 @@ def isreal(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, method=False, inplace_method=False, out=False)
 def _isclose(input: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
-    """Whether each pair of elements is close, in one dtype."""
+    """``isclose`` of one dtype."""
     close = input == other
     if equal_nan:
         close = close | ((input != input) & (other != other))
@@ -223,9 +223,9 @@ def _isclose(input: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: 
 
 @composite()
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether each pair of elements is close: ``|input - other| <= atol + rtol * |other|``.
+    """Whether elements are close: ``|input - other| <= atol + rtol * |other|``.
 
-    :param equal_nan: whether two nans are close.
+    :param equal_nan: whether two nans count as close.
     :raises RuntimeError: the dtypes differ, or a tolerance is negative.
 
     >>> import nbautograd as torch
@@ -246,7 +246,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 @composite()
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all pairs of elements are close; see ``isclose``.
+    """Whether all elements are close, as ``isclose`` says.
 
     :raises RuntimeError: the dtypes differ, or a tolerance is negative.
 
@@ -271,7 +271,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 @op(method=False)
 def _isin(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor:
-    """Whether each element is among the others, or none of them."""
+    """``isin`` of arrays of one dtype."""
     return np.isin(elements, test_elements, invert=invert)
 
 
@@ -279,10 +279,10 @@ def _isin(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor:
 def isin(
     elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Whether each element of ``elements`` is one of ``test_elements``; one of the two may be a number.
+    """Whether each element of ``elements`` is in ``test_elements``; one of the two may be a number.
 
-    :param assume_unique: a promise that neither has an element twice; nothing depends on it here.
-    :param invert: whether it is none of them instead.
+    :param assume_unique: the elements of each are unique; has no effect.
+    :param invert: return whether each is not in ``test_elements``.
     :raises RuntimeError: the dtype is bool or complex.
 
     >>> import nbautograd as torch

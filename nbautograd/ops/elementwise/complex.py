@@ -47,9 +47,9 @@ def _conj(input: Tensor) -> Tensor:
 
 
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate; a real tensor as it is.
+    """The complex conjugate; a real tensor itself.
 
-    It is computed at once: where PyTorch gives a view that conjugates when it is read, this has memory of its own.
+    It is computed eagerly: PyTorch's result is a lazy conjugate view, this one has memory of its own.
 
     >>> import nbautograd as torch
     >>> torch.conj(torch.tensor([1+2j]))
@@ -77,7 +77,7 @@ def _conj_physical(input: Tensor) -> Tensor:
 
 @composite(inplace_method=True, out=True)
 def conj_physical(input: Tensor) -> Tensor:
-    """The complex conjugate as a copy; a real tensor unchanged.
+    """The complex conjugate as a copy; a real tensor itself.
 
     >>> import nbautograd as torch
     >>> torch.conj_physical(torch.tensor([1+2j]))
@@ -88,7 +88,7 @@ def conj_physical(input: Tensor) -> Tensor:
 
 @composite()
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself: conjugates are always computed at once.
+    """The tensor itself: there are no lazy conjugate views to materialize.
 
     >>> import nbautograd as torch
     >>> torch.resolve_conj(torch.tensor([1+2j]).conj())
@@ -99,7 +99,7 @@ def resolve_conj(input: Tensor) -> Tensor:
 
 @composite()
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negatives are always computed at once.
+    """The tensor itself: there are no lazy negative views to materialize.
 
     >>> import nbautograd as torch
     >>> torch.resolve_neg(-torch.tensor([1.]))
@@ -113,13 +113,13 @@ def resolve_neg(input: Tensor) -> Tensor:
 
 @op(node="ImagBackward0", symbol="Im", method=False, name="imag", input="cast_back(g * 1j, input.dtype)")
 def _imag(input: Tensor) -> Tensor:
-    """The imaginary part in memory of its own, for formulas; ``real`` in ops/shape/shape.py is its twin."""
+    """The imaginary part as a copy, for formulas, like ``real`` in ops/shape/shape.py."""
     return input.imag.copy()
 
 
 @op(node="ViewAsRealBackward0", symbol="ℂ→ℝ²", kind=VIEW, method=False, input="complex_of_pairs(g)")
 def view_as_real(input: Tensor) -> Tensor:
-    """The same memory as real numbers: a further dimension of length 2 holds the real and the imaginary part.
+    """A real view of a complex tensor: a new last dimension of size 2 holds real and imaginary parts.
 
     :raises RuntimeError: the dtype is not complex.
 
@@ -134,9 +134,9 @@ def view_as_real(input: Tensor) -> Tensor:
 
 @op(node="ViewAsComplexBackward0", symbol="ℝ²→ℂ", kind=VIEW, method=False, input="view_as_real(g)")
 def view_as_complex(input: Tensor) -> Tensor:
-    """The same memory as complex numbers: the last dimension holds the real and the imaginary part of each.
+    """A complex view of a real tensor whose last dimension of size 2 holds real and imaginary parts.
 
-    :param input: of float32 or float64, with a last dimension of length 2 whose elements are next to each other.
+    :param input: float32 or float64, shape (..., 2), the last dimension of stride 1.
     :raises RuntimeError: the dtype, the last dimension or its stride is another.
 
     >>> import nbautograd as torch
@@ -163,12 +163,12 @@ def view_as_complex(input: Tensor) -> Tensor:
 
 @op(node="ViewAsComplexBackward0", symbol="ℝ²→ℂ", method=False, input="view_as_real(g)")
 def complex_of_pairs(input: Tensor) -> Tensor:
-    """The result of ``view_as_complex`` as a copy."""
+    """``view_as_complex`` as a copy."""
     return input.copy().view(dtypes.of(input.dtype).to_complex().numpy)[..., 0]
 
 
 def real(input: Tensor) -> Tensor:
-    """The real part, which shares the tensor's memory; a real tensor as it is.
+    """The real part, as a view; a real tensor itself.
 
     >>> import nbautograd as torch
     >>> torch.real(torch.tensor([1+2j]))
@@ -179,7 +179,7 @@ def real(input: Tensor) -> Tensor:
 
 
 def imag(input: Tensor) -> Tensor:
-    """The imaginary part, which shares the tensor's memory.
+    """The imaginary part, as a view.
 
     :raises RuntimeError: the tensor is not complex.
 
@@ -194,7 +194,7 @@ def imag(input: Tensor) -> Tensor:
 
 
 def _part(function: Any) -> property:
-    """A part of a complex tensor as an attribute that may be assigned to."""
+    """The property ``x.real`` or ``x.imag``, which may be assigned to."""
 
     def assign(self: Tensor, value: Tensor | Number) -> None:
         part = function(self)
@@ -216,7 +216,7 @@ Tensor.imag = _part(imag)
     input="cast_back(ratio(g * 1j * input, input * conj(input)), input.dtype)",
 )
 def angle(input: Tensor) -> Tensor:
-    """The angle of each number in the complex plane, in radians: π for negative real ones, 0 for positive ones.
+    """The argument of each complex number, in radians; of real ones π if negative, else 0.
 
     >>> import nbautograd as torch
     >>> torch.angle(torch.tensor([1j, -1]))
@@ -227,21 +227,21 @@ def angle(input: Tensor) -> Tensor:
     return np.where(input != input, input, (input < 0).astype(input.dtype) * np.pi)
 
 
-# -- making them -----------------------------------------------------------------------------------------------------
+# -- construction ----------------------------------------------------------------------------------------------------
 
 
 def _check_parts(name: str, **parts: Tensor) -> None:
-    """Make sure that both are of one and the same dtype that has a complex one."""
+    """Make sure that both parts have the same dtype, one with a complex counterpart."""
     check_tensors(name, **parts)
-    given = [SCALAR_TYPES[t.dtype.name] for t in parts.values()]
-    if not {*given} <= {"Float", "Double"}:
+    kinds = [SCALAR_TYPES[t.dtype.name] for t in parts.values()]
+    if not {*kinds} <= {"Float", "Double"}:
         raise DtypeError(
             f"{name}(): Expected both inputs to be Float or Double tensors (there is no complex dtype for others) "
-            f"but got {given[0]} and {given[1]}"
+            f"but got {kinds[0]} and {kinds[1]}"
         )
-    if given[0] != given[1]:
+    if kinds[0] != kinds[1]:
         raise DtypeError(
-            f"{name}(): Expected object of scalar type {given[0]} but got scalar type {given[1]} for second argument"
+            f"{name}(): Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for second argument"
         )
 
 
@@ -256,15 +256,15 @@ def _check_parts(name: str, **parts: Tensor) -> None:
     im="imag(g)",
 )
 def _complex(re: Tensor, im: Tensor) -> Tensor:
-    """Complex numbers of their parts."""
+    """Complex numbers from real and imaginary parts."""
     return complex_array(re, im)
 
 
 @composite(method=False, out=True)
 def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """Complex numbers of their real and imaginary parts.
+    """Complex numbers from their real and imaginary parts.
 
-    :param real: of float32 or float64, as ``imag``; the shapes are broadcast.
+    :param real: float32 or float64, the same dtype as ``imag``; shapes are broadcast.
     :raises RuntimeError: the dtypes differ, or are others.
 
     >>> import nbautograd as torch
@@ -286,15 +286,15 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     angle="(imag(g) * cos(angle) - real(g) * sin(angle)) * abs",
 )
 def _polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """Complex numbers of their polar coordinates."""
+    """Complex numbers from polar coordinates."""
     return complex_array(abs * precise.cos(angle), abs * precise.sin(angle))
 
 
 @composite(method=False, out=True)
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """Complex numbers of their absolute values and angles: ``abs * (cos(angle) + i sin(angle))``.
+    """Complex numbers from polar coordinates: ``abs * (cos(angle) + i sin(angle))``.
 
-    :param abs: of float32 or float64, as ``angle``; the shapes are broadcast.
+    :param abs: float32 or float64, the same dtype as ``angle``; shapes are broadcast.
     :raises RuntimeError: the dtypes differ, or are others.
 
     >>> import nbautograd as torch

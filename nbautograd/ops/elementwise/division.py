@@ -24,7 +24,7 @@ __all__ = ["div", "divide", "floor_divide", "fmod", "gcd", "lcm", "reciprocal", 
     other="-g * conj(input / other / other)",
 )
 def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """The quotient of each element of ``input`` by that of ``other``; integers give floats.
+    """``input / other``, elementwise; integers give floats.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) / 2
@@ -37,7 +37,7 @@ def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 def div(
     input: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """The quotient, exact or rounded to an integer.
+    """``input / other``, elementwise, exact or rounded to an integer.
 
     :param rounding_mode: None, ``"trunc"`` (towards zero) or ``"floor"`` (down).
     :raises RuntimeError: another rounding mode.
@@ -58,7 +58,7 @@ alias(divide=div)
 
 
 def _refuse_zero_divisor(input: Any, other: Any) -> None:
-    """PyTorch refuses to divide integers by zero, where NumPy gives 0."""
+    """Raise where integers are divided by zero, as PyTorch does; NumPy gives 0."""
     if input.dtype.kind in "iu" and bool((other == 0).any()):
         raise RuntimeError("ZeroDivisionError: an integer tensor was divided by zero")
 
@@ -74,7 +74,7 @@ def _refuse_zero_divisor(input: Any, other: Any) -> None:
     other="zeros_of(g)",
 )
 def divide_rounded(input: Tensor | Number, other: Tensor | Number, rounding_mode: str) -> Tensor:
-    """The quotient rounded to an integer, in the inputs' dtype; its derivative is 0."""
+    """The quotient rounded to an integer, of the inputs' result type; its derivative is 0."""
     _refuse_zero_divisor(input, other)
     if rounding_mode == "floor":
         return np.floor_divide(input, other)
@@ -94,7 +94,7 @@ def divide_rounded(input: Tensor | Number, other: Tensor | Number, rounding_mode
     other="not_implemented('floor_divide')",
 )
 def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """The quotient rounded down; not differentiable (``div(..., rounding_mode="floor")`` is).
+    """``input // other``: the quotient rounded down; not differentiable (``div(..., rounding_mode="floor")`` is).
 
     :raises RuntimeError: integers are divided by zero.
 
@@ -121,7 +121,7 @@ def _rfloordiv(input: Tensor, other: Tensor | Number) -> Tensor:
     other="-g * floor(input / other)",
 )
 def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """The remainder of floor division; it has the sign of the divisor.
+    """``input % other``: the remainder of floor division, which has the sign of the divisor.
 
     >>> import nbautograd as torch
     >>> torch.tensor([-3., 3.]) % 2
@@ -138,7 +138,7 @@ def _rmod(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(node="FmodBackward0", symbol="fmod", kind=POINTWISE, accepts="if", input="g", other="-g * trunc(input / other)")
 def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
-    """The remainder of division truncated towards zero; it has the sign of the dividend.
+    """C's ``fmod``: the remainder of truncated division, which has the sign of the dividend.
 
     >>> import nbautograd as torch
     >>> torch.fmod(torch.tensor([-3., 3.]), 2)
@@ -150,7 +150,7 @@ def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
 
 @op(node="ReciprocalBackward0", symbol="1/·", kind=POINTWISE, floating=True, input="-g * conj(result * result)")
 def reciprocal(input: Tensor) -> Tensor:
-    """``1 / input``.
+    """``1 / input``, elementwise; integers give floats.
 
     >>> import nbautograd as torch
     >>> torch.reciprocal(torch.tensor([2., 4.]))

@@ -36,7 +36,7 @@ LOG_10 = 2.302585092994046
 
 @op(node="ExpBackward0", symbol="exp", kind=POINTWISE, floating=True, input="g * conj(result)")
 def exp(input: Tensor) -> Tensor:
-    """``exp(x)`` of each element.
+    """``e**x`` for each element.
 
     >>> import nbautograd as torch
     >>> torch.exp(torch.tensor([0., 1.]))
@@ -47,7 +47,7 @@ def exp(input: Tensor) -> Tensor:
 
 @op(node="Exp2Backward0", symbol="2ˣ", kind=POINTWISE, floating=True, input="g * conj(result) * LOG_2")
 def exp2(input: Tensor) -> Tensor:
-    """2 to the power of each element.
+    """``2**x`` for each element.
 
     >>> import nbautograd as torch
     >>> torch.exp2(torch.tensor([3.]))
@@ -58,7 +58,7 @@ def exp2(input: Tensor) -> Tensor:
 
 @op(node="Expm1Backward0", symbol="expm1", kind=POINTWISE, floating=True, input="g * conj(result + 1)")
 def expm1(input: Tensor) -> Tensor:
-    """``exp(input) - 1``, accurate near 0.
+    """``exp(x) - 1`` for each element, accurate near 0.
 
     >>> import nbautograd as torch
     >>> torch.expm1(torch.tensor([0.]))
@@ -69,7 +69,7 @@ def expm1(input: Tensor) -> Tensor:
 
 @op(node="LogBackward0", symbol="ln", kind=POINTWISE, floating=True, input="g / conj(input)")
 def log(input: Tensor) -> Tensor:
-    """The natural logarithm; nan for negative elements, -inf for 0.
+    """The natural logarithm of each element; nan for negative ones, -inf for 0.
 
     >>> import nbautograd as torch
     >>> torch.log(torch.tensor([1., 0.]))
@@ -80,7 +80,7 @@ def log(input: Tensor) -> Tensor:
 
 @op(node="Log2Backward0", symbol="log₂", kind=POINTWISE, floating=True, input="g / (conj(input) * LOG_2)")
 def log2(input: Tensor) -> Tensor:
-    """The logarithm to base 2.
+    """The base-2 logarithm of each element.
 
     >>> import nbautograd as torch
     >>> torch.log2(torch.tensor([8.]))
@@ -91,7 +91,7 @@ def log2(input: Tensor) -> Tensor:
 
 @op(node="Log10Backward0", symbol="log₁₀", kind=POINTWISE, floating=True, input="g / (conj(input) * LOG_10)")
 def log10(input: Tensor) -> Tensor:
-    """The logarithm to base 10.
+    """The base-10 logarithm of each element.
 
     >>> import nbautograd as torch
     >>> torch.log10(torch.tensor([100.]))
@@ -102,7 +102,7 @@ def log10(input: Tensor) -> Tensor:
 
 @op(node="Log1PBackward0", symbol="ln1p", kind=POINTWISE, floating=True, input="g / conj(input + 1)")
 def log1p(input: Tensor) -> Tensor:
-    """``log(1 + input)``, accurate near 0.
+    """``log(1 + x)`` for each element, accurate near 0.
 
     >>> import nbautograd as torch
     >>> torch.log1p(torch.tensor([0.]))
@@ -134,7 +134,7 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     swap = input.real < other.real
     large, small = np.where(swap, other, input), np.where(swap, input, other)
     result = large + precise.log1p(precise.exp(small - large))
-    endless = np.isinf(large.real) & (large.real == small.real)  # a difference of infinities is nan
+    endless = np.isinf(large.real) & (large.real == small.real)  # inf - inf is nan
     return np.where(
         endless, np.where(large.real < 0, small, precise.log(precise.exp(input) + precise.exp(other))), result
     )
@@ -188,7 +188,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     other="g * conj(result * LOG_2)",
 )
 def _ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """``input * 2 ** other``, in one dtype."""
+    """``input * 2 ** other``, of one dtype."""
     return input * precise.exp2(other)
 
 
@@ -203,7 +203,7 @@ def _ldexp(input: Tensor, other: Tensor) -> Tensor:
     value="g * (slope * (1 - 2 * value))",
 )
 def sigmoid_slope(slope: Tensor, value: Tensor) -> Tensor:
-    """The gradient of a sigmoid's input from that of its value."""
+    """The vjp of the sigmoid, from its value: ``slope * value * (1 - value)``."""
     return slope * ((1 - value) * value)
 
 
@@ -216,7 +216,7 @@ def sigmoid_slope(slope: Tensor, value: Tensor) -> Tensor:
     input="g * conj((1 - result) * result)",
 )
 def sigmoid(input: Tensor) -> Tensor:
-    """``1 / (1 + exp(-input))``, between 0 and 1.
+    """The logistic sigmoid ``1 / (1 + exp(-x))`` of each element.
 
     >>> import nbautograd as torch
     >>> torch.sigmoid(torch.tensor([0.]))
@@ -230,7 +230,7 @@ def sigmoid(input: Tensor) -> Tensor:
 
 @op(node="SqrtBackward0", symbol="√", kind=POINTWISE, floating=True, input="g / (2 * conj(result))")
 def sqrt(input: Tensor) -> Tensor:
-    """The square root; nan for negative elements.
+    """The square root of each element; nan for negative ones.
 
     >>> import nbautograd as torch
     >>> torch.sqrt(torch.tensor([4., 9.]))
@@ -241,7 +241,7 @@ def sqrt(input: Tensor) -> Tensor:
 
 @op(node="RsqrtBackward0", symbol="1/√", kind=POINTWISE, floating=True, input="-0.5 * g * conj(result ** 3)")
 def rsqrt(input: Tensor) -> Tensor:
-    """``1 / sqrt(input)``.
+    """The reciprocal of the square root of each element.
 
     >>> import nbautograd as torch
     >>> torch.rsqrt(torch.tensor([4.]))
@@ -259,7 +259,7 @@ def rsqrt(input: Tensor) -> Tensor:
     other="g * (other / result)",
 )
 def hypot(input: Tensor, other: Tensor) -> Tensor:
-    """``sqrt(input ** 2 + other ** 2)``, without overflow.
+    """The hypotenuse ``sqrt(input**2 + other**2)``, without overflow.
 
     :raises RuntimeError: the dtypes are not floating ones.
 

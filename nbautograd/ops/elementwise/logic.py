@@ -1,4 +1,4 @@
-"""Element by element: logic of truth values and of bits. Nothing here is differentiable."""
+"""Elementwise logical and bitwise operations; none is differentiable."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = [
 ]
 
 
-# -- truth values ----------------------------------------------------------------------------------------------------
+# -- logical ---------------------------------------------------------------------------------------------------------
 
 
 @op(kind=POINTWISE)
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
-    """Whether both elements are nonzero.
+    """Logical AND, elementwise: whether both elements are nonzero.
 
     >>> import nbautograd as torch
     >>> torch.logical_and(torch.tensor([1, 0]), torch.tensor([2, 2]))
@@ -38,7 +38,7 @@ def logical_and(input: Tensor, other: Tensor) -> Tensor:
 
 @op(kind=POINTWISE)
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
-    """Whether at least one element is nonzero.
+    """Logical OR, elementwise: whether at least one element is nonzero.
 
     >>> import nbautograd as torch
     >>> torch.logical_or(torch.tensor([1, 0]), torch.tensor([0, 0]))
@@ -49,7 +49,7 @@ def logical_or(input: Tensor, other: Tensor) -> Tensor:
 
 @op(kind=POINTWISE)
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
-    """Whether exactly one element is nonzero.
+    """Logical XOR, elementwise: whether exactly one element is nonzero.
 
     >>> import nbautograd as torch
     >>> torch.logical_xor(torch.tensor([1, 0]), torch.tensor([2, 2]))
@@ -60,7 +60,7 @@ def logical_xor(input: Tensor, other: Tensor) -> Tensor:
 
 @op(kind=POINTWISE)
 def logical_not(input: Tensor) -> Tensor:
-    """Whether each element is zero.
+    """Logical NOT, elementwise: whether each element is zero.
 
     >>> import nbautograd as torch
     >>> torch.logical_not(torch.tensor([1, 0]))
@@ -69,12 +69,12 @@ def logical_not(input: Tensor) -> Tensor:
     return np.logical_not(input)
 
 
-# -- bits ------------------------------------------------------------------------------------------------------------
+# -- bitwise ---------------------------------------------------------------------------------------------------------
 
 
 @op(kind=POINTWISE, accepts="bi", operators="__and__ __rand__ __iand__")
 def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """The bits that both integers have set; "and" of bools.
+    """Bitwise AND of integers; logical AND of bools.
 
     >>> import nbautograd as torch
     >>> torch.tensor([6, 5]) & 4
@@ -85,7 +85,7 @@ def bitwise_and(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bi", operators="__or__ __ror__ __ior__")
 def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """The bits that at least one integer has set; "or" of bools.
+    """Bitwise OR of integers; logical OR of bools.
 
     >>> import nbautograd as torch
     >>> torch.tensor([6, 5]) | 1
@@ -96,7 +96,7 @@ def bitwise_or(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bi", operators="__xor__ __rxor__ __ixor__")
 def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """The bits that exactly one integer has set; "exclusive or" of bools.
+    """Bitwise XOR of integers; logical XOR of bools.
 
     >>> import nbautograd as torch
     >>> torch.tensor([6, 5]) ^ 1
@@ -107,7 +107,7 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 @op(kind=POINTWISE, accepts="bi", operators="__invert__")
 def bitwise_not(input: Tensor) -> Tensor:
-    """Each bit flipped; "not" of bools.
+    """Bitwise NOT of integers; logical NOT of bools.
 
     >>> import nbautograd as torch
     >>> ~torch.tensor([True, False])
@@ -118,7 +118,7 @@ def bitwise_not(input: Tensor) -> Tensor:
 
 @op(kind=POINTWISE, accepts="i", operators="__lshift__ __ilshift__")
 def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """Each integer's bits shifted left.
+    """The bits of ``input`` shifted left by ``other``: ``input << other``.
 
     >>> import nbautograd as torch
     >>> torch.tensor([1, 2]) << 3
@@ -129,7 +129,7 @@ def bitwise_left_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor
 
 @op(kind=POINTWISE, accepts="i", operators="__rshift__ __irshift__")
 def bitwise_right_shift(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """Each integer's bits shifted right.
+    """The bits of ``input`` shifted right by ``other``: ``input >> other``; negative numbers keep their sign.
 
     >>> import nbautograd as torch
     >>> torch.tensor([8, 16]) >> 3

@@ -1,6 +1,6 @@
 """Orthogonal polynomials of real argument, each by the three-term recurrence of its kind (DLMF 18.9).
 
-As in PyTorch the degree is rounded towards zero, that of negative degree is 0, and there are no derivatives.
+As in PyTorch the degree is rounded towards zero, polynomials of negative degree are 0, and there are no derivatives.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Step = Callable[[Any, int, Any, Any], Any]
 def recurrence(x: Any, n: Any, first: Any, step: Step) -> Any:
     """The polynomials of degrees ``n`` at ``x``.
 
-    :param first: that of degree 1.
-    :param step: makes of (x, k, the one of degree k, the one before) that of degree k + 1.
+    :param first: the polynomial of degree 1.
+    :param step: gives the polynomial of degree k + 1, called with x, k, the one of degree k and the one of k - 1.
     """
     degree = np.trunc(np.where(np.isfinite(n), n, -1))
     before, value = x * 0 + 1, first
@@ -160,7 +160,7 @@ def special_shifted_chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Numbe
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """The Hermite polynomial as physicists define it, of weight exp(-x²).
+    """The physicist's Hermite polynomial, of weight exp(-x²).
 
     :param n: the degree.
 
@@ -173,7 +173,7 @@ def special_hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number) -> Tens
 
 @op(kind=POINTWISE, floating=True, accepts="bif", half=UNSUPPORTED, method=False, inplace_method=False)
 def special_hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number) -> Tensor:
-    """The Hermite polynomial as probabilists define it, of weight exp(-x²/2).
+    """The probabilist's Hermite polynomial, of weight exp(-x²/2).
 
     :param n: the degree.
 

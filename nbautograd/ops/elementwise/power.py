@@ -33,7 +33,7 @@ def pow_number(input: Tensor, exponent: Number) -> Tensor:
 
 
 BY_OPERATOR = (-1, 0, 0.5, 1, 2)
-"""Exponents whose powers NumPy's operator computes by a root or a product, exactly rounded."""
+"""Exponents for which NumPy's operator calls sqrt, square or reciprocal, which are correctly rounded."""
 
 
 @op(
@@ -53,7 +53,7 @@ def pow_tensor(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
 
 
 def _integer_power(base: Any, exponent: Any) -> Any:
-    """Powers of integers; 1 / base ** -exponent rounded towards zero where the exponent is negative."""
+    """Integer powers; for a negative exponent ``1 / base**-exponent`` rounded towards zero."""
     power = base ** np.maximum(exponent, 0)
     if base.dtype.kind == "u":
         return power
@@ -63,7 +63,7 @@ def _integer_power(base: Any, exponent: Any) -> Any:
 
 @op(kind=POINTWISE, method=False, inplace_method=False)
 def is_nonnegative(input: Tensor) -> Tensor:
-    """Whether the (real part of the) exponent is at least 0: then powers of 0 do not change with it."""
+    """Whether the real part of the exponent is at least 0: then the derivative of 0**exponent by it is 0."""
     return input.real >= 0
 
 
@@ -86,7 +86,7 @@ def pow_base(exponent: Tensor, base: Number) -> Tensor:
 
 @composite(inplace_method=True)
 def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
-    """``input`` to the power ``exponent``; either may be a number.
+    """``input ** exponent``, elementwise; either may be a number.
 
     :raises RuntimeError: an integer tensor to a negative integer power.
 
@@ -111,7 +111,7 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
 
 
 def _to_the_power(self: Tensor, other: Any) -> Any:
-    """``self ** other``, which leaves what is neither tensor nor number to the other operand."""
+    """``self ** other``; NotImplemented if the other operand is neither a tensor nor a number."""
     known = isinstance(other, (Tensor, Number)) or is_pytorchs(other)  # the latter for the message
     return pow(self, other) if known else NotImplemented
 
@@ -129,7 +129,7 @@ Tensor.__ipow__ = Tensor.pow_
 
 @composite(inplace_method=True, out=True)
 def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
-    """``input`` to the power ``exponent``, in double precision.
+    """``input ** exponent`` computed in float64 (or complex128).
 
     >>> import nbautograd as torch
     >>> torch.float_power(torch.tensor([2, 3]), -1)
@@ -145,7 +145,7 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number) -> Tensor:
 
 @composite(inplace_method=True)
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """``input ** 2``.
+    """``input ** 2``, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.square(torch.tensor([-3.]))

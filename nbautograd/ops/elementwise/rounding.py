@@ -1,4 +1,4 @@
-"""Element by element: rounding, and the parts of a floating-point number."""
+"""Elementwise rounding, and the parts of floating-point numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 @op(node="FloorBackward0", symbol="⌊·⌋", kind=POINTWISE, accepts="if", input="zeros_of(g)")
 def floor(input: Tensor) -> Tensor:
-    """Each element rounded down; the derivative is 0.
+    """The floor of each element: rounded down; the derivative is 0.
 
     :raises RuntimeError: the dtype is bool or complex.
 
@@ -47,7 +47,7 @@ def floor(input: Tensor) -> Tensor:
 
 @op(node="CeilBackward0", symbol="⌈·⌉", kind=POINTWISE, accepts="if", input="zeros_of(g)")
 def ceil(input: Tensor) -> Tensor:
-    """Each element rounded up; the derivative is 0.
+    """The ceiling of each element: rounded up; the derivative is 0.
 
     :raises RuntimeError: the dtype is bool or complex.
 
@@ -60,7 +60,7 @@ def ceil(input: Tensor) -> Tensor:
 
 @op(node="TruncBackward0", symbol="trunc", kind=POINTWISE, accepts="if", input="zeros_of(g)")
 def trunc(input: Tensor) -> Tensor:
-    """Each element rounded towards zero; the derivative is 0.
+    """Each element truncated: rounded towards zero; the derivative is 0.
 
     :raises RuntimeError: the dtype is bool or complex.
 
@@ -73,7 +73,7 @@ def trunc(input: Tensor) -> Tensor:
 
 @composite(inplace_method=True, out=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """Each element rounded to ``decimals`` places, halves to the even neighbour; the derivative is 0.
+    """Each element rounded to ``decimals`` places, half to even; the derivative is 0.
 
     :param decimals: may be negative: -2 rounds to hundreds.
     :raises RuntimeError: the dtype is bool or complex, or an integer one and ``decimals`` is not 0.
@@ -127,7 +127,7 @@ def frac(input: Tensor) -> Tensor:
     return input - np.trunc(input)
 
 
-# -- the parts of a floating-point number ----------------------------------------------------------------------------
+# -- floating-point representation -----------------------------------------------------------------------------------
 
 
 @op(
@@ -151,7 +151,7 @@ def scale_down(input: Tensor, exponent: Tensor) -> Tensor:
 
 @composite(out=True)
 def frexp(input: Tensor) -> Any:
-    r"""Each element as mantissa and exponent: ``mantissa * 2 ** exponent``, with 0.5 ≤ \\|mantissa\\| < 1.
+    r"""Each element decomposed into mantissa and exponent: ``mantissa * 2**exponent``, with 0.5 ≤ \\|mantissa\\| < 1.
 
     :raises RuntimeError: the dtype is not a floating one.
 
@@ -205,7 +205,7 @@ def signbit(input: Tensor) -> Tensor:
     other="zeros_of(g)",
 )
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The next floating-point number after ``input`` towards ``other``; the derivative is that of ``input``.
+    """The next representable floating-point number after ``input`` towards ``other``; the derivative is 1.
 
     :raises RuntimeError: the dtypes are not floating ones.
 
@@ -220,11 +220,11 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
-    """The elements with nan and the infinities replaced.
+    """``input`` with nan and infinities replaced.
 
-    :param nan: in the place of nan; by default 0.
-    :param posinf: in the place of inf; by default the largest number of the dtype.
-    :param neginf: in the place of -inf; by default the lowest number of the dtype.
+    :param nan: replaces nan; by default 0.
+    :param posinf: replaces inf; by default the largest finite number of the dtype.
+    :param neginf: replaces -inf; by default the lowest finite number of the dtype.
 
     >>> import nbautograd as torch
     >>> torch.nan_to_num(torch.tensor([float("nan"), float("inf"), 1.]), posinf=9.)
@@ -246,7 +246,7 @@ def nan_to_num(
     input="where(isfinite(input), g, zeros_of(g))",
 )
 def _nan_to_num(input: Tensor, nan: float, posinf: float | None, neginf: float | None) -> Tensor:
-    """The elements with what is not finite replaced."""
+    """``nan_to_num`` with all replacements given."""
     return np.nan_to_num(input, nan=nan, posinf=posinf, neginf=neginf)
 
 

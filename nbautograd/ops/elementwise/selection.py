@@ -1,4 +1,4 @@
-"""Elementwise selection: ``where``, ``relu``, the larger or smaller of two, ``clamp``."""
+"""Elementwise selection: ``where``, ``relu``, ``maximum``, ``minimum``, ``clamp``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _where(condition: Mask, input: Tensor | Number, other: Tensor | Number) -> T
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
     """Elements of ``input`` where ``condition`` is true, of ``other`` where it is false; all three are broadcast.
 
-    With ``condition`` alone: the indices of its true elements, as ``nonzero(condition, as_tuple=True)`` gives them.
+    With ``condition`` alone it is ``nonzero(condition, as_tuple=True)``: the indices of the true elements.
 
     :param condition: a bool (or uint8) tensor.
     :raises RuntimeError: ``condition`` is of another dtype.
@@ -60,9 +60,9 @@ Tensor.where = lambda self, condition, other: where(condition, self, other)
 
 
 def along(node: str) -> Callable[..., Tensor]:
-    """Declare a function that gives its first argument, recorded as depending on both, with no slope in the other.
+    """Declare the identity of the first argument that also depends on the second, with derivative 0.
 
-    A gradient that only chooses by its input is still a function of it: differentiated again, it gives 0, not an error.
+    A gradient that only selects by its input still depends on it: its second derivative is 0, not an error.
     """
 
     def first(input: Tensor, other: Tensor) -> Tensor:
@@ -86,7 +86,7 @@ along_threshold = along("ThresholdBackwardBackward0")
     input="along_threshold(where(result <= 0, zeros_of(g), g), result)",
 )
 def relu(input: Tensor) -> Tensor:
-    """Each element, or 0 where it is negative; the derivative at 0 is 0.
+    """The rectified linear unit ``max(x, 0)`` of each element; the derivative at 0 is 0.
 
     >>> import nbautograd as torch
     >>> torch.relu(torch.tensor([-1., 2.]))
@@ -105,7 +105,7 @@ def relu(input: Tensor) -> Tensor:
     other="where(input > other, zeros_of(g), where(input == other, g / 2, g))",
 )
 def maximum(input: Tensor, other: Tensor) -> Tensor:
-    """The larger of each pair of elements, nan where one is nan; equal ones share the gradient.
+    """The elementwise maximum; nan propagates, and ties share the gradient.
 
     >>> import nbautograd as torch
     >>> torch.maximum(torch.tensor([1., 5.]), torch.tensor([3., 2.]))
@@ -124,7 +124,7 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
     other="where(input < other, zeros_of(g), where(input == other, g / 2, g))",
 )
 def minimum(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller of each pair of elements, nan where one is nan; equal ones share the gradient.
+    """The elementwise minimum; nan propagates, and ties share the gradient.
 
     >>> import nbautograd as torch
     >>> torch.minimum(torch.tensor([1., 5.]), torch.tensor([3., 2.]))
@@ -143,7 +143,7 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
     other="where(logical_or(input >= other, isnan(other)), zeros_of(g), g)",
 )
 def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """The larger of each pair of elements, the other where one is nan; of equal ones, ``input`` has the gradient.
+    """The elementwise maximum that ignores nan; of ties, ``input`` gets the gradient.
 
     >>> import nbautograd as torch
     >>> torch.fmax(torch.tensor([1., float("nan")]), torch.tensor([3., 2.]))
@@ -162,7 +162,7 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
     other="where(logical_or(input <= other, isnan(other)), zeros_of(g), g)",
 )
 def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller of each pair of elements, the other where one is nan; of equal ones, ``input`` has the gradient.
+    """The elementwise minimum that ignores nan; of ties, ``input`` gets the gradient.
 
     >>> import nbautograd as torch
     >>> torch.fmin(torch.tensor([1., float("nan")]), torch.tensor([3., 2.]))
@@ -181,8 +181,8 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
     input="where(logical_and(input >= low, input <= high), g, zeros_of(g))",
 )
 def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
-    """Each element brought into [low, high]."""
-    # One pass over large arrays; over small ones two are faster, which skip the Python in np.clip.
+    """Each element clamped to [low, high]."""
+    # np.clip makes one pass, which is faster for large arrays; for small ones its Python overhead is not.
     return np.clip(input, low, high) if input.size > 4096 else np.minimum(np.maximum(input, low), high)
 
 
@@ -198,7 +198,7 @@ def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
     high="where(logical_or(input > high, high < low), g, zeros_of(g))",
 )
 def _clamp_tensors(input: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Each element brought into [low, high], which may differ from element to element."""
+    """Each element clamped to [low, high], which are tensors."""
     return np.minimum(np.maximum(input, low), high)
 
 
@@ -211,7 +211,7 @@ def _clamp_tensors(input: Tensor, low: Tensor, high: Tensor) -> Tensor:
     input="where(input >= low, g, zeros_of(g))",
 )
 def _clamp_min(input: Tensor, low: Number) -> Tensor:
-    """Each element, or ``low`` where it is less."""
+    """Each element clamped to at least ``low``."""
     return np.maximum(input, low)
 
 
@@ -224,7 +224,7 @@ def _clamp_min(input: Tensor, low: Number) -> Tensor:
     input="where(input <= high, g, zeros_of(g))",
 )
 def _clamp_max(input: Tensor, high: Number) -> Tensor:
-    """Each element, or ``high`` where it is more."""
+    """Each element clamped to at most ``high``."""
     return np.minimum(input, high)
 
 
@@ -239,7 +239,7 @@ def _clamp_max(input: Tensor, high: Number) -> Tensor:
     min="where(input < min, g, zeros_of(g))",
 )
 def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor:
-    """The larger of each pair of elements; of equal ones, ``input`` has the gradient."""
+    """The elementwise maximum; of ties, ``input`` gets the gradient."""
     return np.maximum(input, min)
 
 
@@ -254,13 +254,13 @@ def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor:
     max="where(input > max, g, zeros_of(g))",
 )
 def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor:
-    """The smaller of each pair of elements; of equal ones, ``input`` has the gradient."""
+    """The elementwise minimum; of ties, ``input`` gets the gradient."""
     return np.minimum(input, max)
 
 
 @composite(inplace_method=True, out=True)
 def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
-    """Each element, or ``min`` where it is less than that.
+    """Each element clamped to at least ``min``.
 
     >>> import nbautograd as torch
     >>> torch.clamp_min(torch.tensor([-3., 0.5]), -1)
@@ -272,7 +272,7 @@ def clamp_min(input: Tensor, min: Tensor | Number) -> Tensor:
 
 @composite(inplace_method=True, out=True)
 def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
-    """Each element, or ``max`` where it is more than that.
+    """Each element clamped to at most ``max``.
 
     >>> import nbautograd as torch
     >>> torch.clamp_max(torch.tensor([0.5, 3.]), 1)
@@ -290,9 +290,9 @@ def clamp(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Each element brought into [``min``, ``max``]; the derivative is 1 inside and at the bounds, 0 outside.
+    """Each element clamped to [``min``, ``max``]; the derivative is 1 inside and at the bounds, 0 outside.
 
-    :raises RuntimeError: neither bound is given, or something is complex.
+    :raises RuntimeError: neither bound is given, or a dtype is complex.
 
     >>> import nbautograd as torch
     >>> torch.clamp(torch.tensor([-3., 0.5, 3.]), min=-1, max=1)

@@ -40,14 +40,14 @@ TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 
 def value(name: str, *arrays: Any) -> Any:
-    """SciPy's function ``name`` of real arrays, in their dtype; of float32, computed in float64."""
+    """SciPy's function ``name``, of real arrays, in their dtype; for float32 computed in float64."""
     a = arrays[0]
     result = getattr(backend.scipy(a, "special"), name)(*map(precise.widened, arrays))
     return result if result.dtype == a.dtype else result.astype(a.dtype)
 
 
 def added(terms: Iterable[Any]) -> Any:
-    """The sum of several arrays or tensors."""
+    """The sum of a sequence of arrays or tensors."""
     return functools.reduce(operator.add, terms)
 
 
@@ -74,7 +74,7 @@ def lgamma(input: Tensor) -> Tensor:
     input="g * derivative_of_digamma(input, 1)",
 )
 def digamma(input: Tensor) -> Tensor:
-    """The derivative of the logarithm of the gamma function; -inf at 0, nan at negative integers.
+    """The digamma function, the derivative of ``lgamma``; -inf at 0, nan at negative integers.
 
     >>> import nbautograd as torch
     >>> torch.digamma(torch.tensor([1., 0.5]))
@@ -106,12 +106,12 @@ def derivative_of_digamma(input: Tensor, order: int) -> Tensor:
     dtype, input = input.dtype, precise.widened(input)
     right = input >= 0.5
     zeta = value("zeta", np.full_like(input, 2), np.where(right, input, 1 - input))
-    result = np.where(right, zeta, (math.pi / precise.sin(math.pi * input)) ** 2 - zeta)  # reflected: DLMF 5.15.6
+    result = np.where(right, zeta, (math.pi / precise.sin(math.pi * input)) ** 2 - zeta)  # reflection, DLMF 5.15.6
     return result.astype(dtype)
 
 
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The derivative of order ``n`` of the digamma function, by the Hurwitz zeta function (DLMF 25.11.12).
+    """The polygamma function, the n-th derivative of ``digamma``, by the Hurwitz zeta function (DLMF 25.11.12).
 
     As a method it takes ``n`` only.
 
@@ -128,7 +128,7 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def _polygamma(input: Tensor, n: int) -> Tensor:
-    """The derivative of order ``n`` of the digamma function."""
+    """The n-th derivative of the digamma function."""
     return derivative_of_digamma(input, n)
 
 
@@ -182,7 +182,7 @@ def special_multigammaln(input: Tensor, p: int) -> Tensor:
 def igamma(input: Tensor, other: Tensor) -> Tensor:
     """The regularized lower incomplete gamma function P(input, other), DLMF 8.2.4.
 
-    There is a derivative by ``other`` only.
+    There is a derivative with respect to ``other`` only.
 
     :raises NotImplementedError: both are integers.
 
@@ -204,7 +204,7 @@ def igamma(input: Tensor, other: Tensor) -> Tensor:
 def igammac(input: Tensor, other: Tensor) -> Tensor:
     """The regularized upper incomplete gamma function Q(input, other) = 1 - P(input, other), DLMF 8.2.4.
 
-    There is a derivative by ``other`` only.
+    There is a derivative with respect to ``other`` only.
 
     :raises NotImplementedError: both are integers.
 
@@ -230,7 +230,7 @@ def igammac(input: Tensor, other: Tensor) -> Tensor:
 def special_zeta(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """The Hurwitz zeta function, the sum of ``(k + other) ** -input`` over k = 0, 1, 2, ... (DLMF 25.11.1).
 
-    There is a derivative by ``other`` only.
+    There is a derivative with respect to ``other`` only.
 
     >>> import nbautograd as torch
     >>> torch.special.zeta(torch.tensor([2., 4.]), 1)
@@ -269,7 +269,7 @@ def erf(input: Tensor) -> Tensor:
     input="-g * exp(-(input * input)) * TWO_OVER_SQRT_PI",
 )
 def erfc(input: Tensor) -> Tensor:
-    """``1 - erf(input)``, accurate where that is tiny.
+    """The complementary error function ``1 - erf(x)``, accurate where it is tiny.
 
     >>> import nbautograd as torch
     >>> torch.erfc(torch.tensor([0., 1.]))
@@ -308,7 +308,7 @@ def erfinv(input: Tensor) -> Tensor:
     input="g * (2 * input * result - TWO_OVER_SQRT_PI)",
 )
 def special_erfcx(input: Tensor) -> Tensor:
-    """``exp(input ** 2) * erfc(input)``, without overflow (DLMF 7.2.2 relates it to the Faddeeva function).
+    """The scaled complementary error function ``exp(x**2) * erfc(x)``, without overflow (DLMF 7.2).
 
     >>> import nbautograd as torch
     >>> torch.special.erfcx(torch.tensor([0., 10.]))
@@ -319,7 +319,7 @@ def special_erfcx(input: Tensor) -> Tensor:
 
 @composite(method=False, out=True)
 def special_ndtr(input: Tensor) -> Tensor:
-    """The distribution function of the standard normal distribution.
+    """The cumulative distribution function (CDF) of the standard normal distribution.
 
     >>> import nbautograd as torch
     >>> torch.special.ndtr(torch.tensor([0., 1.96]))
@@ -340,7 +340,7 @@ def special_ndtr(input: Tensor) -> Tensor:
     input="g * exp(result * result / 2) * SQRT_2PI",
 )
 def special_ndtri(input: Tensor) -> Tensor:
-    """The quantiles of the standard normal distribution: the inverse of ``ndtr``, nan outside [0, 1].
+    """The quantile function of the standard normal distribution: the inverse of ``ndtr``; nan outside [0, 1].
 
     >>> import nbautograd as torch
     >>> torch.special.ndtri(torch.tensor([0.5, 0.975]))
@@ -361,7 +361,7 @@ def special_ndtri(input: Tensor) -> Tensor:
     input="g / special_erfcx(input * -SQRT_HALF) * SQRT_2_OVER_PI",
 )
 def special_log_ndtr(input: Tensor) -> Tensor:
-    """The logarithm of ``ndtr``, accurate where that is tiny.
+    """The logarithm of the standard normal CDF ``ndtr``, accurate where that is tiny.
 
     >>> import nbautograd as torch
     >>> torch.special.log_ndtr(torch.tensor([0., -20.]))
@@ -383,7 +383,7 @@ def special_log_ndtr(input: Tensor) -> Tensor:
     "zeros_of(g) * (NAN if eps is None else 0))",
 )
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """``log(input / (1 - input))``, the inverse of the sigmoid.
+    """The logit ``log(x / (1 - x))``, the inverse of the sigmoid.
 
     :param eps: clamp the input to [eps, 1 - eps] first; None for nan outside [0, 1].
 
@@ -413,7 +413,7 @@ NAN = math.nan
     input="-g * (log(input) + 1)",
 )
 def special_entr(input: Tensor) -> Tensor:
-    """``-input * log(input)``: 0 at 0 and -inf below.
+    """The entropy ``-x * log(x)`` of each element: 0 at 0, -inf below.
 
     >>> import nbautograd as torch
     >>> torch.special.entr(torch.tensor([-1., 0., 0.5]))
@@ -432,7 +432,7 @@ def special_entr(input: Tensor) -> Tensor:
     other="g * input / other",
 )
 def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """``input * log(other)``: 0 where ``input`` is 0, but nan where ``other`` is nan.
+    """``input * log(other)``: 0 where ``input`` is 0, unless ``other`` is nan.
 
     >>> import nbautograd as torch
     >>> torch.xlogy(torch.tensor([0., 2.]), torch.tensor([0., 2.]))
@@ -453,7 +453,7 @@ def xlogy(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     other="g * input / (other + 1)",
 )
 def special_xlog1py(input: Tensor | Number, other: Tensor | Number) -> Tensor:
-    """``input * log1p(other)``: 0 where ``input`` is 0, but nan where ``other`` is nan.
+    """``input * log1p(other)``: 0 where ``input`` is 0, unless ``other`` is nan.
 
     >>> import nbautograd as torch
     >>> torch.special.xlog1py(torch.tensor([0., 2.]), torch.tensor([-1., 1.]))

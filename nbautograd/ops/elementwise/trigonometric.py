@@ -44,7 +44,7 @@ __all__ = [
 
 @op(node="SinBackward0", symbol="sin", kind=POINTWISE, floating=True, input="g * conj(cos(input))")
 def sin(input: Tensor) -> Tensor:
-    """The sine of each element, in radians.
+    """The sine of each element, an angle in radians.
 
     >>> import nbautograd as torch
     >>> torch.sin(torch.tensor([0.]))
@@ -55,7 +55,7 @@ def sin(input: Tensor) -> Tensor:
 
 @op(node="CosBackward0", symbol="cos", kind=POINTWISE, floating=True, input="-g * conj(sin(input))")
 def cos(input: Tensor) -> Tensor:
-    """The cosine of each element, in radians.
+    """The cosine of each element, an angle in radians.
 
     >>> import nbautograd as torch
     >>> torch.cos(torch.tensor([0.]))
@@ -66,7 +66,7 @@ def cos(input: Tensor) -> Tensor:
 
 @op(node="TanBackward0", symbol="tan", kind=POINTWISE, floating=True, input="g * conj(1 + result * result)")
 def tan(input: Tensor) -> Tensor:
-    """The tangent of each element, in radians.
+    """The tangent of each element, an angle in radians.
 
     >>> import nbautograd as torch
     >>> torch.tan(torch.tensor([0.]))
@@ -77,7 +77,7 @@ def tan(input: Tensor) -> Tensor:
 
 @op(node="AsinBackward0", symbol="asin", kind=POINTWISE, floating=True, input="g * conj(rsqrt(1 - input * input))")
 def asin(input: Tensor) -> Tensor:
-    """The angle, in radians, whose sine each element is.
+    """The inverse sine (arcsine) of each element, in radians; nan outside [-1, 1].
 
     >>> import nbautograd as torch
     >>> torch.asin(torch.tensor([1.]))
@@ -88,7 +88,7 @@ def asin(input: Tensor) -> Tensor:
 
 @op(node="AcosBackward0", symbol="acos", kind=POINTWISE, floating=True, input="-g * conj(rsqrt(1 - input * input))")
 def acos(input: Tensor) -> Tensor:
-    """The angle, in radians, whose cosine each element is.
+    """The inverse cosine (arccosine) of each element, in radians; nan outside [-1, 1].
 
     >>> import nbautograd as torch
     >>> torch.acos(torch.tensor([1.]))
@@ -99,7 +99,7 @@ def acos(input: Tensor) -> Tensor:
 
 @op(node="AtanBackward0", symbol="atan", kind=POINTWISE, floating=True, input="g / conj(input * input + 1)")
 def atan(input: Tensor) -> Tensor:
-    """The angle, in radians, whose tangent each element is.
+    """The inverse tangent (arctangent) of each element, in radians.
 
     >>> import nbautograd as torch
     >>> torch.atan(torch.tensor([1.]))
@@ -118,7 +118,7 @@ def atan(input: Tensor) -> Tensor:
     other="-g * ratio(input, input * input + other * other)",
 )
 def atan2(input: Tensor, other: Tensor) -> Tensor:
-    """The angle, in radians, of the point with ordinate ``input`` and abscissa ``other``.
+    """The inverse tangent of ``input / other`` in the right quadrant, in radians: the angle of (other, input).
 
     >>> import nbautograd as torch
     >>> torch.atan2(torch.tensor([1.]), torch.tensor([-1.]))
@@ -135,7 +135,7 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
     input="g * conj(ratio(PI * input * cos(PI * input) - sin(PI * input), PI * input * input))",
 )
 def sinc(input: Tensor) -> Tensor:
-    """``sin(πx) / (πx)``, and 1 where ``input`` is 0.
+    """The normalized sinc function ``sin(πx) / (πx)``: 1 at 0.
 
     >>> import nbautograd as torch
     >>> torch.sinc(torch.tensor([0., 0.5]))
@@ -171,7 +171,7 @@ def rad2deg(input: Tensor) -> Tensor:
 
 @op(node="SinhBackward0", symbol="sinh", kind=POINTWISE, floating=True, input="g * conj(cosh(input))")
 def sinh(input: Tensor) -> Tensor:
-    """The hyperbolic sine.
+    """The hyperbolic sine of each element.
 
     >>> import nbautograd as torch
     >>> torch.sinh(torch.tensor([0.]))
@@ -182,7 +182,7 @@ def sinh(input: Tensor) -> Tensor:
 
 @op(node="CoshBackward0", symbol="cosh", kind=POINTWISE, floating=True, input="g * conj(sinh(input))")
 def cosh(input: Tensor) -> Tensor:
-    """The hyperbolic cosine.
+    """The hyperbolic cosine of each element.
 
     >>> import nbautograd as torch
     >>> torch.cosh(torch.tensor([0.]))
@@ -202,7 +202,7 @@ def cosh(input: Tensor) -> Tensor:
     value="-2 * (g * (slope * value))",
 )
 def tanh_slope(slope: Tensor, value: Tensor) -> Tensor:
-    """The gradient of a hyperbolic tangent's input from that of its value."""
+    """The vjp of tanh, from its value: ``slope * (1 - value**2)``."""
     return slope * (1 - value * value)
 
 
@@ -215,7 +215,7 @@ def tanh_slope(slope: Tensor, value: Tensor) -> Tensor:
     input="g * conj(1 - result * result)",
 )
 def tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent, between -1 and 1.
+    """The hyperbolic tangent of each element.
 
     >>> import nbautograd as torch
     >>> torch.tanh(torch.tensor([0., 1.]))
@@ -226,7 +226,7 @@ def tanh(input: Tensor) -> Tensor:
 
 @op(node="AsinhBackward0", symbol="asinh", kind=POINTWISE, floating=True, input="g * conj(rsqrt(input * input + 1))")
 def asinh(input: Tensor) -> Tensor:
-    """The inverse hyperbolic sine.
+    """The inverse hyperbolic sine of each element.
 
     >>> import nbautograd as torch
     >>> torch.asinh(torch.tensor([0.]))
@@ -243,7 +243,7 @@ def asinh(input: Tensor) -> Tensor:
     input="g * conj(half_plane(input) * rsqrt(input * input - 1))",
 )
 def acosh(input: Tensor) -> Tensor:
-    """The inverse hyperbolic cosine; nan below 1.
+    """The inverse hyperbolic cosine of each element; nan below 1.
 
     >>> import nbautograd as torch
     >>> torch.acosh(torch.tensor([1.]))
@@ -261,7 +261,7 @@ def half_plane(input: Tensor) -> Tensor:
 
 @op(node="AtanhBackward0", symbol="atanh", kind=POINTWISE, floating=True, input="g / conj(1 - input * input)")
 def atanh(input: Tensor) -> Tensor:
-    """The inverse hyperbolic tangent; nan outside [-1, 1].
+    """The inverse hyperbolic tangent of each element; nan outside [-1, 1].
 
     >>> import nbautograd as torch
     >>> torch.atanh(torch.tensor([0.]))

@@ -1,4 +1,4 @@
-"""Choosing elements by their indices along a dimension, by their places, or by a mask."""
+"""Gathering elements by indices along a dimension, by flat indices, or by a mask."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def along(index: Any, dim: int) -> tuple[Any, ...]:
-    """The full index of ``out[i][j] = x[index[i][j]][j]`` (for dim 0) and the like."""
+    """The NumPy index of ``out[i][j] = x[index[i][j]][j]`` (for dim 0; likewise for others)."""
     grids = [np.arange(n).reshape((1,) * d + (n,) + (1,) * (index.ndim - d - 1)) for d, n in enumerate(index.shape)]
     if index.__class__ is not np.ndarray:
         grids = [np.asarray(grid, like=index) for grid in grids]
@@ -46,7 +46,7 @@ def along(index: Any, dim: int) -> tuple[Any, ...]:
 
 
 def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, ...] | None = None) -> int:
-    """The dimension, once the index is known to fit.
+    """Check the index of ``gather`` and ``scatter``, and return the non-negative dimension.
 
     :raises RuntimeError: a dtype, rank, shape or entry does not.
     """
@@ -80,7 +80,7 @@ def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, .
 
 @op(node="GatherBackward0", symbol="gather", out=True, half=NATIVE, input="gather_back(g, input.shape, dim, index)")
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """``out[i][j] = input[index[i][j]][j]`` for ``dim=0``, and the like for other dimensions.
+    """Gather elements along ``dim``: ``out[i][j] = input[index[i][j]][j]`` for ``dim=0``.
 
     :param sparse_grad: not supported.
     :raises RuntimeError: an index is out of bounds, or of another rank or dtype.
@@ -104,7 +104,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
 @op(node="GatherBackwardBackward0", symbol="gather", method=False, input="gather(g, dim, index)")
 def gather_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
-    """Zeros of ``shape`` to which ``input`` is added where ``gather`` looked: its gradient."""
+    """The transpose of ``gather``: ``input`` added into zeros of ``shape`` at ``index``."""
     output = np.zeros_like(input, shape=shape)
     if not index.size:
         return output
@@ -116,7 +116,7 @@ def gather_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
 
 
 def check_vector(name: str, a: Any, dim: int, index: Any, error: type[Exception] = RuntimeError) -> int:
-    """The dimension, once an index of slices along it is known to be a vector of integers in range.
+    """Check a vector of indices of slices along a dimension, and return the non-negative dimension.
 
     :raises error: an entry is out of range.
     """
@@ -135,7 +135,7 @@ def check_vector(name: str, a: Any, dim: int, index: Any, error: type[Exception]
 
 
 def at_slices(dim: int, index: Any) -> tuple[Any, ...]:
-    """The full index of slices along a dimension."""
+    """The NumPy index of slices along a dimension."""
     return (*(slice(None),) * dim, index.reshape((-1,)))
 
 
@@ -147,8 +147,9 @@ def at_slices(dim: int, index: Any) -> tuple[Any, ...]:
     input="index_select_back(g, input.shape, dim, index)",
 )
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices at ``index``, a 1-d tensor of indices, along one dimension, copied.
+    """The slices at ``index`` along ``dim``, copied.
 
+    :param index: 1-d, int32 or int64.
     :raises IndexError: one is out of range, or the index has more dimensions.
 
     >>> import nbautograd as torch
@@ -166,7 +167,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @op(node="IndexAddBackward0", symbol="index +", method=False, input="index_select(g, dim, index)")
 def index_select_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
-    """Zeros of ``shape`` to which slices are added at ``index``: the gradient of ``index_select``."""
+    """The transpose of ``index_select``: slices added into zeros of ``shape`` at ``index``."""
     if not shape:
         return input.reshape(())
     output = np.zeros_like(input, shape=shape)
@@ -176,9 +177,9 @@ def index_select_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Ten
 
 @composite(out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Elements by their index along a dimension, as ``argmax`` and ``argsort`` return it.
+    """Elements gathered by indices along ``dim``, such as ``argmax`` and ``argsort`` return; shapes are broadcast.
 
-    :param dim: by default the place is that in the flattened tensor. An index wraps around.
+    :param dim: by default the tensor is flattened. Negative indices count from the end.
     :raises RuntimeError: the indices are not int64, or of another number of dimensions.
 
     >>> import nbautograd as torch
@@ -219,8 +220,9 @@ def _but(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
     value="cast_back(where(mask, g, zeros_of(g)).sum(), numpy_dtype(value))",
 )
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
-    """``value`` where the bool tensor ``mask``, broadcast, is true; ``input`` elsewhere.
+    """``input`` with ``value`` where ``mask`` is true.
 
+    :param mask: a bool tensor, broadcast with ``input``.
     :param value: a number or a 0-d tensor.
     :raises RuntimeError: the mask is of another dtype, or does not broadcast.
 
@@ -247,7 +249,7 @@ def numpy_dtype(value: Any) -> Any:
 
 
 def check_mask(name: str, mask: Any) -> None:
-    """Make sure that a mask is of bools.
+    """Make sure that a mask is of dtype bool.
 
     :raises RuntimeError: it is not.
     """
@@ -260,7 +262,7 @@ def check_mask(name: str, mask: Any) -> None:
 
 @op(node="MaskedSelectBackward0", symbol="mask", out=True, half=NATIVE, input="masked_back(g, input.shape, mask)")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the bool tensor ``mask`` is true, in one dimension.
+    """The elements where the bool tensor ``mask`` is true, as a 1-d tensor.
 
     :raises RuntimeError: the mask is of another dtype, or does not broadcast.
 
@@ -280,7 +282,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     input="masked_select(expand(g, *joint(shape, mask.shape)), mask)",
 )
 def masked_back(input: Tensor, shape: Any, mask: Tensor) -> Tensor:
-    """Zeros of ``shape`` with ``input`` where the mask chose: the gradient of ``masked_select``."""
+    """The transpose of ``masked_select``: ``input`` in zeros of ``shape`` where the mask is true."""
     full = joint(shape, mask.shape)
     output = np.zeros_like(input, shape=full)
     output[np.broadcast_to(mask, full)] = input
@@ -300,7 +302,7 @@ def joint(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     source="first_of(masked_select(g, mask), source.shape)",
 )
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """The elements where the bool tensor ``mask`` is true replaced by those of ``source``, one after the other.
+    """A copy of ``input`` whose elements where ``mask`` is true are replaced by those of ``source``, in order.
 
     :raises RuntimeError: ``source`` has fewer elements than are replaced, or another dtype.
 
@@ -331,13 +333,13 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     input="g.reshape(flat(shape))[:input.shape[0]]",
 )
 def first_of(input: Tensor, shape: Any) -> Tensor:
-    """A vector as the first elements of zeros of ``shape``."""
+    """A vector as the first elements of a tensor of zeros of ``shape``."""
     output = np.zeros_like(input, shape=flat(shape))
     output[: input.shape[0]] = input
     return output.reshape(shape)
 
 
-# -- by the place in the flattened tensor ----------------------------------------------------------------------------
+# -- by flat index ---------------------------------------------------------------------------------------------------
 
 
 def _check_places(name: str, a: Any, index: Any) -> None:
@@ -364,7 +366,7 @@ def _check_places(name: str, a: Any, index: Any) -> None:
     input="index_back(g, flat(input.shape), (index,)).reshape(input.shape)",
 )
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """Elements by their index in the flattened tensor, in the shape of ``index``.
+    """Elements at flat indices: ``input.flatten()[index]``, in the shape of ``index``.
 
     :raises IndexError: an index is out of range.
 
@@ -377,7 +379,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 
 def flat(shape: tuple[int, ...]) -> tuple[int]:
-    """The shape with all dimensions merged."""
+    """The shape of the flattened tensor."""
     return (math.prod(shape),)
 
 
@@ -389,9 +391,9 @@ def flat(shape: tuple[int, ...]) -> tuple[int]:
     source="take(g, index).reshape(source.shape)",
 )
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with elements replaced, by their index in the flattened tensor.
+    """A copy with the elements at flat indices replaced by those of ``source``.
 
-    :param accumulate: add instead of replacing, an element that is named twice twice.
+    :param accumulate: add instead of replacing; indices that occur twice are added twice.
     :raises IndexError: an index is out of range, or there are not as many elements in ``source``.
 
     >>> import nbautograd as torch
@@ -419,12 +421,12 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return output.reshape(input.shape)
 
 
-# -- where elements are ----------------------------------------------------------------------------------------------
+# -- nonzero elements ------------------------------------------------------------------------------------------------
 
 
 @composite()
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
-    """The indices of the nonzero elements: one row each, or as a tuple with a tensor per dimension.
+    """The indices of the nonzero elements, shape (count, ndim); or a tuple with one tensor per dimension.
 
     >>> import nbautograd as torch
     >>> torch.nonzero(torch.tensor([0, 5, 0, 7]))
@@ -441,7 +443,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
 
 
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """Places in a flattened tensor as indices, one tensor per dimension; out of range, they wrap around.
+    """Flat indices converted to a tuple of index tensors, one per dimension; out of range they wrap around.
 
     :raises TypeError: the indices are no integers.
     :raises ValueError: a length is negative.
@@ -473,7 +475,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
 
 @op(node="ConstantPadNdBackward0", symbol="pad", method=False, half=NATIVE, input="crop_like(g, input.shape)")
 def pad_like(input: Tensor, shape: Any) -> Tensor:
-    """``input`` in the first corner of zeros of ``shape``."""
+    """``input`` followed by zeros along each dimension, to ``shape``."""
     output = np.zeros_like(input, shape=shape)
     output[tuple(slice(n) for n in input.shape)] = input
     return output
@@ -481,5 +483,5 @@ def pad_like(input: Tensor, shape: Any) -> Tensor:
 
 @op(node="SliceBackward0", symbol="slice", method=False, half=NATIVE, input="pad_like(g, input.shape)")
 def crop_like(input: Tensor, shape: Any) -> Tensor:
-    """The first corner of ``input`` in ``shape``."""
+    """The first elements of ``input`` along each dimension, of ``shape``."""
     return own(input[tuple(slice(n) for n in shape)])

@@ -1,4 +1,4 @@
-"""Adding, copying, filling and reducing whole slices at the positions of an index vector."""
+"""Adding, copying, filling and reducing slices at the indices along a dimension: ``index_add`` and its relatives."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["index_add", "index_copy", "index_fill", "index_reduce"]
 def _check_slices(
     name: str, input: Any, dim: int, index: Any, source: Any, error: type[Exception] = RuntimeError
 ) -> int:
-    """The dimension, once slices and their indices are known to fit."""
+    """Check that slices and their indices match, and return the non-negative dimension."""
     if source.dtype != input.dtype:
         left, right = (SCALAR_TYPES[dtypes.of(a.dtype).name] for a in (input, source))
         raise RuntimeError(
@@ -64,7 +64,7 @@ def _lines(a: Any) -> Any:
     source="index_select(g, dim, index).reshape(source.shape) * alpha",
 )
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
-    """The slices of ``source``, times ``alpha``, added to those at ``index`` along a dimension, in a copy.
+    """A copy of ``input`` with ``alpha * source`` added to the slices at ``index`` along ``dim``.
 
     :raises RuntimeError: an index is out of bounds, or a shape or a dtype differs.
 
@@ -94,7 +94,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     source="index_select(g, dim, index).reshape(source.shape)",
 )
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """The slices at ``index`` along a dimension replaced by those of ``source``, in a copy.
+    """A copy of ``input`` with the slices at ``index`` along ``dim`` replaced by those of ``source``.
 
     :raises IndexError: an index is out of bounds, or there are not as many slices.
 
@@ -119,7 +119,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     value="cast_back(index_select(g, dim, once(index, input.shape, dim)).sum(), numpy_dtype(value))",
 )
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -> Tensor:
-    """The slices at ``index`` along a dimension filled with one value, in a copy.
+    """A copy of ``input`` with the slices at ``index`` along ``dim`` filled with one value.
 
     :param value: a number or a 0-d tensor.
     :raises IndexError: an index is out of bounds.
@@ -151,13 +151,13 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | Number) -
 
 @op(method=False)
 def once(index: Tensor, shape: Any, dim: int) -> Tensor:
-    """Indices along a dimension, from the front and each only once."""
+    """The distinct indices along a dimension, as non-negative numbers."""
     return np.unique(index.reshape((-1,)) % (shape[dim] if shape else 1))
 
 
 @op(method=False)
 def spread_index(index: Tensor, shape: Any, dim: int) -> Tensor:
-    """A vector of indices along a dimension, as the index that ``scatter`` wants."""
+    """A vector of indices along a dimension, expanded to the index of ``scatter``."""
     return np.broadcast_to(index.reshape((-1,) + (1,) * (len(shape) - dim - 1)), shape) if shape else index.reshape(())
 
 
@@ -180,10 +180,10 @@ INDEX_REDUCTIONS = {
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """The product, mean, largest or smallest of the slices of ``source`` that go to each index, in a copy.
+    """A copy of ``input`` with the slices of ``source`` reduced into those at ``index`` along ``dim``.
 
     :param reduce: ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
-    :param include_self: whether the slice that is there counts too.
+    :param include_self: whether the slices of ``input`` are included in the reduction.
     :raises RuntimeError: a shape or a dtype differs, or ``reduce`` is another.
     :raises IndexError: an index is out of bounds.
 

@@ -15,6 +15,7 @@ from nbautograd.core import dispatch_mode
 from nbautograd.core.batched import BatchedTensor, elements
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import check_writable, copy_into
+from nbautograd.core.overlap import check_operand
 from nbautograd.core.tensor import Tensor, array_of
 from nbautograd.core.views import record_unrecorded_write
 from nbautograd.errors import SCALAR_TYPES, DtypeError, ShapeError, kind_of
@@ -36,20 +37,20 @@ Key = Sequence[Any]  # what is left of an index when views are taken: slices, an
 
 
 def _items(x: Tensor, key: Any) -> list[Any]:
-    """The parts of an index, one per dimension (and None for new ones), the ellipsis written out."""
+    """The items of an index, one per dimension (and None for new ones), the ellipsis expanded to slices."""
     items = list(key) if isinstance(key, tuple) else [key]
     used = sum(_width(item) for item in items)
     n = x._a.ndim
     if used > n:
         raise IndexError(f"too many indices for tensor of dimension {n} (got {used})")
     dots = [i for i, item in enumerate(items) if item is Ellipsis]
-    for i in reversed(dots):  # the first stands for all dimensions that are left, further ones for none
+    for i in reversed(dots):  # the first ellipsis is expanded to all missing dimensions, further ones to none
         items[i : i + 1] = [slice(None)] * (n - used if i == dots[0] else 0)
     return items
 
 
 def _width(item: Any) -> int:
-    """How many dimensions a part of an index uses up."""
+    """How many dimensions an item of an index consumes."""
     if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
         return 0
     if isinstance(item, Tensor):
@@ -60,7 +61,7 @@ def _width(item: Any) -> int:
 
 
 def _as_tuple(key: Any) -> Any:
-    """The index, a list of which is read as a tuple where PyTorch does so."""
+    """The index as a tuple; a list is treated as a tuple where PyTorch does so."""
     several = (Tensor, slice, list, tuple, range, np.ndarray)
     if (
         isinstance(key, list)
@@ -78,7 +79,7 @@ def _as_tuple(key: Any) -> Any:
 
 
 def _is_integer(item: Any) -> bool:
-    """Whether a part of an index chooses one slice of a dimension."""
+    """Whether an item of an index is an integer."""
     if isinstance(item, Tensor):
         single = item._a.ndim == 0 and item._a.dtype.kind in "iu" and item._a.dtype.char != "B"
         return single and item.__class__ is not BatchedTensor
@@ -86,7 +87,7 @@ def _is_integer(item: Any) -> bool:
 
 
 def _index_array(item: Any, like: Tensor) -> Any:
-    """A part of an index that chooses elements, as an array on the device of ``like``."""
+    """An item of advanced indexing as an array on the device of ``like``."""
     if isinstance(item, Tensor):
         result = item._a
         if result.dtype.kind not in "iub":
@@ -119,7 +120,7 @@ def _index_array(item: Any, like: Tensor) -> Any:
 
 
 def _get(x: Tensor, key: Any) -> Tensor:
-    """``x[key]``: a view for integers, slices, None and the ellipsis, otherwise a copy of the chosen elements."""
+    """``x[key]``: a view for basic indexing (integers, slices, None, ellipsis), a copy for advanced indexing."""
     if key.__class__ is int:
         return _select(x, 0, key)
     if key.__class__ is list:
@@ -131,7 +132,7 @@ def _get(x: Tensor, key: Any) -> Tensor:
 
 
 def _resolve(x: Tensor, items: list[Any]) -> tuple[Tensor, Any]:
-    """One view after another for what is basic in an index; then the arrays, if there are any, that choose from it."""
+    """Apply the basic items of an index as views; return the view and the arrays of advanced indexing, if any."""
     dim, key, chooses = 0, [], False
     for item in items:
         if item is None:
@@ -179,7 +180,7 @@ def _bounds(item: slice, length: int) -> tuple[int, int, int]:
 
 
 def view_alias(x: Tensor) -> Tensor:
-    """The tensor under another name, sharing its memory."""
+    """An alias of the tensor: a view of all of it."""
     return _alias(x)
 
 
@@ -190,7 +191,7 @@ def _alias(input: Tensor) -> Tensor:
 
 
 def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
-    """Make sure that indices are in range, masks fit, and all broadcast.
+    """Make sure that indices are in range, masks have the right shape, and all broadcast.
 
     :raises IndexError: one is not.
     """
@@ -229,17 +230,17 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
 
 @op(node="IndexBackward0", symbol="index", method=False, half=NATIVE, input="index_back(g, input.shape, key)")
 def index(input: Tensor, key: Key) -> Tensor:
-    """The elements chosen by arrays of indices or a mask, copied."""
+    """Advanced indexing: the elements at arrays of indices or a mask, copied."""
     return input[tuple(array_of(item) for item in key)]
 
 
 @op(node="IndexBackwardBackward0", symbol="index", method=False, input="index(g, key)")
 def index_back(input: Tensor, shape: Any, key: Key) -> Tensor:
-    """Zeros of ``shape`` to which ``input`` is added where ``index`` looked: its gradient."""
+    """The transpose of ``index``: ``input`` added into zeros of ``shape`` at the indices."""
     output = np.zeros_like(input, shape=shape)
     key = tuple(array_of(item) for item in key)
     if all(item.__class__ is slice or item.dtype.kind == "b" for item in key):
-        output[key] = input  # a mask names no element twice
+        output[key] = input  # a mask selects no element twice
     else:
         backend.add_at(output, key, input)
     return output
@@ -252,7 +253,7 @@ Tensor.__getitem__ = _get
 
 
 def _set(x: Tensor, key: Any, value: Any) -> None:
-    """``x[key] = value``, recorded where x or value requires grad."""
+    """``x[key] = value``, recorded if x or value requires grad."""
     if key.__class__ is list:
         key = _as_tuple(key)
     value = _assigned(x, value)
@@ -260,15 +261,17 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
     if chosen is None:
         check_writable(part, "index assignment")
+        check_operand(part, value, "index assignment")
         copy_into(part, copy(part, _fitting(value, part._a.shape)))
         return
     shape = value._a.shape
-    if shape and shape[0] == 1:  # leading lengths of 1 may be more than there are dimensions
+    if shape and shape[0] == 1:  # it may have more leading dimensions of size 1 than x[key] has dimensions
         extra = next((d for d, n in enumerate(shape) if n != 1), len(shape))
         value = view(value, *shape[extra:])
     if value._a.dtype != part._a.dtype:
         raise DtypeError(_dtypes_differ(part, value))
-    check_writable(part, "index assignment")
+    check_writable(part, "index_put_")
+    check_operand(part, value, "index_put_")
     if dispatch_mode.is_on() or is_grad_enabled() and not (part._fn is None and value._fn is None):
         copy_into(part, put_at(part, value, chosen, False))
         return
@@ -307,7 +310,7 @@ def _dtypes_differ(destination: Tensor, source: Tensor) -> str:
 
 
 def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The value without leading dimensions of length 1 that its target lacks, once it is known to broadcast."""
+    """The value without surplus leading dimensions of size 1; raise if it does not broadcast to ``shape``."""
     have = value._a.shape
     while len(have) > len(shape) and have[0] == 1:
         have = have[1:]
@@ -336,7 +339,7 @@ def _assign(target: Any, key: Any, values: Any) -> None:
 
 
 def own(a: Any) -> Any:
-    """A copy of an array that can be written to, of a scalar too."""
+    """A writable copy of an array or scalar."""
     return np.array(a) if isinstance(a, np.generic) else a.copy()
 
 
@@ -348,7 +351,7 @@ def own(a: Any) -> Any:
     values="cast_back(sum_to(index(g, key), values.shape), values.dtype)",
 )
 def put_at(input: Tensor, values: Tensor, key: Key, accumulate: bool) -> Tensor:
-    """A copy of ``input`` with the elements at ``key`` replaced, or added to."""
+    """A copy of ``input`` with the elements at ``key`` replaced, or accumulated."""
     output = own(input)
     if accumulate:
         shape = input[key].shape
@@ -379,10 +382,10 @@ Tensor.__delitem__ = _delete
 
 @composite(inplace_method=True)
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with the elements at ``indices`` replaced: ``x[indices] = values``.
+    """A copy of ``input`` with ``copy[indices] = values``.
 
     :param indices: integer or bool tensors, one for each of the first dimensions.
-    :param accumulate: add instead of replacing, an element that is named twice twice.
+    :param accumulate: add instead of replacing; indices that occur twice are added twice.
     :raises IndexError: an index is out of bounds.
     :raises RuntimeError: the values do not broadcast, or are of another dtype.
 

@@ -1,4 +1,4 @@
-"""Indices of the elements that are not zero."""
+"""Indices of nonzero elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["argwhere", "nonzero_static"]
 
 @op()
 def argwhere(input: Tensor) -> Tensor:
-    """The indices of the nonzero elements, a row for each.
+    """The indices of the nonzero elements, shape (count, ndim).
 
     >>> import nbautograd as torch
     >>> torch.argwhere(torch.tensor([0, 5, 7]))
@@ -28,7 +28,7 @@ def argwhere(input: Tensor) -> Tensor:
 @composite()
 @looks_at_elements
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """The indices of the first ``size`` nonzero elements, a row for each; ``fill_value`` if there are less.
+    """The indices of the first ``size`` nonzero elements, shape (size, ndim), padded with ``fill_value``.
 
     :raises RuntimeError: size is negative.
 

@@ -1,4 +1,4 @@
-"""Writing or reducing single elements into the positions that an index tensor gives."""
+"""Scattering: elements written or reduced into the positions that an index tensor gives."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from nbautograd.ops.shape.broadcasting import expand
 __all__ = ["scatter", "scatter_add", "scatter_reduce"]
 
 
-# -- one place for each element --------------------------------------------------------------------------------------
+# -- scatter ---------------------------------------------------------------------------------------------------------
 
 
 def _scattered(
     name: str, input: Any, dim: int, index: Any, src: Any, write: Callable[[Any, Any, Any], Any], check: bool = True
 ) -> Any:
-    """A copy of ``input`` to which ``write(copy, key, values)`` has written; a number for ``src`` stands for all."""
+    """A copy of ``input`` modified by ``write(copy, key, values)``; ``src`` may be a number."""
     shape = getattr(src, "shape", None) if hasattr(src, "ndim") and src.ndim else None
     d = check_along(name, input, dim, index, shape) if check else dimension(dim, input.ndim)
     output = own(input)
@@ -42,8 +42,8 @@ def _scattered(
     return (line if written is None else written).reshape(input.shape)
 
 
-def _replace(found: Any, key: Any, values: Any) -> None:
-    found[key] = values
+def _replace(target: Any, key: Any, values: Any) -> None:
+    target[key] = values
 
 
 def _same_dtype(name: str, input: Any, src: Any) -> None:
@@ -63,20 +63,20 @@ def _same_dtype(name: str, input: Any, src: Any) -> None:
     src="pad_like(gather(g, dim, index), src.shape)",
 )
 def scatter_src(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """``out[index[i][j]][j] = src[i][j]`` for ``dim=0`` in a copy of ``input``."""
+    """``scatter`` with a tensor ``src``."""
     _same_dtype("scatter", input, src)
     return _scattered("scatter", input, dim, index, src, _replace)
 
 
 @op(node="ScatterBackward1", symbol="scatter", method=False, half=NATIVE, input="zero_along(g, dim, index)")
 def scatter_value(input: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
-    """The same with one number for all."""
+    """``scatter`` with a number."""
     return _scattered("scatter", input, dim, index, value, _replace)
 
 
 @op(node="ScatterBackward1", symbol="scatter", method=False, half=NATIVE, input="zero_along(g, dim, index)")
 def zero_along(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """A copy of ``input`` with zeros where ``scatter`` writes."""
+    """A copy of ``input`` with zeros at the positions that ``scatter`` writes."""
     return _scattered("scatter", input, dim, index, 0, _replace, check=False)
 
 
@@ -89,7 +89,7 @@ def zero_along(input: Tensor, dim: int, index: Tensor) -> Tensor:
     src="pad_like(gather(g, dim, index), src.shape)",
 )
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """``out[index[i][j]][j] += src[i][j]`` for ``dim=0``, and the like for other dimensions, in a copy.
+    """A copy of ``input`` with ``copy[index[i][j]][j] += src[i][j]`` for ``dim=0``, likewise for others.
 
     :raises RuntimeError: an index is out of bounds, a shape too large, or a dtype differs.
 
@@ -105,7 +105,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:
-    """``out[index[i][j]][j] = src[i][j]`` for ``dim=0``, and the like for other dimensions, in a copy.
+    """A copy of ``input`` with ``copy[index[i][j]][j] = src[i][j]`` for ``dim=0``, likewise for others.
 
     :param src: a tensor at least as large as ``index``, or a number (also as ``value``).
     :param reduce: ``"add"`` or ``"multiply"`` instead of replacing.
@@ -116,52 +116,52 @@ def scatter(
     tensor([[0., 0., 5.],
             [5., 0., 0.]])
     """
-    given = src if value is None else value
+    values = src if value is None else value
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}")
     if not isinstance(index, Tensor):
         raise TypeError(f"scatter(): argument 'index' (position 3) must be Tensor, not {kind_of(index)}")
-    if given is None:
+    if values is None:
         raise TypeError("scatter(): one of the arguments 'src' and 'value' must be given")
     if reduce is None:
         return (
-            scatter_src(input, dim, index, given)
-            if isinstance(given, Tensor)
-            else scatter_value(input, dim, index, given)
+            scatter_src(input, dim, index, values)
+            if isinstance(values, Tensor)
+            else scatter_value(input, dim, index, values)
         )
-    if not isinstance(given, Tensor):
-        given = expand(number_as(given, input.dtype, input.device), *index._a.shape)
-    elif given.dtype is not input.dtype:
+    if not isinstance(values, Tensor):
+        values = expand(number_as(values, input.dtype, input.device), *index._a.shape)
+    elif values.dtype is not input.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if reduce == "add":
-        return scatter_add(input, dim, index, given)
-    return scatter_prod(input, dim, index, given, True)
+        return scatter_add(input, dim, index, values)
+    return scatter_prod(input, dim, index, values, True)
 
 
 # -- reducing --------------------------------------------------------------------------------------------------------
 
 
-def _accumulate(ufunc: np.ufunc, found: Any, key: tuple[Any, ...], values: Any) -> None:
-    """``found[key] = ufunc(found[key], values)``, one after the other where an element is named more than once."""
-    if found.__class__ is np.ndarray:
-        ufunc.at(found, key, values)
+def _accumulate(ufunc: np.ufunc, target: Any, key: tuple[Any, ...], values: Any) -> None:
+    """``target[key] = ufunc(target[key], values)``; repeated indices accumulate."""
+    if target.__class__ is np.ndarray:
+        ufunc.at(target, key, values)
         return
-    # CuPy has few atomic functions: do all first visits of a place at once, then all second ones, and so on.
-    strides = stride_tools.contiguous(found.shape)
+    # CuPy has few atomic functions: apply the first value of every position at once, then the second, and so on.
+    strides = stride_tools.contiguous(target.shape)
     where = sum(np.broadcast_to(k, values.shape) * s for k, s in zip(key, strides, strict=True)).reshape((-1,))
     order = np.argsort(where, kind="stable")
     where, values = where[order], values.reshape((-1,))[order]
     turn = np.arange(where.size, like=where)
     turn = turn - np.searchsorted(where, where, "left")
-    line = found.reshape((-1,))
+    line = target.reshape((-1,))
     for visit in range(int(turn.max()) + 1 if where.size else 0):
         now = turn == visit
         line[where[now]] = ufunc(line[where[now]], values[now])
-    found[...] = line.reshape(found.shape)
+    target[...] = line.reshape(target.shape)
 
 
 def _neutral(dtype: np.dtype[Any], kind: str) -> Any:
-    """The value that a reduction begins with."""
+    """The identity element of a reduction: its initial value."""
     if kind in ("sum", "mean"):
         return 0
     if kind == "prod":
@@ -175,22 +175,22 @@ def _neutral(dtype: np.dtype[Any], kind: str) -> Any:
     return limits.min if low else limits.max
 
 
-def reduced_at(kind: str, found: Any, key: tuple[Any, ...], values: Any, include_self: bool) -> Any:
+def reduced_at(kind: str, target: Any, key: tuple[Any, ...], values: Any, include_self: bool) -> Any:
     """``values`` reduced into an array at ``key``; returns it, since the mean is a new one."""
     if not include_self:
-        found[key] = _neutral(found.dtype, kind)
+        target[key] = _neutral(target.dtype, kind)
     if kind in ("sum", "mean"):
-        backend.add_at(found, key, values)
+        backend.add_at(target, key, values)
     else:
-        _accumulate({"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}[kind], found, key, values)
+        _accumulate({"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}[kind], target, key, values)
     if kind != "mean":
-        return found
-    count = _counts(found, key, values.shape, include_self)
-    return found / count.astype(found.dtype) if found.dtype.kind in "fcV" else found // count.astype(found.dtype)
+        return target
+    count = _counts(target, key, values.shape, include_self)
+    return target / count.astype(target.dtype) if target.dtype.kind in "fcV" else target // count.astype(target.dtype)
 
 
 def _counts(like: Any, key: tuple[Any, ...], shape: tuple[int, ...], include_self: bool) -> Any:
-    """How many values the mean at each place is of; 1 where nothing was written."""
+    """The number of values in the mean at each position; 1 where nothing was written."""
     count = np.zeros_like(like, np.int64, shape=like.shape)
     backend.add_at(count, key, np.ones_like(count, shape=shape))
     return count + 1 if include_self else np.maximum(count, 1)
@@ -198,7 +198,7 @@ def _counts(like: Any, key: tuple[Any, ...], shape: tuple[int, ...], include_sel
 
 @op(method=False)
 def scatter_counts(input: Tensor, dim: int, index: Tensor, include_self: bool) -> Tensor:
-    """For each element of ``input``, how many values its mean is of."""
+    """For each element of ``input``, the number of values in its mean."""
     results: list[Any] = []
 
     def count(line: Any, key: Any, values: Any) -> Any:
@@ -259,7 +259,7 @@ PROD = {
 
 @derivative_helper
 def prod_back(g: Any, input: Any, dim: int, index: Any, src: Any, include_self: bool) -> Any:
-    """The gradient of products: for each factor the product of the others, which one zero among them makes 0."""
+    """The gradient of products: for each factor the product of the others, with zeros handled without division."""
     zero_input, zero_src = is_zero(input), is_zero(src)
     factor_input, factor_src = masked_fill(input, input == 0, 1), masked_fill(src, src == 0, 1)  # type: ignore[name-defined]  # noqa: F821
     product = scatter_prod(factor_input, dim, index, factor_src, include_self)
@@ -287,7 +287,7 @@ EXTREME = {
 
 @derivative_helper
 def extreme_back(g: Any, input: Any, dim: int, index: Any, src: Any, result: Any, include_self: bool) -> Any:
-    """The gradient of the largest or smallest: in equal parts to all that equal it."""
+    """The gradient of the maximum or minimum, divided equally among ties."""
     chosen_input = equal_to(input, result)
     chosen_src = equal_to(crop_like(src, index.shape), gather(result, dim, index))  # type: ignore[name-defined]  # noqa: F821
     share = g / scatter_sum(chosen_input, dim, index, chosen_src, True)
@@ -322,10 +322,10 @@ REDUCTIONS = {
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """A copy in which the elements of ``src`` that go to each position are reduced: sum, product, mean, amax or amin.
+    """A copy of ``input`` with the elements of ``src`` reduced into the positions that ``index`` gives.
 
     :param reduce: ``"sum"``, ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``.
-    :param include_self: whether what is there counts too.
+    :param include_self: whether the elements of ``input`` are included in the reduction.
     :raises RuntimeError: an index is out of bounds, a shape too large, a dtype differs, or ``reduce`` is another.
 
     >>> import nbautograd as torch

@@ -1,4 +1,4 @@
-"""Copies in which the part that a view shows is replaced: a slice, a range, a diagonal, strides."""
+"""Copies with the elements of a view replaced: ``select_scatter``, ``slice_scatter``, ``diagonal_scatter``, ..."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["as_strided_scatter", "diagonal_scatter", "select_scatter", "slice_sc
 
 
 def _written(input: Any, view: Any, src: Any) -> Any:
-    """A copy of ``input`` with ``src`` where ``view(copy)`` looks."""
+    """A copy of ``input`` with ``view(copy)`` replaced by ``src``."""
     output = own(input)
     region = view(output)
     if region.shape != src.shape:
@@ -42,7 +42,7 @@ def _written(input: Any, view: Any, src: Any) -> Any:
     src="cast_back(select(g, dim, index), src.dtype)",
 )
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy with one slice of a dimension, as ``select`` shows it, replaced.
+    """A copy of ``input`` with ``copy.select(dim, index)`` replaced by ``src``.
 
     :raises RuntimeError: ``src`` has another shape.
 
@@ -70,7 +70,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """A copy with a range of one dimension replaced.
+    """A copy of ``input`` with the slice ``start:end:step`` of a dimension replaced by ``src``.
 
     :raises RuntimeError: ``src`` has another shape.
 
@@ -95,7 +95,7 @@ def slice_scatter(
     src="cast_back(diagonal(g, offset, dim1, dim2), src.dtype)",
 )
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy with the diagonal over two dimensions replaced.
+    """A copy of ``input`` with ``copy.diagonal(offset, dim1, dim2)`` replaced by ``src``.
 
     :raises RuntimeError: ``src`` has another shape.
 
@@ -109,7 +109,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 
 @composite()
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """A copy with the elements replaced that ``as_strided`` shows.
+    """A copy of ``input`` with ``copy.as_strided(size, stride, storage_offset)`` replaced by ``src``.
 
     :raises RuntimeError: ``src`` has another shape, or an element would lie outside of the storage.
 
@@ -133,7 +133,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
     src="cast_back(strided_gather(g, view, home, length), src.dtype)",
 )
 def strided_scatter(input: Tensor, src: Tensor, view: Any, home: Any, length: int) -> Tensor:
-    """A copy of ``input``, whose geometry is ``home``, with the elements replaced that ``view`` shows."""
+    """A copy of ``input``, of layout ``home``, with the elements of the strided ``view`` replaced."""
     result = stride_tools.laid_out(input, home, length)
     region = restride(result, view.shape, view.strides, view.offset - home.offset)
     if region.shape != src.shape:
@@ -152,6 +152,6 @@ def strided_scatter(input: Tensor, src: Tensor, view: Any, home: Any, length: in
     input="as_strided_back(g, home, view.shape, view.strides, view.offset)",
 )
 def strided_gather(input: Tensor, view: Any, home: Any, length: int) -> Tensor:
-    """The elements that ``view`` shows of ``input`` laid out as ``home``, copied."""
+    """The elements of the strided ``view`` of ``input``, of layout ``home``, copied."""
     result = stride_tools.laid_out(input, home, length)
     return restride(result, view.shape, view.strides, view.offset - home.offset).copy()

@@ -2,7 +2,7 @@
 """Helpers of linear algebra: checks, batches of matrices, triangular solves, and calls of LAPACK.
 
 NumPy and CuPy take batches of matrices for most factorisations. Where they do not (LU and LDL, triangular systems on
-the CPU), ``each`` goes through the batch, matrix by matrix.
+the CPU), ``each`` loops over the batch.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def scalar_type(x: Any) -> str:
 
 
 def check_float(name: str, x: Any, low: bool = False) -> None:
-    """Make sure that ``x`` is a tensor of a floating or complex dtype that LAPACK knows.
+    """Make sure that ``x`` is a tensor of a floating or complex dtype that LAPACK supports.
 
     :param low: accept half precision too.
     """
@@ -71,7 +71,7 @@ def check_float(name: str, x: Any, low: bool = False) -> None:
 
 
 def checked(name: str, x: Any, square: bool = False, label: str = "A") -> None:
-    """Make sure that ``x`` holds matrices of a dtype that LAPACK knows.
+    """Make sure that ``x`` holds matrices of a dtype that LAPACK supports.
 
     :raises RuntimeError: fewer than two dimensions, not square where that is needed, or another dtype.
     """
@@ -98,11 +98,11 @@ def check_same(name: str, a: Any, b: Any, labels: tuple[str, str] = ("A", "B")) 
 
 
 def check_info(name: str, info: Any, message: str) -> None:
-    """Make sure that LAPACK succeeded with every matrix.
+    """Make sure that LAPACK succeeded for every matrix.
 
-    :param info: what it said of each: 0 for success.
-    :param message: what went wrong; ``{}`` stands for what it said.
-    :raises LinAlgError: one failed; the batch element is named.
+    :param info: LAPACK's info for each matrix: 0 for success.
+    :param message: the error's message; ``{}`` stands for the info.
+    :raises LinAlgError: one failed; the message names the batch element.
     """
     info = backend.fetch(array_of(info))
     if info.any():
@@ -149,7 +149,7 @@ def identity_of(a: Any) -> Any:
 
 
 def together(name: str, *arrays: Any, labels: str = "A and B") -> list[Any]:
-    """Matrices whose batches are broadcast to the same shape.
+    """Matrices with their batch dimensions broadcast.
 
     :raises RuntimeError: they do not broadcast.
     """
@@ -164,9 +164,9 @@ def together(name: str, *arrays: Any, labels: str = "A and B") -> list[Any]:
 
 
 def each(function: Callable[..., Any], *arrays: Any, vectors: int = 0) -> tuple[Any, ...]:
-    """The results of ``function`` for each matrix of a batch, stacked: for routines that take one at a time.
+    """Apply ``function`` to each matrix of a batch and stack the results: for routines that take one matrix.
 
-    :param arrays: of equal batches; the last ``vectors`` of them hold vectors instead of matrices.
+    :param arrays: with equal batch dimensions; the last ``vectors`` of them hold vectors instead of matrices.
     """
     first = arrays[0]
     batch = first.shape[:-2]
@@ -175,7 +175,7 @@ def each(function: Callable[..., Any], *arrays: Any, vectors: int = 0) -> tuple[
         return tuple(function(*arrays))
     count = math.prod(batch)
     place = backend.module(backend.device_of(first))
-    if not count:  # the shapes of the results are what one matrix gives
+    if not count:  # call it once for the shapes of the results
         models = [place.zeros(a.shape[a.ndim - core :], a.dtype) for a, core in zip(arrays, cores, strict=True)]
         return tuple(place.zeros((*batch, *r.shape), r.dtype) for r in map(place.asarray, function(*models)))
     flat = [a.reshape((count, *a.shape[a.ndim - core :])) for a, core in zip(arrays, cores, strict=True)]
@@ -187,7 +187,7 @@ def each(function: Callable[..., Any], *arrays: Any, vectors: int = 0) -> tuple[
 
 
 def no_info(a: Any) -> Any:
-    """LAPACK's word of success for each matrix."""
+    """LAPACK's info of success, 0, for each matrix."""
     return backend.module(backend.device_of(a)).zeros(a.shape[:-2], np.int32)
 
 
@@ -208,7 +208,7 @@ def lu_arrays(a: Any) -> tuple[Any, Any, Any]:
         if getrf is not None:
             packed, pivots, info = getrf(m)
             return np.ascontiguousarray(packed), (pivots + 1).astype(np.int32), np.int32(info)
-        with warnings.catch_warnings():  # of zeros on the diagonal, which info tells
+        with warnings.catch_warnings():  # SciPy warns of zeros on the diagonal, which info reports
             warnings.simplefilter("ignore")
             packed, pivots = lin.lu_factor(m, check_finite=False)
         zero = packed.diagonal() == 0
@@ -219,7 +219,7 @@ def lu_arrays(a: Any) -> tuple[Any, Any, Any]:
 
 
 def permutation(pivots: Any, rows: int) -> Any:
-    """The permutation of rows from LAPACK's pivots, successive exchanges counted from 1."""
+    """The permutation of rows from LAPACK's pivots: successive row swaps, counted from 1."""
     place = backend.module(backend.device_of(pivots))
     if pivots.ndim == 1:
         rows_of = list(range(rows))
@@ -240,7 +240,7 @@ def permutation(pivots: Any, rows: int) -> Any:
 
 @derivative_helper
 def triangle_back(g: Any, x: Any, a: Any, upper: bool, left: bool, unit: bool, shape: Any) -> Any:
-    """The gradient of a triangular system's matrix: -A⁻ᴴ g Xᴴ, of which only the triangle counts."""
+    """The gradient of a triangular system's matrix: the triangle of -A⁻ᴴ g Xᴴ."""
     gb = triangle_solve(mH(a), g, not upper, left, unit)
     full = -gb @ mH(x) if left else -mH(x) @ gb
     return sum_to(triu(full, int(unit)) if upper else tril(full, -int(unit)), shape)
@@ -254,7 +254,7 @@ def triangle_back(g: Any, x: Any, a: Any, upper: bool, left: bool, unit: bool, s
     B="sum_to(triangle_solve(mH(A), g, not upper, left, unitriangular), B.shape)",
 )
 def triangle_solve(A: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
-    """The solution X of ``A @ X = B`` or ``X @ A = B`` with triangular A, batches being broadcast."""
+    """The solution X of ``A @ X = B`` or ``X @ A = B`` with triangular A; batch dimensions are broadcast."""
     A, B = together("linalg.solve_triangular", A, B)
     return substitute(A, B, upper, left, unitriangular)
 
@@ -264,7 +264,7 @@ def substitute(a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
     if not b.size:
         return b.copy()
     lin = backend.scipy(a, "linalg")
-    if not hasattr(lin, "get_blas_funcs"):  # CuPy's takes batches
+    if not hasattr(lin, "get_blas_funcs"):  # CuPy's function takes batches
         if left:
             return lin.solve_triangular(a, b, lower=not upper, unit_diagonal=unit)
         turned, rhs = a.swapaxes(-1, -2), b.swapaxes(-1, -2)
@@ -297,7 +297,7 @@ def solve_back(g: Any, x: Any, a: Any, left: bool, shape: Any) -> Any:
     B="sum_to(solve_same(mH(A), g, left), B.shape)",
 )
 def solve_same(A: Tensor, B: Tensor, left: bool) -> Tensor:
-    """The solution X of ``A @ X = B`` or ``X @ A = B``, batches being broadcast."""
+    """The solution X of ``A @ X = B`` or ``X @ A = B``; batch dimensions are broadcast."""
     A, B = together("linalg.solve", A, B)
     if not left:
         return solve_array(A.swapaxes(-1, -2), B.swapaxes(-1, -2)).swapaxes(-1, -2)
@@ -317,6 +317,6 @@ def solve_array(a: Any, b: Any) -> Any:
     except np.linalg.LinAlgError:
         check_info("linalg.solve", lu_arrays(a)[2], SINGULAR)
         raise LinAlgError(f"linalg.solve: {SINGULAR}") from None
-    if x.__class__ is not np.ndarray and not bool(np.isfinite(x).all()):  # CuPy says nothing of singular matrices
+    if x.__class__ is not np.ndarray and not bool(np.isfinite(x).all()):  # CuPy does not report singular matrices
         check_info("linalg.solve", lu_arrays(a)[2], SINGULAR)
     return x

@@ -1,4 +1,4 @@
-"""Products of matrices with a sum: ``beta * input + alpha * product``."""
+"""Fused matrix products and sums: ``beta * input + alpha * product``."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def _add_product(input: Any, mat1: Any, mat2: Any, beta: Number, alpha: Number) 
         try:
             product_ += input
         except ValueError:
-            pass  # said below, in other words
+            pass  # the checks below raise PyTorch's message
         else:
             return product_
     return _plus("addmm", input, product_, beta, alpha)
 
 
 def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> Any:
-    """``beta * input + alpha * product_``, where a ``beta`` of 0 leaves the input's nan and inf out.
+    """``beta * input + alpha * product_``, where a ``beta`` of 0 ignores nan and inf in the input.
 
-    The product, which nobody else holds, becomes the result.
+    The memory of the product, which is a temporary, is reused for the result.
     """
     check_same_dtype(name, input, product_)
     if isinstance(product_, np.generic):
@@ -73,7 +73,7 @@ def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> 
     out=True,
 )
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``beta * input + alpha * (mat1 @ mat2)``, ``input`` being broadcast.
+    """``beta * input + alpha * (mat1 @ mat2)``; ``input`` is broadcast.
 
     >>> import nbautograd as torch
     >>> torch.addmm(torch.tensor([1., 2.]), torch.eye(2), torch.eye(2))
@@ -111,7 +111,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: N
     vec2="mv(t(g), conj(vec1)) * alpha.conjugate()",
 )
 def addr_same(input: Tensor, vec1: Tensor, vec2: Tensor, beta: Number, alpha: Number) -> Tensor:
-    """``beta * input + alpha * outer(vec1, vec2)`` in one dtype."""
+    """``beta * input + alpha * outer(vec1, vec2)`` of one dtype."""
     product_ = vec1[:, None] * vec2
     if input.dtype.kind == "b":
         return (input & bool(beta)) | (product_ & bool(alpha))
@@ -141,7 +141,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: 
 
 
 def one_dtype(*tensors: Tensor) -> list[Tensor]:
-    """The tensors in the dtype that arithmetic between them would have."""
+    """The tensors cast to their result type."""
     kind = dtypes.result_dtype([(x.dtype, 2 if x._a.ndim else 1) for x in tensors])
     return [x if x.dtype is kind else x.to(kind) for x in tensors]
 
@@ -178,7 +178,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
     out=True,
 )
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``beta * input + alpha * (batch1 @ batch2)`` for each pair of matrices.
+    """``beta * input + alpha * (batch1 @ batch2)`` for batches of matrices.
 
     >>> import nbautograd as torch
     >>> torch.baddbmm(torch.ones(1), torch.ones(3, 1, 2), torch.ones(3, 2, 1)).shape

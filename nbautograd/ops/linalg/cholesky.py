@@ -34,7 +34,7 @@ def cholesky_back(g: Any, factor: Any, upper: bool) -> Any:
 
 
 def _lower_factor(a: Any) -> tuple[Any, Any]:
-    """The lower factor and LAPACK's info; where it failed, what LAPACK left."""
+    """The lower Cholesky factor and LAPACK's info; where it failed, LAPACK's partial factor."""
     try:
         result = np.linalg.cholesky(a)  # which reads the lower triangle alone
         if result.__class__ is np.ndarray or bool(np.isfinite(result).all()):
@@ -81,7 +81,7 @@ NOT_POSITIVE = (
 
 @composite(method=False, out=True)
 def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The Cholesky factor L of Hermitian positive-definite matrices, A = L Lᴴ.
+    """The Cholesky decomposition A = L Lᴴ of symmetric or Hermitian positive-definite matrices.
 
     :param A: shape (..., n, n); only one triangle is read.
     :param upper: return Lᴴ instead.
@@ -100,7 +100,7 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 @composite(method=False, out=True)
 def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """The Cholesky factor, and for each matrix 0 or the order of the first minor that is not positive-definite.
+    """The Cholesky decomposition, and LAPACK's info: 0, or the order of the minor that is not positive-definite.
 
     >>> import nbautograd as torch
     >>> torch.linalg.cholesky_ex(torch.tensor([[1., 2.], [2., 1.]])).info
@@ -115,7 +115,7 @@ def linalg_cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = F
 
 @op(node="CholeskyBackward0", symbol="chol", half=NATIVE, out=True, input="cholesky_back(g, result, upper)")
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
-    """The Cholesky factor, as :func:`linalg.cholesky` gives it.
+    """The Cholesky decomposition; see :func:`linalg.cholesky`.
 
     >>> import nbautograd as torch
     >>> torch.cholesky(torch.tensor([[4., 2.], [2., 5.]]), upper=True)

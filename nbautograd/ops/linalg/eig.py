@@ -60,7 +60,7 @@ def _triangle(UPLO: str) -> str:
 
 @composite(method=False, out=True)
 def linalg_eigh(A: Tensor, UPLO: str = "L") -> Any:
-    """The eigenvalues (real, ascending) and the orthonormal eigenvectors of Hermitian matrices, A = V diag(L) Vᴴ.
+    """The eigendecomposition A = V diag(L) Vᴴ of symmetric or Hermitian matrices; eigenvalues ascend.
 
     :param UPLO: which triangle is read, ``"L"`` or ``"U"``.
 
@@ -74,13 +74,13 @@ def linalg_eigh(A: Tensor, UPLO: str = "L") -> Any:
 
 @op(method=False)
 def _eigvalsh(A: Tensor, UPLO: str) -> Tensor:
-    """The eigenvalues alone, where nobody wants a gradient."""
+    """The eigenvalues without eigenvectors, if no gradient is needed."""
     return converging("linalg.eigh", np.linalg.eigvalsh, A, UPLO)
 
 
 @composite(method=False, out=True)
 def linalg_eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """The eigenvalues of Hermitian matrices, real and ascending.
+    """The eigenvalues of symmetric or Hermitian matrices: real, ascending.
 
     >>> import nbautograd as torch
     >>> torch.linalg.eigvalsh(torch.tensor([[2., 0.], [0., 1.]]))
@@ -133,7 +133,7 @@ def _finite(function: Any, a: Any) -> Any:
 
 @composite(method=False, out=True)
 def linalg_eig(A: Tensor) -> Any:
-    """The eigenvalues and eigenvectors of square matrices, both complex: ``A @ V = V @ diag(L)``.
+    """The eigendecomposition ``A @ V = V @ diag(L)`` of square matrices; the results are complex.
 
     The eigenvectors have norm 1; their order and phases are arbitrary.
 
@@ -147,13 +147,13 @@ def linalg_eig(A: Tensor) -> Any:
 
 @op(method=False)
 def _eigvals(A: Tensor) -> Tensor:
-    """The eigenvalues alone, where nobody wants a gradient."""
+    """The eigenvalues without eigenvectors, if no gradient is needed."""
     return _finite(np.linalg.eigvals, A).astype(np.result_type(A.dtype, np.complex64))
 
 
 @composite(method=False, out=True)
 def linalg_eigvals(A: Tensor) -> Tensor:
-    """The eigenvalues of square matrices, complex and in no order.
+    """The eigenvalues of square matrices: complex, in no particular order.
 
     >>> import nbautograd as torch
     >>> torch.linalg.eigvals(torch.tensor([[2., 0.], [0., 2.]]))

@@ -1,4 +1,4 @@
-"""Sums of products over named dimensions: Einstein's notation, and contractions of two tensors."""
+"""Tensor contractions: ``einsum``, ``tensordot``, ``inner``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["einsum", "inner", "tensordot"]
 
 @composite(out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Dot products over the last dimension of both.
+    """The inner product: sums of products over the last dimension of both tensors.
 
     >>> import nbautograd as torch
     >>> torch.inner(torch.tensor([1, 2, 3]), torch.tensor([0, 2, 1]))
@@ -35,10 +35,10 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @composite(method=False, out=True)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Sums of products over several dimensions: the last ``dims`` of ``a`` and the first of ``b``, or two lists.
+    """The contraction of two tensors over several dimensions.
 
-    :param dims: how many dimensions, or those of ``a`` and those of ``b`` that go with them.
-    :raises RuntimeError: the lengths of two such dimensions differ, and neither is 1.
+    :param dims: the number of dimensions, the last of ``a`` and the first of ``b``; or two lists, one for each tensor.
+    :raises RuntimeError: the sizes of two such dimensions differ, and neither is 1.
 
     >>> import nbautograd as torch
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
@@ -65,7 +65,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
                 f"contracted dimensions need to match, but first has size {p} in dim {i} and second has size {q} "
                 f"in dim {j}"
             )
-        if q == 1 != p:  # a length of 1 goes with every other
+        if q == 1 != p:  # a size of 1 is broadcast
             a = a.sum(i, True)
         elif p == 1 != q:
             b = b.sum(j, True)
@@ -82,11 +82,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 
 
 def einsum(equation: Any, *operands: Any) -> Tensor:
-    """Sums of products in Einstein's notation: ``einsum("bij,bjk->bik", a, b)``.
+    """Sums of products in the Einstein summation convention: ``einsum("bij,bjk->bik", a, b)``.
 
-    Letters name dimensions; those missing after ``->`` are summed over; ``...`` stands for further ones. Without
-    ``->`` the result has the letters that occur once, in alphabetical order. Numbers from 0 to 51 may stand for the
-    letters, in lists after each operand: ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
+    Subscripts label dimensions; those missing after ``->`` are summed over; ``...`` stands for the other dimensions.
+    Without ``->`` the result has the subscripts that occur once, in alphabetical order. The sublist format has numbers
+    from 0 to 51 as subscripts, in a list after each operand: ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
 
     :raises RuntimeError: the equation is malformed, or does not fit the operands.
 
@@ -130,7 +130,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-    """The equation and the operands, given as ``(operand, list, operand, list, ..., list)``."""
+    """The equation and the operands of the sublist format ``(operand, list, operand, list, ..., list)``."""
     if len(arguments) < 2:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand "
@@ -156,7 +156,7 @@ def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
 
 
 def _parse(equation: str, operands: Sequence[Any]) -> tuple[list[str], str]:
-    """The letters of each operand and of the result, the ellipsis replaced by letters of its own."""
+    """The subscripts of each operand and of the result, with the ellipsis replaced by unused letters."""
     for i, x in enumerate(operands):
         if not isinstance(x, Tensor):
             raise TypeError(f"einsum(): operand {i} must be Tensor, not {kind_of(x)}")
@@ -207,7 +207,7 @@ def _parse(equation: str, operands: Sequence[Any]) -> tuple[list[str], str]:
 
 
 def _only_letters(x: Tensor, letters: str) -> tuple[Tensor, str]:
-    """The operand with repeated letters replaced by diagonals."""
+    """The operand with repeated subscripts replaced by diagonals."""
     while len(set(letters)) < len(letters):
         letter = next(c for c in letters if letters.count(c) > 1)
         i = letters.index(letter)
@@ -218,7 +218,7 @@ def _only_letters(x: Tensor, letters: str) -> tuple[Tensor, str]:
 
 
 def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str]) -> tuple[Tensor, str]:
-    """The product of two operands, summed over letters that nothing needs any more: one matrix product."""
+    """Contract two operands over the subscripts that are not needed any more, by one batched matrix product."""
     a, la = _sum_lonely(a, la, needed | set(lb))
     b, lb = _sum_lonely(b, lb, needed | set(la))
     both = [c for c in la if c in lb]
@@ -246,7 +246,7 @@ def _sum_lonely(x: Tensor, letters: str, needed: set[str]) -> tuple[Tensor, str]
 
 
 def _equal_sizes(a: Tensor, la: str, b: Tensor, lb: str, both: list[str]) -> tuple[Tensor, Tensor]:
-    """Dimensions of length 1 expanded to the other operand's length."""
+    """Dimensions of size 1 expanded to the other operand's size."""
     size = {c: max(a._a.shape[la.index(c)], b._a.shape[lb.index(c)]) for c in both}
     wanted_a = [size.get(c, n) for c, n in zip(la, a._a.shape, strict=True)]
     wanted_b = [size.get(c, n) for c, n in zip(lb, b._a.shape, strict=True)]

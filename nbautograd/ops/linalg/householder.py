@@ -53,7 +53,7 @@ def product_back(g: Any, a: Any, tau: Any, start: Any) -> tuple[Any, Any]:
     if not k:
         return a * 0, tau * 0
     v, back = reflectors(a), conj(tau) if is_complex(tau) else tau
-    after = [start]  # what each reflection is applied to
+    after = [start]  # the input of each reflection
     for i in range(k - 1, 0, -1):
         after.append(reflect(v, tau, after[-1], i))
     columns, scalars = [], []
@@ -68,12 +68,12 @@ def product_back(g: Any, a: Any, tau: Any, start: Any) -> tuple[Any, Any]:
 
 @op(method=False)
 def first_columns(input: Tensor) -> Tensor:
-    """The first columns of the identity, in a batch shaped like ``input``."""
+    """The first columns of the identity, shaped like ``input``, batch dimensions included."""
     return unit_columns(input)
 
 
 def unit_columns(a: Any) -> Any:
-    """The first columns of the identity, over arrays."""
+    """The same for arrays."""
     eye = backend.module(backend.device_of(a)).eye(*a.shape[-2:], dtype=a.dtype)
     return np.broadcast_to(eye, a.shape)
 
@@ -98,9 +98,9 @@ def reflected(a: Any, tau: Any, x: Any, transpose: bool = False) -> Any:
     tau="product_back(g, A, tau, first_columns(A))[1]",
 )
 def linalg_householder_product(A: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of Q = H1 H2 ... Hk, a product of Householder reflections, as :func:`geqrf` makes them.
+    """The first n columns of Q = H1 H2 ... Hk, a product of Householder reflections, as :func:`geqrf` returns them.
 
-    :param A: shape (..., m, n), the vectors below the diagonal.
+    :param A: shape (..., m, n), with the Householder vectors below the diagonal.
     :param tau: shape (..., k), k at most n.
     :returns: shape (..., m, n).
 
@@ -133,7 +133,7 @@ alias(orgqr=orgqr)
 
 @derivative_helper
 def ormqr_back(g: Any, a: Any, tau: Any, other: Any, left: bool, transpose: bool) -> tuple[Any, Any]:
-    """The gradients of ``a`` and ``tau``: Re<g, Qᴴ C> = Re<C, Q g>, and the right side is the left one transposed."""
+    """The gradients of ``a`` and ``tau``: Re<g, Qᴴ C> = Re<C, Q g>; ``left=False`` is reduced to the transpose."""
     if not left:
         g, other, transpose = mH(g), mH(other), not transpose
     return product_back(other, a, tau, g) if transpose else product_back(g, a, tau, other)
@@ -149,7 +149,7 @@ def ormqr_back(g: Any, a: Any, tau: Any, other: Any, left: bool, transpose: bool
     other="ormqr(input, tau, g, left, not transpose)",
 )
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """The product of Q, given by its reflections, and another matrix, without making Q.
+    """The product of Q, given as Householder reflections, and another matrix, without forming Q.
 
     :param left: False for ``other @ Q``.
     :param transpose: use Qᴴ.
@@ -183,14 +183,14 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
 
 @op(node="GeqrfBackward0", symbol="QR", many=True, method=False, input="refuse_derivative('geqrf')")
 def geqrf_parts(input: Tensor) -> Any:
-    """R with the vectors of the reflections below it, and their scalars."""
+    """R with the Householder vectors below it, and their scalars tau."""
     packed, tau = np.linalg.qr(input, mode="raw")
     return packed.swapaxes(-1, -2).astype(input.dtype), tau.astype(input.dtype)
 
 
 @composite(out=True)
 def geqrf(input: Tensor) -> Any:
-    """QR in LAPACK's form: R with the vectors of Q's reflections below it, and their scalars.
+    """QR in LAPACK's form: R with the Householder vectors of Q below it, and their scalars tau.
 
     It has no derivative, as in PyTorch; use :func:`linalg.qr` for one.
 

@@ -44,7 +44,7 @@ def tolerance(a: Any, largest: Any, atol: Any, rtol: Any) -> Any:
 
 
 def _inverted(values: Any, small: Any) -> Any:
-    """The reciprocals of what is larger than the tolerance, 0 for the others."""
+    """The reciprocals of the values above the tolerance, 0 for the others."""
     keep = np.abs(values) > small[..., None]
     return np.where(keep, 1 / np.where(keep, values, 1), 0).astype(values.dtype)
 
@@ -80,10 +80,11 @@ def pinv_same(A: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
 def linalg_pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """The pseudoinverse (Moore-Penrose inverse) of each matrix.
 
-    :param atol: singular values up to this count as 0; a number, or a tensor with one per matrix.
-    :param rtol: the same as a fraction of the largest one.
+    :param atol: the absolute tolerance: singular values up to this count as 0; a number, or a tensor with one per
+        matrix.
+    :param rtol: the relative tolerance, a fraction of the largest singular value.
     :param rcond: an older name for ``rtol``.
-    :param hermitian: A is Hermitian, which makes it faster.
+    :param hermitian: A is Hermitian, for which a faster method exists.
 
     >>> import nbautograd as torch
     >>> torch.linalg.pinv(torch.tensor([[2.], [0.]]))
@@ -118,10 +119,11 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 def linalg_matrix_rank(
     A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Tensor:
-    """How many singular values of each matrix are larger than the tolerance.
+    """The numerical rank of each matrix: the number of singular values above the tolerance.
 
-    :param atol: singular values up to this count as 0; a number, or a tensor with one per matrix.
-    :param rtol: the same as a fraction of the largest one.
+    :param atol: the absolute tolerance: singular values up to this count as 0; a number, or a tensor with one per
+        matrix.
+    :param rtol: the relative tolerance, a fraction of the largest singular value.
     :param tol: an older name for ``atol``, without any ``rtol``.
 
     >>> import nbautograd as torch
@@ -146,13 +148,13 @@ DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 @derivative_helper
 def lstsq_back(gx: Any, gr: Any, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    """The gradients of A and B, from those of X = A⁺ B and of the sums of squares of A X - B."""
+    """The gradients of A and B, from those of X = A⁺ B and of the squared residuals of A X - B."""
     ga, gb = a * 0, b * 0
     if gx is not None:
         p = pinv_same(a, None, None, False)
         ga, gb = pinv_back(gx @ mH(b), p, a), mH(p) @ gx
     if gr is not None and a.shape[-2] > a.shape[-1] and len(gr.shape) > 0 and gr.shape[-1] == b.shape[-1]:
-        rest = (a @ x - b) * gr[..., None, :] * 2  # X is at the minimum, where it does not count
+        rest = (a @ x - b) * gr[..., None, :] * 2  # the residual is stationary in X: no gradient through X
         ga, gb = ga + rest @ mH(x), gb - rest
     return ga, gb
 
@@ -166,7 +168,7 @@ def lstsq_back(gx: Any, gr: Any, x: Any, a: Any, b: Any) -> tuple[Any, Any]:
     B="sum_to(lstsq_back(g[0], g[1], result[0], A, B)[1], B.shape)",
 )
 def lstsq_parts(A: Tensor, B: Tensor, rcond: float, residuals: bool) -> Any:
-    """The solution of least norm, the sums of squares that remain, the ranks and the singular values."""
+    """The minimum-norm solution, the squared residuals, the ranks and the singular values."""
     A, B = together("torch.linalg.lstsq", A, B)
     place, (m, n) = backend.module(backend.device_of(A)), A.shape[-2:]
     real = np.abs(A).dtype
@@ -191,8 +193,8 @@ def linalg_lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: st
     :param A: shape (..., m, n).
     :param B: shape (..., m, k), or (..., m).
     :param rcond: singular values up to this fraction of the largest count as 0; eps times max(m, n) by default.
-    :param driver: ``"gels"``, ``"gelsy"``, ``"gelsd"`` or ``"gelss"``. All are computed from the singular values here;
-        as in PyTorch the driver decides which of the further results are filled.
+    :param driver: ``"gels"``, ``"gelsy"``, ``"gelsd"`` or ``"gelss"``. All are computed by the SVD here; as in PyTorch
+        the driver decides which of the other results are empty.
     :returns: ``(solution, residuals, rank, singular_values)``.
 
     >>> import nbautograd as torch

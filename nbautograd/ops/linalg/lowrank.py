@@ -1,5 +1,5 @@
 # ruff: noqa: N803, N806 - matrices have capital letters, as PyTorch's parameters do
-"""A few singular values or eigenvalues of large matrices: randomised, and the extreme ones."""
+"""Low-rank approximations: randomised SVD and PCA; and extreme eigenvalues (``lobpcg``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["lobpcg", "pca_lowrank", "svd_lowrank"]
 
 
 def random_columns(a: Tensor, q: int) -> Tensor:
-    """A matrix with q random columns, to be multiplied by ``a`` from the left."""
+    """A random test matrix with q columns, to be multiplied by ``a`` from the left."""
     return randn(a._a.shape[-1], q, dtype=a.dtype, device=a.device)
 
 
@@ -38,14 +38,14 @@ def range_basis(a: Tensor, q: int, niter: int) -> Tensor:
 
 @composite(method=False)
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> Any:
-    """The singular value decomposition of a matrix of low rank, approximately: ``A ≈ U diag(S) Vᴴ``.
+    """A low-rank approximation of the singular value decomposition: ``A ≈ U diag(S) Vᴴ``.
 
-    It draws random numbers. N. Halko, P. G. Martinsson, J. A. Tropp, SIAM Review 53 (2011), algorithm 5.1.
+    It is randomised. N. Halko, P. G. Martinsson, J. A. Tropp, SIAM Review 53 (2011), algorithm 5.1.
 
     :param A: shape (..., m, n).
-    :param q: somewhat more than the rank.
-    :param niter: how many power iterations sharpen the result.
-    :param M: is subtracted from A first, and broadcast.
+    :param q: a slight overestimate of the rank.
+    :param niter: the number of power iterations.
+    :param M: subtracted from A first; broadcast.
     :returns: ``(U, S, V)``.
 
     >>> import nbautograd as torch
@@ -56,7 +56,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     if M is not None:
         A = A - M
-    if A._a.shape[-2] < A._a.shape[-1]:  # the shorter side is the better one to project
+    if A._a.shape[-2] < A._a.shape[-1]:  # project the shorter side
         v, s, u = svd_lowrank(mH(A), q, niter)
         return u, s, v
     basis = range_basis(A, q, niter)
@@ -66,9 +66,9 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 
 @composite(method=False)
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
-    """The principal components of the rows of a matrix, approximately; see :func:`svd_lowrank`.
+    """Principal component analysis (PCA) of the rows of a matrix, by a randomised SVD; see :func:`svd_lowrank`.
 
-    :param q: how many; min(6, m, n) by default.
+    :param q: the number of components; min(6, m, n) by default.
     :param center: subtract the mean of the rows first.
     :returns: ``(U, S, V)``; the columns of V are the principal directions.
     :raises ValueError: q is not between 0 and min(m, n), or ``niter`` is negative.
@@ -104,10 +104,11 @@ def lobpcg(
     ortho_fparams: Any = None,
     ortho_bparams: Any = None,
 ) -> tuple[Tensor, Tensor]:
-    """The k largest (or smallest) eigenvalues of a symmetric positive-definite problem ``A x = λ B x``, with vectors.
+    """The k largest (or smallest) eigenvalues and eigenvectors of the generalized problem ``A x = λ B x``.
 
-    PyTorch iterates; here all eigenvalues are computed at once, exactly, and k of them returned. What would steer the
-    iteration (``X`` but for its width, ``n``, ``iK``, ``niter``, ``tol``, ``method``) has therefore no effect.
+    A is symmetric, B symmetric positive-definite. PyTorch iterates; here all eigenvalues are computed directly and k of
+    them returned. The options of the iteration (``X`` but for its width, ``n``, ``iK``, ``niter``, ``tol``, ``method``)
+    have no effect.
 
     :param largest: False for the smallest eigenvalues.
     :returns: the eigenvalues, and the eigenvectors, of norm 1 with respect to B, as columns.
@@ -117,7 +118,7 @@ def lobpcg(
     tensor([5.])
     """
     checked("lobpcg", A, square=True)
-    if any(given is not None for given in (tracker, ortho_iparams, ortho_fparams, ortho_bparams)):
+    if any(option is not None for option in (tracker, ortho_iparams, ortho_fparams, ortho_bparams)):
         raise NotImplementedError("lobpcg: tracker and ortho_*params are not supported: nothing is iterated here")
     if method not in (None, "basic", "ortho"):
         raise ValueError(f"lobpcg: method must be 'basic' or 'ortho', got {method!r}")

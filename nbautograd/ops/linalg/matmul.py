@@ -19,7 +19,7 @@ __all__ = ["bmm", "dot", "ger", "matmul", "mm", "mv", "outer"]
 
 
 def check_same_dtype(name: str, a: Any, b: Any) -> None:
-    """Make sure that two tensors have one dtype, and one that can be multiplied and added."""
+    """Make sure that two arrays have the same dtype, and not bool."""
     if a.dtype is b.dtype and a.dtype.kind == "f":
         return
     if a.dtype.kind == "b" and b.dtype.kind == "b":
@@ -32,7 +32,7 @@ def check_same_dtype(name: str, a: Any, b: Any) -> None:
 
 
 def product(a: Any, b: Any) -> Any:
-    """The matrix product of two arrays (NumPy multiplies integer matrices too, only not by BLAS)."""
+    """The matrix product of two arrays (NumPy multiplies integer matrices too, without BLAS)."""
     return a.dot(b) if a.__class__ is np.ndarray else a @ b
 
 
@@ -41,7 +41,7 @@ def check_mm(a: Any, b: Any) -> Any:
         try:
             return a.dot(b)
         except ValueError:
-            pass  # said below, in other words
+            pass  # the checks below raise PyTorch's message
     if a.ndim != 2 or b.ndim != 2:
         which = "self" if a.ndim != 2 else "mat2"
         raise ShapeError(f"mm(): {which} must be a matrix, got shapes {list(a.shape)} and {list(b.shape)}")
@@ -61,12 +61,12 @@ def check_mm(a: Any, b: Any) -> Any:
     mat2="mm_like(conj(t(input)), g, mat2.strides)",
 )
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices, without broadcasting.
+    """The matrix product of two matrices, without broadcasting.
 
     :param input: shape (n, m).
     :param mat2: shape (m, p), of the same dtype.
     :returns: shape (n, p).
-    :raises RuntimeError: they are no matrices, or their shapes or dtypes do not fit.
+    :raises RuntimeError: one is not 2-d, or their shapes or dtypes do not match.
 
     >>> import nbautograd as torch
     >>> torch.mm(torch.tensor([[1., 2.]]), torch.tensor([[3.], [4.]]))
@@ -77,7 +77,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @op(node="MmBackward0", symbol="@", method=False, input="mm(g, conj(t(mat2)))", mat2="mm(conj(t(input)), g)")
 def mm_like(input: Tensor, mat2: Tensor, strides: Any) -> Tensor:
-    """The product of two matrices, laid out in memory as one with ``strides``.
+    """The matrix product, column-major if ``strides`` are.
 
     So the gradient of a transposed weight, transposed back, is contiguous like the weight.
     """
@@ -88,9 +88,9 @@ def mm_like(input: Tensor, mat2: Tensor, strides: Any) -> Tensor:
 
 @op(node="MvBackward0", symbol="@", out=True, input="outer_product(g, conj(vec))", vec="mv(conj(t(input)), g)")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix (n, m) and a vector (m,).
+    """The matrix-vector product: (n, m) @ (m,) gives (n,).
 
-    :raises RuntimeError: the shapes or dtypes do not fit.
+    :raises RuntimeError: the shapes or dtypes do not match.
 
     >>> import nbautograd as torch
     >>> torch.mv(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
@@ -112,9 +112,9 @@ def check_mv(mat: Any, vec: Any) -> Any:
 
 @op(node="DotBackward0", symbol="·", out=True, input="g * conj(tensor)", tensor="g * conj(input)")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """The sum of the products of two vectors' elements.
+    """The dot product of two vectors.
 
-    :raises RuntimeError: they are no vectors of equal length and dtype.
+    :raises RuntimeError: one is not 1-d, or their lengths or dtypes differ.
 
     >>> import nbautograd as torch
     >>> torch.dot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
@@ -144,9 +144,9 @@ def check_dot(name: str, a: Any, b: Any) -> None:
     mat2="bmm(conj(transpose(input, 1, 2)), g)",
 )
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """Products of pairs of matrices: (b, n, m) with (b, m, p) gives (b, n, p).
+    """The batched matrix product: (b, n, m) @ (b, m, p) gives (b, n, p), without broadcasting.
 
-    :raises RuntimeError: the shapes or dtypes do not fit.
+    :raises RuntimeError: the shapes or dtypes do not match.
 
     >>> import nbautograd as torch
     >>> torch.bmm(torch.ones(10, 3, 4), torch.ones(10, 4, 5)).shape
@@ -169,13 +169,13 @@ def check_bmm(a: Any, b: Any) -> None:
 
 @op(node="MulBackward0", symbol="⊗", method=False, input="mv(g, conj(vec2))", vec2="mv(t(g), conj(input))")
 def outer_product(input: Tensor, vec2: Tensor) -> Tensor:
-    """All products of the elements of two vectors of one dtype."""
+    """``outer`` of one dtype."""
     return input[:, None] * vec2
 
 
 @composite(out=True)
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """All products of the elements of two vectors: (n,) with (m,) gives (n, m).
+    """The outer product of two vectors: (n,) and (m,) give (n, m).
 
     >>> import nbautograd as torch
     >>> torch.outer(torch.tensor([1., 2.]), torch.tensor([3., 4.]))
@@ -195,11 +195,12 @@ alias(ger=outer)
 
 @composite()
 def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
-    """The matrix product: of two vectors their dot product, of a matrix and a vector or of two matrices the usual one.
+    """The matrix product of two tensors.
 
-    Of more dimensions, all but the last two are broadcast.
+    Two vectors give their dot product; a matrix and a vector their matrix-vector product. With more dimensions, all but
+    the last two are batch dimensions and are broadcast.
 
-    :raises RuntimeError: the shapes or dtypes do not fit.
+    :raises RuntimeError: the shapes or dtypes do not match.
 
     >>> import nbautograd as torch
     >>> torch.tensor([[1, 2], [3, 4]]) @ torch.tensor([1, 1])
@@ -211,7 +212,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 
 
 def _at(self: Tensor, other: Any) -> Any:
-    """``self @ other``, which leaves what is no tensor to the other operand."""
+    """``self @ other``; NotImplemented if the other operand is no tensor."""
     if not isinstance(other, Tensor):
         if is_pytorchs(other):
             check_tensors("matmul", input=self, other=other)
@@ -245,7 +246,7 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
         raise ShapeError(
             f"matmul(): shapes {list(a._a.shape)} and {list(b._a.shape)} cannot be multiplied ({k} != {k2})"
         )
-    if not batch_b:  # many rows by one matrix: a single product
+    if not batch_b:  # fold the batch into rows: a single matrix product
         result = unsafe_view(mm(left.reshape(math.prod(batch_a) * n, k), right), (*batch_a, n, p))
     else:
         try:
@@ -269,7 +270,7 @@ def _rmatmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def factor_as(name: str, value: Number, dtype: Any) -> Any:
-    """A factor in the dtype of what it multiplies; PyTorch drops the fraction where that is an integer one."""
+    """A scalar factor cast to a dtype; for integer dtypes it is truncated, as by PyTorch."""
     if isinstance(value, complex) and dtype.kind != "c":
         raise RuntimeError(
             f"{name}(): value cannot be converted to type {dtype} without overflow: the factor {value} is complex"

@@ -21,7 +21,7 @@ from nbautograd.ops.shape.joining import cat_same
 __all__ = ["chain_matmul", "matrix_exp", "matrix_power"]
 
 # N. Higham, "The scaling and squaring method for the matrix exponential revisited", SIAM J. Matrix Anal. Appl. 26
-# (2005): the coefficients of the Padé approximant of degree 13, and the largest norm it is meant for.
+# (2005): the coefficients of the Padé approximant of degree 13, and the largest norm for which it is accurate.
 PADE = (
     64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
     10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
@@ -65,7 +65,7 @@ def exponential_back(g: Any, a: Any) -> Any:
     A="exponential_back(g, A)",
 )
 def linalg_matrix_exp(A: Tensor) -> Tensor:
-    """The exponential of square matrices, the sum of Aᵏ / k!.
+    """The matrix exponential of square matrices: the sum of Aᵏ / k!.
 
     :param A: shape (..., n, n).
 
@@ -84,7 +84,7 @@ alias(matrix_exp=matrix_exp)
 
 @composite(method=False, out=True)
 def linalg_matrix_power(A: Tensor, n: int) -> Tensor:
-    """The n-th power of square matrices, by repeated squaring; of the inverse for negative n.
+    """The n-th power of square matrices, by repeated squaring; for negative n, of the inverse.
 
     :param A: shape (..., m, m).
     :raises LinAlgError: n is negative and a matrix is singular.
@@ -142,10 +142,10 @@ def best_splits(sizes: list[int]) -> list[list[int]]:
 
 @composite(method=False, out=True)
 def linalg_multi_dot(tensors: Any) -> Tensor:
-    """The product of two or more matrices in the order that takes the fewest multiplications.
+    """The product of two or more matrices, in the order with the fewest multiplications.
 
     :param tensors: matrices; the first may be a vector (a row), and so may the last (a column).
-    :raises RuntimeError: fewer than two, or shapes that do not fit.
+    :raises RuntimeError: fewer than two, or shapes that do not match.
 
     >>> import nbautograd as torch
     >>> torch.linalg.multi_dot([torch.ones(10, 100), torch.ones(100, 5), torch.ones(5, 2)]).shape
@@ -192,7 +192,7 @@ def linalg_multi_dot(tensors: Any) -> Tensor:
 
 @composite(method=False)
 def chain_matmul(*matrices: Tensor) -> Tensor:
-    """The product of matrices, in the order that takes the fewest multiplications; see :func:`linalg.multi_dot`.
+    """The product of matrices, in the order with the fewest multiplications; see :func:`linalg.multi_dot`.
 
     >>> import nbautograd as torch
     >>> torch.chain_matmul(torch.ones(2, 3), torch.ones(3, 4)).shape

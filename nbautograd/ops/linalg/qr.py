@@ -78,7 +78,7 @@ def qr_parts(A: Tensor, mode: str) -> Any:
 
 @composite(method=False, out=True)
 def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
-    """A matrix as the product of Q with orthonormal columns and an upper triangular R.
+    """The QR decomposition A = Q R: Q with orthonormal columns, R upper triangular.
 
     :param A: shape (..., m, n).
     :param mode: ``"reduced"`` (Q has min(m, n) columns), ``"complete"`` (Q is square) or ``"r"`` (R only).

@@ -50,7 +50,7 @@ __all__ = [
 
 
 def _fits(name: str, a: Tensor, b: Tensor, left: bool) -> None:
-    """Make sure that ``a @ X = b``, or ``X @ a = b``, can hold."""
+    """Make sure that the shapes of ``a @ X = b``, or ``X @ a = b``, match."""
     if a._a.shape[-1] != b._a.shape[-2 if left else -1]:
         equation = "AX = B" if left else "XA = B"
         shapes = " and ".join(f"{x._a.shape[-2]}x{x._a.shape[-1]}" for x in (a, b))
@@ -58,7 +58,7 @@ def _fits(name: str, a: Tensor, b: Tensor, left: bool) -> None:
 
 
 def _is_vector(a: Tensor, b: Tensor) -> bool:
-    """Whether ``b`` is one vector per matrix of ``a``, as PyTorch guesses."""
+    """Whether ``b`` is a batch of vectors, by PyTorch's rule."""
     return b._a.ndim == 1 or (a._a.ndim - 1 == b._a.ndim and b._a.shape == a._a.shape[:-1])
 
 
@@ -118,7 +118,7 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 @composite(method=False, out=True)
 @looks_at_elements
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """The solution of :func:`solve`, and for each matrix 0 or which diagonal element of its LU is 0.
+    """The solution of :func:`solve`, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
 
     >>> import nbautograd as torch
     >>> torch.linalg.solve_ex(torch.zeros(2, 2), torch.ones(2)).info
@@ -139,9 +139,9 @@ def linalg_solve_triangular(
 ) -> Tensor:
     """The solution X of ``A @ X = B`` with triangular A.
 
-    :param upper: whether A is an upper triangle, or a lower one; the other half is not read.
+    :param upper: whether A is upper triangular, or lower; the other triangle is not read.
     :param left: False for ``X @ A = B``.
-    :param unitriangular: the diagonal is 1 and not read.
+    :param unitriangular: the diagonal is taken to be 1, and not read.
 
     >>> import nbautograd as torch
     >>> torch.linalg.solve_triangular(torch.tensor([[2., 9.], [0., 4.]]), torch.tensor([[20.], [8.]]), upper=True)
@@ -197,7 +197,7 @@ def cholesky_solve_back(g: Any, x: Any, factor: Any, upper: bool, shape: Any) ->
     L="cholesky_solve_back(g, result, L, upper, L.shape)",
 )
 def cholesky_solve_same(B: Tensor, L: Tensor, upper: bool) -> Tensor:
-    """The solution of a system whose Cholesky factor is known."""
+    """The solution of a system from the Cholesky factor of its matrix."""
     L, B = together("cholesky_solve", L, B)
     first, second = (mH(L), L) if upper else (L, mH(L))
     return substitute(second, substitute(first, B, False, True, False), True, True, False)
@@ -298,7 +298,7 @@ alias(inverse=inverse)
 @composite(method=False, out=True)
 @looks_at_elements
 def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """The inverse of each matrix, and 0 or which diagonal element of its LU is 0.
+    """The inverse of each matrix, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
 
     >>> import nbautograd as torch
     >>> torch.linalg.inv_ex(torch.zeros(2, 2)).info
@@ -318,8 +318,8 @@ def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 def linalg_tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of :func:`tensordot` with A over its last dimensions.
 
-    :param ind: how many of A's first dimensions are the rows.
-    :raises RuntimeError: rows and columns are not equally many.
+    :param ind: the number of A's first dimensions that form the rows.
+    :raises RuntimeError: the products of the sizes of rows and columns differ.
 
     >>> import nbautograd as torch
     >>> torch.linalg.tensorinv(torch.eye(6).reshape(2, 3, 6)).shape
@@ -339,10 +339,10 @@ def linalg_tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 
 @composite(method=False, out=True)
 def linalg_tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
-    """The X with ``tensordot(A, X, X.ndim) == B``.
+    """The solution X of ``tensordot(A, X, X.ndim) = B``.
 
     :param dims: dimensions of A that are moved to its end first.
-    :raises RuntimeError: A is not square once it is reshaped to a matrix.
+    :raises RuntimeError: A, reshaped to a matrix, is not square.
 
     >>> import nbautograd as torch
     >>> torch.linalg.tensorsolve(torch.eye(6).reshape(2, 3, 6), torch.ones(2, 3))
@@ -366,7 +366,7 @@ def linalg_tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
 
 @derivative_helper
 def adjugate_back(g: Any, result: Any, a: Any) -> Any:
-    """The gradient of adj A = det(A) A⁻¹, for regular matrices."""
+    """The gradient of adj A = det(A) A⁻¹, for non-singular matrices."""
     inverse = mH(inv_same(a))
     weight = (g * (conj(result) if is_complex(result) else result)).sum((-2, -1))[..., None, None]
     return weight * inverse - inverse @ g @ mH(result)
@@ -374,14 +374,14 @@ def adjugate_back(g: Any, result: Any, a: Any) -> Any:
 
 @op(node="AdjugateBackward0", symbol="adj", method=False, A="adjugate_back(g, result, A)")
 def adjugate(A: Tensor) -> Tensor:
-    """The adjugates of matrices, which give the gradient of a determinant also where it is 0."""
+    """The adjugate of each matrix: the gradient of the determinant, also where that is 0."""
     d = np.linalg.det(A)[..., None, None]
     n = A.shape[-1]
     if not A.size:
         return A.copy()
     if bool((np.abs(d) > 0).all()):
         return d * np.linalg.inv(A)
-    # A = U S Vᴴ: each singular value's place is taken by the product of all others.
+    # A = U S Vᴴ: each singular value is replaced by the product of all others.
     u, s, vh = np.linalg.svd(A)
     others = np.where(identity_of(s) != 0, 1, s[..., None, :]).prod(-1)
     phase = (np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
@@ -400,7 +400,7 @@ def adjugate(A: Tensor) -> Tensor:
 def linalg_det(A: Tensor) -> Tensor:
     """The determinant of each matrix.
 
-    The gradient is defined where the determinant is 0, too: it is made of the adjugate.
+    The gradient is the adjugate, which is defined for singular matrices too.
 
     :param A: shape (..., n, n).
 
@@ -441,7 +441,7 @@ def slogdet_parts(A: Tensor) -> Any:
 
 @composite(method=False, out=True)
 def linalg_slogdet(A: Tensor) -> Any:
-    """The sign and the logarithm of the absolute value of each determinant, which may overflow itself.
+    """The sign and the logarithm of the absolute value of each determinant, without overflow.
 
     >>> import nbautograd as torch
     >>> torch.linalg.slogdet(torch.eye(2) * -3).logabsdet
@@ -465,7 +465,7 @@ def slogdet(input: Tensor) -> Any:
 
 @composite()
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of each determinant: -inf where it is 0, nan where it is negative.
+    """The log-determinant of each matrix: -inf where the determinant is 0, nan where it is negative.
 
     >>> import nbautograd as torch
     >>> torch.logdet(torch.eye(2) * 3)

@@ -35,9 +35,9 @@ def gaps(values: Any) -> Any:
 
 
 def check_phase(name: str, x: Any) -> None:
-    """Make sure that a loss does not depend on the phases of complex vectors, which are arbitrary.
+    """Make sure that a loss is invariant to the phases of complex vectors, which are arbitrary.
 
-    :raises RuntimeError: it does: the imaginary part of the diagonal of ``x`` is not 0.
+    :raises RuntimeError: it is not: the imaginary part of the diagonal of ``x`` is not 0.
     """
     a = elements(x)
     if a.dtype.kind == "c" and not bool((np.abs(a.diagonal(0, -2, -1).imag) <= 1e-2).all()):
@@ -51,8 +51,8 @@ def check_phase(name: str, x: Any) -> None:
 def svd_back(gu: Any, gs: Any, gvh: Any, u: Any, s: Any, vh: Any) -> Any:
     """The gradient of A = U S Vᴴ (Giles 2008, section 2.3; Wan & Zhang 2019 for the phases of complex vectors).
 
-    U (X/E · S + S · Y/E + gS) Vᴴ, with X = Uᴴ gU and Y = Vᴴ gV made skew-Hermitian and E = sⱼ² - sᵢ², and what
-    lies outside of the spaces that U and V span.
+    U (X/E · S + S · Y/E + gS) Vᴴ, with X = Uᴴ gU and Y = Vᴴ gV made skew-Hermitian and E = sⱼ² - sᵢ², and the
+    components orthogonal to the columns of U and V.
     """
     k = s.shape[-1]
     u, vh = u[..., :k], vh[..., :k, :]
@@ -97,7 +97,7 @@ def svd_parts(A: Tensor, full_matrices: bool) -> Any:
 
 @op(method=False)
 def _svdvals(A: Tensor) -> Tensor:
-    """The singular values alone, where nobody wants a gradient."""
+    """The singular values without vectors, if no gradient is needed."""
     return converging("linalg.svd", np.linalg.svd, A, False, False)
 
 
@@ -125,9 +125,9 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
     """The singular value decomposition A = U diag(S) Vᴴ.
 
     :param A: shape (..., m, n).
-    :param full_matrices: whether U and Vᴴ are square, or have only min(m, n) columns and rows.
-    :returns: ``(U, S, Vh)``; S is real and descends.
-    :raises LinAlgError: not finite.
+    :param full_matrices: whether U and Vᴴ are square, or have min(m, n) columns and rows.
+    :returns: ``(U, S, Vh)``; the singular values S are real, in descending order.
+    :raises LinAlgError: the matrix has nan or inf.
 
     >>> import nbautograd as torch
     >>> torch.linalg.svd(torch.tensor([[0., 2.], [1., 0.]])).S
@@ -140,7 +140,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
 
 @composite(method=False, out=True)
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    """The singular values, descending.
+    """The singular values, in descending order.
 
     >>> import nbautograd as torch
     >>> torch.linalg.svdvals(torch.tensor([[0., 2.], [1., 0.]]))
@@ -153,7 +153,7 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 
 def recorded(A: Tensor) -> bool:
-    """Whether a gradient can be wanted."""
+    """Whether the operation is recorded."""
     return dispatch_mode.is_on() or bool(A.requires_grad and is_grad_enabled())
 
 

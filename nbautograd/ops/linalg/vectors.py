@@ -18,7 +18,7 @@ __all__ = ["cross", "vdot"]
 
 @op(node="VdotBackward0", symbol="·", out=True, input="conj(g) * other", other="g * input")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """The dot product of two vectors, the first one conjugated.
+    """The dot product of two vectors, the first of which is conjugated.
 
     >>> import nbautograd as torch
     >>> torch.vdot(torch.tensor([2., 3.]), torch.tensor([2., 1.]))
@@ -30,7 +30,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 @composite(method=False, out=True)
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The dot products of vectors along a dimension, the first one conjugated; batches are broadcast.
+    """The dot products of vectors along a dimension, the first conjugated; batch dimensions are broadcast.
 
     >>> import nbautograd as torch
     >>> torch.linalg.vecdot(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1., 1.]))
@@ -51,13 +51,13 @@ def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     other="linalg_cross_same(g, conj(input), dim)",
 )
 def linalg_cross_same(input: Tensor, other: Tensor, dim: int) -> Tensor:
-    """The cross product of vectors in three dimensions."""
+    """``linalg.cross`` of one dtype and shape."""
     return np.cross(input, other, axis=dim)
 
 
 @composite(method=False, out=True)
 def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The cross products of vectors of three elements along a dimension; batches are broadcast.
+    """The cross products of vectors of three elements along ``dim``; batch dimensions are broadcast.
 
     :raises RuntimeError: the length along ``dim`` is not 3.
 
@@ -82,7 +82,7 @@ def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The cross products of vectors of three elements.
 
-    :param dim: the dimension of the vectors; by default the first that has length 3.
+    :param dim: the dimension of the vectors; by default the first of size 3.
 
     >>> import nbautograd as torch
     >>> torch.cross(torch.tensor([1., 0., 0.]), torch.tensor([0., 1., 0.]), dim=0)
@@ -118,7 +118,7 @@ def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:  # noqa: N803 - Py
 
 
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:  # noqa: N803
-    """The diagonals of matrices, a view; :func:`diagonal` with the last two dimensions by default.
+    """A view of the diagonals of matrices: :func:`diagonal` over the last two dimensions by default.
 
     >>> import nbautograd as torch
     >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))

@@ -1,4 +1,4 @@
-"""Operations along dimensions: sums, extremes, norms, scans, softmax, statistics, sorting, distances.
+"""Reductions and scans along dimensions: sums, extrema, norms, softmax, statistics, sorting, distances.
 
 They know elementwise operations and shapes.
 """

@@ -1,4 +1,4 @@
-"""Norms of vectors, and distances between points."""
+"""Vector norms (``dist``, ``renorm``), and distances between points (``cdist``, ``pdist``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Dims = int | tuple[int, ...] | list[int] | None
 
 # -- norms -----------------------------------------------------------------------------------------------------------
 
-# One operation in PyTorch; its derivative is another one for other exponents, so here it is several.
+# In PyTorch one operation; here several, since the derivative differs by exponent.
 
 
 @op(
@@ -32,7 +32,7 @@ Dims = int | tuple[int, ...] | list[int] | None
     input="input * ratio(spread(g, input.shape, dim, keepdim), spread(result, input.shape, dim, keepdim))",
 )
 def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """The square root of the sum of squares over ``dim``; its derivative at 0 is 0."""
+    """The 2-norm over ``dim``; its derivative at 0 is 0."""
     a = upcast_half(precise.absolute(input) if input.dtype.kind == "c" else input)
     return np.sqrt(pairwise_sum(a * a, axes(dim, input.ndim), keepdim)).astype(input.real.dtype)
 
@@ -44,7 +44,7 @@ def euclidean_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     input="sgn(input) * spread(g, input.shape, dim, keepdim)",
 )
 def absolute_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """The sum of the absolute values over ``dim``."""
+    """The 1-norm over ``dim``."""
     return pairwise_sum(precise.absolute(input), axes(dim, input.ndim), keepdim)
 
 
@@ -55,7 +55,7 @@ def absolute_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     input="sgn(input) * zeros_of(spread(g, input.shape, dim, keepdim))",
 )
 def zero_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """How many elements are not 0 over ``dim``."""
+    """The 0-norm over ``dim``: the number of nonzero elements."""
     return pairwise_sum(input != 0, axes(dim, input.ndim), keepdim).astype(input.real.dtype)
 
 
@@ -67,7 +67,7 @@ def zero_norm(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     "* ties(abs(input), spread(result, input.shape, dim, keepdim), dim, shared)",
 )
 def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared: bool = True) -> Tensor:
-    """The largest or smallest absolute value over ``dim``; equal ones share the gradient, or each get it all."""
+    """The inf-norm or -inf-norm over ``dim``; ties share the gradient, or each get all of it."""
     a = precise.absolute(input)
     check("norm", a, dim)
     return (a.max if largest else a.min)(axes(dim, input.ndim), None, keepdim)
@@ -81,21 +81,21 @@ def extreme_norm(input: Tensor, largest: bool, dim: Dims, keepdim: bool, shared:
     "* ratio(spread(g, input.shape, dim, keepdim), spread(power_or_zero(result, p - 1), input.shape, dim, keepdim))",
 )
 def power_norm(input: Tensor, p: float, dim: Dims, keepdim: bool) -> Tensor:
-    """The p-th root of the sum of the p-th powers of the absolute values over ``dim``."""
+    """The p-norm over ``dim``, for other p."""
     a = upcast_half(precise.absolute(input))
     return (pairwise_sum(a**p, axes(dim, input.ndim), keepdim) ** (1 / p)).astype(input.real.dtype)
 
 
 @op(method=False, node="PowBackward0", symbol="xⁿ", input="g * exponent * power_or_zero(input, exponent - 1)")
 def power_or_zero(input: Tensor, exponent: float) -> Tensor:
-    """``input ** exponent`` of numbers that are not negative, with 0 in the place of an infinite power of 0."""
+    """``input ** exponent`` of non-negative numbers, with 0 where 0 to a negative power would be inf."""
     return input**exponent if exponent >= 0 else np.where(input == 0, input, input**exponent)
 
 
 def vector_norm(input: Tensor, p: float = 2, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The p-norm of the elements, all or over ``dim``.
+    """The p-norm of the elements, of all or over ``dim``.
 
-    :param p: any number, ``inf`` and ``-inf`` too; 0 counts the elements that are not 0.
+    :param p: any number, also ``inf`` and ``-inf``; 0 counts the nonzero elements.
     """
     if p == 2:
         return euclidean_norm(input, dim, keepdim)
@@ -121,7 +121,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 @composite(inplace_method=True, out=True)
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """Each slice along ``dim`` scaled down to a p-norm of at most ``maxnorm``.
+    """Each slice along ``dim`` whose p-norm exceeds ``maxnorm`` scaled down to it.
 
     :raises RuntimeError: ``input`` has less than two dimensions, or p or maxnorm are negative.
 
@@ -139,7 +139,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
     kept = dimension(dim, ndim)
     length = vector_norm(input, p, tuple(d for d in range(ndim) if d != kept), True)
-    # The same small number as in PyTorch keeps the quotient from rounding to more than maxnorm.
+    # The same epsilon as in PyTorch keeps the quotient from rounding to more than maxnorm.
     return input * (maxnorm / (length + 1e-7)).where(length > maxnorm, (length * 0 + 1))
 
 
@@ -154,9 +154,9 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     x2="x2 * transpose(sum_over(ratio(g, result), -2, True), 1, 2) - bmm(transpose(ratio(g, result), 1, 2), x1)",
 )
 def euclidean_distances(x1: Tensor, x2: Tensor) -> Tensor:
-    """All distances between the rows of two stacks of matrices, by one product of matrices.
+    """All Euclidean distances between the rows of two batches of matrices, by one matrix product.
 
-    They are the roots of |x|² + |y|² - 2xy, about the mean of the points, where the difference loses the least.
+    They are sqrt(|x|² + |y|² - 2xy), with the mean of the points subtracted first, which reduces cancellation.
     """
     centre = pairwise_sum(x2, (1,), True) / x2.shape[1]
     a, b = x1 - centre, x2 - centre
@@ -165,7 +165,7 @@ def euclidean_distances(x1: Tensor, x2: Tensor) -> Tensor:
 
 
 def _length(difference: Tensor, p: float) -> Tensor:
-    """The p-norm of differences over the last dimension; for p = inf, each of several largest gets the gradient."""
+    """The p-norm of differences over the last dimension; for p = inf, each of several ties gets the gradient."""
     if math.isinf(p):
         if not difference._a.shape[-1]:
             return vector_norm(difference, 1, -1)
@@ -178,7 +178,7 @@ MODES: dict[str, Callable[[int], bool]] = {
     "use_mm_for_euclid_dist": lambda rows: True,
     "donot_use_mm_for_euclid_dist": lambda rows: False,
 }
-"""Whether Euclidean distances between so many points are computed by a product of matrices."""
+"""For each mode: whether Euclidean distances between so many points are computed by a matrix product."""
 
 
 @composite(method=False)
@@ -187,10 +187,11 @@ def cdist(
 ) -> Tensor:
     """The p-norm distance between each row of ``x1`` and each row of ``x2``.
 
-    :param x1: of shape (..., P, M).
-    :param x2: of shape (..., R, M); the result is of shape (..., P, R).
-    :param compute_mode: when Euclidean distances are computed by a product of matrices, which is faster and less exact.
-    :raises RuntimeError: the columns are not as many, the dtype is not floating, or p is negative.
+    :param x1: shape (..., P, M).
+    :param x2: shape (..., R, M); batch dimensions are broadcast.
+    :param compute_mode: when Euclidean distances are computed by a matrix product, which is faster and less accurate.
+    :returns: shape (..., P, R).
+    :raises RuntimeError: the numbers of columns differ, the dtype is not floating, or p is negative.
     :raises ValueError: the mode is unknown.
 
     >>> import nbautograd as torch
@@ -223,8 +224,9 @@ def cdist(
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distance between each pair of rows, in the order (0, 1), (0, 2), ..., (1, 2), ...
 
-    :param input: of shape (N, M); the result is of shape (N (N - 1) / 2).
-    :raises RuntimeError: ``input`` is not of two dimensions, or not floating.
+    :param input: shape (N, M).
+    :returns: shape (N (N - 1) / 2,).
+    :raises RuntimeError: ``input`` is not 2-d, or not floating.
 
     >>> import nbautograd as torch
     >>> torch.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))

@@ -1,4 +1,4 @@
-"""The largest and the smallest, and where they are."""
+"""Maxima and minima, and their indices: ``max``, ``amax``, ``aminmax``, ``argmax``, ..."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ ANY = object()
 
 
 def check(name: str, a: Any, dim: Any = ANY) -> None:
-    """Make sure that elements have an order, and that there are some along ``dim``, if that is given.
+    """Make sure that the dtype is ordered, and that ``dim``, if it is not None, is not empty.
 
-    :raises NotImplementedError: the elements are complex.
-    :raises RuntimeError: all elements are wanted, and there are none.
-    :raises IndexError: there are none along ``dim``.
+    :raises NotImplementedError: the dtype is complex.
+    :raises RuntimeError: the tensor has no elements, and ``dim`` is None.
+    :raises IndexError: ``dim`` has size 0.
     """
     if a.dtype.kind == "c":
-        given = dtypes.of(a.dtype).name.title().replace("64", "Float").replace("128", "Double")
+        dtype = dtypes.of(a.dtype).name.title().replace("64", "Float").replace("128", "Double")
         raise NotImplementedError(
-            f"{name}(): does not support complex input, which has no order; it is not implemented for '{given}'"
+            f"{name}(): does not support complex input, which has no order; it is not implemented for '{dtype}'"
         )
     if a.size == 0 and dim is not ANY:
         if dim is None or dim == () or dim == []:
@@ -49,9 +49,9 @@ def check(name: str, a: Any, dim: Any = ANY) -> None:
 
 @op(method=False)
 def ties(input: Tensor, extreme: Tensor, dim: Dims = None, shared: bool = True) -> Tensor:
-    """1 / m for each of the m elements that equal the extreme along ``dim``, 0 for the others; shaped alike.
+    """1 / m for each of the m ties of the extremum along ``dim``, 0 for the other elements; shaped like ``input``.
 
-    :param shared: False for 1 in the place of 1 / m.
+    :param shared: False for 1 instead of 1 / m.
     """
     hit = (input == extreme) | ((input != input) & (extreme != extreme))
     if not shared:
@@ -61,20 +61,20 @@ def ties(input: Tensor, extreme: Tensor, dim: Dims = None, shared: bool = True) 
 
 @op(node="MaxBackward1", symbol="max", method=False, input="g * ties(input, spread(result, input.shape), None)")
 def max_all(input: Tensor) -> Tensor:
-    """The largest element."""
+    """``max()``: the maximum of all elements."""
     check("max", input, None)
     return input.max()
 
 
 @op(node="MinBackward1", symbol="min", method=False, input="g * ties(input, spread(result, input.shape), None)")
 def min_all(input: Tensor) -> Tensor:
-    """The smallest element."""
+    """``min()``: the minimum of all elements."""
     check("min", input, None)
     return input.min()
 
 
 def _over(a: Any, name: str, dim: int, keepdim: bool) -> tuple[Any, Any]:
-    """The extreme elements along a dimension and where they are."""
+    """The extrema along a dimension and their indices."""
     d = dimension(dim, a.ndim)
     check(name, a, d)
     if not a.ndim:
@@ -89,24 +89,24 @@ CHOSEN = (
     "gather_back(g[0].reshape(reduced_shape(input.shape, dim)), input.shape, dim, "
     "result[1].reshape(reduced_shape(input.shape, dim)))"
 )
-"""The gradient of what picks one element along ``dim``: all of it goes there."""
+"""The gradient of an operation that selects one element along ``dim``: scattered to its index."""
 
 
 @op(node="MaxBackward0", symbol="max", many=True, method=False, input=CHOSEN)
 def max_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
-    """The largest elements along a dimension and where they are."""
+    """``max(dim)``: the maxima along a dimension and their indices."""
     return _over(input, "max", dim, keepdim)
 
 
 @op(node="MinBackward0", symbol="min", many=True, method=False, input=CHOSEN)
 def min_over(input: Tensor, dim: int, keepdim: bool = False) -> Any:
-    """The smallest elements along a dimension and where they are."""
+    """``min(dim)``: the minima along a dimension and their indices."""
     return _over(input, "min", dim, keepdim)
 
 
 @composite(out=True)
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
-    """The largest element; with ``dim``, the largest along it and where; with a tensor, element by element.
+    """The maximum of all elements; with ``dim``, the maxima along it and their indices; with a tensor, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.max(torch.tensor([1., 3., 2.]))
@@ -120,7 +120,7 @@ def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor 
 
 @composite(out=True)
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None) -> Any:
-    """The smallest element; with ``dim``, the smallest along it and where; with a tensor, element by element.
+    """The minimum of all elements; with ``dim``, the minima along it and their indices; with a tensor, elementwise.
 
     >>> import nbautograd as torch
     >>> torch.min(torch.tensor([1., 3., 2.]))
@@ -133,12 +133,12 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor 
 
 
 SHARED = "spread(g, input.shape, dim, keepdim) * ties(input, spread(result, input.shape, dim, keepdim), dim)"
-"""The gradient shared equally among the elements that equal the extreme."""
+"""The gradient divided equally among the ties of the extremum."""
 
 
 @op(node="AmaxBackward0", symbol="max", out=True, input=SHARED)
 def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    """The largest element over ``dim``; equal ones share the gradient.
+    """The maximum over ``dim``, of all elements by default; ties share the gradient.
 
     >>> import nbautograd as torch
     >>> torch.amax(torch.tensor([[1., 4.], [3., 2.]]), dim=1)
@@ -150,7 +150,7 @@ def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
 
 @op(node="AminBackward0", symbol="min", out=True, input=SHARED)
 def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    """The smallest element over ``dim``; equal ones share the gradient.
+    """The minimum over ``dim``, of all elements by default; ties share the gradient.
 
     >>> import nbautograd as torch
     >>> torch.amin(torch.tensor([[1., 4.], [3., 2.]]), dim=1)
@@ -169,7 +169,7 @@ def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     "* ties(input, spread(r, input.shape, dim, keepdim), dim) for h, r in ((g[0], result[0]), (g[1], result[1]))))",
 )
 def both_extremes(input: Tensor, dim: int | None, keepdim: bool) -> Any:
-    """The smallest and the largest elements."""
+    """The minimum and the maximum."""
     check("aminmax", input, dim)
     over = axes(dim, input.ndim)
     return input.min(over, None, keepdim), input.max(over, None, keepdim)
@@ -177,7 +177,7 @@ def both_extremes(input: Tensor, dim: int | None, keepdim: bool) -> Any:
 
 @composite(out=True)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The smallest and the largest elements, of all or along ``dim``, as ``(min, max)``.
+    """The minimum and the maximum, of all elements or along ``dim``, as ``(min, max)``.
 
     >>> import nbautograd as torch
     >>> torch.aminmax(torch.tensor([1., 3., 2.])).max
@@ -189,7 +189,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 
 
 def _where_extreme(name: str, a: Any, dim: int | None, keepdim: bool) -> Any:
-    """The index of the first extreme element."""
+    """The index of the first extremum."""
     check(name, a, dim)
     if dim is None:
         result = (a.argmax if name == "argmax" else a.argmin)()
@@ -203,7 +203,7 @@ def _where_extreme(name: str, a: Any, dim: int | None, keepdim: bool) -> Any:
 
 @op(out=True)
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the largest element, the first of equals, in the flattened tensor or along ``dim``.
+    """The index of the maximum, in the flattened tensor or along ``dim``; of ties, the first.
 
     >>> import nbautograd as torch
     >>> torch.argmax(torch.tensor([1., 3., 2.]))
@@ -214,7 +214,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 @op(out=True)
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the smallest element, the first of equals, in the flattened tensor or along ``dim``.
+    """The index of the minimum, in the flattened tensor or along ``dim``; of ties, the first.
 
     >>> import nbautograd as torch
     >>> torch.argmin(torch.tensor([2., 1., 3.]))

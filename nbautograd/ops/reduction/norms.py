@@ -26,7 +26,7 @@ Dims = int | tuple[int, ...] | list[int] | None
 
 
 def _in_dtype(name: str, x: Tensor, dtype: dtypes.dtype | None) -> Tensor:
-    """The input cast to ``dtype``, which must be of its own category and no narrower."""
+    """The input cast to ``dtype``, which must be of the same category and not narrower."""
     check_float(name, x, low=True)
     if dtype is None:
         return x
@@ -44,7 +44,7 @@ def _in_dtype(name: str, x: Tensor, dtype: dtypes.dtype | None) -> Tensor:
 
 
 def _dims(dim: Any) -> Any:
-    """``dim`` without the ways to say all."""
+    """``dim``, with an empty one, which means all dimensions, as None."""
     return None if isinstance(dim, (tuple, list)) and not dim else dim
 
 
@@ -52,9 +52,10 @@ def _dims(dim: Any) -> Any:
 def linalg_vector_norm(
     x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None
 ) -> Tensor:
-    """The norm of vectors: (sum of abs(x)^ord)^(1/ord).
+    """The vector norm (sum of abs(x)^ord)^(1/ord), over ``dim``.
 
-    :param ord: a number; ``inf`` and ``-inf`` for the largest and the smallest size, 0 for how many are not 0.
+    :param ord: a number; ``inf`` and ``-inf`` for the largest and smallest absolute value, 0 for the number of nonzero
+        elements.
     :param dim: the dimension of the vectors, or several; None for all.
 
     >>> import nbautograd as torch
@@ -98,11 +99,11 @@ def linalg_matrix_norm(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """The norm of matrices.
+    """The matrix norm, over two dimensions.
 
     :param ord: ``"fro"`` (the 2-norm of all elements), ``"nuc"`` (the sum of the singular values), 2 and -2 (the
-        largest and the smallest singular value), 1 and -1 (the largest and the smallest sum of a column's sizes),
-        ``inf`` and ``-inf`` (of a row's).
+        largest and the smallest singular value), 1 and -1 (the largest and the smallest column sum of absolute
+        values), ``inf`` and ``-inf`` (the same of rows).
     :param dim: the two dimensions of the matrices.
     :raises RuntimeError: another order.
 
@@ -135,7 +136,7 @@ def linalg_matrix_norm(
 
 
 def largest(x: Tensor, dim: int, keepdim: bool) -> Tensor:
-    """The largest element along a dimension; of none, 0."""
+    """The maximum along a dimension; 0 if it is empty."""
     result: Tensor = x.amax(dim, keepdim) if x._a.shape[dim] else x.sum(dim, keepdim)
     return result
 
@@ -149,10 +150,10 @@ def linalg_norm(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """The norm of vectors or of matrices.
+    """The vector or matrix norm.
 
     :param ord: as in :func:`vector_norm` or :func:`matrix_norm`; None for the 2-norm of all elements over ``dim``.
-    :param dim: one dimension for vectors, two for matrices; by default the input is one of them as a whole.
+    :param dim: one dimension for vectors, two for matrices; by default the whole input, as a vector or a matrix.
 
     >>> import nbautograd as torch
     >>> torch.linalg.norm(torch.tensor([[3., 0.], [0., 4.]]))
@@ -183,7 +184,7 @@ def linalg_norm(
 def linalg_cond(A: Tensor, p: float | str | None = None) -> Tensor:
     """The condition number: the norm of A times the norm of its inverse; inf for singular matrices.
 
-    :param p: an order of :func:`matrix_norm`; None for 2, by singular values, also of matrices that are not square.
+    :param p: an order of :func:`matrix_norm`; None for 2, by singular values, also for matrices that are not square.
 
     >>> import nbautograd as torch
     >>> torch.linalg.cond(torch.tensor([[4., 0.], [0., 2.]]))
@@ -217,9 +218,9 @@ def norm(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """The p-norm of the elements, all or over ``dim``: (sum of abs(x)^p)^(1/p); 2 by default.
+    """The p-norm of the elements, of all or over ``dim``: (sum of abs(x)^p)^(1/p).
 
-    :param p: a number, ``inf``, ``-inf``, ``"fro"`` (2) or ``"nuc"``, the sum of a matrix' singular values.
+    :param p: a number, ``inf``, ``-inf``, ``"fro"`` (2, the default) or ``"nuc"``, the sum of singular values.
     :raises RuntimeError: the dtype is an integer one or bool.
 
     >>> import nbautograd as torch

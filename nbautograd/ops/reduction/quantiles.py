@@ -23,11 +23,11 @@ from nbautograd.ops.reduction.sorting import order, picked, sort_over
 __all__ = ["kthvalue", "median", "mode", "nanmedian", "nanquantile", "quantile"]
 
 
-# -- one by rank -----------------------------------------------------------------------------------------------------
+# -- order statistics ------------------------------------------------------------------------------------------------
 
 
 def _one(a: Any, d: int, index: Any, keepdim: bool) -> tuple[Any, Any]:
-    """The element at one index along a dimension, which ``index`` keeps with length 1."""
+    """The element at one index along a dimension, which has size 1 in ``index``."""
     values, index = picked(a, d, index)
     if keepdim or not a.ndim:
         return values, index
@@ -37,7 +37,7 @@ def _one(a: Any, d: int, index: Any, keepdim: bool) -> tuple[Any, Any]:
 
 @op(node="KthvalueBackward0", symbol="k-th", many=True, method=False, input=CHOSEN)
 def kth_over(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
-    """The k-th smallest element along a dimension, and where it is."""
+    """The k-th smallest element along a dimension, and its index."""
     check("kthvalue", input)
     d = dimension(dim, input.ndim)
     n = input.shape[d] if input.ndim else 1
@@ -49,9 +49,9 @@ def kth_over(input: Tensor, k: int, dim: int, keepdim: bool) -> Any:
 
 @composite(out=True)
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The ``k``-th smallest element along ``dim``, counted from 1, and where it is.
+    """The ``k``-th smallest element along ``dim``, counted from 1, and its index.
 
-    :raises RuntimeError: k is less than 1 or more than there are.
+    :raises RuntimeError: ``k`` is not between 1 and the size of ``dim``.
 
     >>> import nbautograd as torch
     >>> torch.kthvalue(torch.tensor([3., 1., 2.]), 2).values
@@ -61,7 +61,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 
 
 def _median_all(a: Any, skip_nan: bool) -> Any:
-    """The lower median of all elements; nan if one is, or of the others."""
+    """The lower median of all elements; nan propagates, or is skipped."""
     check("median", a)
     if a.dtype.kind == "b":
         raise NotImplementedError("median(): not implemented for 'Bool'")
@@ -76,7 +76,7 @@ def _median_all(a: Any, skip_nan: bool) -> Any:
 
 
 def _median_over(a: Any, dim: int, keepdim: bool, skip_nan: bool) -> Any:
-    """The lower median along a dimension, and where it is."""
+    """The lower median along a dimension, and its index."""
     d = dimension(dim, a.ndim)
     check("median", a, d)
     if a.dtype.kind == "b":
@@ -93,7 +93,7 @@ def _median_over(a: Any, dim: int, keepdim: bool, skip_nan: bool) -> Any:
 
 @op(node="MedianBackward0", symbol="median", method=False, input="g * ties(input, spread(result, input.shape), None)")
 def median_all(input: Tensor) -> Tensor:
-    """The lower median of all elements; equal ones share the gradient."""
+    """``median()``: the lower median of all elements; ties share the gradient."""
     return _median_all(input, False)
 
 
@@ -101,13 +101,13 @@ def median_all(input: Tensor) -> Tensor:
     node="NanmedianBackward0", symbol="median", method=False, input="g * ties(input, spread(result, input.shape), None)"
 )
 def nanmedian_all(input: Tensor) -> Tensor:
-    """The lower median of all elements that are not nan; equal ones share the gradient."""
+    """``nanmedian()``: the lower median of the elements that are not nan; ties share the gradient."""
     return _median_all(input, True)
 
 
 @op(node="MedianBackward1", symbol="median", many=True, method=False, input=CHOSEN)
 def median_over(input: Tensor, dim: int, keepdim: bool) -> Any:
-    """The lower median along a dimension, and where it is."""
+    """The lower median along a dimension, and its index."""
     return _median_over(input, dim, keepdim, False)
 
 
@@ -119,7 +119,7 @@ def nanmedian_over(input: Tensor, dim: int, keepdim: bool) -> Any:
 
 @composite(out=True)
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median of all elements, of two in the middle the smaller; with ``dim``, along it, and where it is.
+    """The median of all elements, the lower of two; with ``dim``, the median along it and its index.
 
     >>> import nbautograd as torch
     >>> torch.median(torch.tensor([1., 4., 3., 2.]))
@@ -132,7 +132,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 @composite(out=True)
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median, as :func:`median`, of the elements that are not nan.
+    """The median, ignoring nan; see :func:`median`.
 
     >>> import nbautograd as torch
     >>> torch.nanmedian(torch.tensor([1., float("nan"), 3., 2.]))
@@ -145,7 +145,7 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 
 @op(node="ModeBackward0", symbol="mode", many=True, method=False, input=CHOSEN)
 def mode_over(input: Tensor, dim: int, keepdim: bool) -> Any:
-    """The most frequent element along a dimension, of several the smallest, and where it is last."""
+    """The mode along a dimension, and the index of its last occurrence."""
     d = dimension(dim, input.ndim)
     check("mode", input, d)
     index = order(input, d)
@@ -155,14 +155,14 @@ def mode_over(input: Tensor, dim: int, keepdim: bool) -> Any:
         first = np.ones_like(a, bool)
         first[..., 1:] = a[..., 1:] != a[..., :-1]
         so_far = place - running(np.maximum, np.where(first, place, 0), a.ndim - 1)
-        longest = so_far.argmax(-1)  # the end of the first of the longest runs
+        longest = so_far.argmax(-1)  # the end of the first among the longest runs of equal elements
         index = np.take_along_axis(index, longest.reshape(reduced_shape(input.shape, d)), d)
     return _one(input, d, index, keepdim)
 
 
 @composite(out=True)
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent element along ``dim``, of several the smallest, and where it is last.
+    """The mode, the most frequent element, along ``dim`` (of ties the smallest), and the index of its last occurrence.
 
     >>> import nbautograd as torch
     >>> torch.mode(torch.tensor([1., 2., 2., 3.])).values
@@ -179,7 +179,7 @@ INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 def _quantile(
     name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool
 ) -> Tensor:
-    """Quantiles by sorting: the elements on both sides of the rank q (n - 1), and what lies between."""
+    """Quantiles by sorting: interpolation between the elements on both sides of the rank q (n - 1)."""
     if input._a.dtype not in (np.float32, np.float64):
         raise DtypeError(f"{name}() input tensor must be either float or double dtype, not {input.dtype!r}")
     if not input._a.size:
@@ -209,7 +209,7 @@ def _quantile(
         there = n - nan.sum(-1, keepdim=True)
         ranks = (q.reshape(-1) * (there - 1).to(q.dtype)).clamp(min=0)
     else:
-        ranks = where(nan.any(-1, keepdim=True), float(n - 1), ranks)  # the last is nan
+        ranks = where(nan.any(-1, keepdim=True), float(n - 1), ranks)  # sorted: the last element is nan if any is
     ordered = sort_over(x, -1, False)[0]
     ranks = ranks.expand(*x._a.shape[:-1], ranks._a.shape[-1])
     if interpolation in ("linear", "midpoint"):
@@ -228,11 +228,11 @@ def _quantile(
 def quantile(
     input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """The value below which a fraction ``q`` of the elements lies, of all or along ``dim``; nan if one is.
+    """The q-quantiles of all elements or along ``dim``; nan propagates.
 
-    :param q: in [0, 1]; a 1-d tensor gives a result with one more dimension, the first.
-    :param interpolation: between the neighbours of a rank: linear, lower, higher, midpoint or nearest.
-    :raises RuntimeError: the dtype is not float32 or float64, or an argument is not one of those.
+    :param q: in [0, 1]; a 1-d tensor adds a dimension to the result, the first.
+    :param interpolation: between two elements: linear, lower, higher, midpoint or nearest.
+    :raises RuntimeError: the dtype is not float32 or float64, or ``q`` or ``interpolation`` is invalid.
 
     >>> import nbautograd as torch
     >>> torch.quantile(torch.tensor([1., 2., 3., 4.]), 0.25)
@@ -245,7 +245,7 @@ def quantile(
 def nanquantile(
     input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """:func:`quantile` of the elements that are not nan.
+    """The q-quantiles, ignoring nan; see :func:`quantile`.
 
     >>> import nbautograd as torch
     >>> torch.nanquantile(torch.tensor([1., float("nan"), 2.]), 0.5)

@@ -64,7 +64,7 @@ def sum(
     out: Any = None,
     **numpy: Any,
 ) -> Tensor:
-    """The sum of the elements, all or over ``dim``; of integers and bools, in int64.
+    """The sum of all elements or over ``dim``; int64 for integers and bools.
 
     :param dim: one dimension or several; None for all.
     :param keepdim: keep reduced dimensions with length 1.
@@ -86,12 +86,12 @@ def sum(
     return into(out, result, "sum")
 
 
-def numpy_names(name: str, dim: Any, keepdim: bool, given: dict[str, Any]) -> tuple[Any, bool]:
-    """NumPy's names ``axis`` and ``keepdims`` for ``dim`` and ``keepdim``, which PyTorch accepts too."""
-    for key in given:
+def numpy_names(name: str, dim: Any, keepdim: bool, keywords: dict[str, Any]) -> tuple[Any, bool]:
+    """``dim`` and ``keepdim``, which may be given by NumPy's names ``axis`` and ``keepdims``, as in PyTorch."""
+    for key in keywords:
         if key not in ("axis", "keepdims"):
             raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
-    return given.get("axis", dim), given.get("keepdims", keepdim)
+    return keywords.get("axis", dim), keywords.get("keepdims", keepdim)
 
 
 @op(
@@ -101,13 +101,13 @@ def numpy_names(name: str, dim: Any, keepdim: bool, given: dict[str, Any]) -> tu
     input="spread(g, input.shape, dim, keepdim) * (input == input)",
 )
 def nansum_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """The sum over ``dim``, nan counted as 0."""
+    """The sum over ``dim``, with nan treated as 0."""
     return pairwise_sum(np.where(input == input, input, np.zeros_like(input)), axes(dim, input.ndim), keepdim)
 
 
 @composite(out=True)
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The sum of the elements, all or over ``dim``, nan counted as 0.
+    """The sum of all elements or over ``dim``, with nan treated as 0.
 
     :raises RuntimeError: ``input`` is complex.
 
@@ -124,9 +124,9 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dty
 
 @composite()
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
-    """The sum over the dimensions along which ``size`` would be expanded to the shape of ``input``.
+    """The sum over the dimensions along which ``size`` broadcasts to the shape of ``input``.
 
-    :raises RuntimeError: ``size`` cannot be expanded to the shape.
+    :raises RuntimeError: ``size`` does not broadcast to that shape.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 3).sum_to_size(1, 3)
@@ -168,7 +168,7 @@ def mean(
     out: Any = None,
     **numpy: Any,
 ) -> Tensor:
-    """The mean of the elements, all or over ``dim``.
+    """The mean of all elements or over ``dim``.
 
     :raises RuntimeError: the dtype is an integer one or bool, and no other is given.
 
@@ -190,7 +190,7 @@ def mean(
 
 @composite(out=True)
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The mean of the elements that are not nan, all or over ``dim``.
+    """The mean of all elements or over ``dim``, ignoring nan.
 
     :raises RuntimeError: the dtype is an integer one or bool.
 
@@ -215,7 +215,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
     ".reshape(input.shape)",
 )
 def prod_all(input: Tensor) -> Tensor:
-    """The product of all elements; its derivative is the product of those before times that of those after each."""
+    """The product of all elements; the derivative by each is the product of those before and those after it."""
     return upcast_half(input).prod().astype(accumulated(input.dtype))
 
 
@@ -234,13 +234,13 @@ def prod_over(input: Tensor, dim: int, keepdim: bool = False) -> Tensor:
 
 
 def accumulated(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """In which dtype the sum or product of elements of ``dtype`` is given."""
+    """The dtype of sums and products of elements of ``dtype``: int64 for integers and bools."""
     return dtype if dtype.kind in dtypes.INEXACT else np.dtype(np.int64)
 
 
 @composite(out=True)
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The product of the elements, all or over one dimension; of integers and bools, in int64.
+    """The product of all elements or over one dimension; int64 for integers and bools.
 
     >>> import nbautograd as torch
     >>> torch.prod(torch.tensor([2., 3., 4.]))
@@ -252,11 +252,11 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     return result if dtype is None else result.to(dtype)
 
 
-# -- truth -----------------------------------------------------------------------------------------------------------
+# -- all, any --------------------------------------------------------------------------------------------------------
 
 
 def _truth(a: Any, name: str, dim: Dims, keepdim: bool) -> Any:
-    """Whether all or any elements are nonzero: a bool, but of uint8 a uint8. No dimension at all reduces nothing."""
+    """``all`` and ``any``: bool, or uint8 for uint8. An empty ``dim`` reduces nothing."""
     over = () if dim == () or dim == [] else axes(dim, a.ndim)
     hit = a != 0
     result = (hit.all if name == "all" else hit.any)(axis=over, keepdims=keepdim)
@@ -265,7 +265,7 @@ def _truth(a: Any, name: str, dim: Dims, keepdim: bool) -> Any:
 
 @op(out=True)
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether all elements are nonzero.
+    """Whether all elements are nonzero, or all over ``dim``.
 
     >>> import nbautograd as torch
     >>> torch.all(torch.tensor([True, False]))
@@ -276,7 +276,7 @@ def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 
 @op(out=True)
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether any element is nonzero.
+    """Whether any element is nonzero, or any over ``dim``.
 
     >>> import nbautograd as torch
     >>> torch.any(torch.tensor([True, False]))
@@ -287,7 +287,7 @@ def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 
 @op()
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
-    """How many elements are nonzero.
+    """The number of nonzero elements, of all or over ``dim``.
 
     >>> import nbautograd as torch
     >>> torch.count_nonzero(torch.tensor([1, 0, 2]))
@@ -307,10 +307,10 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     "* conj(exp(input - spread(finite_or_0(result), input.shape, dim, keepdim)))",
 )
 def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """``log(sum(exp(input)))`` over ``dim``, about the largest element, so that nothing overflows."""
+    """``log(sum(exp(input)))`` over ``dim``, with the maximum subtracted first, so that nothing overflows."""
     over = axes(dim, input.ndim)
     if not input.size:
-        return precise.log(pairwise_sum(input, over, keepdim))  # of nothing: -inf
+        return precise.log(pairwise_sum(input, over, keepdim))  # empty: -inf
     a = upcast_half(input)
     top = a.real.max(over, None, True)
     top = np.where(np.isfinite(top), top, np.zeros_like(top))
@@ -323,7 +323,7 @@ def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
 
 @op(method=False, node="MaskedFillBackward0", input="g")
 def finite_or_0(input: Tensor) -> Tensor:
-    """The elements, infinite ones as 0: a shift need not be the very maximum."""
+    """The elements, with 0 for infinite ones, which must not be subtracted: inf - inf is nan."""
     return np.where(np.isfinite(input), input, np.zeros_like(input))
 
 

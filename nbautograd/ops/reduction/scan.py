@@ -1,4 +1,4 @@
-"""Along a dimension, keeping its length: running sums, products and extremes; differences and integrals."""
+"""Scans along a dimension: cumulative sums, products, extrema; finite differences and integrals."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ __all__ = [
 
 Number = int | float | complex
 WIDE = {"e": np.float64, "f": np.float64, "F": np.complex128}
-"""In which dtype running sums of these are kept."""
+"""The dtype in which cumulative sums are accumulated."""
 
 
 # -- helpers ---------------------------------------------------------------------------------------------------------
 
 
 def running(function: Any, a: Any, d: int) -> Any:
-    """The running total under an associative function: f(f(a0, a1), a2), ... along dimension ``d``.
+    """The scan (prefix sum) of an associative function: a0, f(a0, a1), f(f(a0, a1), a2), ... along dimension ``d``.
 
-    Where the array has no ``accumulate``, by doubling: each step joins stretches that are twice as long as before.
+    Without ``ufunc.accumulate`` (CuPy), by doubling: each step combines blocks twice as long as before.
     """
     if isinstance(function, np.ufunc) and a.__class__ is np.ndarray:
         return function.accumulate(a, d)
@@ -53,7 +53,7 @@ def running(function: Any, a: Any, d: int) -> Any:
 
 @op(node="ShiftBackward0", symbol="shift", method=False, input="shifted(g, dim, -by)")
 def shifted(input: Tensor, dim: int, by: int, fill: Number = 0) -> Tensor:
-    """The elements shifted by one along ``dim``, up for ``by=1``, down for ``by=-1``; ``fill`` enters at the end."""
+    """The elements shifted by one along ``dim``, up for ``by=1``, down for ``by=-1``; ``fill`` is shifted in."""
     return moved(input, dimension(dim, input.ndim), by, fill)
 
 
@@ -75,10 +75,10 @@ def moved(a: Any, d: int, by: int, fill: Number) -> Any:
     "* conj(shifted(result, dim, -1 if reverse else 1))",
 )
 def recurrence(input: Tensor, factors: Tensor, dim: int, reverse: bool = False) -> Tensor:
-    """``y[k] = input[k] + factors[k] * y[k - 1]`` along ``dim``, from the first element, or from the last.
+    """The linear recurrence ``y[k] = input[k] + factors[k] * y[k - 1]`` along ``dim``, forward or in reverse.
 
-    The transpose of such a recurrence is one in the other direction, so it is its own derivative. It is solved by
-    doubling (Hillis and Steele, 1986): each step joins stretches that are twice as long as before.
+    Its transpose is a recurrence in the other direction, so it is its own derivative. It is computed as a parallel
+    scan (Hillis and Steele, 1986): each step combines blocks twice as long as before.
     """
     d = dimension(dim, input.ndim)
     if not input.ndim:
@@ -102,7 +102,7 @@ def recurrence(input: Tensor, factors: Tensor, dim: int, reverse: bool = False) 
     "conj(shifted(input, dim, 1 if reverse else -1)), dim, not reverse)",
 )
 def products_before(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
-    """For each element, the product of all before it along ``dim``; or of all after it, with ``reverse``."""
+    """The exclusive cumulative product along ``dim``: of all elements before each, or after it with ``reverse``."""
     d = dimension(dim, input.ndim)
     if not input.ndim:
         return np.ones_like(input)
@@ -112,16 +112,16 @@ def products_before(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
 
 
 def _products(a: Any, d: int) -> Any:
-    """Running products, kept in double precision."""
+    """Cumulative products, accumulated in double precision."""
     return a.cumprod(d, WIDE.get(a.dtype.char)).astype(a.dtype) if a.ndim else a.copy()
 
 
-# -- running sums, products, extremes --------------------------------------------------------------------------------
+# -- cumulative sums, products, extrema ------------------------------------------------------------------------------
 
 
 @op(node="CumsumBackward0", symbol="Σ≤", method=False, input="cumsum_over(g, dim, not reverse)")
 def cumsum_over(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
-    """The running sum along ``dim``, kept in double precision; from the end with ``reverse``."""
+    """The cumulative sum along ``dim``, accumulated in double precision; from the end with ``reverse``."""
     d = dimension(dim, input.ndim)
     if not input.ndim:
         return input.copy()
@@ -132,7 +132,7 @@ def cumsum_over(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
 
 @composite(inplace_method=True, out=True)
 def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The running sum along ``dim``; of integers and bools, in int64.
+    """The cumulative sum along ``dim``; int64 for integers and bools.
 
     >>> import nbautograd as torch
     >>> torch.cumsum(torch.tensor([1., 2., 3.]), dim=0)
@@ -150,14 +150,14 @@ def cumsum(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Ten
     input="conj(products_before(input, dim)) * recurrence(g, conj(shifted(input, dim, -1)), dim, True)",
 )
 def cumprod_over(input: Tensor, dim: int) -> Tensor:
-    """The running product along ``dim``; its derivative divides by nothing, so elements may be 0."""
+    """The cumulative product along ``dim``; its derivative has no division, so elements may be 0."""
     result = _products(input, dimension(dim, input.ndim))
     return result if input.dtype.kind in "fc" else result.astype(np.int64)
 
 
 @composite(inplace_method=True, out=True)
 def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The running product along ``dim``; of integers and bools, in int64.
+    """The cumulative product along ``dim``; int64 for integers and bools.
 
     >>> import nbautograd as torch
     >>> torch.cumprod(torch.tensor([1., 2., 3.]), dim=0)
@@ -172,7 +172,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Te
 
 
 def _running_extreme(name: str, a: Any, dim: int) -> tuple[Any, Any]:
-    """The running extreme and where it is: the last of equals; a nan is more extreme than anything."""
+    """The cumulative extremum and its index, the last of ties; nan propagates."""
     d = dimension(dim, a.ndim)
     check(name, a)
     if not a.ndim:
@@ -184,24 +184,24 @@ def _running_extreme(name: str, a: Any, dim: int) -> tuple[Any, Any]:
 
 
 FROM_THERE = "gather_back(g[0], input.shape, dim, result[1])"
-"""The gradient of what picks elements along ``dim``: each gets that of all that picked it."""
+"""The gradient of an operation that selects elements along ``dim``: added at their indices."""
 
 
 @op(node="CummaxBackward0", symbol="max≤", many=True, method=False, input=FROM_THERE)
 def cummax_over(input: Tensor, dim: int) -> Any:
-    """The running maximum and where it is."""
+    """The cumulative maximum and its index."""
     return _running_extreme("cummax", input, dim)
 
 
 @op(node="CumminBackward0", symbol="min≤", many=True, method=False, input=FROM_THERE)
 def cummin_over(input: Tensor, dim: int) -> Any:
-    """The running minimum and where it is."""
+    """The cumulative minimum and its index."""
     return _running_extreme("cummin", input, dim)
 
 
 @composite(out=True)
 def cummax(input: Tensor, dim: int) -> Any:
-    """The running maximum along ``dim``, and the index of each, the last of equals.
+    """The cumulative maximum along ``dim``, and its indices; of ties, the last.
 
     >>> import nbautograd as torch
     >>> torch.cummax(torch.tensor([1., 3., 2.]), dim=0).values
@@ -212,7 +212,7 @@ def cummax(input: Tensor, dim: int) -> Any:
 
 @composite(out=True)
 def cummin(input: Tensor, dim: int) -> Any:
-    """The running minimum along ``dim``, and the index of each, the last of equals.
+    """The cumulative minimum along ``dim``, and its indices; of ties, the last.
 
     >>> import nbautograd as torch
     >>> torch.cummin(torch.tensor([2., 3., 1.]), dim=0).values
@@ -229,7 +229,7 @@ def cummin(input: Tensor, dim: int) -> Any:
     "conj(exp(shifted(shifted(finite_or_0(result), dim, 1) - finite_or_0(result), dim, -1))), dim, True)",
 )
 def logcumsumexp_over(input: Tensor, dim: int) -> Tensor:
-    """The running log-sum-exp; its derivative is a recurrence of factors of at most 1, so nothing overflows."""
+    """The cumulative log-sum-exp; its derivative is a recurrence with factors of at most 1, so nothing overflows."""
     d = dimension(dim, input.ndim)
     if not input.ndim:
         return input.copy()
@@ -241,7 +241,7 @@ def _complex_logaddexp(a: Any, b: Any) -> Any:
     """``log(exp(a) + exp(b))`` of complex numbers, on the branch of the one with the larger real part."""
     more, less = np.where(a.real >= b.real, a, b), np.where(a.real >= b.real, b, a)
     both = more + np.log1p(np.exp(less - more))
-    return np.where(np.isfinite(more.real), both, more)  # of two times -inf, or of inf
+    return np.where(np.isfinite(more.real), both, more)  # both -inf, or one inf
 
 
 @composite(out=True)
@@ -261,7 +261,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 
 
 def part(x: Tensor, dim: int, start: int, stop: int) -> Tensor:
-    """The elements ``start`` to ``stop`` along ``dim``, counted from the end where negative."""
+    """The slice ``start:stop`` along ``dim``."""
     return x.narrow(dim, start, max(0, (stop if stop > 0 else x._a.shape[dim] + stop) - start))
 
 
@@ -269,10 +269,10 @@ def part(x: Tensor, dim: int, start: int, stop: int) -> Tensor:
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
-    """The difference of each element and the one before along ``dim``, ``n`` times over; of bools, whether they differ.
+    """The n-th forward difference along ``dim``; of bools, whether neighbours differ.
 
-    :param prepend: what to put before the first element, of the same shape but for ``dim``.
-    :param append: what to put after the last one.
+    :param prepend: a tensor to prepend along ``dim`` first; its other sizes are those of ``input``.
+    :param append: a tensor to append.
     :raises RuntimeError: ``input`` is 0-d, or n is negative.
 
     >>> import nbautograd as torch
@@ -309,12 +309,12 @@ def gradient(
     dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
 ) -> tuple[Tensor, ...]:
-    """An estimate of the derivative along each of ``dim``: central differences, one-sided ones at the edges.
+    """The numerical derivative along each of ``dim``: central differences, one-sided at the edges.
 
     :param spacing: the distance between neighbours, one for all dimensions or one for each; or the coordinates along
         each, as 1-d tensors.
-    :param edge_order: 1 or 2, the order of the estimate at the edges.
-    :raises RuntimeError: a dimension is too short, or spacing and dim do not fit.
+    :param edge_order: 1 or 2, the order of accuracy at the edges.
+    :raises RuntimeError: a dimension is too short, or ``spacing`` does not match ``dim``.
 
     >>> import nbautograd as torch
     >>> torch.gradient(torch.tensor([1., 4., 9., 16.]))[0]
@@ -350,7 +350,7 @@ def gradient(
 
 
 def _slope(x: Tensor, d: int, spacing: Any, edge_order: int) -> Tensor:
-    """The derivative along one dimension: weights of three neighbours from the parabola through them."""
+    """The derivative along one dimension: that of the parabola through three neighbours."""
     n = x._a.shape[d]
     if isinstance(spacing, Tensor) and spacing._a.ndim:
         if spacing._a.shape != (n,):
@@ -385,7 +385,7 @@ def _slope(x: Tensor, d: int, spacing: Any, edge_order: int) -> Tensor:
 
 
 def _pairs(y: Tensor, x: Tensor | None, dim: int, name: str) -> tuple[Tensor, Tensor, Any]:
-    """Each element of y but the last, each but the first, and the distances between their places."""
+    """``y[:-1]``, ``y[1:]`` along the dimension, and the distances between their coordinates."""
     if not y._a.ndim:
         raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
     d = dimension(dim, y._a.ndim)
@@ -409,8 +409,8 @@ def _pairs(y: Tensor, x: Tensor | None, dim: int, name: str) -> tuple[Tensor, Te
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
     """The integral along ``dim`` by the trapezoidal rule.
 
-    :param x: the places of the elements of y, which broadcast with it; evenly spaced by ``dx`` (1) by default.
-    :raises RuntimeError: the places do not fit, or both x and dx are given.
+    :param x: the coordinates of the elements of y, broadcast with it; evenly spaced by ``dx`` (1) by default.
+    :raises RuntimeError: the coordinates do not match y, or both ``x`` and ``dx`` are given.
 
     >>> import nbautograd as torch
     >>> torch.trapezoid(torch.tensor([1., 5., 10.]))
@@ -426,7 +426,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, d
 
 @composite(method=False)
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    """The integral along ``dim`` by the trapezoidal rule: the old name of :func:`trapezoid`.
+    """The integral along ``dim`` by the trapezoidal rule: an alias of :func:`trapezoid`.
 
     >>> import nbautograd as torch
     >>> torch.trapz(torch.tensor([1., 5., 10.]), dx=2)
@@ -437,7 +437,7 @@ def trapz(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) 
 
 @composite(method=False)
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number | None = None, dim: int = -1) -> Tensor:
-    """The integral up to each element along ``dim`` but the first, by the trapezoidal rule.
+    """The cumulative integral along ``dim`` by the trapezoidal rule, from the second element on.
 
     >>> import nbautograd as torch
     >>> torch.cumulative_trapezoid(torch.tensor([1., 5., 10.]))

@@ -15,7 +15,7 @@ __all__ = ["bucketize", "searchsorted"]
 
 @op(method=False)
 def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None) -> Tensor:
-    """The insertion indices that keep a sorted sequence sorted; several sequences have a row of values each."""
+    """``searchsorted`` of arrays; several sequences have a row of values each."""
     if sorter is not None:
         sequence = np.take_along_axis(sequence, sorter, -1)
     n = sequence.shape[-1]
@@ -23,7 +23,7 @@ def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None)
     if sequence.ndim == 1:
         result = np.searchsorted(sequence, values, "right" if right else "left")
     else:
-        # In a stable order of both together, a value's place less the values before it counts what comes before.
+        # Sort both together, stably: a value's rank less the number of values before it is its insertion index.
         m = values.shape[-1]
         both = np.concatenate([sequence, values] if right else [values, sequence], -1)
         places = np.argsort(both, -1, kind="stable")
@@ -32,7 +32,7 @@ def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None)
         result = np.empty_like(values, np.int64)
         index = np.nonzero(is_value)
         result[(*index[:-1], (places - n if right else places)[index])] = counted[index]
-    return np.where(values != values, n, result)  # a nan is beyond everything, a nan too
+    return np.where(values != values, n, result)  # nan sorts last, after other nans too
 
 
 def _searched(name: str, sequence: Tensor, values: Any, out_int32: bool, right: bool, sorter: Any) -> Tensor:
@@ -75,13 +75,13 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """The indices at which the values have to be put into a sorted sequence to keep it sorted.
+    """The indices at which inserting the values keeps a sorted sequence sorted, by binary search.
 
-    :param sorted_sequence: 1-d, or as many sequences as ``input`` has rows.
-    :param right: behind equal elements, not before them; the same as ``side="right"``.
-    :param sorter: the indices that sort the sequence if it is not sorted.
-    :param out_int32: give int32, not int64.
-    :raises RuntimeError: the shapes do not fit, or right and side contradict each other.
+    :param sorted_sequence: 1-d, or with one sequence for each row of ``input``.
+    :param right: insert after equal elements, not before them; the same as ``side="right"``.
+    :param sorter: the indices that sort the sequence, if it is not sorted.
+    :param out_int32: return int32, not int64.
+    :raises RuntimeError: the shapes do not match, or right and side contradict each other.
 
     >>> import nbautograd as torch
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 6]))
@@ -96,9 +96,9 @@ def searchsorted(
 
 @composite(method=False, out=True)
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The index of the bucket that each value belongs to: how many boundaries are below it.
+    """The index of each value's bucket: the number of boundaries below it.
 
-    :param right: buckets contain their left boundary, not their right one.
+    :param right: buckets include their left boundary, not their right one.
 
     >>> import nbautograd as torch
     >>> torch.bucketize(torch.tensor([3, 6, 9]), torch.tensor([1, 3, 5, 7, 9]))

@@ -26,14 +26,14 @@ def refuse_integers(name: str, a: Any) -> None:
 
 
 def _shifted(name: str, a: Any, d: int) -> Any:
-    """``a`` less its largest elements along dimension ``d``, a fresh array."""
+    """``a`` minus its maximum along dimension ``d``, as a new array."""
     if a.dtype.kind != "f":
         refuse_integers(name, a)
     return a - highest(a, d, True) if a.size and a.ndim else a - a
 
 
 def sum_along(g: Any, dim: int) -> Any:
-    """The sum over ``dim``, which is kept with length 1, of an array or a tensor."""
+    """The sum over ``dim`` with ``keepdim=True``, of an array or a tensor."""
     if not g.ndim:
         return g
     return g.sum(dim, keepdim=True) if isinstance(g, Tensor) else pairwise_sum(g, (dim % g.ndim,), True)
@@ -63,7 +63,7 @@ def log_softmax_over(input: Tensor, dim: int) -> Tensor:
 
 @composite(out=True)
 def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """``exp(input)`` divided by its sum over ``dim``, without overflow.
+    """Softmax over ``dim``: ``exp(input) / sum(exp(input))``, without overflow.
 
     :param dtype: cast to this dtype first.
     :raises NotImplementedError: the dtype is not floating.
@@ -78,7 +78,7 @@ def softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tenso
 
 @composite(out=True)
 def log_softmax(input: Tensor, dim: int, dtype: dtypes.dtype | None = None) -> Tensor:
-    """The logarithm of :func:`softmax`, computed without it.
+    """The logarithm of :func:`softmax` over ``dim``, numerically stable.
 
     :param dtype: cast to this dtype first.
     :raises NotImplementedError: the dtype is not floating.

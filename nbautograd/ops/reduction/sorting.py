@@ -1,4 +1,4 @@
-"""Sorting, and the largest or smallest few."""
+"""Sorting: ``sort``, ``argsort``, ``topk``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["argsort", "msort", "sort", "topk"]
 
 
 def order(a: Any, d: int, descending: bool = False) -> Any:
-    """The indices that sort an array along one dimension, equal elements in their order, nan the largest."""
+    """The indices of a stable sort of an array along one dimension; nan sorts as the largest."""
     if not a.ndim:
         return np.zeros_like(a, np.int64)
     if not descending:
@@ -32,7 +32,7 @@ def picked(a: Any, d: int, index: Any) -> tuple[Any, Any]:
 
 @op(node="SortBackward0", symbol="sort", many=True, method=False, input=FROM_THERE)
 def sort_over(input: Tensor, dim: int, descending: bool) -> Any:
-    """The elements in order along a dimension, and where each was."""
+    """The elements sorted along a dimension, and their indices."""
     check("sort", input)
     d = dimension(dim, input.ndim)
     return picked(input, d, order(input, d, descending))
@@ -40,9 +40,9 @@ def sort_over(input: Tensor, dim: int, descending: bool) -> Any:
 
 @composite(out=True)
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """The elements in order along ``dim``, and where each was; equal ones keep their order, nan is the largest.
+    """The elements sorted along ``dim``, and their indices; nan sorts as the largest.
 
-    :param stable: always so, whatever is given.
+    :param stable: has no effect: the sort is always stable.
     :raises RuntimeError: the elements are complex.
 
     >>> import nbautograd as torch
@@ -54,7 +54,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 
 @op()
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The indices that sort the elements along ``dim``; equal ones keep their order.
+    """The indices that sort the elements along ``dim``; the sort is stable.
 
     >>> import nbautograd as torch
     >>> torch.argsort(torch.tensor([3., 1., 2.]), descending=True)
@@ -66,7 +66,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 @composite(out=True)
 def msort(input: Tensor) -> Tensor:
-    """The elements in order along the first dimension.
+    """The elements sorted along the first dimension.
 
     >>> import nbautograd as torch
     >>> torch.msort(torch.tensor([3., 1., 2.]))
@@ -78,7 +78,7 @@ def msort(input: Tensor) -> Tensor:
 
 @op(node="TopkBackward0", symbol="top k", many=True, method=False, input=FROM_THERE)
 def topk_over(input: Tensor, k: int, dim: int, largest: bool) -> Any:
-    """The k largest or smallest elements along a dimension, in order, and where they are."""
+    """The k largest or smallest elements along a dimension, sorted, and their indices."""
     check("topk", input)
     d = dimension(dim, input.ndim)
     n = input.shape[d] if input.ndim else 1
@@ -97,10 +97,11 @@ def topk_over(input: Tensor, k: int, dim: int, largest: bool) -> Any:
 
 @composite(out=True)
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The ``k`` largest elements along ``dim``, or the smallest, and where they are.
+    """The ``k`` largest (or smallest) elements along ``dim``, and their indices.
 
-    :param sorted: they are in order in any case.
-    :raises RuntimeError: there are less than k, or the elements are complex.
+    :param largest: False for the smallest.
+    :param sorted: has no effect: the result is always sorted.
+    :raises RuntimeError: ``k`` is larger than the dimension, or the elements are complex.
 
     >>> import nbautograd as torch
     >>> torch.topk(torch.tensor([3., 1., 2.]), 2).values

@@ -1,4 +1,4 @@
-"""Counting and correlating: histograms, covariance."""
+"""Counts and histograms (``bincount``, ``histc``, ``histogram``), covariance and correlation."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["bincount", "corrcoef", "cov", "histc", "histogram", "histogramdd"]
 
 @op()
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each of 0, 1, 2, ... occurs; or the sum of the weights of each.
+    """The number of occurrences of each of 0, 1, 2, ...; or the sum of their weights.
 
-    :param input: 1-d, of integers that are not negative.
-    :param minlength: the least length of the result.
-    :raises RuntimeError: the input is not of that kind, or there are not as many weights.
+    :param input: 1-d, of non-negative integers.
+    :param minlength: the minimum length of the result.
+    :raises RuntimeError: ``input`` is not of that kind, or the number of weights differs.
 
     >>> import nbautograd as torch
     >>> torch.bincount(torch.tensor([1, 3, 1]))
@@ -69,7 +69,7 @@ def _floating(a: Any, name: str) -> None:
 
 
 def _limits(a: Any, low: float, high: float, name: str) -> tuple[float, float]:
-    """The range of the elements where none is given, and one of length 1 about them where they are all equal.
+    """The range of a histogram: by default that of the elements, widened to length 1 if they are all equal.
 
     :raises RuntimeError: a limit is not finite.
     """
@@ -83,10 +83,10 @@ def _limits(a: Any, low: float, high: float, name: str) -> tuple[float, float]:
 @composite(out=True)
 @looks_at_elements
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many elements are in each of ``bins`` bins of equal width between ``min`` and ``max``, in the input's dtype.
+    """The histogram over ``bins`` bins of equal width between ``min`` and ``max``, in the input's dtype.
 
-    :param min: the lower end; if it equals ``max``, the range of the elements is taken.
-    :raises RuntimeError: the dtype is not floating, or an argument is out of its range.
+    :param min: the lower end; if it equals ``max``, the range is that of the elements.
+    :raises RuntimeError: the dtype is not floating, or an argument is out of range.
 
     >>> import nbautograd as torch
     >>> torch.histc(torch.tensor([1., 2., 1.]), bins=4, min=0, max=3)
@@ -108,7 +108,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 
 def _counted(place: Any, bins: int, weight: Any, like: Any) -> Any:
-    """How often each index occurs, or the sum of the weights of each, in the dtype of ``like``."""
+    """The number of occurrences of each bin index, or the sum of their weights, in the dtype of ``like``."""
     if not place.size:
         return np.zeros_like(like, shape=(bins,))
     return np.bincount(place, weight, bins).astype(like.dtype)
@@ -124,13 +124,14 @@ def histogram(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
-    """How many elements are in each bin, and the edges of the bins; a bin contains its lower edge, the last both.
+    """The histogram of the elements, and the bin edges; a bin includes its lower edge, the last both.
 
-    :param bins: how many bins of equal width, or the edges, increasing.
-    :param range: the outer edges; those of the elements by default.
-    :param weight: what each element counts, 1 by default.
-    :param density: scale so that the integral is 1.
-    :raises RuntimeError: an argument does not fit the input.
+    :param bins: the number of bins of equal width, or the increasing edges.
+    :param range: the outer edges; by default the minimum and maximum of the elements.
+    :param weight: the weight of each element, 1 by default.
+    :param density: normalize the integral to 1.
+    :returns: ``(hist, bin_edges)``.
+    :raises RuntimeError: an argument does not match the input.
 
     >>> import nbautograd as torch
     >>> torch.histogram(torch.tensor([1., 2., 1.]), bins=2, range=(0., 2.)).hist
@@ -156,14 +157,15 @@ def histogramdd(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
-    """How many points are in each box of a grid, and the edges of the grid along each coordinate.
+    """The D-dimensional histogram of points, and the bin edges along each coordinate.
 
-    :param input: of shape (..., D), of points with D coordinates.
-    :param bins: how many bins, for all or for each coordinate, or the edges along each.
-    :param range: the lower and the upper end for each coordinate, one after the other.
-    :param weight: what each point counts, of the input's shape without its last dimension.
-    :param density: scale so that the integral is 1.
-    :raises RuntimeError: an argument does not fit the input.
+    :param input: shape (..., D): points with D coordinates.
+    :param bins: the number of bins, for all or for each coordinate, or the edges along each.
+    :param range: the lower and upper end for each coordinate, as a flat sequence.
+    :param weight: the weight of each point, of the input's shape without its last dimension.
+    :param density: normalize the integral to 1.
+    :returns: ``(hist, bin_edges)``.
+    :raises RuntimeError: an argument does not match the input.
 
     >>> import nbautograd as torch
     >>> torch.histogramdd(torch.tensor([[0., 1.], [1., 0.], [2., 2.], [2., 2.]]), bins=[2, 2]).hist
@@ -192,7 +194,7 @@ def histogramdd(
 def _histogram(
     name: str, input: Tensor, bins: list[Any], range_: Sequence[float] | None, weight: Tensor | None, density: bool
 ) -> tuple[Tensor, list[Tensor]]:
-    """The histogram of points, the rows of ``input``, and the edges of the bins along each coordinate."""
+    """The histogram of points, the rows of ``input``, and the bin edges along each coordinate."""
     points = input._a
     _floating(points, name)
     if range_ is not None and len(range_) != 2 * len(bins):
@@ -241,18 +243,18 @@ def _histogram(
     return wrap(hist), [wrap(ends.copy()) for ends in edges]
 
 
-# -- correlating -----------------------------------------------------------------------------------------------------
+# -- covariance ------------------------------------------------------------------------------------------------------
 
 
-def _weights(given: Tensor | None, name: str, kinds: str, wanted: str, n: int) -> Tensor | None:
-    """A vector of weights, checked."""
-    if given is None:
+def _weights(weights: Tensor | None, name: str, kinds: str, wanted: str, n: int) -> Tensor | None:
+    """Check a vector of weights, and return its array."""
+    if weights is None:
         return None
-    a = given._a
+    a = weights._a
     if a.ndim > 1:
         raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {a.ndim}")
     if a.dtype.kind not in kinds:
-        raise DtypeError(f"cov(): expected {name} to have {wanted} dtype but got {name} with {given.dtype!r}")
+        raise DtypeError(f"cov(): expected {name} to have {wanted} dtype but got {name} with {weights.dtype!r}")
     if a.size != n:
         raise RuntimeError(
             f"cov(): expected {name} to have the same numel as there are observations in the input but got {a.size} "
@@ -260,7 +262,7 @@ def _weights(given: Tensor | None, name: str, kinds: str, wanted: str, n: int) -
         )
     if n and bool((elements(a) < 0).any()):
         raise RuntimeError(f"cov(): {name} cannot be negative")
-    return given.reshape(-1)
+    return weights.reshape(-1)
 
 
 def _few_dimensions(name: str, input: Tensor) -> None:
@@ -276,10 +278,10 @@ def cov(
 ) -> Tensor:
     """The covariance matrix of variables, the rows of ``input``, whose columns are observations.
 
-    :param correction: what is subtracted from the number of observations in the divisor.
-    :param fweights: how often each observation was made, integers.
-    :param aweights: how much each observation counts.
-    :raises RuntimeError: more than two dimensions, bools, or weights that do not fit.
+    :param correction: subtracted from the number of observations in the divisor (1 is Bessel's correction).
+    :param fweights: the frequency of each observation, integers.
+    :param aweights: the weight of each observation.
+    :raises RuntimeError: more than two dimensions, bools, or weights that do not match.
 
     >>> import nbautograd as torch
     >>> torch.cov(torch.tensor([[0., 1., 2.], [2., 1., 0.]]))
@@ -323,7 +325,7 @@ def _warn_few() -> None:
 
 @composite()
 def corrcoef(input: Tensor) -> Tensor:
-    """The correlation coefficients of variables, the rows of ``input``, whose columns are observations.
+    """The matrix of Pearson correlation coefficients of variables, the rows of ``input``; columns are observations.
 
     :raises RuntimeError: more than two dimensions.
 

@@ -16,7 +16,7 @@ __all__ = ["unique", "unique_consecutive"]
 
 
 def not_implemented(name: str) -> NoReturn:
-    """There is no gradient.
+    """Raise in a backward pass: there is no derivative.
 
     :raises NotImplementedError: always.
     """
@@ -24,9 +24,9 @@ def not_implemented(name: str) -> NoReturn:
 
 
 def _runs(rows: Any, places: Any) -> tuple[Any, Any, Any]:
-    """Of elements, or rows, in order: which of them are first of their kind, which kind each is, how many of each.
+    """Of sorted elements, or rows: the starts of runs of equal ones, the inverse indices, and the counts.
 
-    :param places: where each was before it was brought into order, or None.
+    :param places: the index of each before sorting, or None.
     """
     n = rows.shape[0]
     first = np.ones_like(rows, bool, shape=(n,))
@@ -44,7 +44,7 @@ def _runs(rows: Any, places: Any) -> tuple[Any, Any, Any]:
 
 
 def _rows(input: Any, dim: int | None, name: str) -> tuple[Any, int]:
-    """The elements in a row, or the slices along a dimension as rows."""
+    """The flattened elements, or the slices along a dimension as rows."""
     check(name, input)
     if dim is None:
         return input.reshape((-1,)), 0
@@ -61,7 +61,7 @@ def _rows(input: Any, dim: int | None, name: str) -> tuple[Any, int]:
 
 @op(node="Unique2Backward0", symbol="unique", many=True, method=False, input="not_implemented('unique')")
 def unique_over(input: Tensor, dim: int | None = None) -> Any:
-    """The unique elements or slices in order, which of them each is, and how many of each there are."""
+    """The sorted unique elements or slices, the inverse indices, and the counts."""
     rows, d = _rows(input, dim, "unique")
     if rows.ndim == 1:
         places = order(rows, 0)
@@ -82,16 +82,16 @@ def unique_over(input: Tensor, dim: int | None = None) -> Any:
     input="not_implemented('unique_consecutive')",
 )
 def consecutive_over(input: Tensor, dim: int | None = None) -> Any:
-    """The first of each run of equal elements or slices, which run each is in, and how long they are."""
+    """The first of each run of equal elements or slices, the run of each element, and the lengths."""
     rows, d = _rows(input, dim, "unique_consecutive")
     starts, kind, counts = _runs(rows, None)
     values = rows[starts] if dim is None else np.take(input, starts, d)
     return values, kind.reshape(input.shape) if dim is None else kind, counts
 
 
-def _wanted(found: Any, inverse: bool, counts: bool) -> Any:
-    """The parts of the result that are asked for."""
-    wanted = (found[0], *found[1:2] * inverse, *found[2:] * counts)
+def _wanted(results: Any, inverse: bool, counts: bool) -> Any:
+    """The parts of the result that are requested."""
+    wanted = (results[0], *results[1:2] * inverse, *results[2:] * counts)
     return wanted if len(wanted) > 1 else wanted[0]
 
 
@@ -103,11 +103,11 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The unique elements, or slices along ``dim``, in order; each nan is one of its own.
+    """The unique elements, or slices along ``dim``, sorted; every nan is unique.
 
-    :param sorted: they are in order in any case.
-    :param return_inverse: also where each element of ``input`` is among them.
-    :param return_counts: also how often each occurs.
+    :param sorted: has no effect: the result is always sorted.
+    :param return_inverse: also return the index of each element of ``input`` in the result.
+    :param return_counts: also return the number of occurrences of each.
 
     >>> import nbautograd as torch
     >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
@@ -122,8 +122,8 @@ def unique_consecutive(
 ) -> Any:
     """The elements, or slices along ``dim``, without consecutive duplicates.
 
-    :param return_inverse: also where each element of ``input`` is among them.
-    :param return_counts: also how long each run is.
+    :param return_inverse: also return the index of each element of ``input`` in the result.
+    :param return_counts: also return the length of each run.
 
     >>> import nbautograd as torch
     >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))

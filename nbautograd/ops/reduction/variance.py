@@ -28,12 +28,12 @@ __all__ = ["std", "std_mean", "var", "var_mean"]
 
 @op(node="SubBackward0", symbol="x − mean", method=False, input="deviation(g, dim)")
 def deviation(input: Tensor, dim: Dims = None) -> Tensor:
-    """The elements less their mean over ``dim``."""
+    """The elements minus their mean over ``dim``."""
     return input - pairwise_mean(input, axes(dim, input.ndim), True)
 
 
 def variance(a: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
-    """The variance over ``dim``: the mean comes off before anything is squared."""
+    """The variance over ``dim``, two-pass: the mean is subtracted before squaring."""
     over = axes(dim, a.ndim)
     d = a - pairwise_mean(a, over, True)
     squares = (d.real * d.real + d.imag * d.imag) if a.dtype.kind == "c" else d * d
@@ -57,7 +57,7 @@ STD = (
 
 
 def reciprocal_or_nan(x: float) -> float:
-    """``1 / x``; with too few elements there is no derivative."""
+    """``1 / x``, or nan for 0: with too few elements there is no derivative."""
     return 1 / x if x else math.nan
 
 
@@ -76,7 +76,7 @@ def std_over(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> Tens
 
 
 def _mean_too(formula: str) -> str:
-    """The gradient of a function and of the mean, either of which may be missing."""
+    """The formula of a function and the mean, of which either gradient may be undefined."""
     formula = formula.replace("(g,", "(g[0],").replace("result", "result[0]")
     return (
         f"added(None if g[0] is None else {formula}, "
@@ -103,8 +103,8 @@ def std_and_mean(input: Tensor, dim: Dims, correction: float, keepdim: bool) -> 
 def _spread(
     function: Any, name: str, input: Tensor, dim: Any, unbiased: Any, keepdim: bool, correction: float | None
 ) -> Any:
-    """Check the arguments that these four functions share, and call."""
-    if isinstance(dim, bool):  # var(input, unbiased)
+    """Check the arguments that ``var``, ``std``, ``var_mean`` and ``std_mean`` share, and call."""
+    if isinstance(dim, bool):  # called as var(input, unbiased)
         dim, unbiased = None, dim
     if unbiased is not None and correction is not None:
         raise TypeError(f"{name}(): received an invalid combination of arguments: both unbiased= and correction=")
@@ -131,9 +131,9 @@ def var(
     *,
     correction: float | None = None,
 ) -> Tensor:
-    """The variance of the elements, all or over ``dim``.
+    """The variance of all elements or over ``dim``.
 
-    :param correction: what is subtracted from the number of elements in the divisor; 1 by default.
+    :param correction: subtracted from the number of elements in the divisor; 1 (Bessel's correction) by default.
     :param unbiased: True for a correction of 1, False for 0.
     :raises RuntimeError: the dtype is an integer one or bool.
 
@@ -153,7 +153,7 @@ def std(
     *,
     correction: float | None = None,
 ) -> Tensor:
-    """The standard deviation of the elements, all or over ``dim``: the square root of :func:`var`.
+    """The standard deviation of all elements or over ``dim``: the square root of :func:`var`.
 
     >>> import nbautograd as torch
     >>> torch.std(torch.tensor([1., 2., 3.]))
@@ -171,7 +171,7 @@ def var_mean(
     *,
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """:func:`var` and :func:`mean` at once.
+    """The variance and the mean; see :func:`var`.
 
     >>> import nbautograd as torch
     >>> torch.var_mean(torch.tensor([1., 2., 3.]))
@@ -189,7 +189,7 @@ def std_mean(
     *,
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """:func:`std` and :func:`mean` at once.
+    """The standard deviation and the mean; see :func:`std`.
 
     >>> import nbautograd as torch
     >>> torch.std_mean(torch.tensor([1., 2., 3.]))

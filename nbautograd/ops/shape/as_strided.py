@@ -1,4 +1,4 @@
-"""A tensor's memory itself: any strides, another size, its storage; views changed in place, and views as copies."""
+"""Strides and storage: ``as_strided``, ``resize_``, ``set_``; in-place view methods; views as copies."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ __all__ = [
 
 @composite()
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """The memory that the tensor is part of, read at any strides: a view, whose elements may overlap.
+    """A view of the tensor's storage with the given size and strides; elements may overlap.
 
     :param size: the shape.
-    :param stride: for each dimension, from one index to the next, counted in elements.
-    :param storage_offset: where the first element is in the storage; by default that of ``input``.
+    :param stride: the stride of each dimension, in elements.
+    :param storage_offset: the index of the first element in the storage; by default that of ``input``.
     :raises RuntimeError: an element would lie outside of the storage, or a stride is negative.
 
     >>> import nbautograd as torch
@@ -82,9 +82,9 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 
 def check_inside(a: Any, wanted: Geometry) -> None:
-    """Make sure that a view of the memory of ``a`` does not reach outside of it.
+    """Make sure that a strided view lies inside the storage of ``a``.
 
-    :raises RuntimeError: it would.
+    :raises RuntimeError: it does not.
     """
     if min(wanted.strides, default=0) < 0:
         raise RuntimeError(
@@ -117,7 +117,7 @@ View.as_strided = staticmethod(OPS["as_strided_in"].temporary_view)
 
 
 def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The method that makes a tensor a view of what it was."""
+    """The in-place method of a view operation, such as ``t_``: the tensor becomes the view."""
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_tensors(name, input=self)
@@ -141,13 +141,13 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
         return self
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"In-place version of ``{name[:-1]}``: this very tensor becomes that view of its memory."
+    method.__doc__ = f"In-place version of ``{name[:-1]}``: this tensor becomes the view."
     setattr(Tensor, name, method)
     return method
 
 
 def fix_views(base: Tensor, array: Any) -> None:
-    """Before ``base`` gets the layout of ``array``: turn its views into as_strided views of the storage."""
+    """Before ``base`` gets the layout of ``array``: rewrite its views as ``as_strided`` views of the storage."""
     home = stride_tools.of(array)
     for view in views_of(base):
         obstacle = view._view.obstacle
@@ -170,10 +170,10 @@ as_strided_ = Tensor.as_strided_
 
 
 def _resize(self: Tensor, *sizes_: Any, memory_format: Any = contiguous_format) -> Tensor:
-    """Give this very tensor another shape, row-major in its storage, which grows if it is too small.
+    """Resize the tensor in place, row-major; the storage grows if it is too small.
 
-    What was in the storage stays there; new elements are uninitialised. Other tensors that share the storage do not
-    see it grow.
+    The contents of the storage are kept; new elements are uninitialised. Other tensors that shared a storage that grew
+    keep the former one.
 
     :raises RuntimeError: the tensor requires grad.
 
@@ -204,7 +204,7 @@ def _resize(self: Tensor, *sizes_: Any, memory_format: Any = contiguous_format) 
 
 
 class _Shape:
-    """A shape where an array is expected of which only the shape is looked at."""
+    """Stands for an array of which only the shape is used."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape, self.ndim = shape, len(shape)
@@ -236,10 +236,10 @@ alias(resize_as_=resize_as_)
 
 
 def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
-    """Let this very tensor share the memory of another one, or of a storage; without ``source`` it becomes empty.
+    """Make this tensor share the storage of another tensor, or a storage; without ``source`` it becomes empty.
 
     :param source: a tensor or a storage.
-    :param storage_offset: with ``size``: where in the storage the first element is.
+    :param storage_offset: with ``size``: the index of the first element in the storage.
     :param stride: by default row-major.
     :raises RuntimeError: ``source`` has another dtype, is too small, or the tensor is a leaf that requires grad.
 
@@ -282,7 +282,7 @@ Tensor.set_ = _set
 
 @composite()
 def storage_offset(input: Tensor) -> int:
-    """Where the first element is in the storage, counted in elements.
+    """The index of the first element in the storage.
 
     >>> import nbautograd as torch
     >>> torch.arange(5)[2:].storage_offset()
@@ -293,7 +293,7 @@ def storage_offset(input: Tensor) -> int:
 
 @composite()
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
-    """Whether two tensors are the same elements of the same memory.
+    """Whether two tensors have the same storage, offset, shape and strides.
 
     >>> import nbautograd as torch
     >>> x = torch.ones(2)
@@ -308,7 +308,7 @@ def is_set_to(input: Tensor, tensor: Tensor) -> bool:
 
 @composite()
 def untyped_storage(input: Tensor) -> UntypedStorage:
-    """The memory that the tensor is part of, as bytes.
+    """The tensor's storage, as bytes.
 
     >>> import nbautograd as torch
     >>> torch.ones(5)[2:].untyped_storage().nbytes()
@@ -318,7 +318,7 @@ def untyped_storage(input: Tensor) -> UntypedStorage:
 
 
 def _storage(self: Tensor) -> TypedStorage:
-    """The memory that the tensor is part of, as elements of its dtype.
+    """The tensor's storage, as elements of its dtype.
 
     >>> import nbautograd as torch
     >>> torch.arange(5)[2:].storage().tolist()
@@ -339,7 +339,7 @@ Tensor._base = property(
 
 
 def _copies(name: str, view: Callable[..., Any], method: bool = False) -> Any:
-    """``name``: what ``view`` gives, in memory of its own."""
+    """Declare ``name``: the result of ``view`` as a copy."""
 
     def copy(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         check_tensors(name, input=input)
@@ -349,7 +349,7 @@ def _copies(name: str, view: Callable[..., Any], method: bool = False) -> Any:
         return shapes.clone(result, memory_format=contiguous_format)
 
     copy.__name__ = copy.__qualname__ = name
-    copy.__doc__ = f"``{name.removesuffix('_copy')}`` with memory of its own."
+    copy.__doc__ = f"The result of ``{name.removesuffix('_copy')}`` as a copy, not a view."
     return composite(method=method, out=True)(copy)
 
 

@@ -1,4 +1,4 @@
-"""Tensors in larger shapes, without copying: dimensions of length 1 repeated, and new ones in front."""
+"""Broadcasting: ``expand``, ``broadcast_to``, ``broadcast_tensors``, ``broadcast_shapes``, ``atleast_1d``, ..."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ __all__ = [
 
 @op(node="ExpandBackward0", symbol="expand", kind=VIEW, input="sum_to(g, input.shape)")
 def expand(input: Tensor, *size: int) -> Tensor:
-    """Dimensions of length 1 repeated without copying; -1 leaves a length as it is, new ones come first.
+    """A view with dimensions of size 1 expanded to a larger size, and new dimensions in front.
 
-    :raises RuntimeError: the shape cannot be had so.
+    :param size: the new shape; -1 keeps a size.
+    :raises RuntimeError: a size other than 1 would change, or there are too few sizes.
 
     >>> import nbautograd as torch
     >>> torch.tensor([[1], [2]]).expand(-1, 3)
@@ -46,9 +47,9 @@ def expand(input: Tensor, *size: int) -> Tensor:
 
 
 def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that ``expand`` gives.
+    """The shape of ``expand``'s result, with -1 replaced.
 
-    :raises RuntimeError: it cannot be had.
+    :raises RuntimeError: the shape does not expand to the other.
     """
     extra = len(want) - len(have)
     if extra < 0:
@@ -72,7 +73,7 @@ def expanded(have: tuple[int, ...], want: tuple[int, ...]) -> tuple[int, ...]:
 
 @composite()
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
-    """The tensor broadcast to a shape without copying.
+    """A view of the tensor broadcast to ``size``.
 
     >>> import nbautograd as torch
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
@@ -84,7 +85,7 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
 
 @composite()
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor expanded to the shape of ``other``.
+    """A view of the tensor expanded to the shape of ``other``.
 
     >>> import nbautograd as torch
     >>> torch.ones(1).expand_as(torch.zeros(2))
@@ -94,7 +95,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
-    """The shape that tensors of these shapes broadcast to.
+    """The shape to which tensors of the given shapes broadcast.
 
     :raises RuntimeError: they do not broadcast.
 
@@ -103,8 +104,8 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     torch.Size([3, 2])
     """
     results: list[int] = []  # from the back
-    for given in shapes:
-        shape = (given,) if isinstance(given, int) else tuple(given)
+    for argument in shapes:
+        shape = (argument,) if isinstance(argument, int) else tuple(argument)
         results += [1] * (len(shape) - len(results))
         for i, n in enumerate(reversed(shape)):
             if n < 0:
@@ -120,7 +121,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 
 @with_argument_errors
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """The tensors broadcast to one shape, without copying.
+    """Views of the tensors broadcast to a common shape.
 
     :raises RuntimeError: they do not broadcast.
 
@@ -128,13 +129,13 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     >>> torch.broadcast_tensors(torch.tensor([1, 2]), torch.tensor([[3]]))
     (tensor([[1, 2]]), tensor([[3, 3]]))
     """
-    given = several(tensors)
-    shape = joint_shape([t._a.shape for t in given])
-    return tuple(expand(t, *shape) for t in given)
+    operands = several(tensors)
+    shape = joint_shape([t._a.shape for t in operands])
+    return tuple(expand(t, *shape) for t in operands)
 
 
 def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape that tensors broadcast to.
+    """The common shape to which shapes broadcast.
 
     :raises RuntimeError: they do not.
     """
@@ -152,19 +153,19 @@ def joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def several(tensors: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    """Tensors given one by one or as one sequence.
+    """The tensors of ``*tensors``, which may be one sequence.
 
     :raises TypeError: one is no tensor.
     """
-    given = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    for i, t in enumerate(given):
+    operands = tuple(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    for i, t in enumerate(operands):
         if not isinstance(t, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {kind_of(t)}")
-    return given
+    return operands
 
 
 def _atleast(one: Any) -> Any:
-    """A function of one tensor as one of several, which then gives a tuple."""
+    """Extend a function of one tensor to several, for which it returns a tuple."""
 
     def public(*tensors: Any) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
@@ -178,7 +179,7 @@ def _atleast(one: Any) -> Any:
 
 @_atleast
 def atleast_1d(t: Tensor) -> Tensor:
-    """The tensor, or each of several, with at least one dimension.
+    """A view of the tensor, or of each of several, with at least one dimension.
 
     >>> import nbautograd as torch
     >>> torch.atleast_1d(torch.tensor(1))
@@ -189,7 +190,7 @@ def atleast_1d(t: Tensor) -> Tensor:
 
 @_atleast
 def atleast_2d(t: Tensor) -> Tensor:
-    """The tensor, or each of several, with at least two dimensions; a vector becomes a row.
+    """A view of the tensor, or of each of several, with at least two dimensions; a vector becomes a row.
 
     >>> import nbautograd as torch
     >>> torch.atleast_2d(torch.tensor([1, 2]))
@@ -200,7 +201,7 @@ def atleast_2d(t: Tensor) -> Tensor:
 
 @_atleast
 def atleast_3d(t: Tensor) -> Tensor:
-    """The tensor, or each of several, with at least three dimensions; a matrix gets a last one of length 1.
+    """A view of the tensor, or of each of several, with at least three dimensions; a matrix gets a last one of size 1.
 
     >>> import nbautograd as torch
     >>> torch.atleast_3d(torch.tensor([1, 2])).shape

@@ -1,4 +1,4 @@
-"""Joining tensors along an existing or a new dimension, and ``unbind``, which undoes ``stack``."""
+"""Joining tensors: ``cat`` along an existing dimension, ``stack`` along a new one; ``unbind``, the inverse of that."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
 
 
 def cut(g: Any, shapes: list[tuple[int, ...]], dim: int) -> list[Any]:
-    """The gradient of ``cat``: one part for each tensor that was joined."""
+    """The gradient of ``cat``: one slice for each of the concatenated tensors."""
     result, start = [], 0
     for shape in shapes:
         if shape == (0,):
@@ -54,7 +54,7 @@ def cut(g: Any, shapes: list[tuple[int, ...]], dim: int) -> list[Any]:
 
 @op(node="CatBackward0", symbol="cat", method=False, half=NATIVE, tensors="cut(g, tensors.shape, dim)")
 def cat_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
-    """Tensors of one dtype joined along a dimension."""
+    """``cat`` of tensors of one dtype."""
     real = [a for a in tensors if a.shape != (0,)] or tensors[:1]
     d = dimension(dim, real[0].ndim)
     for number, a in enumerate(tensors):
@@ -72,7 +72,7 @@ def cat_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int | None = None) -> Tensor:
-    """Tensors joined along an existing dimension.
+    """Concatenates tensors along an existing dimension.
 
     :raises RuntimeError: the shapes differ in another dimension.
     :raises ValueError: there are no tensors.
@@ -89,7 +89,7 @@ concat = concatenate = cat
 
 
 def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
-    """The tensors, once they are known to be some, in the dtype that all fit into."""
+    """The tensors cast to their common dtype; raise if there are none."""
     if isinstance(tensors, Tensor) or not isinstance(tensors, (tuple, list)):
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {kind_of(tensors)}")
     if not tensors:
@@ -120,7 +120,7 @@ def _one_dtype(tensors: Sequence[Tensor], name: str) -> list[Tensor]:
 
 @op(node="UnbindBackward0", symbol="unbind", kind=VIEW, many=True, input="restack(g, input.shape, dim)")
 def unbind(input: Tensor, dim: int = 0) -> Any:
-    """The slices along one dimension, which goes away, as a tuple; the memory is shared.
+    """The slices along a dimension, which is removed, as a tuple of views.
 
     >>> import nbautograd as torch
     >>> torch.tensor([[1, 2], [3, 4]]).unbind()
@@ -160,7 +160,7 @@ def unstacked(g: Any, dim: int) -> list[Any]:
 
 @op(node="StackBackward0", symbol="stack", method=False, half=NATIVE, tensors="unstacked(g, dim)")
 def stack_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
-    """Tensors of one dtype and shape stacked along a new dimension."""
+    """``stack`` of tensors of one dtype."""
     for number, a in enumerate(tensors):
         if a.shape != tensors[0].shape:
             raise ShapeError(
@@ -171,7 +171,7 @@ def stack_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
-    """Tensors of one shape stacked along a new dimension.
+    """Stacks tensors of one shape along a new dimension.
 
     :raises RuntimeError: the shapes differ.
 
@@ -194,7 +194,7 @@ def _tensors(tensors: Sequence[Tensor], name: str) -> Sequence[Tensor]:
 
 
 def hstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
-    """Tensors joined side by side: along dimension 1, or 0 if they are 1-d.
+    """Stacks tensors horizontally: concatenates along dimension 1, or 0 for 1-d tensors.
 
     >>> import nbautograd as torch
     >>> torch.hstack([torch.tensor([1]), torch.tensor([2, 3])])
@@ -205,7 +205,7 @@ def hstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
 
 
 def vstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
-    """Tensors joined one below the other, along dimension 0.
+    """Stacks tensors vertically: concatenates along dimension 0; 1-d tensors become rows.
 
     >>> import nbautograd as torch
     >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
@@ -219,7 +219,7 @@ row_stack = vstack
 
 
 def dstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
-    """Tensors joined in depth: along dimension 2.
+    """Stacks tensors depthwise: concatenates along dimension 2.
 
     >>> import nbautograd as torch
     >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
@@ -230,7 +230,7 @@ def dstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
 
 
 def column_stack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
-    """Tensors joined side by side, vectors as columns.
+    """Concatenates tensors along dimension 1; 1-d tensors become columns.
 
     >>> import nbautograd as torch
     >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
@@ -246,7 +246,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
 
 @op(node="BlockDiagBackward0", symbol="blocks", method=False, tensors="blocks_of(g, tensors.shape)")
 def block_diag_same(tensors: Sequence[Tensor]) -> Tensor:
-    """Matrices of one dtype along the diagonal of a matrix of zeros."""
+    """``block_diag`` of matrices of one dtype."""
     blocks = [a if a.ndim == 2 else a.reshape((1, -1)) for a in tensors]
     output = np.zeros_like(blocks[0], shape=tuple(sum(a.shape[d] for a in blocks) for d in (0, 1)))
     row = column = 0
@@ -267,7 +267,7 @@ def blocks_of(g: Any, shapes: list[tuple[int, ...]]) -> list[Any]:
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
-    """Matrices along the diagonal of a matrix of zeros; vectors count as rows.
+    """The block diagonal matrix of the given matrices; vectors count as rows.
 
     :raises RuntimeError: a tensor has more than two dimensions.
 
@@ -288,7 +288,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Vectors spread over a grid: one tensor for each, with its coordinate at every point.
+    """Coordinate tensors of the grid that vectors span: one for each, expanded over the grid.
 
     :param indexing: ``"ij"``, the default, for a grid of shape ``(len(a), len(b), ...)``; ``"xy"`` exchanges the first
         two dimensions.
@@ -300,18 +300,18 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             [2, 2]]), tensor([[3, 4],
             [3, 4]]))
     """
-    given = several(tensors)
-    if not given:
+    vectors = several(tensors)
+    if not vectors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    for t in given:
+    for t in vectors:
         if t._a.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(t.shape)}")
-        if t.dtype is not given[0].dtype:
+        if t.dtype is not vectors[0].dtype:
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
-    swap = indexing == "xy" and len(given) > 1
-    order = [given[1], given[0], *given[2:]] if swap else list(given)
+    swap = indexing == "xy" and len(vectors) > 1
+    order = [vectors[1], vectors[0], *vectors[2:]] if swap else list(vectors)
     shape = tuple(t.numel() for t in order)
     grids = [
         expand(view(t, *((1,) * i + (shape[i],) + (1,) * (len(shape) - i - 1))), *shape) for i, t in enumerate(order)
@@ -322,7 +322,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All combinations of an element of each vector, one per row.
+    """The Cartesian product of vectors, one combination per row.
 
     :raises RuntimeError: a tensor is not 1-d.
 
@@ -333,17 +333,17 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
             [2, 3],
             [2, 4]])
     """
-    given = several(tensors)
-    for t in given:
+    vectors = several(tensors)
+    for t in vectors:
         if t._a.ndim != 1:
             raise RuntimeError(f"cartesian_prod(): Expect a 1D vector, but got shape {list(t._a.shape)}")
-    if len(given) == 1:
-        return given[0]
-    return stack([reshape(grid, -1) for grid in meshgrid(*given, indexing="ij")], 1)
+    if len(vectors) == 1:
+        return vectors[0]
+    return stack([reshape(grid, -1) for grid in meshgrid(*vectors, indexing="ij")], 1)
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All combinations of ``r`` elements of a vector, one per row, in the order of ``itertools``.
+    """The combinations of ``r`` elements of a vector, one per row, in the order of ``itertools.combinations``.
 
     :raises RuntimeError: the tensor is not 1-d, or ``r`` is negative.
 

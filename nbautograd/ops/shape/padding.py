@@ -1,4 +1,4 @@
-"""Padding: tensors made larger at their edges."""
+"""Padding."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from nbautograd.ops.queries import check_tensors
 __all__ = ["pad"]
 
 Pads = tuple[tuple[int, int], ...]
-"""How much to add before and after, for each of the last dimensions; negative to take away."""
+"""Sizes of the padding before and after each of the last dimensions; negative ones crop."""
 
 
 def negated(pads: Pads) -> Pads:
-    """The padding that undoes another."""
+    """The inverse padding, which crops what was padded."""
     return tuple((-a, -b) for a, b in pads)
 
 
 @op(node="ConstantPadNdBackward0", symbol="pad", method=False, input="constant_pad(g, negated(pads), 0)")
 def constant_pad(input: Tensor, pads: Pads, value: Any) -> Tensor:
-    """``input`` among elements equal to ``value``."""
+    """``input`` padded with ``value``."""
     first = input.ndim - len(pads)
     size = tuple(n + a + b for n, (a, b) in zip(input.shape[first:], pads, strict=True))
     source = tuple(slice(max(-a, 0), n + min(b, 0)) for n, (a, b) in zip(input.shape[first:], pads, strict=True))
@@ -36,7 +36,7 @@ def constant_pad(input: Tensor, pads: Pads, value: Any) -> Tensor:
 
 
 def sources(mode: str, n: int, before: int, after: int) -> np.ndarray[Any, Any]:
-    """Which of ``n`` elements each element of a padded row shows."""
+    """For each element of a padded row, the index of the input element that it repeats."""
     at = np.arange(-before, n + after)
     if mode == "replicate":
         return at.clip(0, n - 1)
@@ -47,7 +47,7 @@ def sources(mode: str, n: int, before: int, after: int) -> np.ndarray[Any, Any]:
 
 
 def _pad_by(input: Any, pads: Pads, mode: str) -> Any:
-    """``input`` continued beyond its edges by its own elements."""
+    """``input`` padded by reflection, replication or circularly."""
     first = input.ndim - len(pads)
     result = input
     for d, (before, after) in enumerate(pads, first):
@@ -58,13 +58,13 @@ def _pad_by(input: Any, pads: Pads, mode: str) -> Any:
 
 
 def _pad(input: Tensor, pads: Pads, mode: str) -> Tensor:
-    """``input`` continued beyond its edges by its own elements."""
+    """``input`` padded by reflection, replication or circularly."""
     return _pad_by(input, pads, mode)
 
 
 @op(node="PadBackwardBackward0", symbol="pad", method=False, input="pad_more(g, pads, mode)")
 def pad_back(input: Tensor, shape: Any, pads: Pads, mode: str) -> Tensor:
-    """The transpose of padding by elements: each element is added to the one that it shows."""
+    """The transpose of that padding: each element is added to the one that it repeats."""
     result = input
     for d, (before, after) in enumerate(pads, input.ndim - len(pads)):
         if before or after:
@@ -73,7 +73,7 @@ def pad_back(input: Tensor, shape: Any, pads: Pads, mode: str) -> Tensor:
 
 
 def _add_edges(g: Any, d: int, n: int, before: int, after: int, mode: str) -> Any:
-    """The same along one dimension; all but the edges show themselves."""
+    """The transpose of the padding of one dimension."""
     at, lead = sources(mode, n, before, after), (slice(None),) * d
     low, high = max(before, 0), g.shape[d] - max(after, 0)
     output = np.zeros_like(g, shape=(*g.shape[:d], n, *g.shape[d + 1 :]))
@@ -118,7 +118,7 @@ def _padding_numbers(pad: Any) -> list[int]:
 
 
 def _check_fit(input: Tensor, pads: Pads, mode: str) -> None:
-    """Check that the input is large enough to be reflected, replicated or repeated so far.
+    """Check that the input is large enough for the padding in this mode.
 
     :raises RuntimeError: it is not.
     """
@@ -139,12 +139,12 @@ def _check_fit(input: Tensor, pads: Pads, mode: str) -> None:
 
 
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
-    """``input`` made larger, or with negative numbers smaller, at the edges.
+    """``input`` padded at its edges, or cropped where the padding is negative.
 
-    :param pad: how much before and after the last dimension, then the last but one, and so on.
+    :param pad: the sizes before and after the last dimension, then the last but one, and so on.
     :param mode: ``"constant"``; or, for the last one, two or three dimensions, ``"reflect"`` (the edge itself not
         repeated), ``"replicate"`` or ``"circular"``.
-    :param value: what to pad with where the mode is constant; 0 by default.
+    :param value: the padding value of the mode ``"constant"``; 0 by default.
     :raises RuntimeError: more padding than fits.
     :raises NotImplementedError: another mode, or a mode and dimensions that do not go together.
 
@@ -183,19 +183,19 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
             "3 dimensions of an input with one or two more can be padded"
         )
     _check_fit(input, pads, mode)
-    if mode == "circular" and min(numbers) < 0:  # what is taken away is gone before the rest goes round
+    if mode == "circular" and min(numbers) < 0:  # crop first, so that circular padding repeats what is left
         input = constant_pad(input, tuple((min(a, 0), min(b, 0)) for a, b in pads), 0)
         pads = tuple((max(a, 0), max(b, 0)) for a, b in pads)
     return _PADS[mode, count](input, pads, mode)
 
 
-_padded = pad  # which is the name of a parameter, too
+_padded = pad  # the function's name is that of a parameter
 
 
 def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
-    """``input`` with ``value`` around it, or, with negative numbers, without its edges.
+    """``input`` padded with ``value``, or cropped where the padding is negative.
 
-    :param pad: how much before and after the last dimension, then the last but one, and so on.
+    :param pad: the sizes before and after the last dimension, then the last but one, and so on.
 
     >>> import nbautograd as torch
     >>> torch.constant_pad_nd(torch.ones(2), (1, 0))

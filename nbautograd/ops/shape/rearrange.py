@@ -1,4 +1,4 @@
-"""Elements in another arrangement, copied: reversed, shifted, rotated, repeated."""
+"""Rearranging elements, as copies: ``flip``, ``roll``, ``rot90``, ``repeat``, ``kron``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 @op(node="FlipBackward0", symbol="flip", half=NATIVE, input="flip(g, *dims)")
 def flip(input: Tensor, *dims: int) -> Tensor:
-    """The order of the elements along ``dims`` reversed, copied.
+    """The tensor reversed along ``dims``, copied.
 
     :raises RuntimeError: a dimension is named twice.
 
@@ -48,7 +48,7 @@ Tensor.__reversed__ = lambda self: flip(self, 0) if self._a.ndim else self
 
 @composite()
 def fliplr(input: Tensor) -> Tensor:
-    """The columns in reversed order, copied.
+    """The tensor flipped left to right: dimension 1 reversed, copied.
 
     :raises RuntimeError: there is only one dimension.
 
@@ -63,7 +63,7 @@ def fliplr(input: Tensor) -> Tensor:
 
 @composite()
 def flipud(input: Tensor) -> Tensor:
-    """The rows in reversed order, copied.
+    """The tensor flipped upside down: dimension 0 reversed, copied.
 
     :raises RuntimeError: the tensor is 0-d.
 
@@ -78,10 +78,10 @@ def flipud(input: Tensor) -> Tensor:
 
 @op(node="RollBackward0", symbol="roll", half=NATIVE, input="roll(g, negated(shifts), dims)")
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """The elements shifted along dimensions; what leaves at one end comes back at the other.
+    """The tensor shifted circularly along dimensions.
 
     :param shifts: by how many places, a number or one for each of ``dims``.
-    :param dims: along what; by default the flattened tensor is shifted.
+    :param dims: the dimensions; by default the flattened tensor is shifted.
     :raises RuntimeError: there are more of one than of the other.
 
     >>> import nbautograd as torch
@@ -105,13 +105,13 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 
 def negated(shifts: Any) -> Any:
-    """The shifts that undo these."""
+    """The inverse shifts."""
     return tuple(-int(n) for n in shifts) if isinstance(shifts, (tuple, list)) else -int(shifts)
 
 
 @op(node="Rot90Backward0", symbol="rot90", half=NATIVE, input="rot90(g, -k, dims)")
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
-    """The tensor rotated ``k`` times by 90 degrees in the plane of two dimensions, from the first to the second.
+    """The tensor rotated by 90 degrees ``k`` times in the plane of two dimensions, from the first to the second.
 
     :raises RuntimeError: there are not two different dimensions.
 
@@ -166,7 +166,7 @@ def unrepeat(g: Any, shape: tuple[int, ...], repeats: tuple[int, ...]) -> Any:
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """The tensor repeated along each dimension, missing numbers being 1.
+    """The tensor repeated along each dimension, NumPy's ``tile``; missing numbers are 1.
 
     >>> import nbautograd as torch
     >>> torch.tile(torch.tensor([[1, 2]]), (2,))
@@ -183,10 +183,10 @@ alias(tile=tile)
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element, or slice along a dimension, repeated, the copies side by side.
+    """Each element, or slice along ``dim``, repeated, with its copies next to each other.
 
-    :param repeats: how often: a number for all, or a 1-d integer tensor with one for each. Without ``repeats``, the
-        first argument is it, and the result says for each copy which element it is of.
+    :param repeats: the number of repetitions, or a 1-d integer tensor with one for each element. With ``repeats`` as
+        the only argument, the result holds for each copy the index of its element.
     :param output_size: the length of the result, if it is known.
     :raises RuntimeError: a number is negative, or there are not as many as elements.
 
@@ -225,7 +225,7 @@ def repeat_interleave(
 
 
 def _owners(repeats: Tensor, output_size: int | None) -> Tensor:
-    """For each copy, the number of the element that it is of."""
+    """For each copy, the index of its element."""
     a = repeats._a
     if a.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
@@ -236,15 +236,15 @@ def _owners(repeats: Tensor, output_size: int | None) -> Tensor:
     _check_length(output_size, int(a.sum()))
     ends = a.cumsum()
     length = int(ends[-1]) if a.size else 0
-    # The number of the first element whose copies end after this place.
+    # The index of the first element whose copies end after this position.
     result = np.searchsorted(ends, np.arange(length, like=a), "right") if a.size else a[:0]
     return wrap(result.astype(a.dtype))
 
 
-def _check_length(given: int | None, found: int) -> None:
-    if given is not None and given != found:
+def _check_length(output_size: int | None, total: int) -> None:
+    if output_size is not None and output_size != total:
         raise RuntimeError(
-            f"repeat_interleave(): allocated size does not match required size: output_size={given}, but {found} "
+            f"repeat_interleave(): allocated size does not match required size: {output_size=}, but {total} "
             "elements are to be made"
         )
 
@@ -254,7 +254,7 @@ alias(repeat_interleave=repeat_interleave)
 
 @composite(out=True)
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: ``other`` once for each element of ``input``, multiplied by it, as blocks.
+    """The Kronecker product: a block ``element * other`` for each element of ``input``.
 
     >>> import nbautograd as torch
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2]))

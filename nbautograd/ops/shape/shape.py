@@ -1,4 +1,4 @@
-"""The same elements in another shape: views, flattening, dimensions of length 1, copies."""
+"""Reshaping: ``view``, ``reshape``, ``flatten``, ``squeeze``, ``unsqueeze``; copies: ``clone``, ``contiguous``."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["clone", "flatten", "ravel", "reshape", "squeeze", "unflatten", "unsq
 
 
 def inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """``shape`` with its -1, if any, replaced by what makes it hold ``size`` elements.
+    """``shape`` with -1 replaced by the size that is inferred from the number of elements.
 
-    :raises RuntimeError: nothing does.
+    :raises RuntimeError: the shape is invalid for that number.
 
     >>> inferred((2, -1), 6)
     (2, 3)
@@ -49,13 +49,13 @@ def inferred(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 def _is_plain(a: Any) -> bool:
-    """Whether NumPy's own reshaping gives PyTorch's strides: row-major, and no length of which the stride is free."""
+    """Whether NumPy's reshape gives PyTorch's strides: row-major, and no dimension of size 1."""
     return a.flags.c_contiguous and a.size and 1 not in a.shape
 
 
 @op(node="ViewBackward0", symbol="view", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def view(input: Tensor, *shape: int) -> Tensor:
-    """The same memory in another shape; one size may be -1."""
+    """A view with another shape; one size may be -1, which is inferred."""
     result = inferred(shape, input.size)
     if _is_plain(input) and 1 not in result:
         return input.reshape(result)
@@ -71,7 +71,7 @@ def view(input: Tensor, *shape: int) -> Tensor:
 
 @op(symbol="view", kind=VIEW, method=False)
 def view_dtype(input: Tensor, dtype: Any) -> Tensor:
-    """The same bytes read as another (NumPy) dtype."""
+    """A view whose bytes are reinterpreted as another (NumPy) dtype."""
     have, want = input.itemsize, dtype.itemsize
     if have == want:
         return input.view(dtype)
@@ -100,7 +100,7 @@ def view_dtype(input: Tensor, dtype: Any) -> Tensor:
 
 
 def _reread(a: Any, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    """The memory from the first element of ``a`` on as another dtype."""
+    """The memory of ``a`` reinterpreted as another dtype, with a shape and strides."""
     if not a.size:
         return restride(np.empty_like(a, dtype, shape=(1,)), shape, strides)
     line = restride(a, (max(1, dtype.itemsize // a.itemsize),), (1,))
@@ -108,10 +108,10 @@ def _reread(a: Any, dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]
 
 
 def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
-    """The same memory in another shape, one size may be -1; or, given a dtype, the same bytes read as that.
+    """A view with another shape, of which one size may be -1; or with the bytes reinterpreted as another dtype.
 
-    :raises RuntimeError: the shape holds another number of elements, or the elements do not lie in memory so that it
-        can be had without copying (use ``reshape`` then).
+    :raises RuntimeError: the shape has another number of elements, or the strides do not allow a view (use ``reshape``
+        then).
 
     >>> import nbautograd as torch
     >>> torch.arange(6).view(2, -1)
@@ -135,21 +135,22 @@ Tensor.view = _view
 
 @op(node="UnsafeViewBackward0", symbol="view", method=False, half=NATIVE, input="g.reshape(input.shape)")
 def reshape_copy(input: Tensor, shape: Any) -> Tensor:
-    """A copy in another shape, where no view can be had."""
+    """A copy with another shape, where the strides do not allow a view."""
     return input.reshape(shape).copy() if input.size else input.reshape(shape)
 
 
 @op(node="UnsafeViewBackward0", symbol="view", method=False, half=NATIVE, input="g.reshape(input.shape)")
 def unsafe_view(input: Tensor, shape: Any) -> Tensor:
-    """A fresh result in another shape, recorded as no view."""
+    """A new result reshaped, which is not recorded as a view."""
     return input.reshape(shape)
 
 
 @composite()
 def reshape(input: Tensor, *shape: Any) -> Tensor:
-    """The elements in another shape: a view where the memory allows it, otherwise a copy.
+    """The tensor with another shape: a view where the strides allow it, otherwise a copy.
 
-    :raises RuntimeError: the shape holds another number of elements.
+    :param shape: one size may be -1, which is inferred.
+    :raises RuntimeError: the shape has another number of elements.
 
     >>> import nbautograd as torch
     >>> torch.arange(4).reshape((2, 2))
@@ -165,7 +166,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
 
 @composite()
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """The same memory in the shape of ``other``.
+    """A view with the shape of ``other``.
 
     >>> import nbautograd as torch
     >>> torch.arange(4).view_as(torch.ones(2, 2)).shape
@@ -176,7 +177,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite()
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """The elements in the shape of ``other``.
+    """The tensor reshaped to the shape of ``other``.
 
     >>> import nbautograd as torch
     >>> torch.arange(4).reshape_as(torch.ones(2, 2)).shape
@@ -187,7 +188,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The dimensions from ``start_dim`` to ``end_dim`` merged into one.
+    """The dimensions from ``start_dim`` to ``end_dim`` flattened into one; a view where possible.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 3, 4).flatten(1).shape
@@ -206,7 +207,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @composite()
 def ravel(input: Tensor) -> Tensor:
-    """The elements in one dimension.
+    """The tensor flattened to one dimension; a view where possible.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 2).ravel()
@@ -217,7 +218,7 @@ def ravel(input: Tensor) -> Tensor:
 
 @composite()
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """One dimension split into several.
+    """A view with one dimension expanded into several: the inverse of ``flatten``.
 
     :raises RuntimeError: the sizes do not multiply up to the length of the dimension.
 
@@ -241,12 +242,12 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return view(input, (*shape[:d], *parts, *shape[d + 1 :]))
 
 
-# -- dimensions of length 1 ------------------------------------------------------------------------------------------
+# -- dimensions of size 1 --------------------------------------------------------------------------------------------
 
 
 @op(node="UnsqueezeBackward0", symbol="unsqueeze", kind=VIEW, input="g.reshape(input.shape)")
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """A dimension of length 1 put in at ``dim``; the memory is shared.
+    """A view with a dimension of size 1 inserted at ``dim``.
 
     >>> import nbautograd as torch
     >>> torch.ones(3).unsqueeze(0).shape
@@ -265,7 +266,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 
 def without(a: Any, gone: Any) -> Any:
-    """An array without some of its dimensions, if they have length 1."""
+    """An array without those of the dimensions ``gone`` that have size 1."""
     if a.size:
         return a.squeeze(tuple(d for d in gone if a.shape and a.shape[d] == 1))
     left = [d for d, n in enumerate(a.shape) if n != 1 or d not in gone]
@@ -275,19 +276,19 @@ def without(a: Any, gone: Any) -> Any:
 
 @op(node="SqueezeBackward0", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def squeeze_all(input: Tensor) -> Tensor:
-    """All dimensions of length 1 removed."""
+    """``squeeze()``: all dimensions of size 1 removed."""
     return without(input, range(input.ndim))
 
 
 @op(node="SqueezeBackward1", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def squeeze_one(input: Tensor, dim: int) -> Tensor:
-    """One dimension removed if its length is 1."""
+    """``squeeze(dim)``: one dimension removed if its size is 1."""
     return without(input, (dimension(dim, input.ndim),))
 
 
 @op(node="SqueezeBackward2", symbol="squeeze", kind=VIEW, method=False, input="g.reshape(input.shape)")
 def squeeze_some(input: Tensor, dims: Any) -> Tensor:
-    """Of several dimensions those removed whose length is 1."""
+    """``squeeze(dims)``: of several dimensions those of size 1 removed."""
     output = [dimension(d, input.ndim) for d in dims]
     for d in output:
         if output.count(d) > 1:
@@ -297,7 +298,7 @@ def squeeze_some(input: Tensor, dims: Any) -> Tensor:
 
 @composite()
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Dimensions of length 1 removed: all of them, or those that ``dim`` names; the memory is shared.
+    """A view without dimensions of size 1: all of them, or those in ``dim``.
 
     >>> import nbautograd as torch
     >>> torch.ones(1, 3, 1).squeeze().shape, torch.ones(1, 3, 1).squeeze(0).shape
@@ -313,9 +314,9 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 @op(node="CloneBackward0", symbol="clone", half=NATIVE, input="g")
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy, differentiable.
+    """A copy, which is differentiable.
 
-    :param memory_format: in which order the dimensions lie in memory; by default as in ``input``.
+    :param memory_format: the memory format of the copy; by default that of ``input``.
 
     >>> import nbautograd as torch
     >>> x = torch.ones(2, requires_grad=True)
@@ -331,9 +332,9 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 @composite()
 def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
-    """The tensor itself if its elements lie in memory in row-major order, otherwise a copy in that order.
+    """The tensor itself if it is contiguous in memory (row-major), otherwise a contiguous copy.
 
-    :param memory_format: another order: ``torch.channels_last`` or ``torch.channels_last_3d``.
+    :param memory_format: another order of dimensions: ``torch.channels_last`` or ``torch.channels_last_3d``.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 3).t().contiguous().is_contiguous()
@@ -347,11 +348,11 @@ def contiguous(input: Tensor, memory_format: Any = contiguous_format) -> Tensor:
 
 
 def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
-    """Whether the elements lie in memory without gaps, in row-major order or in that of ``memory_format``."""
+    """Whether the tensor is contiguous in memory: row-major without gaps, or in the order of ``memory_format``."""
     a = self._a
     if not isinstance(memory_format, memory_formats.memory_format):
-        given = type(memory_format).__name__
-        raise TypeError(f"is_contiguous(): argument 'memory_format' must be torch.memory_format, not {given}")
+        kind = type(memory_format).__name__
+        raise TypeError(f"is_contiguous(): argument 'memory_format' must be torch.memory_format, not {kind}")
     if memory_format is contiguous_format or memory_format is preserve_format:
         return bool(a.flags.c_contiguous)
     if a.ndim != {channels_last: 4, channels_last_3d: 5}[memory_format]:

@@ -1,4 +1,4 @@
-"""Views of part of a tensor: an index or a range of a dimension, a diagonal, sliding windows."""
+"""Views of part of a tensor: ``select``, ``narrow``, slices, ``diagonal``, ``unfold``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from nbautograd.core.tensor import Tensor, array_of, wrap
 
 __all__ = ["diagonal", "narrow", "select"]
 
-# -- one index, a range ----------------------------------------------------------------------------------------------
+# -- indices and slices ----------------------------------------------------------------------------------------------
 
 
 def part(a: Any, d: int, index: int) -> Any:
-    """The slice of an array at one index of a dimension, which goes away."""
+    """The slice of an array at one index of a dimension, which is removed."""
     if a.size:
         return a[(slice(None),) * d + (index, Ellipsis)]
     strides, n = strides_of(a), a.shape[d]
@@ -27,7 +27,7 @@ def part(a: Any, d: int, index: int) -> Any:
 
 
 def stretch(a: Any, d: int, start: int, stop: int, step: int = 1) -> Any:
-    """A range of one dimension of an array."""
+    """The slice ``start:stop:step`` of one dimension of an array."""
     if a.size and stop > start:
         return a[(slice(None),) * d + (slice(start, stop, step),)]
     strides, n = strides_of(a), max(0, -(-(stop - start) // step))
@@ -41,9 +41,9 @@ def stretch(a: Any, d: int, start: int, stop: int, step: int = 1) -> Any:
 
 @op(node="SelectBackward0", symbol="select", kind=VIEW, input="select_back(g, input.shape, dim, index)")
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The slice at ``index`` of one dimension, which goes away; the memory is shared.
+    """A view of the slice at ``index`` of a dimension, which is removed.
 
-    :raises IndexError: out of range.
+    :raises IndexError: the index is out of range.
 
     >>> import nbautograd as torch
     >>> torch.tensor([[1, 2], [3, 4]]).select(1, 0)
@@ -54,7 +54,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 def checked_index(index: Any, shape: tuple[int, ...], dim: int) -> int:
-    """An index known to be in range (CuPy would wrap it around).
+    """Check that an index is in range (CuPy would wrap it around), and return it.
 
     :raises IndexError: it is not.
     """
@@ -76,14 +76,14 @@ def checked_index(index: Any, shape: tuple[int, ...], dim: int) -> int:
     input="slice_back(g, input.shape, dim, start, stop, step)",
 )
 def slice_(input: Tensor, dim: int, start: int | None, stop: int | None, step: int | None) -> Tensor:
-    """Part of one dimension; the memory is shared."""
+    """A view of the slice ``start:stop:step`` of a dimension."""
     first, last, by = slice(start, stop, step).indices(input.shape[dim])
     return stretch(input, dim, first, last, by)
 
 
 @op(node="SelectBackwardBackward0", symbol="select", method=False, half=NATIVE, input="select(g, dim, index)")
 def select_back(input: Tensor, shape: Any, dim: int, index: int) -> Tensor:
-    """Zeros of ``shape`` with ``input`` where ``select`` looks: its gradient."""
+    """The transpose of ``select``: ``input`` as that slice of zeros of ``shape``."""
     output = np.zeros_like(input, shape=shape)
     output[(slice(None),) * dimension(dim, len(shape)) + (int(index),)] = input
     return output
@@ -91,7 +91,7 @@ def select_back(input: Tensor, shape: Any, dim: int, index: int) -> Tensor:
 
 @op(node="SliceBackwardBackward0", symbol="slice", method=False, half=NATIVE, input="slice_(g, dim, start, stop, step)")
 def slice_back(input: Tensor, shape: Any, dim: int, start: Any, stop: Any, step: Any) -> Tensor:
-    """Zeros of ``shape`` with ``input`` where ``slice_`` looks: its gradient."""
+    """The transpose of ``slice_``: ``input`` as that slice of zeros of ``shape``."""
     output = np.zeros_like(input, shape=shape)
     output[(slice(None),) * dim + (slice(start, stop, step),)] = input
     return output
@@ -99,9 +99,9 @@ def slice_back(input: Tensor, shape: Any, dim: int, start: Any, stop: Any, step:
 
 @composite()
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
-    """``length`` entries of one dimension from ``start`` on; the memory is shared.
+    """A view of the slice ``start:start + length`` of a dimension.
 
-    :raises RuntimeError: they are not there.
+    :raises RuntimeError: the slice is out of range.
 
     >>> import nbautograd as torch
     >>> torch.arange(5).narrow(0, 1, 3)
@@ -127,7 +127,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 
 def on_diagonal(a: Any, offset: int, dim1: int, dim2: int) -> Any:
-    """The diagonal of an array over two dimensions, put last: a view."""
+    """The diagonal of an array over two dimensions, as a view whose last dimension it is."""
     first, second = dimension(dim1, a.ndim), dimension(dim2, a.ndim)
     if a.ndim < 2 or first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2} (the tensor is {a.ndim}-d)")
@@ -145,9 +145,10 @@ def on_diagonal(a: Any, offset: int, dim1: int, dim2: int) -> Any:
 
 @op(node="DiagonalBackward0", symbol="diagonal", kind=VIEW, input="diagonal_back(g, input.shape, offset, dim1, dim2)")
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal over two dimensions, put last; the memory is shared.
+    """A view of the diagonal over two dimensions, which becomes the last dimension.
 
-    :raises RuntimeError: the two dimensions are one.
+    :param offset: above the main diagonal where positive, below it where negative.
+    :raises RuntimeError: the two dimensions are the same.
 
     >>> import nbautograd as torch
     >>> torch.tensor([[1, 2], [3, 4]]).diagonal()
@@ -164,7 +165,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     input="diagonal(g, offset, dim1, dim2)",
 )
 def diagonal_back(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int) -> Tensor:
-    """Zeros of ``shape`` with ``input`` on the diagonal: its gradient."""
+    """The transpose of ``diagonal``: ``input`` on the diagonal of zeros of ``shape``."""
     output = np.zeros_like(input, shape=shape)
     on_diagonal(output, offset, dim1, dim2)[...] = input
     return output
@@ -172,7 +173,7 @@ def diagonal_back(input: Tensor, shape: Any, offset: int, dim1: int, dim2: int) 
 
 @op(node="UnfoldBackward0", symbol="unfold", kind=VIEW, input="unfold_back(g, input.shape, dimension, size, step)")
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """All windows of a length along a dimension, ``step`` apart, as a last dimension; the memory is shared.
+    """A view of all sliding windows of ``size`` along a dimension, ``step`` apart, as a new last dimension.
 
     :raises RuntimeError: a window is longer than the dimension, or the step is not positive.
 
@@ -203,7 +204,7 @@ def _windows(a: Any, dim: int, size: int, step: int) -> Any:
 
 @op(node="UnfoldBackwardBackward0", symbol="unfold", method=False, input="unfold(g, dim, size, step)")
 def unfold_back(input: Tensor, shape: Any, dim: int, size: int, step: int) -> Tensor:
-    """Zeros of ``shape`` to which the windows are added: the gradient of ``unfold``."""
+    """The transpose of ``unfold``: the windows added into zeros of ``shape``."""
     if not shape:
         return input.sum()
     d = dimension(dim, len(shape))
@@ -223,7 +224,7 @@ def unfold_back(input: Tensor, shape: Any, dim: int, size: int, step: int) -> Te
     input="as_strided_back(g, home, size, stride, storage_offset)",
 )
 def as_strided_in(input: Tensor, size: Any, stride: Any, storage_offset: int, home: Any) -> Tensor:
-    """A view of the storage with any strides; ``home`` is the layout of ``input`` in it."""
+    """``as_strided``; ``home`` is the layout of ``input`` in the storage."""
     return restride(input, size, stride, storage_offset - home.offset)
 
 
@@ -242,7 +243,7 @@ def as_strided_back(g: Any, home: Geometry, size: Any, stride: Any, offset: int)
 
 
 def _overlap(g: Any, home: Geometry, view: Geometry) -> tuple[int, Any, Any, Any]:
-    """How long the memory is, where the elements of the input and of the view are, and the shares of the former."""
+    """The storage's length, the positions of the input's and the view's elements, and the input elements' shares."""
     length, inside, share = max(home.end(), view.end()), places(home, g), None
     if any(s == 0 and n > 1 for n, s in zip(home.shape, home.strides, strict=True)):
         share = (1 / np.bincount(inside.reshape((-1,)), minlength=length)[inside]).astype(g.dtype)

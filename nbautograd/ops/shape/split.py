@@ -1,4 +1,4 @@
-"""Splitting a tensor into parts along one dimension: ``split``, ``chunk`` and their relatives."""
+"""Splitting a tensor along a dimension: ``split``, ``chunk``, ``tensor_split`` and their relatives."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def parts_of(a: Any, sections: Sequence[int], d: int) -> list[Any]:
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_evenly(input: Tensor, sections: Any, dim: int) -> Any:
-    """Parts of one length, the last excepted, along one dimension; the memory is shared."""
+    """Views of parts of one size, but for the last, along a dimension."""
     return parts_of(input, sections, dim)
 
 
@@ -57,7 +57,7 @@ def split_evenly(input: Tensor, sections: Any, dim: int) -> Any:
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_at(input: Tensor, sections: Any, dim: int) -> Any:
-    """Parts of the given lengths along one dimension; the memory is shared."""
+    """Views of parts of the given sizes along a dimension."""
     return parts_of(input, sections, dim)
 
 
@@ -70,7 +70,7 @@ def split_at(input: Tensor, sections: Any, dim: int) -> Any:
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
-    """``split_evenly`` whose parts are no views to autograd."""
+    """``split_evenly`` whose parts autograd does not treat as views."""
     return parts_of(input, sections, dim)
 
 
@@ -83,7 +83,7 @@ def split_apart(input: Tensor, sections: Any, dim: int) -> Any:
     input="rejoin(g, input.shape, sections, dim)",
 )
 def split_apart_at(input: Tensor, sections: Any, dim: int) -> Any:
-    """``split_at`` whose parts are no views to autograd."""
+    """``split_at`` whose parts autograd does not treat as views."""
     return parts_of(input, sections, dim)
 
 
@@ -94,7 +94,7 @@ def rejoin(parts: list[Any], shape: tuple[int, ...], sections: Sequence[int], di
 
 
 def _length(input: Tensor, dim: int, name: str) -> tuple[int, int]:
-    """The dimension, from the front, and its length."""
+    """The non-negative dimension and its size."""
     if input._a.ndim == 0:
         raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
     d = dimension(dim, input._a.ndim)
@@ -102,7 +102,7 @@ def _length(input: Tensor, dim: int, name: str) -> tuple[int, int]:
 
 
 def _even(step: Any, n: int, name: str) -> list[int]:
-    """How long the parts are where a dimension of length ``n`` is split in parts of ``step``."""
+    """The sizes of the parts of a dimension of size ``n`` that is split in parts of ``step``."""
     step = as_int(step, f"{name}(): argument 'split_size'")
     if step < 0:
         raise RuntimeError(f"{name} expects split_size be non-negative, but got split_size={step}")
@@ -115,7 +115,7 @@ def _even(step: Any, n: int, name: str) -> list[int]:
 
 
 def _given(sizes: Sequence[int], n: int, d: int) -> list[int]:
-    """The lengths of the parts, once they are known to fit."""
+    """Check the sizes of the parts, which must sum to ``n``, and return them."""
     output = [as_int(size, "split_with_sizes(): argument 'split_sizes'") for size in sizes]
     if sum(output) != n or min(output, default=0) < 0:
         what = "sum exactly to" if min(output, default=0) >= 0 else "have only non-negative entries and sum to"
@@ -128,9 +128,10 @@ def _given(sizes: Sequence[int], n: int, d: int) -> list[int]:
 
 @composite()
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts of a length (the last may be shorter), or of several lengths, along one dimension.
+    """Views of the parts of a tensor along a dimension.
 
-    :raises RuntimeError: the lengths do not sum to that of the dimension.
+    :param split_size_or_sections: the size of every part (the last may be smaller), or a list of sizes.
+    :raises RuntimeError: the sizes do not sum to that of the dimension.
 
     >>> import nbautograd as torch
     >>> torch.arange(5).split(2)
@@ -148,9 +149,9 @@ Tensor.split = lambda self, split_size, dim=0: split(self, split_size, dim)
 
 @composite()
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts of the given lengths along one dimension.
+    """Views of parts of the given sizes along a dimension.
 
-    :raises RuntimeError: the lengths do not sum to that of the dimension.
+    :raises RuntimeError: the sizes do not sum to that of the dimension.
 
     >>> import nbautograd as torch
     >>> torch.arange(3).split_with_sizes([1, 2])
@@ -162,7 +163,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
 
 def _chunks(input: Tensor, chunks: int, dim: int) -> tuple[int, list[int]]:
-    """The dimension, and the lengths of at most ``chunks`` parts."""
+    """The non-negative dimension, and the sizes of at most ``chunks`` parts."""
     d, n = _length(input, dim, "chunk")
     if as_int(chunks, "chunk(): argument 'chunks'") <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -171,7 +172,7 @@ def _chunks(input: Tensor, chunks: int, dim: int) -> tuple[int, list[int]]:
 
 @composite()
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most ``chunks`` parts of equal length (the last may be shorter) along one dimension.
+    """Views of at most ``chunks`` parts of equal size (the last may be smaller) along a dimension.
 
     :raises RuntimeError: ``chunks`` is not positive.
 
@@ -186,7 +187,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @composite()
 def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """``split`` whose parts may be written to in place, on the promise that the whole is not used any more.
+    """``split`` whose parts may be modified in place, if the tensor itself is not used afterwards.
 
     >>> import nbautograd as torch
     >>> torch.unsafe_split(torch.arange(3), 2)
@@ -199,7 +200,7 @@ def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, 
 
 @composite()
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """``split_with_sizes`` whose parts may be written to in place, if the whole is not used any more.
+    """``split_with_sizes`` whose parts may be modified in place, if the tensor itself is not used afterwards.
 
     >>> import nbautograd as torch
     >>> torch.unsafe_split_with_sizes(torch.arange(3), [1, 2])
@@ -212,7 +213,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
 
 @composite()
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """``chunk`` whose parts may be written to in place, if the whole is not used any more.
+    """``chunk`` whose parts may be modified in place, if the tensor itself is not used afterwards.
 
     >>> import nbautograd as torch
     >>> torch.unsafe_chunk(torch.arange(3), 2)
@@ -227,9 +228,9 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
 def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
 ) -> tuple[Tensor, ...]:
-    """Parts along one dimension: a number of nearly equal ones, or cut at the given indices.
+    """Views of parts along a dimension: a number of nearly equal ones, or split at the given indices.
 
-    :param indices_or_sections: how many parts, or where to cut; also as a tensor on the CPU.
+    :param indices_or_sections: the number of parts, or the indices to split at; also as a tensor on the CPU.
     :raises RuntimeError: the tensor is 0-d, or the number is not positive.
 
     >>> import nbautograd as torch
@@ -238,22 +239,22 @@ def tensor_split(
     >>> torch.tensor_split(torch.arange(5), (1, 3))
     (tensor([0]), tensor([1, 2]), tensor([3, 4]))
     """
-    given = next((v for v in (indices_or_sections, indices, sections) if v is not None), None)
+    where = next((v for v in (indices_or_sections, indices, sections) if v is not None), None)
     d, n = _length(input, dim, "tensor_split")
-    if isinstance(given, Tensor):
-        if given._a.ndim > 1 or str(given.dtype) != "torch.int64":
+    if isinstance(where, Tensor):
+        if where._a.ndim > 1 or str(where.dtype) != "torch.int64":
             raise RuntimeError(
                 "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor "
-                f"of dtype int64 on the CPU, but got one of {given._a.ndim} dimensions and {given.dtype}"
+                f"of dtype int64 on the CPU, but got one of {where._a.ndim} dimensions and {where.dtype}"
             )
-        given = given.tolist()
-    if not isinstance(given, (tuple, list)):
-        count = as_int(given, "tensor_split(): argument 'indices_or_sections'")
+        where = where.tolist()
+    if not isinstance(where, (tuple, list)):
+        count = as_int(where, "tensor_split(): argument 'indices_or_sections'")
         if count <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {count}")
         small, longer = divmod(n, count)
-        given = list(accumulate([small + (i < longer) for i in range(count - 1)]))
-    cuts = [0, *(as_int(i, "tensor_split(): an index") for i in given), n]
+        where = list(accumulate([small + (i < longer) for i in range(count - 1)]))
+    cuts = [0, *(as_int(i, "tensor_split(): an index") for i in where), n]
     return tuple(_between(input, d, start, stop) for start, stop in pairwise(cuts))
 
 
@@ -296,7 +297,7 @@ hsplit = _splitter(
     "hsplit",
     1,
     lambda n: 0 if n == 1 else 1,
-    """Parts side by side: along dimension 1, or 0 of a vector; a number of equal ones, or cut at the given indices.
+    """Views of parts split horizontally: along dimension 1 (0 of a vector), in equal parts or at indices.
 
     :raises RuntimeError: the length is not divisible by the number.
 
@@ -309,7 +310,7 @@ vsplit = _splitter(
     "vsplit",
     2,
     lambda n: 0,
-    """Parts one below the other, along dimension 0; a number of equal ones, or cut at the given indices.
+    """Views of parts split vertically: along dimension 0, in equal parts or at indices.
 
     :raises RuntimeError: the length is not divisible by the number.
 
@@ -322,7 +323,7 @@ dsplit = _splitter(
     "dsplit",
     3,
     lambda n: 2,
-    """Parts along dimension 2; a number of equal ones, or cut at the given indices.
+    """Views of parts split depthwise: along dimension 2, in equal parts or at indices.
 
     :raises RuntimeError: the length is not divisible by the number.
 

@@ -1,4 +1,4 @@
-"""Dimensions in another order: ``permute``, ``transpose``, ``movedim`` and ``x.T``."""
+"""Permuting dimensions: ``permute``, ``transpose``, ``movedim`` and ``x.T``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["adjoint", "moveaxis", "movedim", "permute", "swapaxes", "swapdims", 
 
 
 def permuted(a: Any, dims: tuple[int, ...]) -> Any:
-    """The dimensions of an array in another order."""
+    """An array with its dimensions permuted."""
     if a.size:
         return a.transpose(dims)
     strides = strides_of(a)
@@ -22,9 +22,9 @@ def permuted(a: Any, dims: tuple[int, ...]) -> Any:
 
 
 def order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    """A permutation of all dimensions, from the front.
+    """A permutation as non-negative dimensions.
 
-    :raises RuntimeError: it names too few, too many, or one twice.
+    :raises RuntimeError: it has too few or too many dimensions, or one twice.
     """
     if len(dims) != ndim:
         raise RuntimeError(
@@ -38,14 +38,14 @@ def order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 
 
 def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
-    """The permutation that undoes ``dims``."""
+    """The inverse permutation of ``dims``."""
     result = order(dims, len(dims))
     return tuple(sorted(range(len(result)), key=result.__getitem__))
 
 
 @op(node="PermuteBackward0", symbol="permute", kind=VIEW, input="permute(g, *inverse(dims))")
 def permute(input: Tensor, *dims: int) -> Tensor:
-    """The dimensions in another order; the memory is shared.
+    """A view with the dimensions permuted.
 
     :raises RuntimeError: ``dims`` is no permutation of the dimensions.
 
@@ -58,7 +58,7 @@ def permute(input: Tensor, *dims: int) -> Tensor:
 
 @op(node="TransposeBackward0", symbol="transpose", kind=VIEW, input="transpose(g, dim0, dim1)")
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dimensions exchanged; the memory is shared.
+    """A view with two dimensions swapped.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 3).transpose(0, 1).shape
@@ -76,7 +76,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @composite()
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Two dimensions exchanged: NumPy's name for ``transpose``.
+    """A view with two dimensions swapped: NumPy's name for ``transpose``.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 3).swapaxes(0, 1).shape
@@ -87,7 +87,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 @composite()
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dimensions exchanged: another name for ``transpose``.
+    """A view with two dimensions swapped: another name for ``transpose``.
 
     >>> import nbautograd as torch
     >>> torch.ones(2, 3).swapdims(0, 1).shape
@@ -98,7 +98,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 @op(node="TBackward0", symbol="ᵀ", kind=VIEW, input="t(g)")
 def t(input: Tensor) -> Tensor:
-    """A matrix transposed; of fewer dimensions, the tensor itself.
+    """The transpose of a matrix, as a view; a tensor of fewer dimensions itself.
 
     :raises RuntimeError: there are more than two dimensions.
 
@@ -149,7 +149,7 @@ def _hermitian(self: Tensor) -> Tensor:
 
 @composite()
 def adjoint(input: Tensor) -> Tensor:
-    """The last two dimensions exchanged and the elements conjugated.
+    """The conjugate transpose: the last two dimensions swapped and the elements conjugated.
 
     :raises RuntimeError: there are fewer than two dimensions.
 
@@ -165,34 +165,34 @@ def adjoint(input: Tensor) -> Tensor:
     return transpose(input, -2, -1).conj()
 
 
-Tensor.T = property(_reversed, doc="All dimensions reversed.")
-Tensor.mT = property(lambda self: _matrices(self, "mT"), doc="The last two dimensions exchanged.")
-Tensor.H = property(_hermitian, doc="A matrix transposed and conjugated.")
-Tensor.mH = property(lambda self: _matrices(self, "mH").conj(), doc="The last two dimensions exchanged, conjugated.")
+Tensor.T = property(_reversed, doc="A view with the dimensions in reversed order: the transpose.")
+Tensor.mT = property(lambda self: _matrices(self, "mT"), doc="The transpose of each matrix, as a view.")
+Tensor.H = property(_hermitian, doc="The conjugate transpose of a matrix.")
+Tensor.mH = property(lambda self: _matrices(self, "mH").conj(), doc="The conjugate transpose of each matrix.")
 
 
 @composite()
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """The dimensions ``source`` moved to ``destination``, the others kept in order.
+    """A view with the dimensions ``source`` moved to the positions ``destination``; the others keep their order.
 
-    :raises RuntimeError: one is named twice, or there are more of one than of the other.
+    :raises RuntimeError: a dimension is repeated, or the numbers of dimensions differ.
 
     >>> import nbautograd as torch
     >>> torch.movedim(torch.ones(2, 3, 4), 0, 2).shape
     torch.Size([3, 4, 2])
     """
     n = input._a.ndim
-    given = [source] if isinstance(source, int) else list(source)
-    wanted = [destination] if isinstance(destination, int) else list(destination)
-    if len(given) != len(wanted):
+    sources = [source] if isinstance(source, int) else list(source)
+    destinations = [destination] if isinstance(destination, int) else list(destination)
+    if len(sources) != len(destinations):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({given} dims) should contain the same number of "
-            f"dims as destination ({wanted} dims)"
+            f"movedim: Invalid source or destination dims: source ({sources} dims) should contain the same number of "
+            f"dims as destination ({destinations} dims)"
         )
-    here, there = [dimension(d, n) for d in given], [dimension(d, n) for d in wanted]
-    for what, found in (("source", here), ("destination", there)):
-        if len(set(found)) != len(found):
-            raise RuntimeError(f"movedim: repeated dim in `{what}` ({found})")
+    here, there = [dimension(d, n) for d in sources], [dimension(d, n) for d in destinations]
+    for what, dims in (("source", here), ("destination", there)):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{what}` ({dims})")
     if not n:
         return permute(input)
     dims = [d for d in range(n) if d not in here]

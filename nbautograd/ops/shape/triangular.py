@@ -36,12 +36,12 @@ __all__ = [
 
 @op(node="DiagEmbedBackward0", symbol="diagonal", half=NATIVE, input="diagonal(g, offset, dim1, dim2)")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The last dimension on the diagonal over two dimensions of a tensor of zeros.
+    """Matrices of zeros with the last dimension of ``input`` on their diagonals.
 
     :param offset: above the main diagonal where positive, below it where negative.
-    :param dim1: of the result, the first dimension of the matrices.
-    :param dim2: of the result, the second.
-    :raises RuntimeError: the two dimensions are one, or the tensor is 0-d.
+    :param dim1: the first dimension of the matrices in the result.
+    :param dim2: the second one.
+    :raises RuntimeError: the two dimensions are the same, or the tensor is 0-d.
 
     >>> import nbautograd as torch
     >>> torch.diag_embed(torch.tensor([1, 2]))
@@ -64,7 +64,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @composite(out=True)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A vector as the diagonal of a matrix of zeros; the diagonal of a matrix, copied.
+    """The diagonal matrix of a vector; or the diagonal of a matrix, copied.
 
     :param diagonal: above the main diagonal where positive, below it where negative.
     :raises RuntimeError: the tensor has neither one dimension nor two.
@@ -86,7 +86,7 @@ def diagonal_copied(input: Tensor, offset: int) -> Tensor:
 
 @composite()
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """All elements, one after the other, on the diagonal of a matrix of zeros.
+    """The diagonal matrix of the flattened input.
 
     >>> import nbautograd as torch
     >>> torch.diagflat(torch.tensor([[1], [2]]))
@@ -97,9 +97,9 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 
 def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
-    """Write one value on the main diagonal, in place.
+    """Fill the main diagonal with one value, in place.
 
-    :param wrap: in a matrix with more rows than columns, begin again below.
+    :param wrap: in a matrix with more rows than columns, start the diagonal again below its end.
     :raises RuntimeError: there is only one dimension, or there are more than two of unlike lengths.
 
     >>> import nbautograd as torch
@@ -116,7 +116,7 @@ def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     as_strided(self, (min(shape),), (step,), offset).fill_(fill_value)
     rows, columns = shape[:2]
     if wrap and len(shape) == 2 and rows > columns + 1:
-        for start in range(columns + 1, rows, columns + 1):  # a run of the diagonal every so many rows
+        for start in range(columns + 1, rows, columns + 1):  # the diagonal starts again every so many rows
             length = min(columns, rows - start)
             as_strided(self, (length,), (step,), offset + start * self.stride(0)).fill_(fill_value)
     return self
@@ -132,7 +132,7 @@ Tensor.fill_diagonal_ = _fill_diagonal
     input="diagonal_back(expand(g, shorter(input.shape)), input.shape, 0, 0, 1)",
 )
 def trace(input: Tensor) -> Tensor:
-    """The sum of the elements on the diagonal of a matrix.
+    """The trace of a matrix: the sum of its diagonal.
 
     :raises RuntimeError: the tensor is no matrix.
 
@@ -160,9 +160,9 @@ def _check_matrices(name: str, a: Any) -> None:
 
 @op(node="TrilBackward0", symbol="◺", inplace_method=True, out=True, half=NATIVE, input="tril(g, diagonal)")
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Matrices with zeros above the diagonal.
+    """The lower triangle of each matrix; the elements above the diagonal are 0.
 
-    :param diagonal: which one: above the main diagonal where positive, below it where negative.
+    :param diagonal: above the main diagonal where positive, below it where negative.
     :raises RuntimeError: there are fewer than two dimensions.
 
     >>> import nbautograd as torch
@@ -176,9 +176,9 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @op(node="TriuBackward0", symbol="◹", inplace_method=True, out=True, half=NATIVE, input="triu(g, diagonal)")
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Matrices with zeros below the diagonal.
+    """The upper triangle of each matrix; the elements below the diagonal are 0.
 
-    :param diagonal: which one: above the main diagonal where positive, below it where negative.
+    :param diagonal: above the main diagonal where positive, below it where negative.
     :raises RuntimeError: there are fewer than two dimensions.
 
     >>> import nbautograd as torch
@@ -215,7 +215,7 @@ def tril_indices(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The indices of the elements on and below a diagonal of a matrix: a row of row numbers, one of column numbers.
+    """The indices of a matrix's lower triangle, shape (2, count): row numbers and column numbers.
 
     >>> import nbautograd as torch
     >>> torch.tril_indices(2, 2)
@@ -235,7 +235,7 @@ def triu_indices(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The indices of the elements on and above a diagonal of a matrix: a row of row numbers, one of column numbers.
+    """The indices of a matrix's upper triangle, shape (2, count): row numbers and column numbers.
 
     >>> import nbautograd as torch
     >>> torch.triu_indices(2, 2)
@@ -246,10 +246,10 @@ def triu_indices(
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803 - PyTorch's name
-    """The Vandermonde matrix: the powers of each element of a vector as a row.
+    """The Vandermonde matrix of a vector: each row holds the powers of one element.
 
-    :param N: how many columns; by default as many as rows.
-    :param increasing: the powers from left to right from 0 on; by default down to 0.
+    :param N: the number of columns; by default the number of rows.
+    :param increasing: powers increase from left to right; by default they decrease.
     :raises RuntimeError: ``x`` is no vector, or ``N`` is negative.
 
     >>> import nbautograd as torch

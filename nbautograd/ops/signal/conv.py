@@ -1,10 +1,10 @@
-"""Convolution over any number of dimensions, as products of matrices.
+"""Convolution over any number of dimensions, by im2col and matrix products.
 
-Three operations, each linear in both its inputs and each other's gradients: the convolution itself, its transpose,
-and the gradient with respect to the weight. So derivatives of every order stay among them. Below them are the two
-that copy the windows of an image into columns and add columns up to an image, each the other's gradient.
+Three bilinear operations, each other's gradients: the convolution, its transpose, and the gradient with respect to the
+weight. So derivatives of every order stay among them. Below them are ``im2col``, which copies the windows of an image
+into columns, and ``col2im``, which adds columns up to an image: each is the other's gradient.
 
-Of a batch only as many images are columns at a time as stay in the processor's cache (see ``columns_of``).
+A batch is processed in parts whose columns stay in the processor's cache (see ``columns_of``).
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from nbautograd.core.tensor import Tensor
 Ints = tuple[int, ...]
 
 CACHED = 1 << 18
-"""About so many numbers are columns at a time."""
+"""About how many numbers the columns of a part of a batch have."""
 
 
 def output_size(size: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
-    """How many windows there are along each dimension."""
+    """The number of windows along each dimension."""
     options = zip(size, kernel, stride, padding, dilation, strict=True)
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in options)
 
 
 def padded_shape(x: Any, padding: Ints) -> Ints:
-    """The shape of (n, c, ...) with zeros around the last dimensions."""
+    """The shape of (n, c, ...) with its spatial dimensions zero-padded."""
     return (*x.shape[:2], *(n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True)))
 
 
 def padded(x: Any, padding: Ints) -> Any:
-    """(n, c, ...) with zeros around the last dimensions."""
+    """(n, c, ...) with its spatial dimensions zero-padded."""
     if not any(padding):
         return x
     output = np.zeros_like(x, shape=padded_shape(x, padding), order="C")
@@ -48,46 +48,46 @@ def padded(x: Any, padding: Ints) -> Any:
 
 
 def inner(size: Ints, padding: Ints) -> tuple[Any, ...]:
-    """The key of what ``padded`` put zeros around."""
+    """The index of the input inside of ``padded``'s result."""
     return (..., *(slice(p, p + n) for n, p in zip(size, padding, strict=True)))
 
 
 def windows(x: Any, kernel: Ints, out: Ints, stride: Ints, dilation: Ints) -> Any:
-    """The first ``out`` windows of (n, c, ...), without copying: (n, c, *kernel, *out)."""
+    """A strided view of the first ``out`` windows of (n, c, ...): (n, c, *kernel, *out)."""
     image, channel, *steps = x.strides
     moves = (factor * step for factors in (dilation, stride) for factor, step in zip(factors, steps, strict=True))
     return backend.of(x).strided(x, (*x.shape[:2], *kernel, *out), (image, channel, *moves), 0)
 
 
 def single(kernel: Ints, stride: Ints, padding: Ints) -> bool:
-    """Whether the windows are the elements of the image, one by one."""
+    """Whether the windows are single elements: a kernel of size 1, without stride or padding."""
     return all(k == s == 1 and p == 0 for k, s, p in zip(kernel, stride, padding, strict=True))
 
 
 def images_at_once(x: Any, numbers: int) -> int:
-    """How many images of ``x`` to take at a time, if each becomes so many numbers; a GPU takes all."""
+    """How many images of ``x`` to process at a time, if each has so many numbers as columns; all on a GPU."""
     return max(1, CACHED // numbers) if x.__class__ is np.ndarray and numbers else max(1, len(x))
 
 
 def columns_of(
     x: Any, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int = 1, by_rows: bool = False
 ) -> Iterator[tuple[slice, Any]]:
-    """The first ``out`` windows of (n, c, ...) as columns, for some images after the other.
+    """The first ``out`` windows of (n, c, ...) as columns (im2col), part of the batch by part.
 
-    Of each part of the batch: which images, and (n, groups, rows, window, columns), good until the next part. There is
-    one row, and a window is (c / groups, *kernel). With ``by_rows`` each position of the first dimension has a row of
-    its own, and a window is (kernel[0], c / groups, *kernel[1:]): rows that follow each other then overlap in memory,
-    so that a 3x3 kernel copies each number three times instead of nine. That is for a dilation of 1 there.
+    Yields for each part: the slice of images, and an array (n, groups, rows, window, columns) that the next part
+    overwrites. There is one row, and a window is (c / groups, *kernel). With ``by_rows`` each position of the first
+    dimension has a row of its own, and a window is (kernel[0], c / groups, *kernel[1:]): consecutive rows then overlap
+    in memory, so that a 3x3 kernel copies each number three times instead of nine. It needs a dilation of 1 there.
     """
     n, c = x.shape[:2]
     if single(kernel, stride, padding) and x.shape[2:] == tuple(out):
         yield slice(None), x.reshape((n, groups, 1, c // groups, math.prod(x.shape[2:])))
         return
-    if not by_rows:  # one row: a further dimension of size 1
+    if not by_rows:  # one row: another dimension of size 1
         x, padding = x[:, :, None], (0, *padding)
         kernel, out, stride, dilation = ((1, *sizes) for sizes in (kernel, out, stride, dilation))
     height, rows, length = kernel[0], (out[0] - 1) * stride[0] + kernel[0], math.prod(out[1:])
-    part_of_window = (c // groups, *kernel[1:])  # what comes from one row
+    part_of_window = (c // groups, *kernel[1:])  # the columns of one row
     block = math.prod(part_of_window) * length
     step = min(images_at_once(x, groups * rows * block), max(1, n))
     frame = np.zeros_like(x, shape=(step, *padded_shape(x, padding)[1:]), order="C") if any(padding) else None
@@ -113,7 +113,7 @@ def columns_of(
 
 
 def image_of(columns: Any, shape: Ints, kernel: Ints, out: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Any:
-    """The columns added up where ``columns_of`` took them from: an image of ``shape``, which is (n, c, ...)."""
+    """The transpose of ``columns_of`` (col2im): columns added up to an image of ``shape``, which is (n, c, ...)."""
     size = tuple(shape[2:])
     if single(kernel, stride, padding) and size == tuple(out):
         return columns.reshape(shape)
@@ -131,7 +131,7 @@ def convolved(
 ) -> Any:
     """The convolution of (n, c, ...) with (o, c / groups, *kernel), and a bias if there is one."""
     (o, cg), kernel, length = weight.shape[:2], weight.shape[2:], math.prod(out[1:])
-    # A product per row pays if rows are not too short for the multiplication of matrices.
+    # A product per row pays off if rows are not too short for BLAS.
     by_rows = x.__class__ is np.ndarray and len(out) > 1 and groups == dilation[0] == 1 < kernel[0] and length >= 24
     height, rows = (kernel[0], out[0]) if by_rows else (1, 1)
     filters = weight.reshape((groups, o // groups, cg, height, math.prod(kernel) // height)).swapaxes(2, 3)
@@ -152,7 +152,7 @@ def all_but_channels(ndim: int) -> Ints:
 
 
 def along_channels(bias: Any, n: int) -> Any:
-    """A bias shaped so that it adds to (n, c, ...) with ``n`` further dimensions."""
+    """A bias reshaped to broadcast with (n, c, ...), of ``n`` spatial dimensions."""
     return bias.reshape((1, -1) + (1,) * n)
 
 
@@ -174,7 +174,7 @@ def convolution(
     dilation: Ints,
     groups: int,
 ) -> Tensor:
-    """(n, c, ...) with weights (o, c / groups, *kernel) gives (n, o, *out)."""
+    """Convolution (cross-correlation): (n, c, ...) and weights (o, c / groups, *kernel) give (n, o, *out)."""
     return convolved(input, weight, bias, out, stride, padding, dilation, groups)
 
 
@@ -202,7 +202,7 @@ def conv_input(
     around = tuple(d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True))
     whole = min(around) >= 0 and output_size(out, kernel, once, around, dilation) == size
     if whole and tuple(stride) == once and once != kernel and o <= 3 * shape[1]:
-        # A convolution itself: windows are copied instead of columns added up. Not if there are far more of them.
+        # As a convolution, which copies windows instead of adding columns up; unless that has far more of them.
         flipped = weight[..., *(slice(None, None, -1) for _ in once)].reshape((groups, o // groups, cg, *kernel))
         flipped = flipped.swapaxes(1, 2).reshape((shape[1], o // groups, *kernel))
         return convolved(input, flipped, bias, size, stride, around, dilation, groups)
@@ -228,7 +228,7 @@ def conv_input(
 def conv_weight(
     input: Tensor, output: Tensor, shape: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> Tensor:
-    """The sum over windows of ``input`` times ``output``: the gradient of ``convolution`` for its weight."""
+    """The gradient of ``convolution`` for its weight: the sum over windows of ``input`` times ``output``."""
     o, kernel, size = shape[0], tuple(shape[2:]), math.prod(shape[1:])
     out = output.shape[2:]
     result = np.zeros_like(input, shape=(groups, size, o // groups), order="C")
@@ -245,7 +245,7 @@ def conv_weight(
     input="col2im(g, input.shape, kernel, stride, padding, dilation)",
 )
 def im2col(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
-    """The windows of (n, c, ...) as columns: (n, c * kernel, out)."""
+    """The windows of (n, c, ...) as columns (``unfold``): (n, c * kernel, out)."""
     out = output_size(input.shape[2:], kernel, stride, padding, dilation)
     result = windows(padded(input, padding), kernel, out, stride, dilation)
     result = result.reshape((input.shape[0], input.shape[1] * math.prod(kernel), math.prod(out)))
@@ -254,7 +254,7 @@ def im2col(input: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: I
 
 @op(node="Col2ImBackward0", symbol="fold", method=False, input="im2col(g, kernel, stride, padding, dilation)")
 def col2im(input: Tensor, shape: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Tensor:
-    """Columns added up to an image of ``shape``, which is (n, c, ...)."""
+    """Columns added up to an image (``fold``) of ``shape``, which is (n, c, ...)."""
     out = output_size(shape[2:], kernel, stride, padding, dilation)
     result = image_of(input, shape, kernel, out, stride, padding, dilation)
     return result.copy() if any(padding) or single(kernel, stride, padding) else result

@@ -1,4 +1,4 @@
-"""The frequencies of a discrete Fourier transform, and rotating zero frequency to the middle."""
+"""The sample frequencies of a discrete Fourier transform, and ``fftshift``, which centers frequency 0."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__: list[str] = []
 def _frequencies(
     name: str, indices: tuple[int, ...], n: Any, d: float, dtype: dtypes.dtype | None, layout: Any, device: Device
 ) -> Any:
-    """The numbers ``range(*indices)`` in units of 1 / (n * d)."""
+    """``range(*indices) / (n * d)``."""
     check_options(name, dtype, layout)
     kind = dtype or dtypes.get_default_dtype()
     if kind.rank < 2:
@@ -53,10 +53,10 @@ def fft_fftfreq(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies that the elements of :func:`fft_fft` stand for, in cycles per unit of time.
+    """The sample frequencies of :func:`fft_fft`, in cycles per unit of time.
 
     :param n: the number of points.
-    :param d: the time between two.
+    :param d: the sample spacing.
 
     >>> import nbautograd as torch
     >>> torch.fft.fftfreq(4)
@@ -77,10 +77,10 @@ def fft_rfftfreq(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies that the elements of :func:`fft_rfft` stand for, in cycles per unit of time.
+    """The sample frequencies of :func:`fft_rfft`, in cycles per unit of time.
 
     :param n: the number of points of the real signal.
-    :param d: the time between two.
+    :param d: the sample spacing.
 
     >>> import nbautograd as torch
     >>> torch.fft.rfftfreq(4)
@@ -94,8 +94,8 @@ def fft_rfftfreq(
 def _shifted(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
-    given = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
-    dims = tuple(dimension(d, input.ndim) for d in given)
+    chosen = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = tuple(dimension(d, input.ndim) for d in chosen)
     if not dims:
         raise RuntimeError(f"{name}(): `shifts` required: there is no dimension to shift along")
     return roll(input, tuple((input.shape[d] + back) // 2 for d in dims), dims)
@@ -103,7 +103,7 @@ def _shifted(name: str, input: Tensor, dim: Dims, back: bool) -> Tensor:
 
 @composite(method=False)
 def fft_fftshift(input: Tensor, dim: Dims = None) -> Tensor:
-    """The transform reordered so that frequency 0 is in the middle, along all or some dimensions.
+    """The transform with frequency 0 shifted to the center, along all or some dimensions.
 
     >>> import nbautograd as torch
     >>> torch.fft.fftshift(torch.arange(5))

@@ -1,7 +1,7 @@
 """Discrete Fourier transforms along one or several dimensions, of complex, real and Hermitian signals.
 
-All are made of three operations: complex to complex, real to complex, and Hermitian (half of it) to real. A
-transform's adjoint is the transform the other way with the other normalization, which gives all derivatives.
+All are made of three operations: complex to complex, real to complex, and Hermitian (half of it) to real. The
+adjoint of a transform is the inverse transform with the opposite normalization, which gives all derivatives.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Sizes = int | Sequence[int] | None
 Dims = int | Sequence[int] | None
 
 FLIPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
-"""Of a normalization, the one by which the transform the other way has the same factor."""
+"""For each normalization, the one with which the inverse transform has the same factor."""
 
 
 # -- the operations --------------------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ FLIPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
     input="_fft_c2c(g, dims, FLIPPED[norm], not forward)",
 )
 def _fft_c2c(input: Tensor, dims: tuple[int, ...], norm: str, forward: bool) -> Tensor:
-    """The transform of a complex signal, forward or inverse."""
+    """The complex-to-complex transform, forward or inverse."""
     if not dims:
         return input.copy()
     transform = np.fft.fftn if forward else np.fft.ifftn
@@ -52,7 +52,7 @@ def _fft_c2c(input: Tensor, dims: tuple[int, ...], norm: str, forward: bool) -> 
     input="real(_fft_c2c(pad_like(g, input.shape) if onesided else g, dims, FLIPPED[norm], False))",
 )
 def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str, onesided: bool) -> Tensor:
-    """The forward transform of a real signal; if ``onesided``, half of it along the last of ``dims``."""
+    """The real-to-complex forward transform; if ``onesided``, half of it along the last of ``dims``."""
     if not onesided:
         return np.fft.fftn(input, None, dims, norm)
     return np.fft.rfftn(input, None, dims, norm)
@@ -65,7 +65,7 @@ def _fft_r2c(input: Tensor, dims: tuple[int, ...], norm: str, onesided: bool) ->
     input="hermitian_twice(_fft_r2c(g, dims, FLIPPED[norm], True), dims[-1], length)",
 )
 def _fft_c2r(input: Tensor, dims: tuple[int, ...], norm: str, length: int) -> Tensor:
-    """The inverse transform of half a Hermitian signal, of ``length`` elements along the last of ``dims``."""
+    """The complex-to-real inverse transform of half a Hermitian signal, to ``length`` elements along ``dims[-1]``."""
     inner = np.fft.ifftn(input, None, dims[:-1], norm) if len(dims) > 1 else input
     return np.fft.irfft(inner, length, dims[-1], norm)
 
@@ -83,7 +83,7 @@ def hermitian_twice(input: Tensor, dim: int, length: int) -> Tensor:
 
 
 def _mode(name: str, norm: Any) -> str:
-    """The normalization, checked.
+    """Check the normalization, and return it.
 
     :raises RuntimeError: it is unknown.
     """
@@ -114,7 +114,7 @@ def _complex(x: Tensor) -> Tensor:
 
 
 def _one(name: str, x: Tensor, n: Any, dim: Any) -> tuple[int | None, int]:
-    """The number of points, None for all, and the dimension of a transform along one dimension."""
+    """Check ``n`` (None for all points) and ``dim`` of a 1-d transform, and return them."""
     if x.ndim == 0:
         raise IndexError(f"{name}(): Dimension specified as {dim} but tensor has no dimensions")
     d = dimension(dim, x.ndim)
@@ -128,7 +128,7 @@ def _points(name: str, n: int) -> int:
 
 
 def _several(name: str, x: Tensor, s: Sizes, dim: Dims) -> tuple[list[int | None], tuple[int, ...]]:
-    """The numbers of points, None for all, and the dimensions of a transform along several dimensions."""
+    """Check ``s`` (None for all points) and ``dim`` of an n-d transform, and return them."""
     points = None if s is None else [s] if isinstance(s, int) else list(s)
     if dim is not None:
         dims = tuple(dimension(d, x.ndim) for d in ([dim] if isinstance(dim, int) else dim))
@@ -154,7 +154,7 @@ def _several(name: str, x: Tensor, s: Sizes, dim: Dims) -> tuple[list[int | None
 
 
 def _resized(name: str, x: Tensor, points: Sequence[int | None], dims: Sequence[int]) -> Tensor:
-    """The signal cut off, or continued by zeros, to the given numbers of points."""
+    """The signal trimmed or zero-padded to the given numbers of points."""
     shape = list(x.shape)
     for n, d in zip(points, dims, strict=True):
         shape[d] = _points(name, shape[d] if n is None else n)
@@ -180,8 +180,8 @@ def _transform(name: str, input: Tensor, n: int | None, dim: int, norm: str | No
 def fft_fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The discrete Fourier transform along one dimension: the sum of ``input[j] * exp(-2πi j k / n)`` over j.
 
-    :param n: how many points to use: the signal is cut off, or continued by zeros.
-    :param norm: ``"forward"`` divides by n, ``"ortho"`` by its root, ``"backward"`` (None) by nothing.
+    :param n: the number of points; the signal is trimmed or zero-padded.
+    :param norm: ``"forward"`` divides by n, ``"ortho"`` by sqrt(n), ``"backward"`` (None) not at all.
     :raises RuntimeError: ``n`` is less than 1, or the normalization is unknown.
 
     >>> import nbautograd as torch
@@ -195,7 +195,7 @@ def fft_fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None
 def fft_ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of :func:`fft_fft`.
 
-    :param norm: ``"backward"`` (None) divides by n, ``"ortho"`` by its root, ``"forward"`` by nothing.
+    :param norm: ``"backward"`` (None) divides by n, ``"ortho"`` by sqrt(n), ``"forward"`` not at all.
 
     >>> import nbautograd as torch
     >>> torch.fft.ifft(torch.tensor([4., 0., 0., 0.])).real
@@ -206,7 +206,7 @@ def fft_ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
 
 @composite(method=False, out=True)
 def fft_rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The first half, ``n // 2 + 1`` elements, of the transform of a real signal; the rest are their conjugates.
+    """The transform of a real signal: its non-negative frequencies, ``n // 2 + 1`` elements.
 
     :raises RuntimeError: the input is complex.
 
@@ -221,7 +221,7 @@ def fft_rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | Non
 
 @composite(method=False, out=True)
 def fft_ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`fft_hfft`: the first half of the inverse transform of a real signal.
+    """The inverse of :func:`fft_hfft`: half of the inverse transform of a real signal.
 
     >>> import nbautograd as torch
     >>> torch.fft.ihfft(torch.tensor([4., 0., 0., 0.])).real
@@ -233,7 +233,7 @@ def fft_ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | No
 
 
 def _to_real(name: str, input: Tensor, n: int | None, dim: int) -> tuple[Tensor, int, int]:
-    """Half a Hermitian signal of as many elements as the real one of ``n`` needs, the dimension, and ``n``."""
+    """Half a Hermitian signal, trimmed or zero-padded for a real one of ``n`` points; the dimension, and ``n``."""
     x = _complex(_signal(name, input))
     points, d = _one(name, x, n, dim)
     if points is None:
@@ -243,7 +243,7 @@ def _to_real(name: str, input: Tensor, n: int | None, dim: int) -> tuple[Tensor,
 
 @composite(method=False, out=True)
 def fft_irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`fft_rfft`: a real signal from the first half of its transform.
+    """The inverse of :func:`fft_rfft`: a real signal from half of its transform.
 
     :param n: the length of the result; by default ``2 * (m - 1)`` for an input of m elements.
 
@@ -258,7 +258,7 @@ def fft_irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | No
 
 @composite(method=False, out=True)
 def fft_hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform, which is real, of a Hermitian signal of which the first half is given.
+    """The transform, which is real, of a Hermitian signal given as its first half.
 
     :param n: the length of the result; by default ``2 * (m - 1)`` for an input of m elements.
 
@@ -291,9 +291,9 @@ def _some(name: str, x: Tensor, s: Sizes, dim: Dims) -> tuple[list[int | None], 
 def fft_fftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
     """The discrete Fourier transform along several dimensions, all by default.
 
-    :param s: how many points to use along each (-1: all): the signal is cut off, or continued by zeros.
+    :param s: the number of points along each (-1: all); the signal is trimmed or zero-padded.
     :param dim: the dimensions; by default as many of the last as ``s`` has elements.
-    :raises RuntimeError: ``s`` and ``dim`` are of unlike lengths, or a dimension is named twice.
+    :raises RuntimeError: the lengths of ``s`` and ``dim`` differ, or a dimension is repeated.
 
     >>> import nbautograd as torch
     >>> torch.fft.fftn(torch.ones(2, 2)).real
@@ -317,7 +317,7 @@ def fft_ifftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None
 
 @composite(method=False, out=True)
 def fft_rfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The transform of a real signal along several dimensions, the first half along the last of them.
+    """The transform of a real signal along several dimensions: non-negative frequencies along the last of them.
 
     :raises RuntimeError: the input is complex, or there are no dimensions to transform.
 
@@ -345,7 +345,7 @@ def fft_ihfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | Non
 
 
 def _several_to_real(name: str, input: Tensor, s: Sizes, dim: Dims) -> tuple[Tensor, tuple[int, ...], int]:
-    """As :func:`_to_real`, for several dimensions."""
+    """The same for several dimensions."""
     x = _complex(_signal(name, input))
     points, dims = _some(name, x, s, dim)
     last = points[-1]
@@ -371,8 +371,7 @@ def fft_irfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | Non
 
 @composite(method=False, out=True)
 def fft_hfftn(input: Tensor, s: Sizes = None, dim: Dims = None, norm: str | None = None) -> Tensor:
-    """The transform, which is real, of a signal that is Hermitian, of which the first half along the last dimension
-    is given.
+    """The real transform of a Hermitian signal, given as its first half along the last dimension.
 
     >>> import nbautograd as torch
     >>> torch.fft.hfftn(torch.ones(2, 3)).shape

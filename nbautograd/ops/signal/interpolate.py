@@ -1,4 +1,4 @@
-"""Linear maps along dimensions of images: each new element a weighted sum of a few old ones."""
+"""Separable interpolation of images: each output element is a weighted sum of a few input elements."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class Table(NamedTuple):
 
     dim: int
     indices: Array
-    """(new, k): positions among the old."""
+    """Shape (output, k): indices of input elements."""
     weight: Array | None
-    """(new, k): factors; None where all are 1."""
+    """Shape (output, k): weights; None where all are 1."""
 
 
 def _on(array: Array, like: Any, dim: int | None = None) -> Any:
-    """A column of a table where ``like`` lives; shaped and typed to multiply along a dimension."""
+    """A column of a table, on the device and in the dtype of ``like``, shaped to broadcast along a dimension."""
     if dim is not None:
         array = array.astype(like.dtype).reshape((-1,) + (1,) * (like.ndim - dim - 1))
     return backend.module(backend.device_of(like)).asarray(array)
 
 
 def resampled(x: Any, tables: tuple[Table, ...]) -> Any:
-    """The new elements, one dimension after the other."""
+    """The interpolated array, one dimension after the other."""
     for dim, index, weight in tables:
         output = None
         for k in range(index.shape[1]):
@@ -55,12 +55,12 @@ def spread_back(g: Any, shape: tuple[int, ...], tables: tuple[Table, ...]) -> An
 
 
 def _resample(input: Tensor, tables: tuple[Table, ...]) -> Tensor:
-    """Weighted sums along some dimensions."""
+    """Interpolation along some dimensions."""
     return resampled(input, tables)
 
 
 def declare(node: str, name: str) -> Any:
-    """Declare the interpolation as an operation with PyTorch's name."""
+    """Declare an interpolation under PyTorch's name."""
     back = "resample_back(g, input.shape, tables)"
     return op(node=node, symbol=name.replace("_", " "), method=False, input=back, name=name)(_resample)
 

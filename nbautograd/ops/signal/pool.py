@@ -1,4 +1,4 @@
-"""Pooling over the last dimensions: averages and maxima of windows, and the maps that undo them."""
+"""Average and max pooling over the last dimensions, their transposes, and unpooling."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Ints = tuple[int, ...]
 
 
 def _counts(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, include_pad: bool) -> Any:
-    """How many elements each window is divided by."""
+    """The divisor of each window's sum."""
     counts = np.ones((1,) * len(size))
     for d, (n, m, k, s, p) in enumerate(zip(size, out, kernel, stride, padding, strict=True)):
         start = np.arange(m) * s - p
@@ -43,17 +43,17 @@ def _divisor(x: Any, size: Ints, out: Ints, options: Any) -> Any:
 
 
 def _every(d: int, start: int, step: int, count: int) -> tuple[Any, ...]:
-    """The key of ``count`` elements along dimension ``d``."""
+    """The index of ``count`` elements along dimension ``d``."""
     return (slice(None),) * d + (slice(start, start + step * (count - 1) + 1, step),)
 
 
 def _avg_pool(input: Tensor, out: Ints, options: Any) -> Tensor:
-    """Means of windows; options: kernel, stride, padding, whether padding counts, another divisor."""
+    """Means of windows; options: kernel, stride, padding, count_include_pad, divisor_override."""
     kernel, stride, padding, *_ = options
     first = input.ndim - len(out)
     sums: Any = input
     for d, (m, k, s, p) in enumerate(zip(out, kernel, stride, padding, strict=True), first):
-        # One dimension after the other: a sum of sums. What lies in the padding is 0 and left out.
+        # Separable: one dimension after the other. The padding is 0 and is skipped.
         x, n = sums, sums.shape[d]
         sums = np.zeros_like(x, shape=(*x.shape[:d], m, *x.shape[d + 1 :]), order="C")
         for i in range(k):
@@ -66,12 +66,12 @@ def _avg_pool(input: Tensor, out: Ints, options: Any) -> Tensor:
 
 
 def _inside(start: int, step: int, count: int, n: int) -> tuple[int, int]:
-    """Which of the positions ``start + step * i`` lie in [0, n): i from the first number up to the second."""
+    """The range [first, last) of i for which ``start + step * i`` is in [0, n)."""
     return max(0, -(start // step)), min(count, (n - 1 - start) // step + 1)
 
 
 def pooled_shape(shape: Ints, options: Any) -> Ints:
-    """The last dimensions, as many as the kernel has."""
+    """The pooled dimensions: the last ones, as many as the kernel has."""
     return shape[len(shape) - len(options[0]) :]
 
 
@@ -98,7 +98,7 @@ def avg_pool_back(input: Tensor, shape: Any, options: Any) -> Tensor:
 
 
 def cells(n: int, m: int) -> tuple[Any, Any]:
-    """Where the ``m`` cells into which ``n`` elements are divided, about evenly, start and end."""
+    """The starts and ends of the ``m`` regions of adaptive pooling over ``n`` elements."""
     i = np.arange(m)
     return i * n // m, -((i + 1) * -n // m)
 
@@ -112,7 +112,7 @@ def _cell_table(dim: int, n: int, m: int) -> Table:
 
 
 def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
-    """Means of cells into which the last dimensions are divided."""
+    """Adaptive average pooling over the last dimensions."""
     result = input
     for d, m in enumerate(out, input.ndim - len(out)):
         n = result.shape[d]
@@ -131,7 +131,7 @@ def _adaptive_avg(input: Tensor, out: Ints) -> Tensor:
     input="adaptive_avg_pool2d(g, input.shape[g.ndim - dims:])",
 )
 def adaptive_avg_back(input: Tensor, shape: Any, dims: int) -> Tensor:
-    """The transpose of the adaptive average over the last ``dims`` dimensions."""
+    """The transpose of adaptive average pooling over the last ``dims`` dimensions."""
     result: Any = input
     for d in range(input.ndim - dims, input.ndim):
         size, m = shape[d], result.shape[d]
@@ -146,7 +146,7 @@ def adaptive_avg_back(input: Tensor, shape: Any, dims: int) -> Tensor:
 
 
 def _better(candidate: Any, best: Any) -> Any:
-    """Where a candidate is larger, or nan, which counts as largest of all."""
+    """Where a candidate is larger than the best, or nan, which propagates."""
     larger = candidate > best
     return larger | (candidate != candidate) if candidate.dtype.kind == "f" else larger
 
@@ -156,7 +156,7 @@ def _least(kind: Any) -> Any:
 
 
 def _max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Any:
-    """The maxima of windows, and where in the flattened last dimensions they are."""
+    """The maxima of windows, and their flat indices in the last dimensions."""
     n = len(out)
     size, module = input.shape[input.ndim - n :], backend.module(backend.device_of(input))
     steps = tuple(zip(size, out, kernel, stride, padding, dilation, strict=True))
@@ -183,7 +183,7 @@ def _max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints, padding: Int
     for d, (length, m, k, s, p, spread) in enumerate(steps):
         before = math.prod(kernel[d + 1 :])
         start = module.arange(m) * s - p
-        start = start + np.maximum(-(start // spread), 0) * spread  # of a window without a maximum: the first element
+        start = start + np.maximum(-(start // spread), 0) * spread  # of a window of -inf: the first
         start = start.reshape((-1,) + (1,) * (n - d - 1))
         place = module.arange(m).reshape(start.shape) * s - p + (winner // before % k) * spread
         at = at * length + np.maximum(place, start)
@@ -191,7 +191,7 @@ def _max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints, padding: Int
 
 
 def _cells_max(input: Tensor, out: Ints) -> Any:
-    """The maxima of cells into which the last dimensions are divided, and where they are."""
+    """Adaptive max pooling over the last dimensions: the maxima and their flat indices."""
     n = len(out)
     size, module = input.shape[input.ndim - n :], backend.module(backend.device_of(input))
     tables = []
@@ -215,7 +215,7 @@ def _cells_max(input: Tensor, out: Ints) -> Any:
 
 
 def _places_max(input: Tensor, places: Any) -> Any:
-    """The maxima of windows whose places in the flattened last dimensions are given: (..., *out, k)."""
+    """The maxima of windows given by flat indices in the last dimensions, (..., *out, k)."""
     n = places.ndim - 3
     flat = input.reshape((*input.shape[: input.ndim - n], -1))
     best = where = None
@@ -232,7 +232,7 @@ def _places_max(input: Tensor, places: Any) -> Any:
 
 @op(node="MaxPoolBackwardBackward0", symbol="max pool", method=False, input="pool_gather(g, index, dims)")
 def pool_scatter(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
-    """Zeros of ``shape`` to whose flattened last ``dims`` dimensions elements are added at ``index``."""
+    """The transpose of max pooling: elements added into zeros of ``shape`` at flat indices of the last ``dims``."""
     rows, width = math.prod(shape[: len(shape) - dims]), math.prod(shape[len(shape) - dims :])
     output = np.zeros_like(input, shape=(rows * width,), order="C")
     first = backend.module(backend.device_of(input)).arange(rows).reshape((-1, 1)) * width
@@ -242,7 +242,7 @@ def pool_scatter(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
 
 @op(node="GatherBackward0", symbol="gather", method=False, input="pool_scatter(g, index, input.shape, dims)")
 def pool_gather(input: Tensor, index: Tensor, dims: int) -> Tensor:
-    """The elements at ``index`` in the flattened last ``dims`` dimensions."""
+    """The elements at flat indices in the last ``dims`` dimensions."""
     lead = input.shape[: input.ndim - dims]
     flat = input.reshape((*lead, math.prod(input.shape[input.ndim - dims :])))
     return np.take_along_axis(flat, index.reshape((*lead, math.prod(index.shape[len(lead) :]))), -1).reshape(
@@ -251,7 +251,7 @@ def pool_gather(input: Tensor, index: Tensor, dims: int) -> Tensor:
 
 
 def _unpool(input: Tensor, index: Tensor, shape: Any, dims: int) -> Tensor:
-    """Zeros of ``shape`` with elements put at ``index`` in the flattened last ``dims`` dimensions."""
+    """Max unpooling: zeros of ``shape`` with elements at flat indices in the last ``dims`` dimensions."""
     lead = shape[: len(shape) - dims]
     output = np.zeros_like(input, shape=(*lead, math.prod(shape[len(shape) - dims :])), order="C")
     flat = (*lead, math.prod(input.shape[len(lead) :]))

@@ -1,4 +1,4 @@
-"""The short-time Fourier transform, of overlapping pieces of a signal, and its inverse."""
+"""The short-time Fourier transform (STFT), of overlapping frames of a signal, and its inverse."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from nbautograd.ops.signal.fourier import _fft_c2c, _fft_c2r, _fft_r2c
 __all__ = ["istft", "stft"]
 
 
-# -- pieces of a signal ----------------------------------------------------------------------------------------------
+# -- frames of a signal ----------------------------------------------------------------------------------------------
 
 
 @op(node="AsStridedBackward0", symbol="frames", method=False, input="overlap_add(g, step, input.shape[-1])")
 def frames(input: Tensor, size: int, step: int) -> Tensor:
-    """The pieces of ``size`` elements that begin at every ``step``-th along the last dimension: (..., pieces, size)."""
+    """The frames of ``size`` elements that start at every ``step``-th along the last dimension: (..., frames, size)."""
     return np.lib.stride_tricks.sliding_window_view(input, size, -1)[..., ::step, :].copy()
 
 
 @op(node="UnfoldBackwardBackward0", symbol="overlap +", method=False, input="frames_of(g, input.shape, step)")
 def overlap_add(input: Tensor, step: int, length: int) -> Tensor:
-    """Pieces (..., pieces, size) added up where they overlap, each ``step`` after the one before."""
+    """Overlap-add: frames (..., frames, size), each ``step`` after the one before, added up."""
     *batch, pieces, size = input.shape
-    blocks = -(-size // step)  # each piece as so many blocks of step elements, the last one filled up by zeros
+    blocks = -(-size // step)  # each frame as blocks of step elements, the last one zero-padded
     padded = pad_to(input, (*batch, pieces, blocks * step))
     total = np.zeros_like(input, shape=(*batch, pieces + blocks - 1, step))
     for i in range(blocks):
@@ -49,7 +49,7 @@ def overlap_add(input: Tensor, step: int, length: int) -> Tensor:
 
 @op(node="AsStridedBackward0", symbol="frames", method=False, input="overlap_add(g, step, input.shape[-1])")
 def frames_of(input: Tensor, shape: tuple[int, ...], step: int) -> Tensor:
-    """The pieces whose sum was ``input``; elements that did not fit into it are 0."""
+    """The transpose of ``overlap_add``: the frames of ``input``; elements beyond its end are 0."""
     *batch, pieces, size = shape
     needed = (pieces - 1) * step + size
     whole = pad_to(input[..., :needed], (*batch, needed))
@@ -57,7 +57,7 @@ def frames_of(input: Tensor, shape: tuple[int, ...], step: int) -> Tensor:
 
 
 def pad_to(a: Any, shape: tuple[int, ...]) -> Any:
-    """An array followed by zeros along the last dimension."""
+    """An array zero-padded at the end of the last dimension."""
     if a.shape == shape:
         return a
     output = np.zeros_like(a, shape=shape)
@@ -66,13 +66,13 @@ def pad_to(a: Any, shape: tuple[int, ...]) -> Any:
 
 
 def continued(x: Tensor, by: int, mode: str) -> Tensor:
-    """A signal with ``by`` elements more at each end."""
-    batches = (1,) * (3 - x.ndim) + tuple(x.shape)  # three dimensions, of which pad() takes the last for the signal's
+    """A signal padded with ``by`` elements at each end."""
+    batches = (1,) * (3 - x.ndim) + tuple(x.shape)  # pad() needs three dimensions for these modes
     return reshape(pad(reshape(x, batches), (by, by), mode), (*x.shape[:-1], x.shape[-1] + 2 * by))
 
 
 def centered(x: Tensor, size: int, n: int) -> Tensor:
-    """A signal among as many zeros as put ``size`` elements in the middle of ``n``."""
+    """A signal of ``size`` elements zero-padded on both sides to ``n``."""
     left = (n - size) // 2
     return constant_pad(x, ((left, n - size - left),), 0)
 
@@ -85,7 +85,7 @@ def _refuse(name: str, what: str) -> NoReturn:
 
 
 def _lengths(name: str, n_fft: Any, hop_length: Any, win_length: Any) -> tuple[int, int, int]:
-    """The arguments, with their defaults put in."""
+    """The arguments, with their defaults."""
     n = as_int(n_fft, f"{name}(): argument 'n_fft' (position 2)")
     hop = n // 4 if hop_length is None else as_int(hop_length, f"{name}(): argument 'hop_length'")
     size = n if win_length is None else as_int(win_length, f"{name}(): argument 'win_length'")
@@ -93,7 +93,7 @@ def _lengths(name: str, n_fft: Any, hop_length: Any, win_length: Any) -> tuple[i
 
 
 def _window(name: str, window: Any, size: int, n: int, like: Tensor) -> Tensor:
-    """The window, of ``n`` elements, with zeros on both sides if it is shorter; without any, ones."""
+    """The window of ``n`` elements, zero-padded on both sides if it is shorter; ones by default."""
     if window is None:
         warnings.warn(
             f"{name}(): A window was not provided: a rectangular one is used, whose sharp edges leak into all "
@@ -163,20 +163,21 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Tensor:
-    """The short-time Fourier transform: the transforms of overlapping pieces of a signal, each faded by a window.
+    """The short-time Fourier transform (STFT): the transforms of overlapping windowed frames of a signal.
 
     :param input: shape (time,) or (batch, time).
     :param n_fft: the size of the transform.
-    :param hop_length: from one piece to the next; by default ``n_fft // 4``.
-    :param win_length: the size of the window, by default ``n_fft``; a shorter one gets zeros on both sides.
-    :param center: whether the pieces have their middles, and not their beginnings, at multiples of the hop; the signal
-        is continued on both sides as ``pad_mode`` says.
-    :param normalized: whether to divide by the root of ``n_fft``.
+    :param hop_length: the distance between the starts of frames; by default ``n_fft // 4``.
+    :param win_length: the size of the window, by default ``n_fft``; a shorter one is zero-padded on both sides.
+    :param center: whether the centers of frames, not their starts, are at multiples of the hop; the signal is padded on
+        both sides in the mode ``pad_mode``.
+    :param normalized: whether to divide by sqrt(n_fft).
     :param onesided: only the first ``n_fft // 2 + 1`` frequencies; by default for real signals and windows.
-    :param return_complex: must be given for real signals; False is deprecated and splits off real and imaginary part.
-    :param align_to_window: where ``center`` is False, whether windows, and not transforms, begin at the hops.
+    :param return_complex: required for real signals; False, which is deprecated, returns a last dimension of real and
+        imaginary part.
+    :param align_to_window: where ``center`` is False, whether windows, not frames, start at the hops.
     :return: shape (batch, frequency, time).
-    :raises RuntimeError: sizes that do not fit each other.
+    :raises RuntimeError: the sizes do not match.
 
     >>> import nbautograd as torch
     >>> torch.stft(torch.ones(2, 32), 8, window=torch.hann_window(8), return_complex=True).shape
@@ -250,15 +251,15 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The signal of which ``input`` is the short-time Fourier transform :func:`stft`.
+    """The inverse short-time Fourier transform: the signal from the result of :func:`stft`.
 
-    Where pieces overlap, the result is the one that differs least from all of them (D. Griffin and J. Lim, "Signal
-    estimation from modified short-time Fourier transform", 1984).
+    It is the least-squares estimate where frames overlap (D. Griffin and J. Lim, "Signal estimation from modified
+    short-time Fourier transform", 1984).
 
     :param input: complex, of shape (frequency, time) or (batch, frequency, time).
-    :param length: how many elements to return; by default as many as the pieces tell.
+    :param length: the number of elements to return; by default that of the overlapped frames.
     :return: shape (time,) or (batch, time).
-    :raises RuntimeError: sizes that do not fit each other, or elements that no window covers.
+    :raises RuntimeError: the sizes do not match, or an element is covered by no window (the overlap-add condition).
 
     >>> import nbautograd as torch
     >>> x, window = torch.arange(32.), torch.hann_window(8)

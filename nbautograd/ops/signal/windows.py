@@ -1,7 +1,7 @@
-"""Window functions: weights that fade a piece of a signal in and out.
+"""Window functions.
 
-A symmetric window of n points has equal ends; a periodic one is the symmetric one of n + 1 points without its last, so
-that copies of it, laid end to end, continue each other.
+A symmetric window of n points has equal ends; a periodic one, for spectral analysis, is the symmetric one of n + 1
+points without its last. In the formulas n is the period, the distance between equal ends.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ NUTTALL = (0.3635819, 0.4891775, 0.1365995, 0.0106411)
 
 
 def points(n: int, device: Device) -> Any:
-    """The numbers from 0 to n - 1."""
+    """The sample positions from 0 to n - 1."""
     return backend.module(as_device(device)).arange(n).astype(np.float64)
 
 
 def span(n: int, periodic: bool) -> int:
-    """The distance between a window's equal ends, at least 1."""
+    """The period of a window: the distance between its equal ends, at least 1."""
     return max(1, n if periodic else n - 1)
 
 
 def cosine_sum(k: Any, length: int, coefficients: Sequence[float]) -> Any:
-    """Cosines of rising frequency and alternating sign, weighted."""
+    """A weighted sum of cosines of increasing frequency and alternating sign."""
     terms = [(-1) ** i * a * precise.cos(2 * math.pi * i / length * k) for i, a in enumerate(coefficients)]
     total = terms[0]
     for term in terms[1:]:
@@ -51,12 +51,12 @@ def cosine_sum(k: Any, length: int, coefficients: Sequence[float]) -> Any:
 
 
 def triangle(k: Any, length: int) -> Any:
-    """From 0 up to 1 in the middle and down again."""
+    """A triangle: from 0 up to 1 in the center and down again."""
     return 1 - np.abs(2 * k / length - 1)
 
 
 def kaiser_bessel(k: Any, length: int, beta: float) -> Any:
-    """Kaiser's window (DLMF 10.25 has the Bessel function I₀)."""
+    """The Kaiser window (the Bessel function I₀: DLMF 10.25)."""
     i0 = backend.scipy(k, "special").i0
     x = 2 * k / length - 1
     return i0(beta * np.sqrt(np.maximum(0, 1 - x * x))) / i0(k[:1] * 0 + beta)
@@ -68,9 +68,9 @@ def kaiser_bessel(k: Any, length: int, beta: float) -> Any:
 def _begin(
     name: str, window_length: Any, dtype: dtypes.dtype | None, layout: Any, device: Device, pin_memory: bool
 ) -> tuple[Any, int, dtypes.dtype]:
-    """The points of a window, their number and the dtype, checked.
+    """Check the arguments of a window function, and return the points, their number and the dtype.
 
-    :raises RuntimeError: the length is negative, or the dtype none of floats.
+    :raises RuntimeError: the length is negative, or the dtype is not floating.
     """
     check_options(name, dtype, layout, pin_memory)
     n = as_int(window_length, f"{name}(): argument 'window_length' (position 1)")
@@ -84,8 +84,8 @@ def _begin(
     return points(n, device), n, kind
 
 
-def made(values: Any, n: int, kind: dtypes.dtype, requires_grad: bool) -> Tensor:
-    """The window as a tensor; that of a single point is 1."""
+def window_tensor(values: Any, n: int, kind: dtypes.dtype, requires_grad: bool) -> Tensor:
+    """The window as a tensor; a window of one point is 1."""
     return finish((values * 0 + 1 if n == 1 else values).astype(kind.numpy), requires_grad)
 
 
@@ -99,17 +99,17 @@ def bartlett_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Bartlett's window: a triangle.
+    """The Bartlett (triangular) window.
 
-    :param periodic: leave out the last point of the symmetric window of one point more.
-    :raises RuntimeError: a negative length, or a dtype that is not one of floats.
+    :param periodic: omit the last point of the symmetric window of one more point.
+    :raises RuntimeError: the length is negative, or the dtype is not floating.
 
     >>> import nbautograd as torch
     >>> torch.bartlett_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     k, n, kind = _begin("bartlett_window", window_length, dtype, layout, device, pin_memory)
-    return made(triangle(k, span(n, periodic)), n, kind, requires_grad)
+    return window_tensor(triangle(k, span(n, periodic)), n, kind, requires_grad)
 
 
 def blackman_window(
@@ -122,16 +122,16 @@ def blackman_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Blackman's window: a sum of three cosines.
+    """The Blackman window: a sum of three cosines.
 
-    :param periodic: leave out the last point of the symmetric window of one point more.
+    :param periodic: omit the last point of the symmetric window of one more point.
 
     >>> import nbautograd as torch
     >>> torch.blackman_window(4)[1:]
     tensor([0.3400, 1.0000, 0.3400])
     """
     k, n, kind = _begin("blackman_window", window_length, dtype, layout, device, pin_memory)
-    return made(cosine_sum(k, span(n, periodic), BLACKMAN), n, kind, requires_grad)
+    return window_tensor(cosine_sum(k, span(n, periodic), BLACKMAN), n, kind, requires_grad)
 
 
 def hamming_window(
@@ -146,16 +146,16 @@ def hamming_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Hamming's window: ``alpha - beta * cos``.
+    """The Hamming window: ``alpha - beta * cos(2πk / n)``.
 
-    :param periodic: leave out the last point of the symmetric window of one point more.
+    :param periodic: omit the last point of the symmetric window of one more point.
 
     >>> import nbautograd as torch
     >>> torch.hamming_window(4)
     tensor([0.0800, 0.5400, 1.0000, 0.5400])
     """
     k, n, kind = _begin("hamming_window", window_length, dtype, layout, device, pin_memory)
-    return made(cosine_sum(k, span(n, periodic), (alpha, beta)), n, kind, requires_grad)
+    return window_tensor(cosine_sum(k, span(n, periodic), (alpha, beta)), n, kind, requires_grad)
 
 
 def hann_window(
@@ -168,16 +168,16 @@ def hann_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Hann's window: a cosine's period, raised to begin and end at 0.
+    """The Hann window: ``(1 - cos(2πk / n)) / 2``.
 
-    :param periodic: leave out the last point of the symmetric window of one point more.
+    :param periodic: omit the last point of the symmetric window of one more point.
 
     >>> import nbautograd as torch
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     k, n, kind = _begin("hann_window", window_length, dtype, layout, device, pin_memory)
-    return made(cosine_sum(k, span(n, periodic), HANN), n, kind, requires_grad)
+    return window_tensor(cosine_sum(k, span(n, periodic), HANN), n, kind, requires_grad)
 
 
 def kaiser_window(
@@ -191,13 +191,13 @@ def kaiser_window(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Kaiser's window, of Bessel functions; the greater ``beta``, the wider its main lobe and the lower the others.
+    """The Kaiser window; a larger ``beta`` gives a wider main lobe and lower side lobes.
 
-    :param periodic: leave out the last point of the symmetric window of one point more.
+    :param periodic: omit the last point of the symmetric window of one more point.
 
     >>> import nbautograd as torch
     >>> torch.kaiser_window(4, beta=5.)
     tensor([0.0367, 0.5529, 1.0000, 0.5529])
     """
     k, n, kind = _begin("kaiser_window", window_length, dtype, layout, device, pin_memory)
-    return made(kaiser_bessel(k, span(n, periodic), beta), n, kind, requires_grad)
+    return window_tensor(kaiser_bessel(k, span(n, periodic), beta), n, kind, requires_grad)

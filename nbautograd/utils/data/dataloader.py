@@ -24,6 +24,50 @@ __all__ = ["DataLoader"]
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
+def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:
+    """Raise ValueError for options of workers that are out of range or need workers."""
+    if num_workers < 0:
+        raise ValueError(
+            f"num_workers option should be non-negative, not {num_workers}; use num_workers=0 to disable "
+            "multiprocessing."
+        )
+    if timeout < 0:
+        raise ValueError(f"timeout option should be non-negative, not {timeout}")
+    if num_workers == 0 and prefetch_factor is not None:
+        raise ValueError(
+            "prefetch_factor option could only be specified in multiprocessing: let num_workers > 0, or leave "
+            "prefetch_factor at None."
+        )
+    if prefetch_factor is not None and prefetch_factor < 0:
+        raise ValueError(f"prefetch_factor option should be non-negative, not {prefetch_factor}")
+    if persistent_workers and num_workers == 0:
+        raise ValueError("persistent_workers option needs num_workers > 0")
+
+
+def _check_sampling(
+    iterable: bool,
+    batch_size: int | None,
+    shuffle: bool | None,
+    sampler: Iterable[Any] | None,
+    batch_sampler: Iterable[Any] | None,
+    drop_last: bool,
+) -> None:
+    """Raise ValueError for options of samplers and batches that exclude each other."""
+    if iterable:
+        for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
+            if value is not None:
+                raise ValueError(
+                    f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
+                )
+    if sampler is not None and shuffle:
+        _exclusive("sampler option", "shuffle")
+    if batch_sampler is not None:
+        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            _exclusive("batch_sampler option", "batch_size, shuffle, sampler, and drop_last")
+    elif batch_size is None and drop_last:
+        _exclusive("batch_size=None option disables auto-batching and", "drop_last")
+
+
 def _exclusive(what: str, with_what: str) -> NoReturn:
     raise ValueError(f"{what} is mutually exclusive with {with_what}")
 
@@ -78,37 +122,11 @@ class DataLoader:
         pin_memory_device: str = "",
         in_order: bool = True,
     ) -> None:
-        if num_workers < 0:
-            raise ValueError(
-                f"num_workers option should be non-negative, not {num_workers}; use num_workers=0 to disable "
-                "multiprocessing."
-            )
-        if timeout < 0:
-            raise ValueError(f"timeout option should be non-negative, not {timeout}")
-        if num_workers == 0 and prefetch_factor is not None:
-            raise ValueError(
-                "prefetch_factor option could only be specified in multiprocessing: let num_workers > 0, or leave "
-                "prefetch_factor at None."
-            )
-        if prefetch_factor is not None and prefetch_factor < 0:
-            raise ValueError(f"prefetch_factor option should be non-negative, not {prefetch_factor}")
-        if persistent_workers and num_workers == 0:
-            raise ValueError("persistent_workers option needs num_workers > 0")
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self._iterable = isinstance(dataset, IterableDataset)
-        if self._iterable:
-            for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
-                if value is not None:
-                    raise ValueError(
-                        f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
-                    )
-        if sampler is not None and shuffle:
-            _exclusive("sampler option", "shuffle")
+        _check_sampling(self._iterable, batch_size, shuffle, sampler, batch_sampler, drop_last)
         if batch_sampler is not None:
-            if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                _exclusive("batch_sampler option", "batch_size, shuffle, sampler, and drop_last")
             batch_size = None
-        elif batch_size is None and drop_last:
-            _exclusive("batch_size=None option disables auto-batching and", "drop_last")
         if sampler is None:
             if self._iterable:
                 sampler = repeat(None)
@@ -180,27 +198,27 @@ class DataLoader:
         return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
 
 
-def _context(given: Any, num_workers: int) -> Any:
-    if given is None:
+def _context(context: Any, num_workers: int) -> Any:
+    if context is None:
         return None
     if num_workers == 0:
         raise ValueError(
             "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
             "num_workers=0"
         )
-    if isinstance(given, str):
+    if isinstance(context, str):
         known = multiprocessing.get_all_start_methods()
-        if given not in known:
+        if context not in known:
             raise ValueError(
-                f"multiprocessing_context option should specify a valid start method in {known}, but got {given!r}"
+                f"multiprocessing_context option should specify a valid start method in {known}, but got {context!r}"
             )
-        return multiprocessing.get_context(given)
-    if not isinstance(given, multiprocessing.context.BaseContext):
+        return multiprocessing.get_context(context)
+    if not isinstance(context, multiprocessing.context.BaseContext):
         raise TypeError(
             "multiprocessing_context option should be a valid context object or a string specifying the start method, "
-            f"but got {given!r}"
+            f"but got {context!r}"
         )
-    return given
+    return context
 
 
 class _Batches:
@@ -209,7 +227,7 @@ class _Batches:
     def __init__(self, loader: DataLoader) -> None:
         self.loader = loader
         self.indices = iter(loader._index_sampler)
-        self.given = 0
+        self.fetched = 0
         self.job = Job(
             loader.dataset,
             loader._iterable,
@@ -229,12 +247,12 @@ class _Batches:
 
     def __next__(self) -> Any:
         batch = self.next_batch()
-        self.given += 1
+        self.fetched += 1
         told = self.loader._told_length
-        if told is not None and self.given > told:
+        if told is not None and self.fetched > told:
             warnings.warn(
                 f"Length of IterableDataset {self.loader.dataset} was reported to be {told} (when accessing "
-                f"len(dataloader)), but {self.given} samples have been fetched.",
+                f"len(dataloader)), but {self.fetched} samples have been fetched.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -286,7 +304,7 @@ class _Workers(_Batches):
         self.epoch += 1
         if not first:
             self.indices = iter(self.loader._index_sampler)
-            self.given = 0
+            self.fetched = 0
         self.numbers = count()
         self.open: dict[int, int] = {}  # tasks that have not been given out, in order, and whose they are
         self.answers: dict[int, Any] = {}

@@ -51,7 +51,7 @@ class IterableDataset(Dataset[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Tensors, of which a sample is what they have at one index of their first dimension.
+    """Tensors of equal length; a sample is a tuple of their elements at one index of the first dimension.
 
     :raises AssertionError: their first dimensions differ.
 

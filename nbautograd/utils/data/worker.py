@@ -146,14 +146,14 @@ def work(job: Job, number: int, tasks: Any, results: Any) -> None:
 def _packed(message: tuple[int, int, Any], where: str) -> Any:
     try:
         return ForkingPickler.dumps(message)
-    except Exception as error:  # what cannot be pickled is told, not lost
+    except Exception as error:  # an answer that cannot be pickled becomes a Failure
         failure = Failure(error, where)
         failure.kind = RuntimeError
         return ForkingPickler.dumps((*message[:2], failure))
 
 
 def _seed_numpy(seed: int, number: int) -> None:
-    from numpy import random as numpy_random  # not before: it takes its time to import
+    from numpy import random as numpy_random  # imported late: importing it takes time
 
     words = numpy_random.SeedSequence([number, seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF, 0])
     numpy_random.seed(words.generate_state(4))

@@ -121,7 +121,7 @@ def products(tensor: Any, gradient: Any, model: GraphModel) -> tuple[Product, ..
             root = model.by_id[model.roots[0]].name
             vjps.append(_product(say("vjp_title", name=name, root=root), weights, jacobian))
         return tuple(vjps)
-    except Exception:  # a picture less; the pass itself will say what is wrong
+    except Exception:  # leave the picture out; the pass itself raises the error
         return ()
     finally:
         protocol.observers.reset(token)

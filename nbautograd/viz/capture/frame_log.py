@@ -50,7 +50,7 @@ class FrameLog:
         return Timeline(tuple(scene.plain() for scene in self.scenes), tuple(frames))
 
     def append(self, frame: Frame) -> None:
-        """One more; of those inside one group of a large graph, one is made."""
+        """Append a frame; successive frames inside one group of a large graph are joined."""
         scene = self.scenes[frame.scene]
         if is_large(scene):
             frame = in_view(frame, scene)
@@ -82,7 +82,7 @@ class FrameLog:
         return build(roots, namespace, resolve=self.resolve, described=STEP_BY_STEP)
 
     def add(self, new: GraphModel) -> None:
-        """One more graph, which runs now."""
+        """Add a graph as a new scene, which becomes the current one."""
         if len(self.scenes) >= MOST_SCENES:  # start over: the newest graphs are the interesting ones
             self.frames = [replace(f, scene=f.scene - 1) for f in self.frames if f.scene]
             self.scenes.pop(0)

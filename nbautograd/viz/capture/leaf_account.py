@@ -26,12 +26,12 @@ class LeafAccount:
         self.reset, self.asked = "", True
 
     def arrive(self, gradient: Any, via: str, total: Any) -> None:
-        """One more term."""
+        """Add a term that has arrived."""
         self.terms.append((values.inline(gradient), via))
         self.total, self.sum_text = values.inline(total), values.text(total)
 
     def look(self) -> None:
-        """Correct what ``.grad`` is: a pass that fails may have added nothing."""
+        """Read ``.grad`` again: a pass that failed may not have accumulated."""
         grad = getattr(self.tensor, "grad", None)
         self.grad_text, self.after = values.text(grad), self.after and values.inline(grad)
 

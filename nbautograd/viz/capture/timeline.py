@@ -106,7 +106,7 @@ class Frame:
     """``start``, ``op``, ``accumulate``, ``capture``, ``created``, ``error`` or ``end``"""
     scene: int
     backward: int
-    """The how manieth pass of the recording this is, from 1."""
+    """The number of the pass within the recording, from 1."""
     title: str
     subtitle: str = ""
     caption: str = ""
@@ -175,7 +175,7 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
 
 
 def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
-    """Two steps inside a group as one."""
+    """Two steps inside a group joined into one."""
     count, node = one.count + next_.count, model.by_id[one.node]
     outer = set(one.active) | set(next_.active)
     return replace(
@@ -226,7 +226,7 @@ class Timeline:
             if frame.kind == "start":
                 done, bad, labels = set(), set(), {}
             active = set(frame.active)
-            for key, text in frame.labels.items():  # the last one last: in a folded view, several edges are one line
+            for key, text in frame.labels.items():  # in order of time: in a folded view several edges are one line
                 labels.pop(key, None)
                 labels[key] = text
             leaves |= frame.leaves

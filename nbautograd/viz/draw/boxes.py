@@ -26,9 +26,9 @@ LINE = 16.0  # height of a line of a value
 DOWN = 14.0  # from one line of a small text to the next
 PAD = 11.0
 WIDEST = 330.0
-BOLD = 1.1  # by how much bold letters are wider
+BOLD = 1.1  # width of bold letters relative to regular ones
 NAME, GROUP = 200.0, 230.0  # room for the name of a tensor, and for the lines of a group
-PILE = 4.0  # by how much the cards of a pile are apart
+PILE = 4.0  # offset between the cards of a pile
 
 
 def measure(
@@ -65,7 +65,7 @@ def name_text(node: Node) -> str:
 
 
 def head_height(node: Node) -> float:
-    """Of name and value."""
+    """The height of a box's name and value."""
     lines = cut_lines(value_text(node)).count("\n") + 1 if value_text(node) else 0
     return 30 + LINE * lines + (6 if lines else 0)
 

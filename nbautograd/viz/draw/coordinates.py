@@ -69,7 +69,7 @@ class BreadthAssignment:
         return gaps
 
     def relax(self, gaps: list[list[float]]) -> None:
-        """Let the layers move in turn until they are at rest: towards one side's neighbours, then towards both."""
+        """Sweep over the layers until positions converge: towards the neighbours on one side, then on both."""
         graph = self.graph
         before, after = self.pulls()
         both = [near + far for near, far in zip(before, after, strict=True)]
@@ -103,7 +103,7 @@ class BreadthAssignment:
         return before, after
 
     def settle(self, row: list[int], gaps: list[float], pull: Pulls, masses: list[float]) -> float:
-        """Move a layer's nodes to where their neighbours pull them, as far as order and gaps allow; says how far."""
+        """Move a layer's nodes towards their neighbours, subject to order and gaps; returns the largest move."""
         breadth = self.breadth
         wanted = []
         for v, mass in zip(row, masses, strict=True):
@@ -122,7 +122,7 @@ class BreadthAssignment:
         return moved
 
     def straighten(self, gaps: list[list[float]]) -> None:
-        """Give each chain of neighbours one breadth, where the nodes beside it leave room for that."""
+        """Align each chain of neighbours at one breadth, if the nodes beside it leave room."""
         graph = self.graph
         chains = self.chains()
         lower, upper = (
@@ -144,7 +144,7 @@ class BreadthAssignment:
                         self.breadth[v] = place
 
     def wish(self, chain: list[int]) -> float:
-        """Where a chain wants to be: a trunk as near as can be to the nodes that it serves, others where they are."""
+        """A chain's preferred breadth: for a trunk nearest to the nodes it leads to, otherwise the current one."""
         graph = self.graph
         served = [u for v in chain for u in graph.after[v] if u < graph.count] if chain[0] >= graph.count else []
         members = served or chain
@@ -178,7 +178,7 @@ class BreadthAssignment:
 
 
 def total_weight(pull: list[tuple[int, float]]) -> float:
-    """How strongly a node is pulled in all."""
+    """The sum of a node's pull weights."""
     return sum([weight for _, weight in pull])
 
 

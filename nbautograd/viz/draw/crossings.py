@@ -13,7 +13,7 @@ __all__ = ["order_layers"]
 def order_layers(graph: LayeredGraph) -> list[list[int]]:
     """The nodes of each layer in order: of those that the sweeps come by, the order with the fewest crossings."""
     rows = depth_first_order(graph)
-    rank = [0] * graph.total  # of each node in its layer
+    rank = [0] * graph.total  # position of each node in its layer
     for row in rows:
         for i, v in enumerate(row):
             rank[v] = i
@@ -31,7 +31,7 @@ def order_layers(graph: LayeredGraph) -> list[list[int]]:
 
 
 def depth_first_order(graph: LayeredGraph) -> list[list[int]]:
-    """As a walk from the roots meets the nodes, inputs in the order of their slots."""
+    """Depth-first order from the roots, with inputs in the order of their slots."""
     rows: list[list[int]] = [[] for _ in range(max(graph.layer, default=-1) + 1)]
     seen = bytearray(graph.total)
     for root in range(graph.total):

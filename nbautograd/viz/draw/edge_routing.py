@@ -29,7 +29,7 @@ class EdgeRouter:
         lines, shared = [], self.huge
         for k, (src, dst) in enumerate(graph.edges):
             first, last = graph.layer[src], graph.layer[dst]
-            if shared and last - first > 1:  # only the branch: the trunk is drawn once for all
+            if shared and last - first > 1:  # only the branch: the shared trunk is drawn once
                 line = [(self.ends[last - 1], self.across.passes(src, last - 1))] * 2
             else:
                 line = [(self.depth[src] + graph.sizes[src][0] / 2, leaves[k]), (self.ends[first], leaves[k])]
@@ -40,7 +40,7 @@ class EdgeRouter:
 
     @cached_property
     def huge(self) -> bool:
-        """Whether drawing each long edge whole would be too much."""
+        """Whether the drawing is too large to draw each long edge on its own."""
         graph = self.graph
         return sum(graph.layer[dst] - graph.layer[src] for src, dst in graph.edges) > 4 * len(graph.edges) + 2000
 

@@ -90,14 +90,14 @@ class _Obstacles:
         return [(column, row) for column in columns for row in rows]
 
     def add(self, area: Area, weight: float) -> None:
-        """One more; covering it costs its weight for each square pixel."""
+        """Add a rectangle; covering it costs its weight per square pixel."""
         for cell in self._touched(area):
             self.cells.setdefault(cell, []).append((area, weight))
 
     def covered(self, area: Area, limit: float) -> float:
-        """What covering this area costs; if that is more than ``limit``, perhaps a part of it only."""
+        """The cost of covering this area; the sum stops early once it exceeds ``limit``."""
         left, top, right, bottom = area
-        seen: set[tuple[Area, float]] = set()  # what lies in several cells counts once
+        seen: set[tuple[Area, float]] = set()  # a rectangle in several cells counts once
         cost = 0.0
         for cell in self._touched(area):
             for known in self.cells.get(cell, ()):

@@ -48,7 +48,7 @@ class LayeredGraph:
         self.total = len(self.layer)
 
     def effort(self, small: int, large: int, huge: int) -> int:
-        """How many rounds to make, by the size of the drawing with its bends."""
+        """The number of sweeps, by the size of the drawing with its dummy nodes."""
         return small if self.total < SMALL else large if self.total < HUGE else huge if self.total < 4 * HUGE else 1
 
     def insert_bends(self) -> None:
@@ -125,7 +125,7 @@ def choose_lanes(layer: Sequence[int], edges: Sequence[tuple[int, int]]) -> dict
         excess -= bends[v]
         beside.append(v)
     lanes: dict[int, int] = {}
-    free: list[int] = []  # lanes that nobody uses any more
+    free: list[int] = []  # lanes that are free again
     leaving: list[tuple[int, int]] = []  # (the layer where a lane falls free, the lane)
     for v in sorted(beside, key=lambda v: (layer[v], v)):
         while leaving and leaving[0][0] <= layer[v]:

@@ -26,7 +26,7 @@ __all__ = ["Box", "Layout", "Point", "layout"]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """SourceLocator of all nodes, lines of all edges from source to destination, and the size of the whole.
+    """Positions of all nodes, lines of all edges from source to destination, and the size of the whole.
 
     What several long edges share is one of the ``trunks``; ``branches`` has the rest of each such edge, and ``routes``
     each edge whole. (In a huge drawing the route of such an edge is its branch only.)

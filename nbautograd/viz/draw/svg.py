@@ -97,7 +97,7 @@ class _Picture:
         self.out: list[str] = []
 
     def text(self) -> str:
-        """The whole."""
+        """The SVG text of the whole picture."""
         high = self.places.height + NOTE * len(self.model.notes)
         longest = max((width(note, 11) + 32 for note in self.model.notes), default=0.0)
         wide = max(self.places.width, longest)

@@ -270,7 +270,7 @@ class _Loaded:
         shell.register_magics(AutogradMagics)
         self.tracing, self.settings = tracing.is_on(), {name: getattr(settings, name) for name in NAMES}
         settings.tracing = True
-        settings.update_config(shell.config)  # which may say otherwise
+        settings.update_config(shell.config)  # which may set other values
         tracing.switch(settings.tracing)
         shell.configurables.append(settings)
         self.former_places = SourceLocator.locate
@@ -317,7 +317,7 @@ class _Loaded:
 
     def undo(self, shell: Any) -> None:
         """Put everything back."""
-        settings.config = type(settings.config)()  # what %config said is forgotten
+        settings.config = type(settings.config)()  # settings made by %config are reset
         settings.change(**self.settings)
         tracing.switch(self.tracing)
         own = ("NBAutograd", "AutogradMagics")
@@ -351,7 +351,7 @@ def _dispatcher() -> Any:
     return StrDispatch()
 
 
-_loaded: WeakKeyDictionary[Any, _Loaded] = globals().get("_loaded", WeakKeyDictionary())  # outlives a reload of this
+_loaded: WeakKeyDictionary[Any, _Loaded] = globals().get("_loaded", WeakKeyDictionary())  # survives a reload
 
 
 def load(shell: Any) -> None:

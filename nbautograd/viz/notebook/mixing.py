@@ -29,7 +29,7 @@ class Mixing:
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
-        self.named: set[str] = set()  # in what has been said before the running cell
+        self.named: set[str] = set()  # error count before the running cell
         self.told: set[tuple[str, int]] = set()  # names that have been spoken of, with what they stood for
 
     def before_cell(self, info: Any) -> None:

@@ -26,7 +26,7 @@ from nbautograd.viz.settings import settings
 __all__ = ["Monitor", "monitor"]
 
 REFRESH = 0.25  # seconds between two pictures of a live view
-POINTS = 240  # of one line
+POINTS = 240  # points of one line
 LEAVES = 8  # that get a line each
 WIDE, HIGH = 640, 150  # of one plot
 LEFT, RIGHT = 78, 140  # room for the axis, and for what the lines are called

@@ -83,7 +83,7 @@ class Watch:
 
     def __init__(self) -> None:
         self._seen: dict[int, _Seen] = {}
-        self.counts = False  # whether it hears of every pass
+        self.counts = False  # whether it observes every pass
 
     def __call__(self, event: protocol.Event) -> None:
         """Count an accumulation."""
@@ -115,7 +115,7 @@ class Watch:
         else:
             added = "…"
         about = f"{values.dtype_text(getattr(leaf, 'dtype', ''))} {values.shape_text(leaf)}".strip()
-        counted = self.counts and not torch_events.is_foreign(leaf)  # of PyTorch's own passes nothing is heard
+        counted = self.counts and not torch_events.is_foreign(leaf)  # PyTorch's own passes cannot be observed
         passes = str(seen.passes) if seen.passes or counted or grad is None else "–"
         norm = "–" if grad is None else norm_text(grad)
         return name, about, before, added, seen.text, passes, norm, say("yes" if changed else "no")

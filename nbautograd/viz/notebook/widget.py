@@ -60,7 +60,7 @@ class _View(anywidget.AnyWidget):
         self._cells.add(cell)
 
     def close(self) -> None:
-        """Let go of it, here and in the front end."""
+        """Close the widget, in the kernel and in the front end."""
         super().close()
         self._made_layout.close()
 

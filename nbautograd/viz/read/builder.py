@@ -62,7 +62,7 @@ def build(
 
 
 class _Builder:
-    """Writes the model down in the order of the walk."""
+    """Builds the model in the order of the walk."""
 
     def __init__(self, walk: GraphWalk, lines: SourceLines, namespace: Mapping[str, Any]) -> None:
         self.walk, self.lines = walk, lines
@@ -75,7 +75,7 @@ class _Builder:
         # Of a large graph, what is not going to be drawn is not described: that is what takes the time.
         self.bare: set[Any] = set()
         self.bare_leaves: set[Any] = set()
-        self.rest = ""  # what stands for the part of the graph that was not read
+        self.rest = ""  # the node that stands for the part of the graph that was not read
 
     def leave_ops_bare(self, tree: folding.Segment) -> None:
         """Do not describe the operations inside closed groups."""
@@ -113,12 +113,12 @@ class _Builder:
     # -- nodes -----------------------------------------------------------------------
 
     def add(self, node: Node) -> str:
-        """Write one node down."""
+        """Append a node to the model."""
         self.nodes.append(node)
         return node.id
 
     def new_id(self) -> str:
-        """An id that is the same whenever the graph is."""
+        """A new id, deterministic for equal graphs."""
         return f"n{len(self.nodes)}"
 
     def leaf(self, node: Any, tensor: Any) -> str:
@@ -251,7 +251,7 @@ class _Builder:
     # -- edges -----------------------------------------------------------------------
 
     def link(self, src: str, dst: str, slot: int, kind: str) -> None:
-        """Write one edge down."""
+        """Append an edge to the model."""
         self.edges.append(Edge(f"e{len(self.edges)}", src, dst, slot, kind))
 
     def connect(self, node: Any) -> None:
@@ -266,7 +266,7 @@ class _Builder:
             self.link(self.constant(operand), key, -1 if operand.slot is None else operand.slot, "constant")
 
     def more(self, node: Any) -> str:
-        """What stands for the part of the graph that was not read."""
+        """The node that stands for the part of the graph that was not read."""
         if self.rest and node in self.bare:
             return self.rest
         key = self.add(Node(self.new_id(), "constant", say("more"), symbol="⋯"))

@@ -54,7 +54,7 @@ def choose(tree: Segment, budget: int = BUDGET, opened: Collection[str] = (), *,
         return tree
     for segment in everything:
         if segment.kind == "loop" and (rest := segment.children[0]).kind == "loop" and rest.times == segment.times - 1:
-            _close([rest], kept)  # all steps but the last
+            _close([rest], kept)  # of all steps but the last
             if not rest.closed:
                 _close(rest.children, kept)
     drawn = tree.size()

@@ -24,7 +24,7 @@ def is_tensor(value: Any) -> bool:
 
 
 def attribute(thing: Any, name: str, default: Any = None) -> Any:
-    """An attribute that may be missing or refuse to answer."""
+    """An attribute that may be missing or raise."""
     try:
         return getattr(thing, name, default)
     except Exception:
@@ -95,7 +95,7 @@ def retains(tensor: Any) -> bool:
 
 
 def version_of(tensor: Any) -> int:
-    """How often it has been written to."""
+    """The version counter of a tensor."""
     version = attribute(tensor, "_version", 0)
     return version if isinstance(version, int) else 0
 

@@ -64,7 +64,7 @@ def plan(signatures: Sequence[Hashable], scopes: Sequence[tuple[Any, ...]], inpu
     """
     known: dict[Hashable, int] = {}
     single = [Segment(i, i + 1, code=known.setdefault(s, len(known))) for i, s in enumerate(signatures)]
-    cuts = np.zeros(len(single) + 1, np.int64)  # how many results are handed on from before each place
+    cuts = np.zeros(len(single) + 1, np.int64)  # number of live results before each position
     last = {source: place for place, sources in enumerate(inputs) for source in sources}
     for source, use in last.items():
         cuts[source + 1] += 1

@@ -86,7 +86,7 @@ def is_finite(value: Any) -> bool:
 
 
 def nbytes(value: Any) -> int:
-    """How much memory it takes; 0 for what has no elements of its own."""
+    """The bytes of its memory; 0 for objects without elements."""
     try:
         return int(getattr(value, "nbytes", 0) or 0)
     except Exception:

@@ -18,7 +18,7 @@ NEAR = 16  # how far back, in operations, an input still tells one step of a loo
 
 
 class GraphWalk:
-    """The nodes that lead to ``roots``, and how they hang together.
+    """The nodes reachable from ``roots``, and their edges.
 
     ``next`` has the edges of each node towards its inputs, ``ops`` the nodes that are no leaves, ``used`` the outputs
     that others of them use, and ``order`` the operations in topological order, as they ran.
@@ -91,7 +91,7 @@ class GraphWalk:
         return order[::-1]
 
     def signature(self, node: Any) -> Any:
-        """What two operations have in common that are the same step of a loop."""
+        """A key that is equal for operations that are the same step of a loop."""
         trace, rank, own = attribute(node, "trace"), self.rank, self.rank[node]
         inputs = tuple(
             -1 if to is None else own - rank[to] if to in rank and own - rank[to] <= NEAR else 0

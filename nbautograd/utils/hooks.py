@@ -1,0 +1,31 @@
+"""``torch.utils.hooks``: the handle that removes a hook, and a mark for hooks that pickles may lose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from nbautograd.core.hooks import RemovableHandle
+
+__all__ = ["RemovableHandle", "unserializable_hook"]
+
+Hook = TypeVar("Hook", bound=Callable[..., object])
+
+
+def unserializable_hook(f: Hook) -> Hook:
+    """Decorate a tensor's hook: pickling or copying the tensor, which leaves hooks behind, does then not warn.
+
+    :param f: the hook.
+    :returns: the same function.
+
+    >>> import nbautograd as torch, pickle
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> @torch.utils.hooks.unserializable_hook
+    ... def double(grad):
+    ...     return 2 * grad
+    >>> handle = x.register_hook(double)
+    >>> pickle.loads(pickle.dumps(x))
+    tensor([1., 1.], requires_grad=True)
+    """
+    f.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    return f
