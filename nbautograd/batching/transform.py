@@ -223,7 +223,7 @@ def _out(name: str, x: Any, dim: int | None, level: Level) -> Any:
 def placed(x: Tensor, dim: int, level: Level) -> Any:
     """All samples of a result, with the dimension that counts them at ``dim``."""
     if isinstance(x, BatchedTensor) and x.level is level and x.bdim == dim:
-        return view(x.value, *x.value._a.shape) if x.value._fn is None else x.value
+        return x.value
     value, is_batched = lowered(x, level.number)
     if not is_batched:
         value = expand(x, level.size, *x._a.shape)

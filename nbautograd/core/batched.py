@@ -157,6 +157,10 @@ def refuse_dynamic(name: str, input: Any) -> None:
         )
 
 
+OF_MEMORY = (np.may_share_memory, np.shares_memory)
+"""Functions of arrays that do not look at elements, and that the first sample's array can be given to."""
+
+
 class SampleArray(np.ndarray[Any, Any]):
     """The array that a batched tensor shows: of one sample's shape, strides and dtype, but without its elements."""
 
@@ -165,7 +169,12 @@ class SampleArray(np.ndarray[Any, Any]):
     def __array_finalize__(self, parent: Any) -> None:
         self.tensor = None
 
-    __array_ufunc__ = __array_function__ = __array__ = _no_elements
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function not in OF_MEMORY:
+            _no_elements(self)
+        return function(*(a.view(np.ndarray) if isinstance(a, SampleArray) else a for a in args), **kwargs)
+
+    __array_ufunc__ = __array__ = _no_elements
     item = tolist = tobytes = dump = dumps = tofile = _no_elements
     __bool__ = __int__ = __float__ = __complex__ = __index__ = __iter__ = __contains__ = _no_elements
     astype = copy = fill = flatten = take = put = choose = nonzero = searchsorted = __copy__ = _no_elements
