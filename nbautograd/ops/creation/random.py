@@ -16,6 +16,7 @@ from nbautograd.arrays import backend, dtypes, strides as stride_tools
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import as_int, new_shape
 from nbautograd.compiler.op import NATIVE, op
+from nbautograd.core.batched import elements, random_function
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import copy_into
 from nbautograd.core.tensor import Tensor, wrap
@@ -56,6 +57,7 @@ Device = device | str | int | None
 Number = int | float
 
 
+@random_function("new")
 def _new(
     name: str,
     shape: tuple[int, ...],
@@ -198,6 +200,7 @@ def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int,
     return first, end
 
 
+@random_function("permutation")
 def randperm(
     n: int,
     *,
@@ -237,6 +240,7 @@ def randperm(
     return _new("randperm", (count,), kind, draw, device, requires_grad, out)
 
 
+@random_function("like")
 def _like(
     name: str, input: Tensor, dtype: dtypes.dtype | None, layout: Any, place: Device, requires_grad: bool, draw: Draw
 ) -> Tensor:
@@ -350,7 +354,7 @@ def normal(
     if isinstance(std, Tensor):
         if std._a.dtype.kind == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        negative = bool((std._a < 0).any())
+        negative = bool((elements(std) < 0).any())
     else:
         negative = std < 0
     if negative:
