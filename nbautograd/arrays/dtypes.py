@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.errors import DtypeError, kind_of
+from nbautograd.errors import SCALAR_TYPES, DtypeError, kind_of
 
 __all__ = ["dtype", "finfo", "get_default_dtype", "iinfo", "promote_types", "set_default_dtype"]
 
@@ -116,6 +116,12 @@ TENSOR_TYPES = {
     "ComplexDoubleTensor": complex128,
 }
 """The names of PyTorch's tensor types."""
+C_TYPES = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
+    "int64": "long int", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+"""The names that they have in C++, which other messages give."""
 _BY_NUMPY = {d.numpy: d for d in ALL if d is not bfloat16}
 _NAMES = {d.name: d for d in ALL}
 _COMPLEX_OF = {"float32": complex64, "float64": complex128}
@@ -129,6 +135,11 @@ _by_name = _dtype_by_name  # the name in pickles of older versions
 _dtype_by_name.__module__ = "nbautograd"
 
 
+def scalar_type(numpy_dtype: np.dtype[Any]) -> str:
+    """The name of a dtype in PyTorch's messages, such as ``Float``."""
+    return SCALAR_TYPES[of(numpy_dtype).name]
+
+
 def of(numpy_dtype: np.dtype[Any]) -> dtype:
     """The dtype that a NumPy dtype stands for.
 
@@ -140,7 +151,8 @@ def of(numpy_dtype: np.dtype[Any]) -> dtype:
     if ours is None:
         supported = ", ".join(d.name for d in ALL)
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{numpy_dtype}. The only supported types are: {supported}."
+            f"can't convert np.ndarray of type numpy.{numpy_dtype.type.__name__}. The only supported types are: "
+            f"{supported}."
         )
     return ours
 
