@@ -446,25 +446,25 @@ def test_hooks_that_return_what_they_get_keep_no_graph_alive() -> None:
 
 @pytest.mark.usefixtures("no_gc")
 def test_exchanged_data_is_forgotten() -> None:
-    exchanged_data._former.clear()
+    exchanged_data.exchanged.clear()
     former, new = nb.ones(3), nb.full((3,), 2.0)
     x = nb.ones(3, requires_grad=True)
     y = x * x
     ref = weakref.ref(x._a)
     x.data = former
     x.data = new
-    assert ref() is not None and len(exchanged_data._former) == 1  # the node has the first array still
+    assert ref() is not None and len(exchanged_data.exchanged) == 1  # the node has the first array still
     y.sum().backward()
     assert x.grad.tolist() == [4, 4, 4]
     del y
-    assert ref() is None and not exchanged_data._former
+    assert ref() is None and not exchanged_data.exchanged
     for _ in range(300):  # scalars, to which there are no weak references
         w = nb.tensor(1.0, requires_grad=True)
         z = w * w
         w.data = nb.tensor(3.0)
         z.backward()
         assert w.grad.item() == 6
-    assert len(exchanged_data._former) < 130
+    assert len(exchanged_data.exchanged) < 130
 
 
 def test_a_loop_over_data_makes_no_chain_of_views() -> None:
