@@ -135,9 +135,14 @@ _by_name = _dtype_by_name  # the name in pickles of older versions
 _dtype_by_name.__module__ = "nbautograd"
 
 
-def scalar_type(numpy_dtype: np.dtype[Any]) -> str:
+def scalar_type(kind: dtype | np.dtype[Any]) -> str:
     """The name of a dtype in PyTorch's messages, such as ``Float``."""
-    return SCALAR_TYPES[of(numpy_dtype).name]
+    return SCALAR_TYPES[(kind if isinstance(kind, dtype) else of(kind)).name]
+
+
+def c_type(kind: dtype | np.dtype[Any]) -> str:
+    """The name of a dtype in C++, such as ``float``, which other messages of PyTorch's give."""
+    return C_TYPES[(kind if isinstance(kind, dtype) else of(kind)).name]
 
 
 def of(numpy_dtype: np.dtype[Any]) -> dtype:

@@ -60,7 +60,9 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
                 # By its reference count nobody else holds it: it becomes .grad, which shares memory with nothing.
                 owned = getrefcount(d) <= HELD_ONCE and is_whole(d)
                 made = new(Tensor)
-                if owned or isinstance(d, np.generic):
+                if d.strides != leaf._a.strides:
+                    made._a = _laid_out(leaf, d)
+                elif owned or isinstance(d, np.generic):
                     made._a = d
                 else:
                     made._a = d.copy()
@@ -72,6 +74,13 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
         else:
             grown.append((held, d))
     return fresh, grown
+
+
+def _laid_out(leaf: Tensor, d: Any) -> Any:
+    """A copy of a gradient that lies in memory as its leaf does, whose ``.grad`` it becomes."""
+    array = empty_like(leaf.detach()).shared_array()
+    array[...] = d
+    return array
 
 
 def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor, Any]], grown: Grown) -> None:
