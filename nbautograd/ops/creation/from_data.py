@@ -22,18 +22,23 @@ __all__ = ["as_tensor", "from_numpy", "tensor"]
 Device = device | str | int | None
 
 
-def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> None:
-    """Check that the options of a creation function are supported; unsupported ones raise and are never ignored."""
+def check_options(name: str, dtype: Any, layout: Any = None, pin_memory: bool = False) -> Any:
+    """Check that the options of a creation function are supported; unsupported ones raise and are never ignored.
+
+    :returns: the dtype, also where a type of Python's stands for it.
+    """
+    dtype = dtypes.as_dtype(dtype)
     if dtype is not None and not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
     if layout is not None and layout is not strided:
         raise NotImplementedError(f"{name}(): only layout=torch.strided is supported, got {layout!r}")
     if pin_memory:
         raise RuntimeError(f"{name}(): pin_memory=True is not supported: there is no pinned memory without CUDA")
+    return dtype
 
 
 _C_SCALAR = {"int32": "int", "float32": "float", "float64": "double", "float16": "double", "bfloat16": "double"}
-_C_SCALAR |= {name: f"{name}_t" for name in ("uint8", "int8", "int16", "int64")}
+_C_SCALAR |= {name: f"{name}_t" for name in ("uint8", "int8", "int16", "int64", "uint16", "uint32", "uint64")}
 """What messages about a single number call the dtypes."""
 
 
@@ -100,7 +105,9 @@ def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
     if leaves.__class__ is np.ndarray:
         return leaves if dtype is None else backend.run_quietly(leaves.astype, dtype.numpy)
     kind = _common_dtype(leaves) if dtype is None else dtype
-    return _CONVERT[kind.rank](leaves, kind).reshape(shape)
+    array: np.ndarray[Any, Any] = _CONVERT[kind.rank](leaves, kind)
+    array.resize(shape, refcheck=False)  # in place: no view, the array owns its memory
+    return array
 
 
 def _flatten(data: Any) -> tuple[list[int], Any]:
@@ -184,8 +191,10 @@ def _as_integers(leaves: list[Any], kind: dtypes.dtype) -> np.ndarray[Any, Any]:
     if not {*map(type, leaves)} <= {int, bool}:
         leaves = [value if isinstance(value, (int, bool)) else _integer(value, kind) for value in leaves]
     try:
-        wide = np.array(leaves, np.int64)
+        wide = np.array(leaves, np.uint64 if kind is dtypes.uint64 else np.int64)
     except OverflowError:
+        if kind is dtypes.uint64 and min(leaves) < 0:
+            raise OverflowError(f"can't convert negative int to unsigned: {min(leaves)}") from None
         raise ValueError("Overflow when unpacking long long: an integer has more than 64 bits") from None
     limits = np.iinfo(kind.numpy)
     lowest = limits.min - limits.max * (limits.min == 0)  # an unsigned integer takes negative ones, wrapped around
@@ -260,7 +269,7 @@ def tensor(
     tensor([[ 1., -1.],
             [ 1., -1.]])
     """
-    check_options("tensor", dtype, None, pin_memory)
+    dtype = check_options("tensor", dtype, None, pin_memory)
     if isinstance(data, Tensor):
         import warnings
 
@@ -283,7 +292,7 @@ def as_tensor(data: Any, dtype: dtypes.dtype | None = None, device: Device = Non
     >>> torch.as_tensor([1, 2])
     tensor([1, 2])
     """
-    check_options("as_tensor", dtype)
+    dtype = check_options("as_tensor", dtype)
     if isinstance(data, Tensor):
         return data.to(device=data.device if device is None else device, dtype=data.dtype if dtype is None else dtype)
     if (

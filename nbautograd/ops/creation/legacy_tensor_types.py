@@ -10,7 +10,7 @@ from nbautograd.arrays import dtypes
 from nbautograd.arrays.size import Size
 from nbautograd.core.defaults import known_types
 from nbautograd.core.tensor import Tensor
-from nbautograd.errors import kind_of
+from nbautograd.errors import SCALAR_TYPES, kind_of
 from nbautograd.ops.creation.creation import empty
 from nbautograd.ops.creation.from_data import tensor
 from nbautograd.ops.indexing.indexing import view_alias
@@ -109,9 +109,11 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """
     if dtype is None:
         place = "" if self.device.type == "cpu" else f"{self.device.type}."
-        return f"torch.{place}{next(name for name, kind in dtypes.TENSOR_TYPES.items() if kind is self.dtype)}"
+        return f"torch.{place}{SCALAR_TYPES[self.dtype.name]}Tensor"
     if isinstance(dtype, _TensorType):
         dtype = dtype.dtype
+    elif isinstance(dtype, type):
+        raise ValueError(f"invalid type: {dtype.__name__!r}: tensor.to({dtype.__name__}) takes types of Python's")
     elif isinstance(dtype, str):
         tensor_type = dtypes.TENSOR_TYPES.get(dtype.removeprefix("torch."))
         if tensor_type is None:

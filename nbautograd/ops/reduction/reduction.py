@@ -79,6 +79,7 @@ def sum(
     if numpy:
         dim, keepdim = numpy_names("sum", dim, keepdim, numpy)
     if dtype is not None:
+        dtype = dtypes.as_dtype(dtype)
         input = input.to(dtype)
     result = sum_all(input) if dim is None and not keepdim else sum_over(input, dim, keepdim)
     if dtype is not None and dtype.rank < 2:
@@ -180,6 +181,7 @@ def mean(
         return mean_all(input)
     if numpy:
         dim, keepdim = numpy_names("mean", dim, keepdim, numpy)
+    dtype = dtypes.as_dtype(dtype)
     if isinstance(input, Tensor):
         _floating("mean", input._a, dtype)
     if dtype is not None:
