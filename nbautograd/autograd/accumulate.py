@@ -61,7 +61,7 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
                 # By its reference count nobody else holds it: it becomes .grad, which shares memory with nothing.
                 owned = getrefcount(d) <= HELD_ONCE and is_whole(d)
                 made = new(Tensor)
-                if d.strides != leaf._a.strides:
+                if d.ndim > 1 and d.strides != leaf._a.strides:
                     made._a = _laid_out(leaf, d)
                 elif owned or isinstance(d, np.generic):
                     made._a = d
