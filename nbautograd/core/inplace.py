@@ -189,7 +189,8 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
     """
     if source != target and dtypes.of(source).rank > max(1, dtypes.of(target).rank) - (target.kind == "b"):
         raise DtypeError(
-            f"result type {dtypes.of(source).name} can't be cast to the desired output type {dtypes.of(target).name}"
+            f"result type {dtypes.scalar_type(source)} can't be cast to the desired output type "
+            f"{dtypes.scalar_type(target)}"
         )
 
 
