@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 from nbautograd.autograd import jvp, tangents
 from nbautograd.autograd.tangents import has_tangent, levels, set_tangent, tangent_of, visible
 from nbautograd.core import dispatch_mode, inplace
+from nbautograd.core.batched import BatchedTensor, batched
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
 
@@ -128,6 +130,10 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     :raises ValueError: a dtype is neither floating nor complex.
     """
     number = _innermost() if level is None else level
+    if isinstance(tensor, BatchedTensor) or isinstance(tangent, BatchedTensor):
+        from nbautograd.batching.levels import map_samples, on_same_levels
+
+        return map_samples(partial(_dual_samples, level=level), *on_same_levels(tensor, tangent))  # type: ignore[no-any-return]
     if number < 0:
         raise AutogradError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
@@ -157,10 +163,19 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     return dual
 
 
+def _dual_samples(samples: Tensor, tangent: Tensor, level: int | None) -> Tensor:
+    """``make_dual`` of all samples, of which one for all is repeated in memory, as each has its own tangent."""
+    return make_dual(samples.clone() if 0 in samples._a.strides else samples, tangent, level=level)
+
+
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value and the tangent, None where there is none."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"unpack_dual(): argument 'tensor' must be Tensor, not {kind_of(tensor)}")
+    if isinstance(tensor, BatchedTensor):
+        primal, tangent = unpack_dual(tensor.value, level=level)
+        both = [None if t is None else batched(t, tensor.bdim, tensor.level) for t in (primal, tangent)]
+        return UnpackedDualTensor(*both)
     number = _innermost() if level is None else level
     if number < 0:
         return UnpackedDualTensor(tensor, None)

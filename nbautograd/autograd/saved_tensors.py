@@ -21,7 +21,7 @@ from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.node import FREED, Node, OutputEdge
 from nbautograd.core.tensor import Tensor, new, wrap
-from nbautograd.errors import AutogradError, kind_of
+from nbautograd.errors import AutogradError, ShapeError, kind_of
 from nbautograd.fusion.lazy_gradient import materialize_pending
 
 __all__ = ["Packed", "SavedTensor", "current", "pack", "pack_result", "pack_slot", "saved_tensors_hooks"]
@@ -65,7 +65,7 @@ class Packed:
 
         :raises TypeError: the hook gave no tensor.
         """
-        tensor = self.unpack(self.value)
+        tensor: Any = self.unpack(self.value)
         if not isinstance(tensor, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
@@ -88,12 +88,12 @@ class Packed:
 
     def with_history(self, edge: Any) -> Tensor:
         """The same without tangents."""
-        tensor = self.unpacked()
+        tensor: Tensor = self.unpacked()
         if self.dtype.kind not in dtypes.INEXACT:
             edge = None
-        if tensor is edge:
-            return tensor
-        if isinstance(edge, Tensor):  # of other values than the leaf, whose gradient goes to the leaf all the same
+        if isinstance(edge, Tensor):  # a leaf; the gradient of other values than its own goes to it all the same
+            if edge is tensor:
+                return tensor
             node = new(_Identity)
             node.next0, node._seq = edge, version_counter.next_sequence_nr()
             node.next1 = node.input_meta = node.extras = None
@@ -136,7 +136,7 @@ def _edges(node: Node, slot: str) -> Any:
     """The history of what a slot holds: an edge, or several where it holds several tensors."""
     name, edges = slot[2:], node.next_nodes()
     if name.startswith("result"):
-        outputs = [OutputEdge(node, i) for i in range(node.count)] if hasattr(node, "count") else node
+        outputs: Any = [OutputEdge(node, i) for i in range(node.count)] if hasattr(node, "count") else node
         return outputs[int(name[6:])] if name[6:] else outputs
     return list(edges) if len(edges) > len(node.inputs) else dict(zip(node.inputs, edges, strict=False)).get(name)
 
@@ -293,7 +293,11 @@ def _variant(cls: type[Node]) -> type[Node]:
     def vjp(self: Node, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         materialize_pending()  # unpacking may write to anything
         with _unpacked(self, retain_graph):
-            return cls.vjp(self, g, True, needed)
+            try:
+                return cls.vjp(self, g, True, needed)
+            except ValueError as error:  # NumPy's
+                message = f"{self.name()}: what unpack hooks have returned does not fit the formulas: {error}"
+                raise ShapeError(message) from None
 
     def vjp_graph(self: Node, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         with _unpacked(self, retain_graph, recorded=True):
