@@ -64,7 +64,6 @@ class View:
     """
 
     __slots__ = ("arguments", "base", "body", "function", "obstacle", "parent")
-    as_strided: ClassVar[Callable[..., Tensor]]  # the operation, over (base, *geometry, geometry of the base)
 
     def __init__(self, parent: Tensor, body: Callable[..., Any], function: Callable[..., Any], arguments: Any) -> None:
         self.parent = parent
@@ -127,6 +126,16 @@ def views_of(base: Tensor) -> Iterator[Tensor]:
             yield view
 
 
+def _layout(base: Any, steps: Any) -> Any:
+    """What a gradient of ``base`` needs to be seen in the same steps: its strides and length in memory.
+
+    None where it lies in row-major order, as gradients do, and no step counts in memory.
+    """
+    if base.flags.c_contiguous and not any(step[0].__name__ == "as_strided_in" for step in steps):
+        return None
+    return strides.of(base), strides.length_of(base)
+
+
 class CopySlices(Node):
     """The base of a view after the view was written to: the old base with the view's region replaced."""
 
@@ -135,8 +144,12 @@ class CopySlices(Node):
     inputs = ("base", "region")
     symbol = "[…]="
     steps: Any
-    layout: Any  # the base's strides and length in memory if a step is as_strided, which counts in them; else None
+    layout: Any
     lay_out: ClassVar[Callable[..., Tensor]]  # the operation that copies g so; set by ops/shape/as_strided.py
+
+    def name(self) -> str:
+        """PyTorch's full name for it."""
+        return "torch::autograd::CopySlices"
 
     @staticmethod
     def wants(target: Any, needed: Any) -> bool:
@@ -166,7 +179,43 @@ class CopySlices(Node):
         return g, region
 
 
-CopySlices.__module__ = "builtins"
+class AsStridedBackward0(Node):
+    """A view of what its base is since it was written to, whatever operation first made the view."""
+
+    __slots__ = ("layout", "shape", "steps")
+    inputs = ("input",)
+    symbol = "strides"
+    steps: Any
+    layout: Any
+    shape: Any  # of the base
+    of_base: ClassVar[
+        Callable[..., Tensor]
+    ]  # the gradient of as_strided; set by ops/shape/as_strided.py
+
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        """Zeros like the base, with the gradient where the view looks."""
+        whole, part = self.places(g)
+        if strides.overlaps(part.shape, strides.strides_of(part)):
+            return self.of_base(g, strides.of(whole), *strides.of(part)), None
+        part[...] = g
+        return whole, None
+
+    def vjp_graph(self, g: Tensor, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        """The same over tensors, recorded."""
+        whole, part = self.places(g._a)
+        return self.of_base(g, strides.of(whole), *strides.of(part)), None
+
+    def places(self, g: Any) -> tuple[Any, Any]:
+        """Zeros that lie in memory as the base does, and the view of them."""
+        if self.layout is None:
+            whole = np.zeros_like(g, shape=self.shape)
+        else:
+            geometry, length = self.layout
+            whole = strides.restride(np.zeros_like(g, shape=(length,)), *geometry)
+        return whole, replay_view(whole, self.steps)
+
+
+CopySlices.__module__ = AsStridedBackward0.__module__ = "builtins"
 
 
 class _StaleView(Tensor):
@@ -240,14 +289,25 @@ def record_unrecorded_write(t: Tensor) -> None:
     outdate_views(t if t._view is None else t._view.base)
 
 
-def _history_from_base(view: Tensor) -> Any:
+def _history_from_base(view: Tensor, steps: Any = None) -> Any:
     """The ``_fn`` of a view of what its base is now."""
-    how, base = view._view, view._view.base
-    a, whole = view._a, base.shared_array()
-    with enable_grad():
-        if a.dtype == whole.dtype:
-            return View.as_strided(base, *strides.of(a), strides.of(whole))._fn
-        return replay_view(base, how.steps())._fn
+    base = view._view.base
+    if steps is None:
+        steps = view._view.steps()
+    whole = base.shared_array()
+    if view._a.dtype != whole.dtype:
+        with enable_grad():
+            return replay_view(base, steps)._fn
+    edge = base if base._fn is LEAF else base._fn
+    if edge is None:
+        return None
+    node = new(AsStridedBackward0)
+    node.next0, node.next1, node.input_meta, node.extras = edge, None, None, None
+    node.steps, node.layout, node.shape = steps, _layout(whole, steps), whole.shape
+    node._seq = version_counter.next_sequence_nr()
+    if dispatch_mode.is_on():
+        dispatch_mode.node_created(node)
+    return node
 
 
 def check_history_follows(view: Tensor, indirect: bool) -> None:
@@ -318,11 +378,10 @@ def rebase_history(t: Tensor, fn: Any) -> None:
             outdate_views(t)
         return
     how, base = t._view, t._view.base
+    steps = how.steps()
     node = new(CopySlices)
-    node.next0, node.next1, node.input_meta, node.steps = base._fn, fn, None, how.steps()
-    node.layout = node.extras = None
-    if any(step[0].__name__ == "as_strided_in" for step in node.steps):
-        node.layout = (strides.of(base._a), strides.length_of(base._a))
+    node.next0, node.next1, node.input_meta, node.extras = base._fn, fn, None, None
+    node.steps, node.layout = steps, _layout(base._a, steps)
     if alive.count and before is not None and isinstance(fn, Node):
         _bypass_hooks(t, before, fn)
     node._seq = version_counter.next_sequence_nr()
@@ -331,6 +390,6 @@ def rebase_history(t: Tensor, fn: Any) -> None:
     if before is not None:
         _move_retained(base, base._fn, node)
     base._fn = node
-    t._fn = _history_from_base(t)
+    t._fn = _history_from_base(t, steps)
     _move_retained(t, before, t._fn)
     outdate_views(base, t)

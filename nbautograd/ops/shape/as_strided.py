@@ -17,7 +17,7 @@ from nbautograd.core.inplace import check_history, followers
 from nbautograd.core.node import LEAF
 from nbautograd.core.storage import TypedStorage, UntypedStorage
 from nbautograd.core.tensor import Tensor, new
-from nbautograd.core.views import CopySlices, View, record_unrecorded_write, views_of
+from nbautograd.core.views import AsStridedBackward0, CopySlices, View, record_unrecorded_write, views_of
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.ops.elementwise.complex import view_as_complex, view_as_real
 from nbautograd.ops.queries import check_tensors
@@ -110,7 +110,7 @@ def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
 
 
 CopySlices.lay_out = staticmethod(lay_out)  # core does not know operations
-View.as_strided = staticmethod(OPS["as_strided_in"].temporary_view)
+AsStridedBackward0.of_base = staticmethod(slicing.as_strided_back)
 
 
 # -- in place --------------------------------------------------------------------------------------------------------
