@@ -23,6 +23,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, raw_memory, version_counter
 from nbautograd.arrays.device import as_device, device
+from nbautograd.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd.arrays.size import Size
 from nbautograd.core import exchanged_data
 from nbautograd.core.grad_mode import is_inference_mode_enabled
@@ -126,7 +127,7 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
-        if self._fn is not None and value._a.dtype.kind not in dtypes.INEXACT:
+        if self.requires_grad and value._a.dtype.kind not in dtypes.INEXACT:
             raise AutogradError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype, and this one is "
                 f"of dtype {value.dtype!r}"
@@ -135,8 +136,9 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
             raise AutogradError(
                 "Inference tensors do not track version counter: only another inference tensor can be their data."
             )
-        shared = self._view is not None or self._views is not None
-        array = version_counter.continued(value.shared_array().view(), self._a, shared)
+        former = self._a
+        shared = getattr(former, "base", None) is not None or getrefcount(former) > HELD_ONCE  # with views of it
+        array = version_counter.continued(value.shared_array().view(), former, shared)
         exchanged_data.exchange(self, array)
 
     def detach(self) -> Tensor:
@@ -311,7 +313,7 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         >>> y.grad
         tensor(3.)
         """
-        if self._fn is None:
+        if not self.requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
         if not self.is_leaf:
             self._fn.own_hooks().retain = weakref.ref(self)

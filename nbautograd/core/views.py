@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nbautograd.arrays import strides, version_counter
+from nbautograd.arrays.dtypes import INEXACT
 from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import enable_grad, is_grad_enabled, is_inference_mode_enabled
 from nbautograd.core.hooks import alive
@@ -30,6 +31,7 @@ __all__ = [
     "View",
     "ViewOfOutput",
     "check_history_follows",
+    "move_retained",
     "outdate_views",
     "rebase_history",
     "record_unrecorded_write",
@@ -188,9 +190,7 @@ class AsStridedBackward0(Node):
     steps: Any
     layout: Any
     shape: Any  # of the base
-    of_base: ClassVar[
-        Callable[..., Tensor]
-    ]  # the gradient of as_strided; set by ops/shape/as_strided.py
+    of_base: ClassVar[Callable[..., Tensor]]  # the gradient of as_strided; set by ops/shape/as_strided.py
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """Zeros like the base, with the gradient where the view looks."""
@@ -242,10 +242,10 @@ class _StaleView(Tensor):
         :raises InplaceError: the history could not follow the write.
         """
         before = _get_fn(self)
-        if before is not None or self._view.base._fn is not None:
+        if _is_recorded(before) or self._view.base._fn is not None:
             check_history_follows(self, indirect=True)
             fn = _history_from_base(self)
-            _move_retained(self, before, fn)
+            move_retained(self, before, fn)
             _set_fn(self, fn)
         self.__class__ = Tensor
         return _get_fn(self)
@@ -258,9 +258,14 @@ class _StaleView(Tensor):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether nothing recorded made the tensor."""
-        self.refreshed()
-        return Tensor.is_leaf.fget(self)
+        """Whether nothing recorded had made the tensor when it was last used."""
+        return not _is_recorded(_get_fn(self))
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether its former node keeps its gradient, as its next one will."""
+        hooks = getattr(_get_fn(self), "hooks", None)
+        return hooks is not None and hooks.retain is not None
 
     @property
     def requires_grad(self) -> bool:
@@ -269,10 +274,19 @@ class _StaleView(Tensor):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        Tensor.requires_grad.fset(self, value)
+        if not isinstance(value, bool) or not value and not self.is_leaf:
+            Tensor.requires_grad.fset(self, value)  # which raises
+        elif self.is_leaf and self._a.dtype.kind in INEXACT:
+            _set_fn(self, LEAF if value else None)
 
 
 _StaleView.__name__, _StaleView.__qualname__, _StaleView.__module__ = "Tensor", "Tensor", "nbautograd"
+
+
+def _is_recorded(fn: Any) -> bool:
+    return fn is not None and fn is not LEAF and fn.__class__ is not UnrecordedView
+
+
 _get_fn, _set_fn = Tensor._fn.__get__, Tensor._fn.__set__  # the slot itself
 
 
@@ -298,11 +312,9 @@ def _history_from_base(view: Tensor, steps: Any = None) -> Any:
     if view._a.dtype != whole.dtype:
         with enable_grad():
             return replay_view(base, steps)._fn
-    edge = base if base._fn is LEAF else base._fn
-    if edge is None:
-        return None
     node = new(AsStridedBackward0)
-    node.next0, node.next1, node.input_meta, node.extras = edge, None, None, None
+    node.next0 = base if base._fn is LEAF else base._fn or UnrecordedView()
+    node.next1 = node.input_meta = node.extras = None
     node.steps, node.layout, node.shape = steps, _layout(whole, steps), whole.shape
     node._seq = version_counter.next_sequence_nr()
     if dispatch_mode.is_on():
@@ -320,7 +332,7 @@ def check_history_follows(view: Tensor, indirect: bool) -> None:
     if why is None:
         return
     fn = _get_fn(view)
-    recorded = fn.__class__ is not UnrecordedView and fn is not None and fn is not LEAF
+    recorded = _is_recorded(fn)
     written = "its base or another view of its base has been" if indirect else "is being"
     output = ""
     if recorded:
@@ -348,7 +360,7 @@ _ADVICE = {
 }
 
 
-def _move_retained(t: Tensor, before: Any, fn: Any) -> None:
+def move_retained(t: Tensor, before: Any, fn: Any) -> None:
     """Let a tensor that retains its gradient go on to do so; its other hooks stay with the former value's node."""
     hooks = before.hooks if isinstance(before, Node) else None
     if hooks is not None and hooks.retain is not None and hooks.retain() is t and isinstance(fn, Node):
@@ -373,7 +385,7 @@ def rebase_history(t: Tensor, fn: Any) -> None:
     before = t._fn
     if t._view is None:
         t._fn = fn
-        _move_retained(t, before, fn)
+        move_retained(t, before, fn)
         if t._views is not None:
             outdate_views(t)
         return
@@ -388,8 +400,8 @@ def rebase_history(t: Tensor, fn: Any) -> None:
     if dispatch_mode.is_on():
         dispatch_mode.node_created(node)
     if before is not None:
-        _move_retained(base, base._fn, node)
+        move_retained(base, base._fn, node)
     base._fn = node
     t._fn = _history_from_base(t, steps)
-    _move_retained(t, before, t._fn)
+    move_retained(t, before, t._fn)
     outdate_views(base, t)
