@@ -264,6 +264,9 @@ def write(p: Program) -> None:
     y = p.fitting(x)
     name = p.choose(["add_", "sub_", "mul_", "copy_"])
     p.run(name, lambda T, a, b: getattr(a, name)(b) is a, x, y, mode=p.mode())
+    arrays = [p.tensors[i][0].detach().numpy() for i in (x, y)]
+    if x != y and np.shares_memory(*arrays):
+        raise EndOfProgramError("PyTorch may read what it has written")
 
 
 STEPS["write once more"] = write
@@ -440,6 +443,9 @@ def gradient(p: Program) -> None:
         return None if g is None else g.tolist()
 
     result = p.run("grad", differentiate, x, y)
+    if result == [None, None]:  # PyTorch has called the hooks of a lone root all the same
+        for t in p.tensors[x]:
+            t.grad = None
     if result and (result[0] is None) != (result[1] is None):
         raise DisagreementError(f"grad: {result}")
     if result and result[0] is not None and not np.allclose(*result, rtol=1e-7, atol=1e-9, equal_nan=True):
