@@ -50,6 +50,9 @@ class _Fields(_Methods):
     _fn: Any
 
 
+_fn_of, _set_fn = _Fields._fn.__get__, _Fields._fn.__set__  # the slot itself, where a class in between has a property
+
+
 class Tensor(TensorProperties, TensorConversions, _Fields):
     """An n-dimensional array that can record what is computed from it.
 
@@ -215,8 +218,9 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         """Let the unrecorded views of this leaf require grad as it does."""
         for ref in () if self._views is None else self._views[0]:
             view = ref()
-            if view is not None and view.is_leaf and view._fn is not LEAF:
-                view._fn = UnrecordedView() if value else None
+            fn = None if view is None else _fn_of(view)
+            if view is not None and (fn is None or fn.__class__ is UnrecordedView):
+                _set_fn(view, UnrecordedView() if value else None)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` in place.

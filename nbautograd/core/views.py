@@ -258,8 +258,26 @@ class _StaleView(Tensor):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether nothing recorded had made the tensor when it was last used."""
-        return not _is_recorded(_get_fn(self))
+        """Whether nothing recorded made the tensor."""
+        return not _is_recorded(self.refreshed())
+
+    @property
+    def grad(self) -> Any:
+        """What backward passes have accumulated here."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        Tensor.grad.fset(self, value)
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def retain_grad(self) -> None:
+        """Keep the gradient, unless the tensor was a leaf when it was last used."""
+        if not self.requires_grad or _is_recorded(_get_fn(self)):
+            Tensor.retain_grad(self)
 
     @property
     def retains_grad(self) -> bool:
@@ -274,9 +292,10 @@ class _StaleView(Tensor):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        if not isinstance(value, bool) or not value and not self.is_leaf:
+        recorded = _is_recorded(_get_fn(self))
+        if not isinstance(value, bool) or not value and recorded:
             Tensor.requires_grad.fset(self, value)  # which raises
-        elif self.is_leaf and self._a.dtype.kind in INEXACT:
+        elif not recorded and self._a.dtype.kind in INEXACT:
             _set_fn(self, LEAF if value else None)
 
 

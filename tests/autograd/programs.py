@@ -174,6 +174,7 @@ class Program:
 KEPT = (
     "modified by an inplace operation",  # a copy of what was saved is kept
     "modified inplace",  # through detach(): history that goes on is right
+    "a leaf Variable that requires grad is being used",  # a view whose base got a history, which was not looked at yet
 )
 
 # -- computing -------------------------------------------------------------------------------------------------------
@@ -320,7 +321,7 @@ def hook(p: Program) -> None:
 
 @step
 def exchange_data(p: Program) -> None:
-    x = p.pick(lambda t: not t.is_inference())
+    x = p.pick(lambda t: not t.is_inference(), lambda t: t.numel() > 0)
     if x is None:
         return
     values = p.fresh(tuple(p.tensors[x][0].shape)).tolist()
