@@ -8,9 +8,11 @@ from typing import Any
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.tangents import carry
+from nbautograd.core.batched import ElementsError
 from nbautograd.core.grad_mode import enable_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
+from nbautograd.ops.creation.creation import eye
 from nbautograd.ops.shape.joining import stack
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -78,7 +80,7 @@ def jacobian(
 ) -> Any:
     """The Jacobian of ``func`` at ``inputs``: for each output and input a tensor of both their shapes together.
 
-    :param vectorize: compute all rows by one call of ``grad(..., is_grads_batched=True)``.
+    :param vectorize: compute all rows, or columns, in one pass.
     :param strategy: ``"reverse-mode"``, a pass per element of the outputs; or ``"forward-mode"``, a pass per element
         of the inputs, which PyTorch and so we have with ``vectorize=True`` only.
 
@@ -210,7 +212,10 @@ def hessian(
                 raise AutogradError(INDEPENDENT_OF_INPUT.format(i))
         return tuple(x.new_zeros(x.shape) if d is None else d for d, x in zip(found, xs, strict=True))
 
-    rows = jacobian(first, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
+    if outer_jacobian_strategy == "forward-mode":
+        rows = _forward_jacobian(first, inputs, create_graph, strict, vectorize, _one_by_one)
+    else:
+        rows = jacobian(first, inputs, create_graph, strict, vectorize)
     return rows if is_tuple else (rows[0] if isinstance(rows, tuple) else rows)
 
 
@@ -400,8 +405,22 @@ def _nested(rows: list[tuple[Tensor, ...]], was_tuple: bool, is_tuple: bool, cre
     return found if was_tuple else found[0]
 
 
-def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
-    """The Jacobian by columns: one evaluation of the function per element of the inputs."""
+Column = Callable[[Any], list[Any]]
+"""The derivatives of the outputs in a direction of an input."""
+
+
+def _forward_jacobian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool,
+    strict: bool,
+    vectorize: bool,
+    for_each: Callable[[Column, Any], list[Any]] | None = None,
+) -> Any:
+    """The Jacobian by columns.
+
+    :param for_each: how columns are computed: ``_at_once``, by one evaluation of the function, or ``_one_by_one``.
+    """
     together = 'torch.autograd.functional.jacobian: `{}=True` and `strategy="forward-mode"` are not supported together'
     instead = ' (yet). Please either set `{}=False` or `strategy="reverse-mode"`.'
     if create_graph:
@@ -415,26 +434,43 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
         )
     is_tuple, given = _as_tuple(inputs, "inputs", "jacobian")
     xs = tuple(x.detach() for x in given)
-    columns: list[list[list[Tensor]]] = []  # by input, element and output
-    was_tuple, outputs = False, tuple[Tensor, ...]()
+    columns = []  # by input, then by output
+    was_tuple = False
     for i, x in enumerate(xs):
-        columns.append([])
-        for element in range(x.numel()):
-            unit = x.new_zeros((x.numel(),))
-            unit[element] = 1
+
+        def column(unit: Any, i: int = i, x: Tensor = x) -> list[Any]:
+            """The derivatives of the outputs in one direction."""
+            nonlocal was_tuple
             with forward_ad.dual_level():
-                duals = list(xs)
-                duals[i] = forward_ad.make_dual(x, unit.reshape(x.shape))
+                duals = [*xs[:i], forward_ad.make_dual(x, unit), *xs[i + 1 :]]
                 was_tuple, outputs = _as_tuple(func(*duals), OUTPUTS, "jacobian")
                 pairs = [forward_ad.unpack_dual(out) for out in outputs]
-                columns[i].append(
-                    [p.primal.new_zeros(p.primal.shape) if p.tangent is None else p.tangent.detach() for p in pairs]
-                )
+                return [p.primal.new_zeros(p.primal.shape) if p.tangent is None else p.tangent.detach() for p in pairs]
+
+        count = x.numel()
+        units = eye(count, dtype=x.dtype, device=x.device).reshape((count, *x.shape))
+        if count:
+            columns.append((for_each or _at_once)(column, units))
+        else:
+            columns.append([part.new_zeros((*part.shape, 0)) for part in column(x)])
     rows = [
-        tuple(
-            _stacked([column[o] for column in columns[i]], out).movedim(0, -1).reshape((*out.shape, *x.shape))
-            for i, x in enumerate(xs)
-        )
-        for o, out in enumerate(outputs)
+        tuple(part.reshape((*part.shape[:-1], *x.shape)) for part, x in zip(by_input, xs, strict=True))
+        for by_input in zip(*columns, strict=True)
     ]
     return _nested(rows, was_tuple, is_tuple, False)
+
+
+def _at_once(column: Column, units: Tensor) -> list[Any]:
+    """The columns for all units, in a last dimension; one by one if the function looks at elements."""
+    from nbautograd.batching.transform import vmap
+
+    try:
+        parts: list[Any] = vmap(column, out_dims=-1, randomness="same")(units)
+    except ElementsError:
+        parts = _one_by_one(column, units)
+    return parts
+
+
+def _one_by_one(column: Column, units: Tensor) -> list[Any]:
+    """The same by an evaluation for each; the function may differentiate by its inputs."""
+    return [stack(list(several), -1) for several in zip(*map(column, units.unbind()), strict=True)]

@@ -97,6 +97,7 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(shape)
 
 
+@functools.lru_cache(maxsize=1024)
 def broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     """Whether one shape broadcasts to the other."""
     try:

@@ -16,6 +16,7 @@ from nbautograd.arrays import backend, dtypes, strides as stride_tools
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import as_int, new_shape
 from nbautograd.compiler.op import NATIVE, op
+from nbautograd.core.batched import elements, random_function
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import copy_into
 from nbautograd.core.tensor import Tensor, wrap
@@ -56,6 +57,7 @@ Device = device | str | int | None
 Number = int | float
 
 
+@random_function("new")
 def _new(
     name: str,
     shape: tuple[int, ...],
@@ -116,7 +118,7 @@ def rand(
     >>> torch.rand(3)
     tensor([0.8823, 0.9150, 0.3829])
     """
-    check_options("rand", dtype, layout, pin_memory)
+    dtype = check_options("rand", dtype, layout, pin_memory)
     shape = new_shape(arguments if size is None else (size,), "rand")
     return _new("rand", shape, dtype, uniform_numbers("rand", generator), device, requires_grad, out)
 
@@ -142,7 +144,7 @@ def randn(
     >>> torch.randn(3)
     tensor([0.3367, 0.1288, 0.2345])
     """
-    check_options("randn", dtype, layout, pin_memory)
+    dtype = check_options("randn", dtype, layout, pin_memory)
     shape = new_shape(arguments if size is None else (size,), "randn")
     return _new("randn", shape, dtype, normal_numbers("randn", generator), device, requires_grad, out)
 
@@ -172,7 +174,7 @@ def randint(
     tensor([[4, 5],
             [7, 8]])
     """
-    check_options("randint", dtype, layout, pin_memory)
+    dtype = check_options("randint", dtype, layout, pin_memory)
     positional = list(arguments)
     if size is None and positional:
         size = positional.pop()
@@ -198,6 +200,7 @@ def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int,
     return first, end
 
 
+@random_function("permutation")
 def randperm(
     n: int,
     *,
@@ -219,7 +222,7 @@ def randperm(
     >>> torch.randperm(4)
     tensor([2, 3, 0, 1])
     """
-    check_options("randperm", dtype, layout, pin_memory)
+    dtype = check_options("randperm", dtype, layout, pin_memory)
     count = as_int(n, "randperm(): argument 'n'")
     if count < 0:
         raise RuntimeError(f"randperm(): argument 'n' must be non-negative, got {n}")
@@ -237,13 +240,14 @@ def randperm(
     return _new("randperm", (count,), kind, draw, device, requires_grad, out)
 
 
+@random_function("like")
 def _like(
     name: str, input: Tensor, dtype: dtypes.dtype | None, layout: Any, place: Device, requires_grad: bool, draw: Draw
 ) -> Tensor:
     """A random tensor like ``input``, of its memory format too."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
-    check_options(name, dtype, layout)
+    dtype = check_options(name, dtype, layout)
     xp = backend.module(input.device if place is None else as_device(place))
     kind = input._a.dtype if dtype is None else dtype.numpy
     if stride_tools.strides_of(input._a) == stride_tools.contiguous(input._a.shape):
@@ -350,7 +354,7 @@ def normal(
     if isinstance(std, Tensor):
         if std._a.dtype.kind == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        negative = bool((std._a < 0).any())
+        negative = bool((elements(std) < 0).any())
     else:
         negative = std < 0
     if negative:
@@ -358,7 +362,7 @@ def normal(
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
             raise TypeError("normal(): with two numbers for mean and std, argument 'size' must be given")
-        check_options("normal", dtype, layout, pin_memory)
+        dtype = check_options("normal", dtype, layout, pin_memory)
         shape = new_shape((size,), "normal")
         return _new("normal", shape, dtype, normal_numbers("normal", generator, mean, std), device, requires_grad, out)
     if size is not None or dtype is not None or layout is not None or device is not None or requires_grad:
