@@ -8,7 +8,7 @@ from typing import Any
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.tangents import carry
-from nbautograd.core.batched import ElementsError
+from nbautograd.core.batched import ElementsError, NoRuleError
 from nbautograd.core.grad_mode import enable_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
@@ -461,12 +461,12 @@ def _forward_jacobian(
 
 
 def _at_once(column: Column, units: Tensor) -> list[Any]:
-    """The columns for all units, in a last dimension; one by one if the function looks at elements."""
+    """The columns for all units, in a last dimension; one by one if the function cannot take them together."""
     from nbautograd.batching.transform import vmap
 
     try:
         parts: list[Any] = vmap(column, out_dims=-1, randomness="same")(units)
-    except ElementsError:
+    except (ElementsError, NoRuleError):
         parts = _one_by_one(column, units)
     return parts
 

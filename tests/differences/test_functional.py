@@ -320,3 +320,22 @@ def test_modes_around(torch: Any) -> Any:
             described(functional.hessian(lambda x: (x**3).sum(), x, create_graph=True)),
             described(functional.vjp(lambda x: x**2, x, x.detach(), create_graph=True)),
         ]
+
+
+@agrees
+def test_vectorized_jacobians_of_custom_functions(torch: Any) -> Any:
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return t * 2
+
+    call = functools.partial(torch.autograd.functional.jacobian, Double.apply, torch.ones(2), vectorize=True)
+    return call(), call(strategy="forward-mode")
