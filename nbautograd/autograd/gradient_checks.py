@@ -25,8 +25,8 @@ NOT_REENTRANT = (
 )
 BATCHED = "gradcheck or gradgradcheck failed while testing batched {}"
 UNDEFINED = (
-    "Backwards compatibility: New undefined gradient support checking feature is enabled by default: backward functions "
-    "also get gradients of None, which stand for zeros. check_undefined_grad=False leaves this out."
+    "Backwards compatibility: New undefined gradient support checking feature is enabled by default: backward "
+    "functions also get gradients of None, which stand for zeros. check_undefined_grad=False leaves this out."
 )
 
 
