@@ -74,7 +74,7 @@ def _by_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
         )
     output, out_dims = answer
     leaves, spec = flatten(output)
-    placing = broadcast_prefix(out_dims, spec, same_sequences=True)
+    placing = broadcast_prefix(out_dims, spec)
     if placing is None:
         raise AutogradError(
             f"The vmap staticmethod of {cls.__name__} returned an incompatible (output, out_dims) tuple. Expected "
@@ -143,8 +143,7 @@ class _Applied:
 def _wrapped(tree: Any, dims: Any, level: Level) -> Any:
     """Tensors as one sample each, where ``dims`` says in which dimension the samples are."""
     leaves, spec = flatten(tree)
-    places = broadcast_prefix(dims, spec, same_sequences=True) or []
-    pairs = zip(leaves, places, strict=True)
+    pairs = zip(leaves, flatten(dims)[0], strict=True)
     return unflatten([x if d is None or x is None else batched(x, d, level) for x, d in pairs], spec)
 
 

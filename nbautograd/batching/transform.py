@@ -194,7 +194,7 @@ def _out_dims(name: str, out_dims: Dims, spec: Any) -> list[Any]:
         )
     if spec.type is None and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
-    dims = broadcast_prefix(out_dims, spec, same_sequences=True)
+    dims = broadcast_prefix(out_dims, spec)
     if dims is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "

@@ -320,6 +320,27 @@ class BatchedTensor(Tensor):
         """
         raise ElementsError(NO_STORAGE)
 
+    def _new(self, name: str, size: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+        shape = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+        make = getattr(self.value, name)
+        return batched(make((self.level.size, *options.pop("size", shape)), **options), 0, self.level)
+
+    def new_zeros(self, *size: Any, **options: Any) -> Tensor:
+        """Zeros for each sample, with this tensor's dtype and device by default."""
+        return self._new("new_zeros", size, options)
+
+    def new_ones(self, *size: Any, **options: Any) -> Tensor:
+        """Ones for each sample, with this tensor's dtype and device by default."""
+        return self._new("new_ones", size, options)
+
+    def new_empty(self, *size: Any, **options: Any) -> Tensor:
+        """An uninitialised tensor for each sample, with this tensor's dtype and device by default."""
+        return self._new("new_empty", size, options)
+
+    def new_full(self, size: Any, fill_value: Any, **options: Any) -> Tensor:
+        """A tensor of ``fill_value`` for each sample, with this tensor's dtype and device by default."""
+        return self._new("new_full", (size,), {"fill_value": fill_value, **options})
+
     def __copy__(self) -> Tensor:
         return batched(self.value.__copy__(), self.bdim, self.level)
 
