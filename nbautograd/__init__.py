@@ -32,6 +32,9 @@ from nbautograd.arrays.dtypes import (
     promote_types,
     set_default_dtype,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from nbautograd.arrays.memory_format import *
 from nbautograd.arrays.size import Size

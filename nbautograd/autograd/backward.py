@@ -10,16 +10,18 @@ import numpy as np
 
 from nbautograd import protocol
 from nbautograd.arrays import backend
+from nbautograd.arrays.strides import restride, strides_of
 from nbautograd.autograd import engine
 from nbautograd.autograd.hooks import as_tensor
 from nbautograd.autograd.topology import reachable
 from nbautograd.core.batched import BatchedTensor, ElementsError, batched
+from nbautograd.core.grad_mode import is_forward_ad_active
 from nbautograd.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, ShapeError, is_pytorchs, kind_of
 from nbautograd.ops.shape.joining import stack
 
-__all__ = ["GradientEdge", "ImperativeEngine", "backward", "grad"]
+__all__ = ["GradientEdge", "ImperativeEngine", "backward", "grad", "key_of"]
 
 
 class GradientEdge(NamedTuple):
@@ -92,7 +94,7 @@ def backward(
             )
         accumulate_into = {}
         for index, target in enumerate(chosen):
-            key = _key(target, index)
+            key = key_of(target, index)
             if isinstance(target, GradientEdge) and isinstance(key[0], Node):
                 raise AutogradError(
                     f"element {index} of inputs is a GradientEdge of a computed tensor, which has no .grad to add to: "
@@ -148,7 +150,7 @@ def grad(
     wanted = _sequence(inputs)
     if not wanted:
         raise AutogradError("`inputs` argument to `grad()` cannot be empty: name a tensor to differentiate by")
-    keys = [_key(target, index) for index, target in enumerate(wanted)]
+    keys = [key_of(target, index) for index, target in enumerate(wanted)]
     seen: set[int] = set()  # arrays that somebody else holds too: results share memory with nothing
     if is_grads_batched:
         gradients = _capture_batch(_sequence(outputs), grad_outputs, retain, create_graph, keys)
@@ -174,6 +176,8 @@ def grad(
             shared = id(g) in seen or getattr(g, "base", None) is not None
             seen.add(id(g))
             g = wrap(g.copy() if shared else g)
+        elif g is not None and isinstance(getattr(g._a, "base", None), np.generic):
+            g._a = restride(np.array(g._a.base), g._a.shape, strides_of(g._a))  # the scalar may be a constant
         result.append(g)
     return tuple(result)
 
@@ -251,7 +255,7 @@ def _sequence(tensors: Any) -> list[Any]:
     return [tensors] if isinstance(tensors, (Tensor, GradientEdge)) else list(tensors)
 
 
-def _key(target: Any, index: int) -> tuple[Any, int]:
+def key_of(target: Any, index: int) -> tuple[Any, int]:
     """The node, or the leaf, and which of its outputs is differentiated by."""
     if isinstance(target, GradientEdge):
         return target.key()
@@ -313,7 +317,7 @@ def _gradient_at_edge(g: Any, index: int) -> Any:
             "grad can be implicitly created only for scalar outputs, and the shape of what a GradientEdge stands for "
             f"is not known: pass a gradient for element {index}"
         )
-    return g if g._fn is not None or g.__class__ is BatchedTensor else g._a
+    return g if g._fn is not None or g.__class__ is BatchedTensor or is_forward_ad_active() else g._a
 
 
 _ONES = {np.float32: np.float32(1), np.float64: np.float64(1)}
@@ -347,6 +351,8 @@ def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
         )
     if g.__class__ is BatchedTensor:
         return g.to(tensor.dtype)
+    if g._fn is None and is_forward_ad_active():  # which may have given it a tangent
+        return g if g._a.dtype == a.dtype else g.cast(a.dtype)  # type: ignore[operator]
     return g if g._fn is not None else (g._a if g._a.dtype == a.dtype else g._a.astype(a.dtype))
 
 

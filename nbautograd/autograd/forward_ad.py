@@ -94,7 +94,7 @@ def _enter() -> int:
     number = tangents.enter_level().number
     if number == 0:
         inplace.followers.append(tangents.WriteFollower)
-        dispatch_mode.on_unpack, dispatch_mode.on_copy = jvp.unpacked, jvp.copied
+        dispatch_mode.on_unpack, dispatch_mode.on_copy, dispatch_mode.on_pack = jvp.unpacked, jvp.copied, jvp.packed
         dispatch_mode.push(jvp.run, around=True, everywhere=True)
     return number
 
@@ -102,7 +102,7 @@ def _enter() -> int:
 def _leave() -> None:
     if len(levels) == 1:
         dispatch_mode.pop(jvp.run)
-        dispatch_mode.on_unpack = dispatch_mode.on_copy = None
+        dispatch_mode.on_unpack = dispatch_mode.on_copy = dispatch_mode.on_pack = None
         inplace.followers.remove(tangents.WriteFollower)
     tangents.leave_level()
 
@@ -157,8 +157,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     if tensor._a.shape == tangent._a.shape and not tangents.is_laid_out_as(tangent._a, tensor._a):
         inplace.check_overlap(tensor, "make_dual")
-    dual: Tensor = tensor.view(tensor.shape)
-    tangents.become_dual_view(dual, at)
+    dual = _dual_view(tensor, at)
     if visible():
         set_tangent(dual, tangent, at)
     return dual
@@ -187,9 +186,16 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         return UnpackedDualTensor(tensor.view(tensor.shape), None)
     tangent = tangent_of(tensor, at)
     with tangents.below(number):
-        primal = tensor.view(tensor.shape)
-    tangents.become_dual_view(primal, at)
+        primal = _dual_view(tensor, at)
     return UnpackedDualTensor(primal, tangent)
+
+
+def _dual_view(tensor: Tensor, level: tangents.Level) -> Tensor:
+    """A view of a tensor that its tangent at this level does not go through."""
+    view: Tensor = tensor.view(tensor.shape)
+    view._a = tensor._a.view()  # with the strides that the tensor has where its length is 1
+    tangents.become_dual_view(view, level)
+    return view
 
 
 def _level(number: int, what: str) -> tangents.Level:

@@ -31,7 +31,7 @@ class _Saved:
 
     __slots__ = ("array", "output", "time", "value")
 
-    def __init__(self, value: Any, output: int | None, time: int) -> None:
+    def __init__(self, value: Any, output: Any, time: int) -> None:
         self.value, self.output, self.time = value, output, time
         self.array = getattr(value, "_a", value)  # as it was: a tensor's data may be exchanged
 
@@ -71,18 +71,18 @@ class BackwardCFunction(Node, FunctionCtx):
     saved_variables = saved_tensors
 
     def _found(self, position: int, saved: _Saved) -> Tensor:
-        value, fn = saved.value, saved.output
+        value, edge = saved.value, saved.output
         if not isinstance(value, saving.Packed):
             for array, time in ((saved.array, saved.time), latest(saved.array, saved.time)):
                 if version_counter.changed_since(array, time):
                     self.raise_changed(f"saved tensor {position}", array)
             if isinstance(value, Tensor):
                 return value
-        if isinstance(fn, int):
-            fn = self if self._count == 1 else OutputEdge(self, fn)
+        if isinstance(edge, int):
+            edge = self if self._count == 1 else OutputEdge(self, edge)
         if isinstance(value, saving.Packed):
-            return value.tensor(fn)
-        output = wrap(value, fn)
+            return value.tensor(edge)
+        output = wrap(value, edge)
         if dispatch_mode.on_unpack is not None:
             dispatch_mode.on_unpack(output, value)
         return output
@@ -117,6 +117,11 @@ class BackwardCFunction(Node, FunctionCtx):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {len(kept)} is of type "
                     f"{type(tensor).__name__}"
+                )
+            if tensor.is_inference():
+                raise AutogradError(
+                    "Inference tensors cannot be saved for backward: clone() it, or make it under torch.no_grad() "
+                    "instead of torch.inference_mode()."
                 )
             output: Any = next((i for i, out in enumerate(outputs) if out is tensor), None)
             value: Any = tensor if output is None else tensor._a

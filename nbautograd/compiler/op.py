@@ -31,6 +31,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from nbautograd import protocol
+from nbautograd.arrays import dtypes
 from nbautograd.compiler.argument_errors import check_arguments, with_argument_errors
 from nbautograd.compiler.backward import make_node
 from nbautograd.compiler.forward import OPERATOR, TEMPORARY_VIEW, TILED, ForwardWriter
@@ -294,6 +295,7 @@ def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any
     """A composite that takes ``out=``, and NumPy's names, where it does not do so itself."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    takes_dtype = "dtype" in names
     others = {numpy: name for name, numpy in NUMPY_NAMES.items() if name in names}
     if not out and (not others or code.co_flags & inspect.CO_VARKEYWORDS):
         return with_argument_errors(function)
@@ -308,6 +310,8 @@ def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any
             for numpy, name in others.items():
                 if numpy in kwargs:
                     kwargs[name] = kwargs.pop(numpy)
+            if takes_dtype and "dtype" in kwargs:
+                kwargs["dtype"] = dtypes.as_dtype(kwargs["dtype"])
         try:
             result = function(*args, **kwargs)
         except AttributeError:

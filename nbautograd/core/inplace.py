@@ -38,10 +38,8 @@ def check_history(t: Tensor, what: str) -> None:
 
     :raises InplaceError: ``t`` is a leaf that requires grad, or a view of one, and operations are recorded.
     """
-    if version_counter.inferred and version_counter.is_inference(t._a) and not is_inference_mode_enabled():
-        raise InplaceError(
-            f"Inplace update to inference tensor outside InferenceMode is not allowed ({what}): clone() it first."
-        )
+    if is_inference_mode_enabled():
+        return
     if is_grad_enabled():
         if t._view is not None:
             check_view(t, False)
@@ -55,6 +53,10 @@ def check_history(t: Tensor, what: str) -> None:
                 f"a leaf Variable that requires grad is being used in an in-place operation ({what}). "
                 "Write inside torch.no_grad() or to its .data, or compute a new tensor instead (w = w - step)."
             )
+    if version_counter.inferred and version_counter.is_inference(t._a) and not t._detached:
+        raise InplaceError(
+            f"Inplace update to inference tensor outside InferenceMode is not allowed ({what}): clone() it first."
+        )
 
 
 def check_writable(t: Tensor, what: str) -> None:
@@ -113,7 +115,9 @@ def check_view(t: Tensor, recorded: bool) -> None:
     :raises InplaceError: it cannot: the view is one of several made at once, or was made without recording.
     """
     how = t._view
-    if how.obstacle is not None and is_grad_enabled() and (recorded or how.base._fn is not None):
+    if how.obstacle is None or not is_grad_enabled() or is_inference_mode_enabled():
+        return
+    if recorded or how.base._fn is not None:
         check_history_follows(t, indirect=False)
 
 
@@ -133,7 +137,7 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
     for follower in followers:
         follower.check(t, result)
     node = result._fn
-    recorded = is_grad_enabled() and (node is not None or t._fn is not None)
+    recorded = is_grad_enabled() and (node is not None or t._fn is not None) and not is_inference_mode_enabled()
     if t._view is not None:
         check_view(t, recorded)
     if recorded and isinstance(node, Node):
@@ -227,7 +231,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         fresh[...] = result._a
         out._a = fresh
         return out
-    check_overlap(out, name)
+    check_writable(out, name)
     return copy_into(out, wrap(result._a))
 
 

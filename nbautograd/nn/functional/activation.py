@@ -74,7 +74,7 @@ def relu_(input: Tensor) -> Tensor:
 )
 def _hardtanh(input: Tensor, low: float, high: float) -> Tensor:
     """The input between two bounds, with derivative 0 at both."""
-    return np.minimum(np.maximum(input, low), high)
+    return np.minimum(high, np.maximum(low, input))
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -395,7 +395,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 def _softshrink(input: Tensor, lambd: float) -> Tensor:
     """The input moved towards 0 by ``lambd``."""
     nearer = np.where(input > lambd, input - lambd, input + lambd)
-    return np.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), nearer)
+    return np.where((input >= -lambd) & (input <= lambd), input * 0, nearer)
 
 
 @composite(method=False, out=True)

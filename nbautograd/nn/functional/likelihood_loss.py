@@ -321,5 +321,5 @@ def gaussian_nll_loss(
     # The bound has no derivative, as if it were not there.
     raised = var + (var.detach().clamp(min=eps) - var.detach())
     difference = input - target
-    losses = (raised.log() + difference * difference / raised) * 0.5
+    losses = (raised.log() + difference**2 / raised) * 0.5
     return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)

@@ -55,7 +55,7 @@ def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bo
     names = ["device", "dtype", "non_blocking", "copy"]
     if args and isinstance(args[0], Tensor) or "other" in kwargs:
         names = ["other", "non_blocking", "copy"]
-    elif args and isinstance(args[0], dtypes.dtype):
+    elif args and isinstance(args[0], (dtypes.dtype, type)):
         names = ["dtype", "non_blocking", "copy"]
     surplus = [name for name in kwargs if name in names[: len(args)] or name not in (*names, "memory_format")]
     if surplus:
@@ -63,6 +63,8 @@ def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bo
     if len(args) > len(names):
         raise TypeError(f"to() takes at most {len(names)} positional arguments here, not {len(args)}")
     result = {**dict(zip(names, args, strict=False)), **kwargs}
+    if "dtype" in result:
+        result["dtype"] = dtypes.as_dtype(result["dtype"])
     accepted = {"device": (str, device, int), "dtype": dtypes.dtype, "other": Tensor}
     for name, value in result.items():
         expected: Any = accepted.get(name, (bool, int))

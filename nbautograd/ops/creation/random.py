@@ -118,7 +118,7 @@ def rand(
     >>> torch.rand(3)
     tensor([0.8823, 0.9150, 0.3829])
     """
-    check_options("rand", dtype, layout, pin_memory)
+    dtype = check_options("rand", dtype, layout, pin_memory)
     shape = new_shape(arguments if size is None else (size,), "rand")
     return _new("rand", shape, dtype, uniform_numbers("rand", generator), device, requires_grad, out)
 
@@ -144,7 +144,7 @@ def randn(
     >>> torch.randn(3)
     tensor([0.3367, 0.1288, 0.2345])
     """
-    check_options("randn", dtype, layout, pin_memory)
+    dtype = check_options("randn", dtype, layout, pin_memory)
     shape = new_shape(arguments if size is None else (size,), "randn")
     return _new("randn", shape, dtype, normal_numbers("randn", generator), device, requires_grad, out)
 
@@ -174,7 +174,7 @@ def randint(
     tensor([[4, 5],
             [7, 8]])
     """
-    check_options("randint", dtype, layout, pin_memory)
+    dtype = check_options("randint", dtype, layout, pin_memory)
     positional = list(arguments)
     if size is None and positional:
         size = positional.pop()
@@ -222,7 +222,7 @@ def randperm(
     >>> torch.randperm(4)
     tensor([2, 3, 0, 1])
     """
-    check_options("randperm", dtype, layout, pin_memory)
+    dtype = check_options("randperm", dtype, layout, pin_memory)
     count = as_int(n, "randperm(): argument 'n'")
     if count < 0:
         raise RuntimeError(f"randperm(): argument 'n' must be non-negative, got {n}")
@@ -247,7 +247,7 @@ def _like(
     """A random tensor like ``input``, of its memory format too."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
-    check_options(name, dtype, layout)
+    dtype = check_options(name, dtype, layout)
     xp = backend.module(input.device if place is None else as_device(place))
     kind = input._a.dtype if dtype is None else dtype.numpy
     if stride_tools.strides_of(input._a) == stride_tools.contiguous(input._a.shape):
@@ -362,7 +362,7 @@ def normal(
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
             raise TypeError("normal(): with two numbers for mean and std, argument 'size' must be given")
-        check_options("normal", dtype, layout, pin_memory)
+        dtype = check_options("normal", dtype, layout, pin_memory)
         shape = new_shape((size,), "normal")
         return _new("normal", shape, dtype, normal_numbers("normal", generator, mean, std), device, requires_grad, out)
     if size is not None or dtype is not None or layout is not None or device is not None or requires_grad:

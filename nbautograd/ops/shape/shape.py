@@ -120,9 +120,10 @@ def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
     >>> torch.tensor([1.]).view(torch.int32)
     tensor([1065353216], dtype=torch.int32)
     """
-    if shape and isinstance(shape[0], dtypes.dtype):
+    if shape and isinstance(shape[0], (dtypes.dtype, type)):
         dtype = shape[0]
     if dtype is not None:
+        dtype = dtypes.as_dtype(dtype)
         if not isinstance(dtype, dtypes.dtype):
             raise TypeError(f"view(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
         return view_dtype(self, dtype.numpy)
