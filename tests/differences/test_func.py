@@ -260,7 +260,9 @@ def test_gradients_per_sample_of_recurrent_networks(kind: str) -> None:
 @agrees
 def test_ensembles(torch: Any) -> Any:
     F = torch.func
-    models = [filled(torch, torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2)).double()) for _ in range(4)]
+    models = [
+        filled(torch, torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2)).double()) for _ in range(4)
+    ]
     for k, model in enumerate(models):
         model.eval()
         with torch.no_grad():
@@ -272,7 +274,11 @@ def test_ensembles(torch: Any) -> Any:
         return F.functional_call(models[0], (parameters, buffers), (x,))
 
     flags = [(name, p.requires_grad, p.is_leaf) for name, p in (*parameters.items(), *buffers.items())]
-    return flags, F.vmap(call, (0, 0, None))(parameters, buffers, x), F.vmap(call, (0, 0, 0))(parameters, buffers, numbers(torch, 4, 5, 3))
+    return (
+        flags,
+        F.vmap(call, (0, 0, None))(parameters, buffers, x),
+        F.vmap(call, (0, 0, 0))(parameters, buffers, numbers(torch, 4, 5, 3)),
+    )
 
 
 @agrees
@@ -292,7 +298,11 @@ def test_functional_call(torch: Any) -> Any:
 
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("vector", lambda T, F: F.grad(lambda x: x)(T.ones(2)), "Expected f(*args) to return a scalar Tensor, got tensor with"),
+    (
+        "vector",
+        lambda T, F: F.grad(lambda x: x)(T.ones(2)),
+        "Expected f(*args) to return a scalar Tensor, got tensor with",
+    ),
     ("number", lambda T, F: F.grad(lambda x: 3)(T.ones(2)), "Expected f(*args) to return a Tensor"),
     ("argnum", lambda T, F: F.grad(T.sum, argnums=2)(T.ones(2)), "Got argnum=2, but only 1 positional inputs"),
     ("argnums", lambda T, F: F.grad(T.sum, argnums=(0, 0))(T.ones(2)), "argnums elements must be unique"),
@@ -302,7 +312,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("primals", lambda T, F: F.jvp(T.sin, T.ones(2), T.ones(2)), "Expected primals to be a tuple"),
     ("int", lambda T, F: F.grad(T.sum)(T.ones(2, dtype=T.int64)), ""),
     ("output", lambda T, F: F.vjp(lambda x: 3, T.ones(2)), ""),
-    ("cotangents", lambda T, F: F.vjp(T.sin, T.ones(2))[1](T.ones(2), T.ones(2)), "Expected pytree structure of cotangents"),
+    ("cotangents", lambda T, F: F.vjp(T.sin, T.ones(2))[1]([T.ones(2)]), "Expected pytree structure of cotangents"),
     ("chunk", lambda T, F: F.jacrev(T.sin, chunk_size=0)(T.ones(2)), "`chunk_size` should be greater than 0"),
     ("no models", lambda T, F: F.stack_module_state([]), "Expected at least one model, got 0"),
     (
@@ -315,7 +325,11 @@ WRONG: list[tuple[str, Any, str]] = [
         lambda T, F: F.stack_module_state([T.nn.Linear(1, 1), T.nn.Linear(1, 1).eval()]),
         "Expected all models to have the same training/eval mode",
     ),
-    ("state", lambda T, F: F.functional_call(T.nn.Linear(1, 1), 3, T.ones(1)), "Expected parameter_and_buffer_dicts to"),
+    (
+        "state",
+        lambda T, F: F.functional_call(T.nn.Linear(1, 1), 3, T.ones(1)),
+        "Expected parameter_and_buffer_dicts to",
+    ),
     ("twice", lambda T, F: F.functional_call(T.nn.Linear(1, 1), ({"bias": 1}, {"bias": 2}), 3), "appeared in multiple"),
     (
         "strict",
