@@ -281,7 +281,7 @@ def _per_output(outputs: list[Any], gradients: Gradients) -> list[Any]:
     if gradients is None:
         return [None] * len(outputs)
     one = isinstance(gradients, Tensor) or is_pytorchs(gradients)
-    passed: list[Any] = [gradients] if one else list(gradients)  # type: ignore[arg-type]
+    passed: list[Any] = [gradients] if one else list(gradients)
     for g in passed:
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {kind_of(g)}")
@@ -352,7 +352,7 @@ def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
     if g.__class__ is BatchedTensor:
         return g.to(tensor.dtype)
     if g._fn is None and is_forward_ad_active():  # which may have given it a tangent
-        return g if g._a.dtype == a.dtype else g.cast(a.dtype)  # type: ignore[operator]
+        return g if g._a.dtype == a.dtype else g.cast(a.dtype)
     return g if g._fn is not None else (g._a if g._a.dtype == a.dtype else g._a.astype(a.dtype))
 
 

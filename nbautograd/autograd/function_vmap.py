@@ -69,8 +69,8 @@ def _by_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     answer = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values)
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise AutogradError(
-            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
-            f"with the output. Got a {type(answer)} instead"
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
+            f"compatible with the output. Got a {type(answer)} instead"
         )
     output, out_dims = answer
     leaves, spec = flatten(output)
@@ -212,6 +212,6 @@ class _SampleContext:
         :raises RuntimeError: always.
         """
         raise AutogradError(
-            "NYI: mark_dirty is not supported in the vmap of an autograd.Function with generate_vmap_rule=True: give the "
-            "Function a vmap staticmethod"
+            "NYI: mark_dirty is not supported in the vmap of an autograd.Function with generate_vmap_rule=True: give "
+            "the Function a vmap staticmethod"
         )

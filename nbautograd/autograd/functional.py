@@ -416,7 +416,7 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
 
 
 def _for_each_unit(column: Callable[[Any], list[Any]], x: Tensor) -> list[Any]:
-    """What ``column`` gives for each unit vector in the shape of ``x``, in a last dimension: for all at once, if it can.
+    """What ``column`` gives for each unit vector in the shape of ``x``, last: for all at once, if it can.
 
     A function that looks at elements is called for each.
     """

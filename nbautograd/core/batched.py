@@ -1,8 +1,9 @@
 """Batched tensors: what a function sees of its arguments while ``vmap`` runs it for a whole batch at once.
 
 A ``BatchedTensor`` holds a tensor of all samples, its ``value``, and says which dimension of that counts them. Shape,
-strides and dtype are those of one sample. Operations never see it: the dispatch mode of its level (``batching/mode.py``)
-gets every call, computes with ``value``, and wraps the result. So history, tangents and memory belong to ``value``.
+strides and dtype are those of one sample. Operations never see it: the dispatch mode of its level, of
+``batching/mode.py``, gets every call, computes with ``value``, and wraps the result. So history, tangents and memory
+belong to ``value``.
 
 Code that looks at a tensor's array gets a ``SampleArray``: shape, strides and dtype of one sample, but no elements, as
 there is none for all samples. It knows its tensor, so that an array among an operation's options is not taken for that
@@ -191,7 +192,7 @@ class BatchedTensor(Tensor):
     level: Level
 
     @property
-    def _a(self) -> Any:  # type: ignore[override]
+    def _a(self) -> Any:
         whole = self.value._a
         if not isinstance(whole, np.ndarray) or not whole.shape[self.bdim]:  # on another device, or no samples
             shape = whole.shape[: self.bdim] + whole.shape[self.bdim + 1 :]
@@ -210,7 +211,7 @@ class BatchedTensor(Tensor):
         )
 
     @property
-    def _fn(self) -> Any:  # type: ignore[override]
+    def _fn(self) -> Any:
         return self.value._fn
 
     @_fn.setter
@@ -241,14 +242,14 @@ class BatchedTensor(Tensor):
     @property
     def requires_grad(self) -> bool:
         """Whether operations on the samples are recorded."""
-        return self.value._fn is not None
+        return bool(self.value.requires_grad)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if value != self.requires_grad:
             self.requires_grad_(value)
 
-    def backward(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
+    def backward(self, *args: Any, **kwargs: Any) -> None:
         """Not inside of ``vmap``.
 
         :raises RuntimeError: always.
@@ -347,8 +348,8 @@ class BatchedTensor(Tensor):
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec)
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
-        value = self.value.__repr__(tensor_contents=tensor_contents).replace("\n", "\n    ")
+    def __repr__(self, **options: Any) -> str:  # type: ignore[override]
+        value = repr(self.value).replace("\n", "\n    ")
         return f"BatchedTensor(lvl={self.level.number}, bdim={self.bdim}, value=\n    {value}\n)"
 
 

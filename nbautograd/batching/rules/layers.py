@@ -112,7 +112,7 @@ def norm(call: Call) -> Any:
     """The statistics are each sample's own; a weight is that of all samples, or each has its own."""
     only_tensors(call)
     rows, axes, wide, own = (tuple(call.values[name]) for name in ("rows", "axes", "wide", "own"))
-    changes = {"rows": (call.size, *rows), "axes": tuple(d + 1 for d in axes)}
+    changes: dict[str, Any] = {"rows": (call.size, *rows), "axes": tuple(d + 1 for d in axes)}
     factors = [name for name in ("weight", "bias") if call.values[name] is not None]
     if any(call.batched.get(name) for name in factors):
         changes |= {name: call.full(name) for name in factors}
