@@ -406,7 +406,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.softshrink(torch.tensor([-0.4, 2.]))
-    tensor([0.0000, 1.5000])
+    tensor([-0.0000, 1.5000])
     """
     check_tensors("softshrink", input=input)
     if not lambd >= 0:
