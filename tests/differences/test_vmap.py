@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.differences.both import agrees, outcome
+from tests.differences.both import Raised, agrees, differs
 
 
 def numbers(torch: Any, *shape: int) -> Any:
@@ -468,8 +468,32 @@ def test_what_a_rule_is_told(torch: Any) -> Any:
     return told, result
 
 
-def test_outcomes_are_compared() -> None:
-    """The programs above do come to something under this library."""
-    import nbautograd
+# -- what differs ------------------------------------------------------------------------------------------------------
 
-    assert outcome(lambda torch: torch.vmap(torch.sin)(torch.zeros(3)), nbautograd).shape == (3,)
+
+@differs("Inside of `vmap`, every operation works", pytorch=Raised(RuntimeError), here=[True, False])
+def test_rrelu(torch: Any) -> Any:
+    x = -torch.ones(2, 3)
+    result = torch.vmap(lambda a: torch.nn.functional.rrelu(a, 0.1, 0.9, training=True), randomness="different")(x)
+    return [bool(((result <= -0.1) & (result >= -0.9)).all()), bool((result[0] == result[1]).all())]
+
+
+@differs("A sample of a tensor that requires grad requires grad", pytorch=[False, True], here=[True, True])
+def test_requires_grad(torch: Any) -> Any:
+    seen = []
+    result = torch.vmap(lambda a: (seen.append(a.requires_grad), a * 2)[1])(torch.ones(2, requires_grad=True))
+    return [*seen, result.requires_grad]
+
+
+@differs("`linearize` can be put into other transforms, and they into it", pytorch=Raised(RuntimeError), here=True)
+def test_linearize(torch: Any) -> Any:
+    x = torch.linspace(-1.0, 1.0, 3)
+    result = torch.vmap(lambda a: torch.func.linearize(torch.sin, a)[1](a))(x)
+    return bool(torch.allclose(result, x * x.cos()))
+
+
+@differs("`grad` and the like take Functions of both styles", pytorch=Raised(RuntimeError), here=[2.0, 2.0])
+def test_old_style(torch: Any) -> Any:
+    members = {**OLD_STYLE, "backward": staticmethod(lambda ctx, g: g * 2)}
+    function = type("Old", (torch.autograd.Function,), members)
+    return torch.func.grad(lambda a: function.apply(a).sum())(torch.ones(2)).tolist()

@@ -79,7 +79,7 @@ def convolution(call: Call) -> Any:
     only_tensors(call)
     size, shape = call.size, call.values.get("shape")
     if not call.batched.get("weight") and not call.batched.get("bias"):
-        changes = {} if shape is None else {"shape": (size * shape[0], *shape[1:])}
+        changes: dict[str, Any] = {} if shape is None else {"shape": (size * shape[0], *shape[1:])}
         return unfold(call.run(input=fold(call.full("input")), **changes), size)
     changes = {"input": channels(call.full("input")), "weight": fold(call.full("weight"))}
     changes["groups"] = size * call.values["groups"]
