@@ -90,6 +90,9 @@ preserve_format: memory_format
 short: dtype
 sparse_coo: layout
 strided: layout
+uint16: dtype
+uint32: dtype
+uint64: dtype
 uint8: dtype
 __version__: str
 
@@ -706,6 +709,7 @@ def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor: ..
 def view_copy(input: Tensor, size: Sequence[_int], *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def view_copy(input: Tensor, *, dtype: dtype, out: Tensor | None = None) -> Tensor: ...
+def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = 'error', *, chunk_size: _int | None = None) -> Callable[..., Any]: ...
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]: ...
 def vstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor: ...
 @overload

@@ -118,8 +118,13 @@ on_elements: Callable[..., Any] | None = None
 """Set by ``batching/mode.py``: what functions that look at elements call inside of ``vmap``."""
 
 
+sample_by_sample: list[str] = []
+"""The names of the functions that ``looks_at_elements`` decorates; for the documentation."""
+
+
 def looks_at_elements(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator of functions that look at the elements of tensors: inside of ``vmap`` they are run sample by sample."""
+    sample_by_sample.append(function.__name__)
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
