@@ -166,6 +166,7 @@ class Mode:
         self.level = level
 
     def __call__(self, op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Run an operation."""
         number = self.level.number
         if op.name in RANDOM and batched_tensors.innermost() is self.level:
             assert batched_tensors.on_random is not None
