@@ -69,6 +69,7 @@ FAMILIES = {
     "ops.shape.triangular": "diag diag_embed diagflat trace tril tril_indices triu triu_indices vander",
     "ops.signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "core.printing": "set_printoptions",
+    "batching.transform": "vmap",
     "serialization": "load save",
     "_import_hook": "standing_in",
     "ops.creation.distributions": "_sample_dirichlet _standard_gamma bernoulli binomial multinomial poisson",

@@ -11,10 +11,11 @@ from nbautograd.arrays import backend, version_counter
 from nbautograd.autograd import function_jvp, saved_tensors as saving, tangents
 from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.autograd.function_outputs import check_dirty, connect, record
-from nbautograd.core import dispatch_mode
+from nbautograd.core import batched, dispatch_mode
 from nbautograd.core.exchanged_data import latest
 from nbautograd.core.grad_mode import is_grad_enabled, no_grad
 from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
+from nbautograd.core.pytree import flatten
 from nbautograd.core.tensor import Tensor, new, wrap
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.fusion.lazy_gradient import materialize_pending
@@ -30,7 +31,7 @@ class _Saved:
 
     __slots__ = ("array", "output", "time", "value")
 
-    def __init__(self, value: Any, output: int | None, time: int) -> None:
+    def __init__(self, value: Any, output: Any, time: int) -> None:
         self.value, self.output, self.time = value, output, time
         self.array = getattr(value, "_a", value)  # as it was: a tensor's data may be exchanged
 
@@ -70,18 +71,18 @@ class BackwardCFunction(Node, FunctionCtx):
     saved_variables = saved_tensors
 
     def _found(self, position: int, saved: _Saved) -> Tensor:
-        value, fn = saved.value, saved.output
+        value, edge = saved.value, saved.output
         if not isinstance(value, saving.Packed):
             for array, time in ((saved.array, saved.time), latest(saved.array, saved.time)):
                 if version_counter.changed_since(array, time):
                     self.raise_changed(f"saved tensor {position}", array)
             if isinstance(value, Tensor):
                 return value
-        if isinstance(fn, int):
-            fn = self if self._count == 1 else OutputEdge(self, fn)
+        if isinstance(edge, int):
+            edge = self if self._count == 1 else OutputEdge(self, edge)
         if isinstance(value, saving.Packed):
-            return value.tensor(fn)
-        output = wrap(value, fn)
+            return value.tensor(edge)
+        output = wrap(value, edge)
         if dispatch_mode.on_unpack is not None:
             dispatch_mode.on_unpack(output, value)
         return output
@@ -116,6 +117,11 @@ class BackwardCFunction(Node, FunctionCtx):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {len(kept)} is of type "
                     f"{type(tensor).__name__}"
+                )
+            if tensor.is_inference():
+                raise AutogradError(
+                    "Inference tensors cannot be saved for backward: clone() it, or make it under torch.no_grad() "
+                    "instead of torch.inference_mode()."
                 )
             output: Any = next((i for i, out in enumerate(outputs) if out is tensor), None)
             value: Any = tensor if output is None else tensor._a
@@ -313,8 +319,16 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """Not supported, as there is no vmap."""
-        raise NotImplementedError("nbautograd has no vmap: call the function in a loop and stack() the results")
+        """Compute the results for all samples, and say where these are in them; to be overridden for ``vmap``.
+
+        :param info: ``info.batch_size`` and ``info.randomness``.
+        :param in_dims: for each argument the dimension that counts the samples, None where it is the same for all.
+        :returns: the results, and the dimension of each that counts the samples, or None.
+        """
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -325,6 +339,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             bound = inspect.signature(cls.forward).bind(*([node] if plain_style else []), *args, **kwargs)
             args, kwargs = bound.args[1:] if plain_style else bound.args, bound.kwargs
         tensors = [a for a in args if isinstance(a, Tensor)]
+        if batched.levels() and any(batched.level_of(a) for a in flatten(args)[0]):
+            from nbautograd.autograd.function_vmap import apply_batched
+
+            return apply_batched(cls, Function, args)
         node.next0 = node.next1 = node.input_meta = node.extras = None
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a._fn is not None for a in args)
         recorded = is_grad_enabled() and any(node.needs_input_grad)

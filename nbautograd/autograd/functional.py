@@ -8,9 +8,11 @@ from typing import Any
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.tangents import carry
+from nbautograd.core.batched import ElementsError
 from nbautograd.core.grad_mode import enable_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
+from nbautograd.ops.creation.creation import eye
 from nbautograd.ops.shape.joining import stack
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -78,7 +80,7 @@ def jacobian(
 ) -> Any:
     """The Jacobian of ``func`` at ``inputs``: for each output and input a tensor of both their shapes together.
 
-    :param vectorize: accepted for PyTorch's sake; rows are computed one after the other.
+    :param vectorize: compute all rows, or columns, in one pass.
     :param strategy: ``"reverse-mode"``, a pass per element of the outputs; or ``"forward-mode"``, a pass per element
         of the inputs, which PyTorch and so we have with ``vectorize=True`` only.
 
@@ -101,6 +103,9 @@ def jacobian(
     with enable_grad():
         is_tuple, xs, _, outputs, was_tuple = _call(func, inputs, "jacobian", create_graph)
         _all_require_grad(outputs, "outputs", strict)
+        if vectorize:
+            rows = [_rows_at_once(out, xs, create_graph) for out in outputs]
+            return _nested(rows, was_tuple, is_tuple, create_graph)
         rows = []
         for o, out in enumerate(outputs):
             columns: list[list[Tensor]] = [[] for _ in xs]
@@ -127,6 +132,20 @@ def jacobian(
                 )
             )
     return _nested(rows, was_tuple, is_tuple, create_graph)
+
+
+def _rows_at_once(out: Tensor, xs: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, ...]:
+    """The Jacobian of one output by each input, by one pass for all rows."""
+    count, rows = out.numel(), (None,) * len(xs)
+    if count and out.requires_grad:
+        units = eye(count, dtype=out.dtype, device=out.device).reshape((count, *out.shape))
+        rows = grad(
+            out, xs, units, retain_graph=True, create_graph=create_graph, allow_unused=True, is_grads_batched=True
+        )  # type: ignore[assignment]
+    return tuple(
+        (x.detach().new_zeros((count, *x.shape)) if d is None else d).reshape((*out.shape, *x.shape))
+        for d, x in zip(rows, xs, strict=True)
+    )
 
 
 def hessian(
@@ -375,26 +394,40 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
         )
     is_tuple, given = _as_tuple(inputs, "inputs", "jacobian")
     xs = tuple(x.detach() for x in given)
-    columns: list[list[list[Tensor]]] = []  # by input, element and output
-    was_tuple, outputs = False, tuple[Tensor, ...]()
+    columns = []  # by input, then by output
+    was_tuple = False
     for i, x in enumerate(xs):
-        columns.append([])
-        for element in range(x.numel()):
-            unit = x.new_zeros((x.numel(),))
-            unit[element] = 1
+
+        def column(unit: Any, i: int = i, x: Tensor = x) -> list[Any]:
+            """The derivatives of the outputs in one direction."""
+            nonlocal was_tuple
             with forward_ad.dual_level():
-                duals = list(xs)
-                duals[i] = forward_ad.make_dual(x, unit.reshape(x.shape))
+                duals = [*xs[:i], forward_ad.make_dual(x, unit), *xs[i + 1 :]]
                 was_tuple, outputs = _as_tuple(func(*duals), "outputs", "jacobian")
                 pairs = [forward_ad.unpack_dual(out) for out in outputs]
-                columns[i].append(
-                    [p.primal.new_zeros(p.primal.shape) if p.tangent is None else p.tangent.detach() for p in pairs]
-                )
+                return [p.primal.new_zeros(p.primal.shape) if p.tangent is None else p.tangent.detach() for p in pairs]
+
+        columns.append(_for_each_unit(column, x))
     rows = [
-        tuple(
-            _stacked([column[o] for column in columns[i]], out).movedim(0, -1).reshape((*out.shape, *x.shape))
-            for i, x in enumerate(xs)
-        )
-        for o, out in enumerate(outputs)
+        tuple(part.reshape((*part.shape[:-1], *x.shape)) for part, x in zip(by_input, xs, strict=True))
+        for by_input in zip(*columns, strict=True)
     ]
     return _nested(rows, was_tuple, is_tuple, False)
+
+
+def _for_each_unit(column: Callable[[Any], list[Any]], x: Tensor) -> list[Any]:
+    """What ``column`` gives for each unit vector in the shape of ``x``, in a last dimension: for all at once, if it can.
+
+    A function that looks at elements is called for each.
+    """
+    from nbautograd.batching.transform import vmap
+
+    count = x.numel()
+    if not count:
+        return [part.new_zeros((*part.shape, 0)) for part in column(x.new_zeros(x.shape))]
+    units = eye(count, dtype=x.dtype, device=x.device).reshape((count, *x.shape))
+    try:
+        parts: list[Any] = vmap(column, out_dims=-1, randomness="same")(units)
+    except ElementsError:
+        parts = [stack(list(several), -1) for several in zip(*map(column, units.unbind()), strict=True)]
+    return parts

@@ -31,7 +31,7 @@ from nbautograd.core.grad_mode import enable_grad, is_grad_enabled
 from nbautograd.core.node import LEAF, Node, OutputEdge, OutputGrads
 from nbautograd.core.tensor import Tensor, wrap
 
-__all__ = ["copied", "run", "unpacked"]
+__all__ = ["copied", "packed", "run", "unpacked"]
 
 
 def run(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -228,3 +228,16 @@ def copied(array: Any, copy: Any) -> None:
         if tangent is not None:
             with below(level.number):
                 level.arrays.set(copy, tangent.clone())
+
+
+def packed(t: Tensor) -> Callable[[Tensor], Tensor] | None:
+    """Called when a hook packs a saved tensor: what gives the unpacked one the tangents of now."""
+    tangents = [(level, tangent) for level in visible() if (tangent := tangent_of(t, level)) is not None]
+
+    def restore(tensor: Tensor) -> Tensor:
+        for level, tangent in tangents:
+            if level in visible() and level.tangents.get(tensor) is None:
+                set_tangent(tensor, tangent, level)
+        return tensor
+
+    return restore if tangents else None

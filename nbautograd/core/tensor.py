@@ -67,6 +67,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     _relays = False  # as Node._relays: the engine does not run a leaf
     _view: Any = None  # where the tensor is a view of another's memory: see core/views.py
     _views: Any = None  # where others are views of its memory
+    _detached = False  # whether it was detached from an inference tensor: it counts writes, then
     _grad: Tensor | None = None
     _hooks: Hooks | None = None
     _data_since = 0  # when its array was last exchanged: see core/exchanged_data.py
@@ -94,7 +95,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     @property
     def _version(self) -> int:
         """How many in-place writes the tensor's memory has seen."""
-        if version_counter.is_inference(self._a):
+        if version_counter.is_inference(self._a) and not self._detached:
             raise AutogradError("Inference tensors do not track version counter.")
         return version_counter.version_of(self._a)
 
@@ -112,6 +113,8 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     @property
     def data(self) -> Tensor:
         """The same memory as a tensor without history; writes through it go unnoticed by autograd."""
+        if version_counter.is_inference(self._a):
+            return self.detach()
         if not self._a.ndim:
             exchanged_data.expect_hidden_writes()
         return wrap(version_counter.unshared(self.shared_array()))
@@ -120,7 +123,18 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
-        exchanged_data.exchange(self, value.shared_array().view())
+        if self._fn is not None and value._a.dtype.kind not in dtypes.INEXACT:
+            raise AutogradError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype, and this one is "
+                f"of dtype {value.dtype!r}"
+            )
+        if version_counter.is_inference(self._a) and not version_counter.is_inference(value._a):
+            raise AutogradError(
+                "Inference tensors do not track version counter: only another inference tensor can be their data."
+            )
+        shared = self._view is not None or self._views is not None
+        array = version_counter.continued(value.shared_array().view(), self._a, shared)
+        exchanged_data.exchange(self, array)
 
     @data.deleter
     def data(self) -> None:
@@ -136,10 +150,15 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         >>> w
         tensor([999.], requires_grad=True)
         """
-        return wrap(self.shared_array().view())
+        detached = wrap(self.shared_array().view())
+        if version_counter.is_inference(self._a) and not is_inference_mode_enabled():
+            detached._detached = True
+        return detached
 
     def detach_(self) -> Tensor:
         """Cut this very tensor off from its history."""
+        if self.is_inference() or is_inference_mode_enabled():
+            return self
         if self._view is not None:
             raise AutogradError("Can't detach views in-place. Use detach() instead")
         self._fn = None
@@ -164,17 +183,17 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise AutogradError(f"requires_grad must be a bool, not {kind_of(value)}")
+        if value and self._a.dtype.kind not in dtypes.INEXACT:
+            raise AutogradError(
+                "only Tensors of floating point and complex dtype can require gradients, "
+                f"and this one is of dtype {self.dtype!r}"
+            )
+        if value and version_counter.is_inference(self._a) and not is_inference_mode_enabled():
+            raise AutogradError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: clone it"
+            )
         if self._fn is None:
             if value:
-                if version_counter.is_inference(self._a) and not is_inference_mode_enabled():
-                    raise AutogradError(
-                        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: clone it"
-                    )
-                if self._a.dtype.kind not in dtypes.INEXACT:
-                    raise AutogradError(
-                        "only Tensors of floating point and complex dtype can require gradients, "
-                        f"and this one is of dtype {self.dtype!r}"
-                    )
                 self._fn = LEAF
                 self._views_require_grad(True)
         elif self._fn is LEAF:
@@ -411,6 +430,8 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             )
         if id(self) not in memo:
             copied = memo[id(self)] = self._like_me(raw_memory.deep_copy(self._a, memo))
+            if is_inference_mode_enabled():
+                version_counter.mark_inference(copied.shared_array())
             for name, value in self.__dict__.items():
                 if name == "_grad" or not name.startswith("_"):
                     setattr(copied, name, deepcopy(value, memo))

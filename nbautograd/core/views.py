@@ -72,7 +72,8 @@ class View:
         self.base: Tensor = parent if how is None else how.base
         self.body, self.function, self.arguments = body, function, arguments
         if not is_grad_enabled():
-            self.obstacle: str | None = INFERENCE if is_inference_mode_enabled() else NO_GRAD
+            inferred = is_inference_mode_enabled() or how is not None and how.obstacle is INFERENCE
+            self.obstacle: str | None = INFERENCE if inferred else NO_GRAD
         elif function.__class__ is ViewOfOutput:
             self.obstacle = SEVERAL
         else:
@@ -179,10 +180,20 @@ class _StaleView(Tensor):
 
     @property
     def _fn(self) -> Any:
-        if not is_grad_enabled():  # nothing is recorded, so nobody cares
-            return _get_fn(self)
+        return self.refreshed() if is_grad_enabled() else _get_fn(self)  # where nothing is recorded nobody cares
+
+    @_fn.setter
+    def _fn(self, fn: Any) -> None:
+        self.__class__ = Tensor
+        _set_fn(self, fn)
+
+    def refreshed(self) -> Any:
+        """The ``_fn`` made again.
+
+        :raises InplaceError: the history could not follow the write.
+        """
         before = _get_fn(self)
-        if before is not None or self._view.base._fn is not None:
+        if isinstance(before, Node) or self._view.base._fn is not None:
             check_history_follows(self, indirect=True)
             fn = _history_from_base(self)
             _move_retained(self, before, fn)
@@ -190,10 +201,17 @@ class _StaleView(Tensor):
         self.__class__ = Tensor
         return _get_fn(self)
 
-    @_fn.setter
-    def _fn(self, fn: Any) -> None:
-        self.__class__ = Tensor
-        _set_fn(self, fn)
+    @property
+    def grad_fn(self) -> Any:
+        """The node that made the tensor; None for a leaf."""
+        self.refreshed()
+        return Tensor.grad_fn.fget(self)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether nothing recorded made the tensor."""
+        self.refreshed()
+        return Tensor.is_leaf.fget(self)
 
     @property
     def requires_grad(self) -> bool:

@@ -1,4 +1,4 @@
-"""Functions that are methods in the first place: ``torch.detach``, ``torch.sin_`` and the others that write in place."""
+"""Functions that are methods in the first place: ``torch.detach``, and those in place, such as ``torch.sin_``."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _IN_PLACE = """
     abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_
     clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ fix_
     floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_
-    reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_""".split()
+    reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ xlogy_"""
 
-__all__ = ["detach", "detach_", "dsmm", "spmm", *_IN_PLACE]
+__all__ = ["detach", "detach_", "dsmm", "spmm", *_IN_PLACE.split()]
 
 
 def detach(input: Tensor) -> Tensor:
@@ -50,5 +50,5 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 dsmm = spmm
 
-for _name in _IN_PLACE:
+for _name in _IN_PLACE.split():
     globals()[_name] = getattr(Tensor, _name)

@@ -137,12 +137,6 @@ def test_the_former_functions(T):
     assert computed[0].tolist() == [pytest.approx([0.6, 0]), pytest.approx([0, 1.2])] and repeatable
 
 
-def test_unsupported_options():
-    for option in ("check_batched_grad", "check_batched_forward_grad", "masked"):
-        with pytest.raises(NotImplementedError):
-            nb.autograd.gradcheck(nb.exp, (point(nb, 2),), **{option: True})
-
-
 def test_gradcheck_finds_wrong_gradients():
     class Wrong(nb.autograd.Function):
         @staticmethod

@@ -1,4 +1,4 @@
-"""Functions that write in place, ``torch._foreach_*``, and what lies beneath ``nn.functional``, under both libraries."""
+"""Functions in place, ``torch._foreach_*``, and what lies beneath ``nn.functional``, under both libraries."""
 
 from __future__ import annotations
 
@@ -113,6 +113,7 @@ def test_foreach_of_one_list(torch: Any) -> Any:
     return results
 
 
+FOREACH_BINARY = "add sub mul div pow clamp_min clamp_max maximum minimum"
 FOREACH: tuple[Callable[[Any, Any, Any], Any], ...] = (
     lambda f, a, b: f("add", a, b),
     lambda f, a, b: f("add", a, b, alpha=2),
@@ -127,7 +128,7 @@ FOREACH: tuple[Callable[[Any, Any, Any], Any], ...] = (
     lambda f, a, b: f("lerp", a, b, [x / 8 for x in a]),
     *(
         lambda f, a, b, name=name, other=other: f(name, a, b if other is None else other)
-        for name in "add sub mul div pow clamp_min clamp_max maximum minimum".split()
+        for name in FOREACH_BINARY.split()
         for other in (None, 1.5, [2, 3])
     ),
     *(lambda f, a, b, name=name: f(name, a, a[0][1].clone()) for name in ("add", "mul", "div", "sub")),
@@ -182,7 +183,7 @@ def test_foreach_refuses(torch: Any) -> Any:
     return messages
 
 
-# -- memory formats -----------------------------------------------------------------------------------------------------
+# -- memory formats ----------------------------------------------------------------------------------------------------
 
 LIKE = "empty_like zeros_like ones_like full_like rand_like randn_like randint_like"
 

@@ -14,6 +14,8 @@ KINDS = """
     is_sparse is_sparse_csr is_mkldnn is_quantized is_nested is_meta is_mps is_xpu is_xla is_mtia is_maia is_ipu
     is_vulkan is_cuda is_cpu volatile name"""
 
+PARTS = "coalesce is_coalesced indices values crow_indices col_indices ccol_indices row_indices"
+
 
 @agrees
 def test_kinds(torch: Any) -> Any:
@@ -35,7 +37,7 @@ def test_answers_of_a_dense_tensor(torch: Any) -> Any:
 @agrees
 def test_parts_of_sparse_tensors(torch: Any) -> Any:
     messages = []
-    for name in "coalesce is_coalesced indices values crow_indices col_indices ccol_indices row_indices".split():
+    for name in PARTS.split():
         with pytest.raises(RuntimeError) as error:
             getattr(torch.ones(2), name)()
         messages.append(str(error.value))
@@ -44,7 +46,7 @@ def test_parts_of_sparse_tensors(torch: Any) -> Any:
 
 @agrees(says="does not have unique dim order")
 def test_an_ambiguous_order(torch: Any) -> Any:
-    return torch.ones(1, 1).dim_order(ambiguity_check=True)
+    return torch.ones(1, 1, 1).dim_order(ambiguity_check=True)
 
 
 @agrees

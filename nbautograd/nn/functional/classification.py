@@ -11,6 +11,7 @@ from nbautograd.arrays import backend
 from nbautograd.compiler.argument_errors import with_argument_errors
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
+from nbautograd.core.batched import elements
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
@@ -180,7 +181,7 @@ def _loss_of(input: Tensor, target: Tensor, weight: Tensor | None, reduction: st
     shape = input._a.shape
     if len(shape) == 1 and target._a.ndim == 1:
         target = target[0]
-    ignored = _ignored(target._a, shape[1 if len(shape) > 1 else 0], ignore_index)
+    ignored = _ignored(elements(target), shape[1 if len(shape) > 1 else 0], ignore_index)
     return (_nll_of_rows if len(shape) < 3 else _nll_of_images)(input, target, weight, reduction, ignored)
 
 
@@ -369,7 +370,8 @@ def multi_margin_loss(
     classes = shape[-1] if shape else 1
     if weight is not None and weight._a.size != classes:
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight._a.shape)}")
-    if rows and (int(target._a.min()) < 0 or int(target._a.max()) >= classes):
+    classes_of_all = elements(target)
+    if rows and (int(classes_of_all.min()) < 0 or int(classes_of_all.max()) >= classes):
         raise RuntimeError(f"multi_margin_loss(): target out of range: there are {classes} classes")
     if not flat:
         return _multi_margin(input, target, p, margin, weight, reduction)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.core.batched import elements
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError
 from nbautograd.nn.functional._common import tuple_of
@@ -55,6 +56,7 @@ def _unpool(
                 raise ValueError(
                     f"{name}(): invalid output_size {size}: each must differ from {least} by less than stride {step}"
                 )
+    index = elements(indices)
     if index.size and (int(index.min()) < 0 or int(index.max()) >= math.prod(size)):
         raise RuntimeError(
             f"{name}(): Found an invalid max index: {int(index.max())} (output volumes are of size {size})"

@@ -46,7 +46,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     target = input.device if place is None else as_device(place)
     if kind is not input.dtype or target != input.device or copy:
         result = move(input, kind.numpy, target, input.device)
-        input = result if kind.rank > 1 else wrap(result._a)
+        input = result if kind.rank > 1 else result.detach()
     return input if wanted is preserve_format else contiguous(input, wanted)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import as_int
 from nbautograd.compiler.op import NATIVE, composite, op
+from nbautograd.core.batched import random_function
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import copy_into
 from nbautograd.core.tensor import Tensor, wrap
@@ -106,6 +107,7 @@ def _check_wide(name: str, input: Tensor) -> None:
 
 
 @composite(method=False)
+@random_function("distribution")
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Samples of the gamma distribution with the elements of ``input`` as shape parameters and scale 1.
 
@@ -119,6 +121,7 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
 
 
 @composite(method=False)
+@random_function("distribution")
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Samples of the Dirichlet distribution whose concentrations are in the last dimension of ``input``.
 
@@ -131,6 +134,7 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
 
 
 @composite()
+@random_function("rows")
 def multinomial(
     input: Tensor,
     num_samples: int,

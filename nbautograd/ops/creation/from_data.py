@@ -104,7 +104,9 @@ def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
     if leaves.__class__ is np.ndarray:
         return leaves if dtype is None else backend.run_quietly(leaves.astype, dtype.numpy)
     kind = _common_dtype(leaves) if dtype is None else dtype
-    return _CONVERT[kind.rank](leaves, kind).reshape(shape)
+    array: np.ndarray[Any, Any] = _CONVERT[kind.rank](leaves, kind)
+    array.resize(shape, refcheck=False)  # in place: no view, the array owns its memory
+    return array
 
 
 def _flatten(data: Any) -> tuple[list[int], Any]:

@@ -16,6 +16,7 @@ from nbautograd.arrays import backend, dtypes, strides as stride_tools
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import as_int, new_shape
 from nbautograd.compiler.op import NATIVE, op
+from nbautograd.core.batched import elements, random_function
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import copy_into
 from nbautograd.core.tensor import Tensor, wrap
@@ -33,7 +34,7 @@ from nbautograd.ops.creation.random_inplace import (
 )
 from nbautograd.rng import generator
 from nbautograd.rng.dtype_range import largest_integer
-from nbautograd.rng.generator import Generator, memory_order
+from nbautograd.rng.generator import Generator
 
 __all__ = [
     "get_rng_state",
@@ -56,6 +57,7 @@ Device = device | str | int | None
 Number = int | float
 
 
+@random_function("new")
 def _new(
     name: str,
     shape: tuple[int, ...],
@@ -198,6 +200,7 @@ def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int,
     return first, end
 
 
+@random_function("permutation")
 def randperm(
     n: int,
     *,
@@ -237,6 +240,7 @@ def randperm(
     return _new("randperm", (count,), kind, draw, device, requires_grad, out)
 
 
+@random_function("like")
 def _like(name: str, input: Tensor, dtype: Any, place: Device, requires_grad: bool, order: Any, draw: Draw) -> Tensor:
     """A random tensor like ``input``; by default of its memory format, too."""
     if not isinstance(input, Tensor):
@@ -360,7 +364,7 @@ def normal(
     if isinstance(std, Tensor):
         if std._a.dtype.kind == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        negative = bool((std._a < 0).any())
+        negative = bool((elements(std) < 0).any())
     else:
         negative = std < 0
     if negative:

@@ -11,6 +11,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import NATIVE, OPS, composite, op
+from nbautograd.core.batched import refuse_dynamic
 from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor, array_of, wrap
 from nbautograd.errors import SCALAR_TYPES
@@ -197,11 +198,11 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             )
         d = dimension(dim, input._a.ndim)
         if not input._a.ndim:
-            return gather(input, 0, wrap(indices._a * 0))
+            return gather(input, 0, indices * 0)
         ours = joint_shape([_but(s, d) for s in (input._a.shape, indices._a.shape)])
         x = expand(input, *ours[:d], input._a.shape[d], *ours[d + 1 :])
         where = expand(indices, *ours[:d], indices._a.shape[d], *ours[d + 1 :])
-    return gather(x, d, wrap(where._a % max(1, x._a.shape[d])))
+    return gather(x, d, where % max(1, x._a.shape[d]))
 
 
 def _but(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
@@ -432,6 +433,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     tensor([[1],
             [3]])
     """
+    refuse_dynamic("nonzero", input)
     a = input._a
     result = np.nonzero(a if a.ndim else a.reshape((1,)))
     if as_tuple:

@@ -12,6 +12,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd.core import dispatch_mode
+from nbautograd.core.batched import BatchedTensor, elements
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import check_writable, copy_into
 from nbautograd.core.overlap import check_operand
@@ -80,7 +81,8 @@ def _as_tuple(key: Any) -> Any:
 def _is_integer(item: Any) -> bool:
     """Whether an item of an index is an integer."""
     if isinstance(item, Tensor):
-        return item._a.ndim == 0 and item._a.dtype.kind in "iu" and item._a.dtype.char != "B"
+        single = item._a.ndim == 0 and item._a.dtype.kind in "iu" and item._a.dtype.char != "B"
+        return single and item.__class__ is not BatchedTensor
     return isinstance(item, (int, np.integer)) and not isinstance(item, bool)
 
 
@@ -143,7 +145,7 @@ def _resolve(x: Tensor, items: list[Any]) -> tuple[Tensor, Any]:
             continue
         else:
             index_array = _index_array(item, x)
-            if isinstance(item, (bool, np.bool_)) or isinstance(item, Tensor) and not item._a.ndim:
+            if isinstance(item, (bool, np.bool_)) or isinstance(item, Tensor) and item._a.ndim < index_array.ndim:
                 x = unsqueeze(x, dim)
             chooses = True
             key.append(index_array)
@@ -195,7 +197,8 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
     """
     dim = 0
     arrays = []
-    for item in key:
+    for shown in key:
+        item = shown
         if item.__class__ is slice:
             dim += 1
         elif item.dtype.kind == "b":
@@ -207,12 +210,13 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
                     )
             dim += item.ndim
         else:
+            item = elements(item)
             if item.size:
                 low, high = item.min(), item.max()
                 if low < -shape[dim] or high >= shape[dim]:
                     bad = int(high if high >= shape[dim] else low)
                     raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {shape[dim]}")
-            arrays.append(item)
+            arrays.append(shown)
             dim += 1
     if len(arrays) > 1:
         try:
