@@ -29,6 +29,7 @@ from nbautograd.core.grad_mode import is_inference_mode_enabled
 from nbautograd.core.hooks import Hooks, LeafHooks, RemovableHandle, warn_of_hooks
 from nbautograd.core.node import LEAF, OutputEdge, UnrecordedView
 from nbautograd.core.tensor_conversions import TensorConversions
+from nbautograd.core.tensor_kinds import TensorKinds
 from nbautograd.core.tensor_properties import TensorProperties
 from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of
 
@@ -52,7 +53,7 @@ class _Fields(_Methods):
 _fn_of, _set_fn = _Fields._fn.__get__, _Fields._fn.__set__  # the slot itself, where a class in between has a property
 
 
-class Tensor(TensorProperties, TensorConversions, _Fields):
+class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     """An n-dimensional array that can record what is computed from it.
 
     ``Tensor(2, 3)`` is an uninitialised float tensor of that shape and ``Tensor([1, 2])`` a float tensor of those

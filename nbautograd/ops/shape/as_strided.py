@@ -183,7 +183,7 @@ for _name, _function in {
 as_strided_ = Tensor.as_strided_
 
 
-def _resize(self: Tensor, *sizes_: Any, memory_format: Any = contiguous_format) -> Tensor:
+def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = contiguous_format) -> Tensor:
     """Resize the tensor in place, row-major; the storage grows if it is too small.
 
     The contents of the storage are kept; new elements are uninitialised. Other tensors that shared a storage that grew
@@ -198,7 +198,7 @@ def _resize(self: Tensor, *sizes_: Any, memory_format: Any = contiguous_format) 
     """
     if self.requires_grad and not self.is_inference() and not is_inference_mode_enabled():
         raise AutogradError("cannot resize variables that require grad")
-    shape = sizes(sizes_, "size")
+    shape = sizes(sizes_ if size is None else (size,), "size")
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if memory_format is preserve_format:
