@@ -30,7 +30,7 @@ MODULES: dict[str, str] = {
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled set_multithreading_enabled",
     "autograd.gradcheck": "",
     "autograd.graph": "",
-    "autograd.variable": "Variable",
+    "autograd.variable": "",
     "cuda": "",
     "cuda.memory": """
         empty_cache max_memory_allocated max_memory_reserved mem_get_info memory_allocated memory_reserved

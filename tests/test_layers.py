@@ -36,6 +36,7 @@ LAYERS = [
     {"nbautograd.compiler"},
     {"nbautograd.rng"},
     {"nbautograd.ops"},
+    {"nbautograd.batching"},
     {"nbautograd.autograd"},
     {f"nbautograd.{name}" for name in NAMESPACES.split()},
     {"nbautograd"},

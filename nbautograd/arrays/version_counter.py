@@ -97,10 +97,12 @@ class Apart:
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.__array_interface__ = array.__array_interface__
-        base = array
+        self.array: Any = array
+        base: Any = array
         while isinstance(base, np.ndarray):  # to the memory itself, lest ``p.data -= step`` in a loop makes a chain
-            array, base = base, base.base.array if base.base.__class__ is Apart else base.base
-        self.array = array
+            self.array, base = base, base.base
+            if isinstance(base, Apart):
+                base = base.array
 
 
 def owner(array: Any) -> Any:
@@ -136,6 +138,25 @@ def unshared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if not isinstance(array, np.ndarray):
         return array.view()  # on another device: a view with an owner of its own is not to be had
     return np.asarray(Apart(array)) if array.size else array.view()
+
+
+def continued(array: Any, former: Any, always: bool) -> Any:
+    """An array in the place of another, whose write history it goes on with: for ``tensor.data = ...``.
+
+    :param always: even where neither has been written to, since others share that history.
+    """
+    old, new = _histories.get(id(owner(former))), _histories.get(id(owner(array)))
+    if old is new and not always or isinstance(former, np.generic) or is_inference(array):
+        return array
+    if not isinstance(array, np.ndarray) or not array.size:
+        return array
+    array = unshared(array)
+    history = _history(former)
+    key, apart = id(owner(array)), owner(array)
+    history.owners[1:] = [ref for ref in history.owners[1:] if ref() is not None]  # a loop may come here each time
+    history.owners.append(_forgotten(_histories, key, apart))
+    _histories[key] = history
+    return array
 
 
 def _history(array: Any, former: np.generic | None = None) -> _History:

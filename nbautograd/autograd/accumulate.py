@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from nbautograd.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd.autograd.hooks import as_tensor, name_of
 from nbautograd.core.defaults import is_warn_always_enabled
 from nbautograd.core.tensor import Tensor, new
+from nbautograd.errors import AutogradError
 from nbautograd.fusion.lazy_gradient import LazyGradient, materialize
 from nbautograd.ops.creation.creation import empty_like
 
@@ -60,7 +61,9 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
                 # By its reference count nobody else holds it: it becomes .grad, which shares memory with nothing.
                 owned = getrefcount(d) <= HELD_ONCE and is_whole(d)
                 made = new(Tensor)
-                if owned or isinstance(d, np.generic):
+                if d.ndim > 1 and d.strides != leaf._a.strides:
+                    made._a = _laid_out(leaf, d)
+                elif owned or isinstance(d, np.generic):
                     made._a = d
                 else:
                     made._a = d.copy()
@@ -70,8 +73,26 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
         elif create_graph:
             fresh.append((leaf, held + as_tensor(d)))
         else:
+            if held._a.shape != d.shape:
+                _refuse(leaf, held, d)
             grown.append((held, d))
     return fresh, grown
+
+
+def _laid_out(leaf: Tensor, d: Any) -> Any:
+    """A copy of a gradient that lies in memory as its leaf does, whose ``.grad`` it becomes."""
+    array = empty_like(leaf.detach()).shared_array()
+    array[...] = d
+    return array
+
+
+def _refuse(leaf: Tensor, held: Tensor, d: Any) -> NoReturn:
+    """Raise the error that says that a gradient does not fit what it would be added to."""
+    raise AutogradError(
+        f"Function AccumulateGrad returned an invalid gradient at index 0 - got {list(d.shape)} but expected shape "
+        f"compatible with {list(held.shape)}, that of the .grad that is there: the .data of the leaf, now of shape "
+        f"{list(leaf.shape)}, has been exchanged. Set its .grad to None first."
+    )
 
 
 def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor, Any]], grown: Grown) -> None:

@@ -10,13 +10,21 @@ from typing import Any
 
 from nbautograd.arrays import version_counter
 from nbautograd.core import dispatch_mode
-from nbautograd.core.grad_mode import grad_enabled, inference, is_inference_mode_enabled, run_generator
+from nbautograd.core.grad_mode import (
+    forward_ad_below,
+    grad_enabled,
+    inference,
+    is_inference_mode_enabled,
+    run_generator,
+    warn_of_class,
+)
 from nbautograd.core.node import Node, OutputEdge
 from nbautograd.core.tensor import Tensor, on_wrap
 from nbautograd.errors import AutogradError
 
 __all__ = ["inference_mode", "is_inference_mode_enabled"]
 
+_COPIES = {"cast", "clone", "move"}
 _calls = count(1)
 _watching = False  # of the process: inference tensors may be used in any thread, for as long as there are any
 
@@ -67,6 +75,8 @@ made in inference mode; clone() it, or make it under torch.no_grad() instead of 
         """Decorate a function or a generator function."""
         if inspect.isgeneratorfunction(function):
             return run_generator(self, function)
+        if inspect.isclass(function):
+            warn_of_class(function)
 
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -101,35 +111,70 @@ def _created(t: Tensor) -> None:
 
 def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The dispatch mode: run the operation and mark its results, or check what a recorded one has saved."""
-    if not inference.get():
-        result = call(*args, **kwargs)
-        _check_saved(result)
-        if next(_calls) % 1024 == 0:
-            _relax()
-        return result
-    token = grad_enabled.set(False)  # enable_grad() has no effect here
-    try:
-        result = call(*args, **kwargs)
-    finally:
-        grad_enabled.reset(token)
-    if op.kind != "view":
-        for t in result if isinstance(result, (tuple, list)) else (result,):
-            if isinstance(t, Tensor) and t._view is None:
+    inputs = [t for value in (*args, *kwargs.values()) for t in _tensors(value)]
+    inferred = [t for t in inputs if t.is_inference()]
+    if inference.get():
+        result = _unrecorded(call, args, kwargs)  # enable_grad() has no effect here
+        for t in _tensors(result) if op.kind != "view" and kwargs.get("out") is None else ():
+            if t._view is None:
                 version_counter.mark_inference(t.shared_array())
+    elif inferred and op.name in _COPIES:  # into a new tensor, which is no inference tensor
+        result = call(*args, **kwargs)
+        version_counter.record_write(result.shared_array())
+    elif forward_ad_below.get() == 0:  # a tangent is being computed, by the node of this very call
+        result = call(*args, **kwargs)
+    elif inferred and len(inferred) == len(inputs):
+        result = _unrecorded(call, args, kwargs)
+    else:
+        result = call(*args, **kwargs)
+        if inferred:
+            _check_saved(op, args, kwargs, result)
+    if inferred and op.kind == "view":
+        for t in _tensors(result):
+            _untrack(t)
+    if next(_calls) % 1024 == 0:
+        _relax()
     return result
 
 
-def _check_saved(result: Any) -> None:
-    t = result[0] if isinstance(result, tuple) and result else result
-    node = t._fn if isinstance(t, Tensor) else None
+def _unrecorded(call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    token = grad_enabled.set(False)
+    try:
+        return call(*args, **kwargs)
+    finally:
+        grad_enabled.reset(token)
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    """The tensors that an argument or a result consists of."""
+    values = value if isinstance(value, (tuple, list)) else (value,)
+    return [t for t in values if isinstance(t, Tensor)]
+
+
+def _untrack(view: Tensor) -> None:
+    """Make the view of an inference tensor a tensor of its own, which is nobody's view as far as autograd knows."""
+    if view._view is not None:
+        view._view.base._views = None
+        view._view = view._fn = None
+
+
+def _check_saved(op: Any, args: Any, kwargs: Any, result: Any) -> None:
+    """Make sure that the node of a result has saved no inference tensor.
+
+    :raises AutogradError: it has.
+    """
+    outputs = _tensors(result)
+    node = outputs[0]._fn if outputs else None
     if not isinstance(node, Node):
         return
     node = node.next0 if node.__class__ is OutputEdge else node
+    tensors = {name: value for name, value in kwargs.items() if name in op.tensors}
+    inputs = inspect.signature(op.body).bind_partial(*args, **tensors).arguments
     for slot in node.saved:
-        value = getattr(node, slot)
-        for array in value if isinstance(value, (list, tuple)) else (value,):
-            if hasattr(array, "dtype") and version_counter.is_inference(array):
-                raise AutogradError(
-                    f"Inference tensors cannot be saved for backward: {node.name()} needs one that was made in "
-                    "inference mode; clone() it, or make it under torch.no_grad() instead of torch.inference_mode()."
-                )
+        value, before = getattr(node, slot), inputs.get(slot.removeprefix("s_"))  # which may have been cast
+        arrays = [*value, *before] if isinstance(value, (list, tuple)) and before else [value, before]
+        if value is not None and any(version_counter.is_inference(getattr(a, "_a", a)) for a in arrays):
+            raise AutogradError(
+                f"Inference tensors cannot be saved for backward: {node.name()} needs one that was made in inference "
+                "mode; clone() it, or make it under torch.no_grad() instead of torch.inference_mode()."
+            )

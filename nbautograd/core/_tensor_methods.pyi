@@ -834,6 +834,8 @@ class TensorMethods:
         """``-input``: each element negated."""
     def negative_(self) -> Tensor:
         """In-place version of ``neg``: writes the result into this tensor and returns it."""
+    def new(self, *data: Any, **options: Any) -> Tensor:
+        """A tensor of the same dtype on the same device: uninitialised, of the lengths given, or of given values."""
     @overload
     def new_empty(self, *size: _int, dtype: dtype | None = None, device: Device = None, requires_grad: _bool = False) -> Tensor:
         """``torch.empty(...)`` with this tensor's dtype and device by default."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, version_counter
 from nbautograd.core import dispatch_mode, tracing
+from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd.core.node import LEAF, Node
 from nbautograd.core.overlap import check_operands, check_overlap, write_each_once
@@ -37,10 +38,8 @@ def check_history(t: Tensor, what: str) -> None:
 
     :raises InplaceError: ``t`` is a leaf that requires grad, or a view of one, and operations are recorded.
     """
-    if version_counter.inferred and version_counter.is_inference(t._a) and not is_inference_mode_enabled():
-        raise InplaceError(
-            f"Inplace update to inference tensor outside InferenceMode is not allowed ({what}): clone() it first."
-        )
+    if is_inference_mode_enabled():
+        return
     if is_grad_enabled():
         if t._view is not None:
             check_view(t, False)
@@ -54,6 +53,10 @@ def check_history(t: Tensor, what: str) -> None:
                 f"a leaf Variable that requires grad is being used in an in-place operation ({what}). "
                 "Write inside torch.no_grad() or to its .data, or compute a new tensor instead (w = w - step)."
             )
+    if version_counter.inferred and version_counter.is_inference(t._a) and not t._detached:
+        raise InplaceError(
+            f"Inplace update to inference tensor outside InferenceMode is not allowed ({what}): clone() it first."
+        )
 
 
 def check_writable(t: Tensor, what: str) -> None:
@@ -75,7 +78,7 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
     former = t
     if dispatch_mode.on_copy is not None:
         former = t.clone()  # forward-mode AD differentiates the formulas, which need the former value
-    elif dispatch_mode.is_on():
+    elif is_grad_enabled() and dispatch_mode.is_on() and t.__class__ is not BatchedTensor:
         former = wrap(t._a.copy(), t._fn)  # hooks on saved tensors may keep what they get
     try:
         return copy_into(t, function(former, *args, **kwargs))
@@ -90,6 +93,17 @@ preparers: list[Callable[[Any], None]] = []
 """Called with an array that is about to be written to; process-wide, for ``allow_mutation_on_saved_tensors``."""
 
 
+class _Batched:
+    """What is done where a batched tensor is written, or written to."""
+
+    __slots__ = ("write",)
+    write: Callable[[Tensor, Tensor], Tensor]
+
+
+of_batched = _Batched()
+"""Its ``write`` is called instead of ``copy_into``; set by ``batching/transform.py``."""
+
+
 def watched() -> bool:
     """Whether a mode that is on has to see every write."""
     return bool(followers or preparers)
@@ -101,7 +115,9 @@ def check_view(t: Tensor, recorded: bool) -> None:
     :raises InplaceError: it cannot: the view is one of several made at once, or was made without recording.
     """
     how = t._view
-    if how.obstacle is not None and is_grad_enabled() and (recorded or how.base._fn is not None):
+    if how.obstacle is None or not is_grad_enabled() or is_inference_mode_enabled():
+        return
+    if recorded or how.base._fn is not None:
         check_history_follows(t, indirect=False)
 
 
@@ -110,6 +126,8 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
 
     :raises RuntimeError: ``result`` has another shape, or a dtype of a higher category.
     """
+    if t.__class__ is BatchedTensor or result.__class__ is BatchedTensor:
+        return of_batched.write(t, result)
     if result._a.shape != t._a.shape:
         raise ShapeError(
             f"output with shape {list(t._a.shape)} doesn't match the broadcast shape {list(result._a.shape)}"
@@ -119,7 +137,7 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
     for follower in followers:
         follower.check(t, result)
     node = result._fn
-    recorded = is_grad_enabled() and (node is not None or t._fn is not None)
+    recorded = is_grad_enabled() and (node is not None or t._fn is not None) and not is_inference_mode_enabled()
     if t._view is not None:
         check_view(t, recorded)
     if recorded and isinstance(node, Node):
@@ -171,7 +189,8 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
     """
     if source != target and dtypes.of(source).rank > max(1, dtypes.of(target).rank) - (target.kind == "b"):
         raise DtypeError(
-            f"result type {dtypes.of(source).name} can't be cast to the desired output type {dtypes.of(target).name}"
+            f"result type {dtypes.scalar_type(source)} can't be cast to the desired output type "
+            f"{dtypes.scalar_type(target)}"
         )
 
 
@@ -192,6 +211,8 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         return type(result)(written)
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
+    if result.__class__ is BatchedTensor:
+        raise InplaceError(f"vmap: out= is not possible for {name}() with batched tensors: leave it out")
     if is_grad_enabled() and (out._fn is not None or result._fn is not None):
         raise InplaceError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -211,7 +232,7 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         fresh[...] = result._a
         out._a = fresh
         return out
-    check_overlap(out, name)
+    check_writable(out, name)
     return copy_into(out, wrap(result._a))
 
 

@@ -22,15 +22,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes, raw_memory, version_counter
-from nbautograd.arrays.device import as_device, device
-from nbautograd.arrays.size import Size
+from nbautograd.arrays.device import as_device
+from nbautograd.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd.core import exchanged_data
 from nbautograd.core.grad_mode import is_inference_mode_enabled
 from nbautograd.core.hooks import Hooks, LeafHooks, RemovableHandle, warn_of_hooks
 from nbautograd.core.node import LEAF, OutputEdge, UnrecordedView
 from nbautograd.core.tensor_conversions import TensorConversions
+from nbautograd.core.tensor_kinds import TensorKinds
 from nbautograd.core.tensor_properties import TensorProperties
-from nbautograd.errors import AutogradError, kind_of
+from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of
 
 __all__ = ["Tensor", "array_of", "wrap"]
 
@@ -49,7 +50,10 @@ class _Fields(_Methods):
     _fn: Any
 
 
-class Tensor(TensorProperties, TensorConversions, _Fields):
+_fn_of, _set_fn = _Fields._fn.__get__, _Fields._fn.__set__  # the slot itself, where a class in between has a property
+
+
+class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     """An n-dimensional array that can record what is computed from it.
 
     ``Tensor(2, 3)`` is an uninitialised float tensor of that shape and ``Tensor([1, 2])`` a float tensor of those
@@ -67,22 +71,20 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     _relays = False  # as Node._relays: the engine does not run a leaf
     _view: Any = None  # where the tensor is a view of another's memory: see core/views.py
     _views: Any = None  # where others are views of its memory
+    _detached = False  # whether it was detached from an inference tensor: it counts writes, then
     _grad: Tensor | None = None
     _hooks: Hooks | None = None
     _data_since = 0  # when its array was last exchanged: see core/exchanged_data.py
 
-    def __init__(self, *data: Any, device: device | str | None = None) -> None:
-        place = backend.module(as_device(device))
-        kind = dtypes.get_default_dtype().numpy
-        if len(data) == 1 and not isinstance(data[0], (int, Size)):
-            values = data[0]
-            if isinstance(values, Tensor):
-                self._a, self._fn = values.detach()._a, None
-                return
-            self._a, self._fn = place.asarray(np.array(values, kind)), None
-        else:
-            shape = data[0] if len(data) == 1 and isinstance(data[0], tuple) else data or (0,)
-            self._a, self._fn = place.empty(shape, kind), None
+    _construct: Callable[..., Tensor]  # attached by ops/creation/legacy_tensor_types.py
+
+    def __init__(self, *data: Any, **options: Any) -> None:
+        alias = len(data) == 1 and isinstance(data[0], Tensor)
+        self._a, self._fn = (data[0].detach() if alias else self._construct(None, data, options))._a, None
+
+    def __dir__(self) -> list[str]:
+        names = {*object.__dir__(self)}
+        return sorted(names if self.is_cuda else names - {"__cuda_array_interface__"})
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -97,7 +99,7 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     @property
     def _version(self) -> int:
         """How many in-place writes the tensor's memory has seen."""
-        if version_counter.is_inference(self._a):
+        if version_counter.is_inference(self._a) and not self._detached:
             raise AutogradError("Inference tensors do not track version counter.")
         return version_counter.version_of(self._a)
 
@@ -115,6 +117,8 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     @property
     def data(self) -> Tensor:
         """The same memory as a tensor without history; writes through it go unnoticed by autograd."""
+        if version_counter.is_inference(self._a):
+            return self.detach()
         if not self._a.ndim:
             exchanged_data.expect_hidden_writes()
         return wrap(version_counter.unshared(self.shared_array()))
@@ -123,7 +127,23 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
-        exchanged_data.exchange(self, value.shared_array().view())
+        if self.requires_grad and value._a.dtype.kind not in dtypes.INEXACT:
+            raise AutogradError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype, and this one is "
+                f"of dtype {value.dtype!r}"
+            )
+        if version_counter.is_inference(self._a) and not version_counter.is_inference(value._a):
+            raise AutogradError(
+                "Inference tensors do not track version counter: only another inference tensor can be their data."
+            )
+        former = self._a
+        shared = getattr(former, "base", None) is not None or getrefcount(former) > HELD_ONCE  # with views of it
+        array = version_counter.continued(value.shared_array().view(), former, shared)
+        exchanged_data.exchange(self, array)
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def detach(self) -> Tensor:
         """The same memory as a tensor without history; in-place writes to either are noticed by autograd.
@@ -135,10 +155,15 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         >>> w
         tensor([999.], requires_grad=True)
         """
-        return wrap(self.shared_array().view())
+        detached = wrap(self.shared_array().view())
+        if version_counter.is_inference(self._a) and not is_inference_mode_enabled():
+            detached._detached = True
+        return detached
 
     def detach_(self) -> Tensor:
         """Cut this very tensor off from its history."""
+        if self.is_inference() or is_inference_mode_enabled():
+            return self
         if self._view is not None:
             raise AutogradError("Can't detach views in-place. Use detach() instead")
         self._fn = None
@@ -163,17 +188,17 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise AutogradError(f"requires_grad must be a bool, not {kind_of(value)}")
+        if value and self._a.dtype.kind not in dtypes.INEXACT:
+            raise AutogradError(
+                "only Tensors of floating point and complex dtype can require gradients, "
+                f"and this one is of dtype {self.dtype!r}"
+            )
+        if value and version_counter.is_inference(self._a) and not is_inference_mode_enabled():
+            raise AutogradError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: clone it"
+            )
         if self._fn is None:
             if value:
-                if version_counter.is_inference(self._a) and not is_inference_mode_enabled():
-                    raise AutogradError(
-                        "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: clone it"
-                    )
-                if self._a.dtype.kind not in dtypes.INEXACT:
-                    raise AutogradError(
-                        "only Tensors of floating point and complex dtype can require gradients, "
-                        f"and this one is of dtype {self.dtype!r}"
-                    )
                 self._fn = LEAF
                 self._views_require_grad(True)
         elif self._fn is LEAF:
@@ -183,19 +208,26 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         elif self._fn.__class__ is UnrecordedView:
             if value:
                 self._fn = LEAF
-        elif not value:
-            raise AutogradError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a "
-                "computed variable in a "
-                "subgraph that doesn't require differentiation use its detach()."
+        else:
+            hint = (
+                " This one was computed, and requires grad already."
+                if value
+                else " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
             )
+            raise AutogradError(f"you can only change requires_grad flags of leaf variables.{hint}")
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise AutogradError("requires_grad must be a bool, and cannot be deleted")
 
     def _views_require_grad(self, value: bool) -> None:
         """Let the unrecorded views of this leaf require grad as it does."""
         for ref in () if self._views is None else self._views[0]:
             view = ref()
-            if view is not None and view.is_leaf and view._fn is not LEAF:
-                view._fn = UnrecordedView() if value else None
+            fn = None if view is None else _fn_of(view)
+            if view is not None and (fn is None or fn.__class__ is UnrecordedView):
+                _set_fn(view, UnrecordedView() if value else None)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` in place.
@@ -207,8 +239,11 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         tensor([1., 1.], requires_grad=True)
         """
         if not isinstance(requires_grad, bool):
-            raise TypeError(f"requires_grad_(): argument must be bool, not {kind_of(requires_grad)}")
-        self.requires_grad = requires_grad
+            raise TypeError(
+                f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind_of(requires_grad)}"
+            )
+        if not requires_grad or self.is_leaf:
+            self.requires_grad = requires_grad
         return self
 
     @property
@@ -263,16 +298,22 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         self._grad = None
 
     def _check_grad(self, value: Tensor) -> None:
-        for what, ours, theirs in (
-            ("of size", list(self.shape), list(value.shape)),
-            ("with dtype", self.dtype, value.dtype),
-            ("on device", self.device, value.device),
-        ):
-            if ours != theirs:
-                raise AutogradError(
-                    f"attempting to assign a gradient {what} '{theirs}' to a tensor {what} '{ours}': they must be "
-                    "the same"
-                )
+        if self.shape != value.shape:
+            raise AutogradError(
+                f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
+            )
+        if self.dtype is not value.dtype:
+            raise AutogradError(
+                f"attempting to assign a gradient with dtype '{dtypes.C_TYPES[value.dtype.name]}' to a tensor with "
+                f"grad_dtype '{SCALAR_TYPES[self.dtype.name]}'. The gradient must match the tensor's dtype: convert it "
+                f"with .to({self.dtype!r})"
+            )
+        if self.device != value.device:
+            raise AutogradError(
+                f"assigned grad has data located on a different device: {value.device}, and the tensor is on "
+                f"{self.device}"
+            )
 
     @property
     def retains_grad(self) -> bool:
@@ -292,7 +333,7 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         >>> y.grad
         tensor(3.)
         """
-        if self._fn is None:
+        if not self.requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
         if not self.is_leaf:
             self._fn.own_hooks().retain = weakref.ref(self)
@@ -395,6 +436,8 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
             )
         if id(self) not in memo:
             copied = memo[id(self)] = self._like_me(raw_memory.deep_copy(self._a, memo))
+            if is_inference_mode_enabled():
+                version_counter.mark_inference(copied.shared_array())
             for name, value in self.__dict__.items():
                 if name == "_grad" or not name.startswith("_"):
                     setattr(copied, name, deepcopy(value, memo))

@@ -131,7 +131,7 @@ def test_a_tangent_lies_in_memory_as_its_tensor(torch: Any) -> Any:
         for primal in (torch.ones(2, 3), torch.ones(3, 2).t(), torch.ones(4, 3)[1:3], torch.ones(4, 6)[::2, ::2]):
             d = torch.autograd.forward_ad.make_dual(primal, t)
             own = tangent(torch, d)
-            layouts.append((own.stride(), own.storage_offset(), own.untyped_storage().nbytes(), own is t))
+            layouts.append((d.stride(), own.stride(), own.storage_offset(), own.untyped_storage().nbytes(), own is t))
             d.mul_(2)
             layouts.append((own, t))
             t = torch.arange(6.0).view(2, 3)
@@ -343,6 +343,23 @@ def test_tangents_that_require_grad(torch: Any) -> Any:
         e[0] *= d[1]
         along = tangent(torch, e)
         return torch.autograd.grad((along * torch.tensor([1.0, 2.0])).sum(), (x, v)), along
+
+
+@agrees
+def test_hooks_on_saved_tensors(torch: Any) -> Any:
+    with level(torch):
+        x = torch.tensor([2.0, 3.0], requires_grad=True)
+        d = torch.autograd.forward_ad.make_dual(x, torch.tensor([1.0, 10.0]))
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
+            y = (d * d * d).exp().sum()
+        return tangent(torch, torch.autograd.grad(y * 1e-9, d)[0])
+
+
+@agrees
+def test_given_gradients_with_tangents(torch: Any) -> Any:
+    with level(torch):
+        x = torch.tensor([2.0, 3.0], requires_grad=True)
+        return tangent(torch, torch.autograd.grad(x * 2, x, dual(torch, 2))[0])
 
 
 # -- Functions ---------------------------------------------------------------------------------------------------------

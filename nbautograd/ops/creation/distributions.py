@@ -9,6 +9,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import as_int
 from nbautograd.compiler.op import NATIVE, composite, op
+from nbautograd.core.batched import random_function
 from nbautograd.core.inplace import copy_into
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.ops.creation.random import resized_out
@@ -146,6 +147,7 @@ def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tens
 
 
 @composite()
+@random_function("rows")
 def multinomial(
     input: Tensor,
     num_samples: int,

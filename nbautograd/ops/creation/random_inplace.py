@@ -14,6 +14,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import as_int
 from nbautograd.compiler.op import NATIVE, op
+from nbautograd.core.batched import random_function
 from nbautograd.core.inplace import check_writable, copy_into
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
@@ -153,6 +154,7 @@ def _bernoulli_each(input: Tensor, p: Tensor, values: Any) -> Tensor:
     return values
 
 
+@random_function("fill")
 def _fill(self: Tensor, name: str, draw: Draw, history: str | None = None) -> Tensor:
     """Fill a tensor in memory order."""
     check_writable(self, name)

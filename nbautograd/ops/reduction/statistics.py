@@ -10,6 +10,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes
 from nbautograd.compiler.op import composite, op
+from nbautograd.core.batched import elements, looks_at_elements
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError
@@ -33,7 +34,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     tensor([0, 2, 0, 1])
     """
     if input.dtype.kind not in "iu":
-        name = dtypes.of(input.dtype).name
+        name = dtypes.scalar_type(input.dtype)
         raise NotImplementedError(f"bincount(): not implemented for '{name}': only supports integral inputs")
     if input.ndim != 1 or (input.size and int(input.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
@@ -63,7 +64,7 @@ def _positive(bins: int, name: str) -> int:
 def _floating(a: Any, name: str) -> None:
     if a.dtype not in (np.float32, np.float64):
         raise NotImplementedError(
-            f"{name}(): not implemented for '{dtypes.of(a.dtype).name}': expected float32 or float64"
+            f"{name}(): not implemented for '{dtypes.scalar_type(a.dtype)}': expected float32 or float64"
         )
 
 
@@ -80,6 +81,7 @@ def _limits(a: Any, low: float, high: float, name: str) -> tuple[float, float]:
 
 
 @composite(out=True)
+@looks_at_elements
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """The histogram over ``bins`` bins of equal width between ``min`` and ``max``, in the input's dtype.
 
@@ -113,6 +115,7 @@ def _counted(place: Any, bins: int, weight: Any, like: Any) -> Any:
 
 
 @composite(out=True)
+@looks_at_elements
 def histogram(
     input: Tensor,
     bins: int | Tensor = 100,
@@ -146,6 +149,7 @@ def histogram(
 
 
 @composite(method=False)
+@looks_at_elements
 def histogramdd(
     input: Tensor,
     bins: int | Sequence[int] | Sequence[Tensor],
@@ -256,7 +260,7 @@ def _weights(weights: Tensor | None, name: str, kinds: str, wanted: str, n: int)
             f"cov(): expected {name} to have the same numel as there are observations in the input but got {a.size} "
             f"!= {n}"
         )
-    if n and bool((a < 0).any()):
+    if n and bool((elements(a) < 0).any()):
         raise RuntimeError(f"cov(): {name} cannot be negative")
     return weights.reshape(-1)
 
@@ -300,7 +304,7 @@ def cov(
         divisor = total - correction
     else:
         divisor = total - correction * (w * much).sum() / total
-    short = bool(divisor._a <= 0) if isinstance(divisor, Tensor) else divisor <= 0
+    short = bool((elements(divisor) <= 0).any()) if isinstance(divisor, Tensor) else divisor <= 0
     if short:
         _warn_few()
         divisor = divisor * 0 if isinstance(divisor, Tensor) else 0

@@ -12,12 +12,20 @@ from nbautograd.arrays.memory_format import contiguous_format, preserve_format
 from nbautograd.arrays.size import sizes
 from nbautograd.arrays.strides import Geometry, restride
 from nbautograd.compiler.op import NATIVE, OPS, alias, composite, op
-from nbautograd.core.grad_mode import is_grad_enabled
+from nbautograd.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd.core.inplace import check_history, followers
 from nbautograd.core.node import LEAF
 from nbautograd.core.storage import TypedStorage, UntypedStorage
-from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.core.views import CopySlices, View, views_of
+from nbautograd.core.tensor import Tensor, new
+from nbautograd.core.views import (
+    AsStridedBackward0,
+    CopySlices,
+    DualView,
+    View,
+    move_retained,
+    record_unrecorded_write,
+    views_of,
+)
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.ops.elementwise.complex import view_as_complex, view_as_real
 from nbautograd.ops.queries import check_tensors
@@ -110,7 +118,7 @@ def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
 
 
 CopySlices.lay_out = staticmethod(lay_out)  # core does not know operations
-View.as_strided = staticmethod(OPS["as_strided_in"].temporary_view)
+AsStridedBackward0.of_base = staticmethod(slicing.as_strided_back)
 
 
 # -- in place --------------------------------------------------------------------------------------------------------
@@ -123,8 +131,8 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
         check_tensors(name, input=self)
         check_history(self, name)
         self.shared_array()
-        before = wrap(self._a, self._fn)
-        before._view = self._view
+        before = new(Tensor)  # not by wrap(), which would mark its memory in inference mode
+        before._a, before._fn, before._view = self._a, self._fn, self._view
         result = function(before, *args, **kwargs)
         for follower in followers:
             follower.reshape(self, name, args, kwargs)
@@ -135,9 +143,12 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
             self._view = result._view
             self._view.obstacle = obstacle
         self._a = result._a
-        if self._fn is not LEAF and is_grad_enabled():
+        if self._fn is not LEAF and is_grad_enabled() and not is_inference_mode_enabled():
             self._fn = result._fn
-        version_counter.record_write(self._a)
+            move_retained(self, before._fn, self._fn)
+            version_counter.record_write(self._a)
+        else:
+            record_unrecorded_write(self)
         return self
 
     method.__name__ = method.__qualname__ = name
@@ -147,13 +158,16 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
 
 
 def fix_views(base: Tensor, array: Any) -> None:
-    """Before ``base`` gets the layout of ``array``: rewrite its views as ``as_strided`` views of the storage."""
+    """Before ``base`` gets the layout of ``array``: turn its views into as_strided views of the storage."""
     home = stride_tools.of(array)
     for view in views_of(base):
-        obstacle = view._view.obstacle
-        arguments = (*stride_tools.of(view._a), home)
-        view._view = View(base, OPS["as_strided_in"].body, as_strided_in, arguments)
-        view._view.obstacle = obstacle
+        how, parent = view._view, view._view.parent
+        while parent._view is not None and parent._view.__class__ is not DualView:
+            parent = parent._view.parent
+        arguments = (*stride_tools.of(view._a), home if parent is base else stride_tools.of(parent._a))
+        fixed = View(parent, OPS["as_strided_in"].body, as_strided_in, arguments)
+        view._view = DualView(fixed, how.level) if how.__class__ is DualView else fixed
+        view._view.obstacle = how.obstacle
 
 
 for _name, _function in {
@@ -169,7 +183,7 @@ for _name, _function in {
 as_strided_ = Tensor.as_strided_
 
 
-def _resize(self: Tensor, *sizes_: Any, memory_format: Any = contiguous_format) -> Tensor:
+def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = contiguous_format) -> Tensor:
     """Resize the tensor in place, row-major; the storage grows if it is too small.
 
     The contents of the storage are kept; new elements are uninitialised. Other tensors that shared a storage that grew
@@ -182,9 +196,9 @@ def _resize(self: Tensor, *sizes_: Any, memory_format: Any = contiguous_format) 
     tensor([[0, 1],
             [2, 3]])
     """
-    if self.requires_grad:
+    if self.requires_grad and not self.is_inference() and not is_inference_mode_enabled():
         raise AutogradError("cannot resize variables that require grad")
-    shape = sizes(sizes_, "size")
+    shape = sizes(sizes_ if size is None else (size,), "size")
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if memory_format is preserve_format:
