@@ -1,13 +1,13 @@
 """``torch.distributions``: probability distributions, with samples that gradients flow through.
 
-A distribution has parameters, ``sample`` or ``rsample``, ``log_prob``, moments and more; what it needs of its parameters
-is a constraint, what maps real numbers to them a transform. :mod:`kl` has divergences. Samples are PyTorch's, bit for
-bit, after the same seed.
+A distribution has parameters, ``sample`` or ``rsample``, ``log_prob``, moments and more. What its parameters have to
+satisfy are constraints; transforms map real numbers to what does. Divergences are in :mod:`kl`. Samples are PyTorch's,
+bit for bit, after the same seed.
 """
 
 from __future__ import annotations
 
-from nbautograd import _namespaces
+from nbautograd import _lazy
 from nbautograd.distributions import (
     kl_cross_family as _kl_cross_family,  # noqa: F401 - they register their formulas
     kl_same_family as _kl_same_family,  # noqa: F401
@@ -144,6 +144,4 @@ __all__ = [
     "transform_to",
 ]
 
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, *(path.rpartition(".")[2] for path in _namespaces.children("distributions"))])
+__getattr__, __dir__ = _lazy.attributes(__name__, {})

@@ -200,7 +200,7 @@ class Multinomial(WithCategorical, Distribution):
         return counts.scatter_add_(-1, chosen, ones_like(chosen)).type_as(self.probs)
 
     def _entropy(self) -> Tensor:
-        """n H(p) - ln n! + Σᵢ E[ln xᵢ!], where xᵢ has a binomial distribution."""
+        """N H(p) - ln n! + Σᵢ E[ln xᵢ!], where xᵢ has a binomial distribution."""
         binomial = Binomial(self.total_count, probs=self.probs)
         log_factorial = tensor(self.total_count + 1.0, dtype=self.probs.dtype).lgamma()
         counts = binomial.enumerate_support(expand=False)[1:]

@@ -55,13 +55,15 @@ class ConstraintRegistry:
         if isinstance(constraint, Constraint):
             constraint = type(constraint)
         if not isinstance(constraint, type) or not issubclass(constraint, Constraint):
-            raise TypeError(
-                f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}"
-            )
+            raise TypeError(f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}")
         self._registry[constraint] = factory
         return factory
 
     def __call__(self, constraint: Constraint) -> Transform:
+        """The transform into what the constraint allows.
+
+        :raises NotImplementedError: no function is registered for it.
+        """
         try:
             factory = self._registry[type(constraint)]
         except KeyError:

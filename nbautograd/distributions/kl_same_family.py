@@ -216,9 +216,7 @@ def _transformed(p: Any, q: Any) -> Tensor:
 
 def _check_events(p: Any, q: Any, what: str) -> None:
     if p.event_shape != q.event_shape:
-        raise ValueError(
-            f"KL-divergence between two {what} with different event shapes cannot be computed"
-        )
+        raise ValueError(f"KL-divergence between two {what} with different event shapes cannot be computed")
 
 
 def _trace_of_square(matrices: Tensor) -> Tensor:

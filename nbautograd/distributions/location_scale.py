@@ -211,9 +211,7 @@ class StudentT(Distribution):
     loc: Tensor
     scale: Tensor
 
-    def __init__(
-        self, df: Number, loc: Number = 0.0, scale: Number = 1.0, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, df: Number, loc: Number = 0.0, scale: Number = 1.0, validate_args: bool | None = None) -> None:
         self._declare(validate_args, df=df, loc=loc, scale=scale)
         self._chi2 = Chi2(self.df)
 

@@ -40,13 +40,9 @@ class MixtureSameFamily(Distribution):
         validate_args: bool | None = None,
     ) -> None:
         if not isinstance(mixture_distribution, Categorical):
-            raise ValueError(
-                " The Mixture distribution needs to be an  instance of torch.distributions.Categorical"
-            )
+            raise ValueError(" The Mixture distribution needs to be an  instance of torch.distributions.Categorical")
         if not isinstance(component_distribution, Distribution):
-            raise ValueError(
-                "The Component distribution needs to be an instance of torch.distributions.Distribution"
-            )
+            raise ValueError("The Component distribution needs to be an instance of torch.distributions.Distribution")
         mixtures, batch = mixture_distribution.batch_shape, component_distribution.batch_shape[:-1]
         for size1, size2 in zip(reversed(mixtures), reversed(batch), strict=False):
             if size1 != 1 and size2 != 1 and size1 != size2:

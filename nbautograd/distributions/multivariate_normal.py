@@ -38,7 +38,7 @@ def _precision_to_scale_tril(P: Tensor) -> Tensor:  # noqa: N803
 
 
 def _half_log_det(factor: Tensor) -> Tensor:
-    """log √det(L Lᵀ)."""
+    """Log √det(L Lᵀ)."""
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
@@ -49,9 +49,7 @@ def _one_of(**matrices: Tensor | None) -> tuple[str, Tensor]:
     """
     given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
     if len(given) != 1:
-        raise ValueError(
-            "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
-        )
+        raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
     return given[0]
 
 
@@ -167,7 +165,7 @@ def _batch_capacitance_tril(W: Tensor, D: Tensor) -> Tensor:  # noqa: N803
 
 
 def _batch_lowrank_logdet(W: Tensor, D: Tensor, capacitance_tril: Tensor) -> Tensor:  # noqa: N803
-    """log det(W Wᵀ + D), by the matrix determinant lemma."""
+    """Log det(W Wᵀ + D), by the matrix determinant lemma."""
     return 2 * _half_log_det(capacitance_tril) + D.log().sum(-1)
 
 
@@ -207,9 +205,7 @@ class LowRankMultivariateNormal(Distribution):
     cov_factor: Tensor
     cov_diag: Tensor
 
-    def __init__(
-        self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         event_shape = loc.shape[-1:]
@@ -220,13 +216,10 @@ class LowRankMultivariateNormal(Distribution):
         if cov_diag.shape[-1:] != event_shape:
             raise ValueError(f"cov_diag must be a batch of vectors with shape {event_shape}")
         try:
-            means, self.cov_factor, diagonals = broadcast_tensors(
-                loc.unsqueeze(-1), cov_factor, cov_diag.unsqueeze(-1)
-            )
+            means, self.cov_factor, diagonals = broadcast_tensors(loc.unsqueeze(-1), cov_factor, cov_diag.unsqueeze(-1))
         except RuntimeError as error:
             raise ValueError(
-                f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, "
-                f"cov_diag {cov_diag.shape}"
+                f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag {cov_diag.shape}"
             ) from error
         self.loc, self.cov_diag = means[..., 0], diagonals[..., 0]
         self._unbroadcasted_cov_factor = cov_factor

@@ -114,6 +114,7 @@ class Transform:
     __hash__ = None  # type: ignore[assignment] # equal ones need not be the same
 
     def __call__(self, x: Tensor) -> Tensor:
+        """f(x), which is remembered if there is a cache."""
         if self._cache_size == 0:
             return self._call(x)
         x_old, y_old = self._cached_x_y
@@ -311,6 +312,7 @@ class ComposeTransform(Transform):
         return inverse
 
     def __call__(self, x: Tensor) -> Tensor:
+        """What all parts come to, one after the other."""
         return functools.reduce(lambda value, part: part(value), self.parts, x)
 
     def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:

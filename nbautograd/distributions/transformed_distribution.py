@@ -62,18 +62,14 @@ class TransformedDistribution(Distribution):
     arg_constraints: Any = {}
     base_dist: Any
 
-    def __init__(
-        self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None) -> None:
         self.transforms = _as_list(transforms)
         transform = ComposeTransform(self.transforms)
         domain_dim, codomain_dim = transform.domain.event_dim, transform.codomain.event_dim
         shape = base_distribution.batch_shape + base_distribution.event_shape
         base_dim = len(base_distribution.event_shape)
         if len(shape) < domain_dim:
-            raise ValueError(
-                f"base_distribution needs to have shape with size at least {domain_dim}, but got {shape}."
-            )
+            raise ValueError(f"base_distribution needs to have shape with size at least {domain_dim}, but got {shape}.")
         forward_shape = Size(transform.forward_shape(shape))
         base_shape = Size(transform.inverse_shape(forward_shape))  # transforms with several parameters broadcast
         if shape != base_shape:

@@ -321,7 +321,7 @@ class Kumaraswamy(TransformedDistribution):
         super().__init__(base, transforms, validate_args=validate_args)
 
     def _moment(self, n: int) -> Tensor:
-        """b B(1 + n/a, b)."""
+        """B B(1 + n/a, b)."""
         power, b = 1 + n / self.concentration1, self.concentration0
         return b * (power.lgamma() + b.lgamma() - (power + b).lgamma()).exp()
 

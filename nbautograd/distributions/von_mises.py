@@ -61,7 +61,7 @@ class VonMises(Distribution):
 
     >>> import nbautograd as torch
     >>> torch.distributions.VonMises(0.0, 1.0).log_prob(torch.tensor(0.0))
-    tensor(-1.0739)
+    tensor(-1.0738)
     """
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
@@ -70,9 +70,7 @@ class VonMises(Distribution):
     loc: Tensor
     concentration: Tensor
 
-    def __init__(
-        self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, loc: Tensor | float, concentration: Tensor | float, validate_args: bool | None = None) -> None:
         self._declare(validate_args, loc=loc, concentration=concentration)
 
     def _mean(self) -> Tensor:
