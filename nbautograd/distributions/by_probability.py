@@ -40,8 +40,7 @@ class ByProbability:
     @property
     def _param(self) -> Tensor:
         """The one that was given: the other has the same shape and dtype."""
-        param: Tensor = vars(self)["probs" if "probs" in vars(self) else "logits"]
-        return param
+        return vars(self)["probs" if "probs" in vars(self) else "logits"]
 
     @property
     def param_shape(self) -> Size:
@@ -49,8 +48,7 @@ class ByProbability:
         return self._param.shape
 
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        new: Tensor = self._param.new(*args, **kwargs)
-        return new
+        return self._param.new(*args, **kwargs)
 
 
 class WithCategorical:
@@ -61,19 +59,16 @@ class WithCategorical:
     @property
     def probs(self) -> Tensor:
         """Probabilities of the choices, in the last dimension."""
-        probs: Tensor = self._categorical.probs
-        return probs
+        return self._categorical.probs
 
     @property
     def logits(self) -> Tensor:
         """Logarithms of the probabilities."""
-        logits: Tensor = self._categorical.logits
-        return logits
+        return self._categorical.logits
 
     @property
     def _param(self) -> Tensor:
-        param: Tensor = self._categorical._param
-        return param
+        return self._categorical._param
 
     @property
     def param_shape(self) -> Size:
@@ -81,5 +76,4 @@ class WithCategorical:
         return self._param.shape
 
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        new: Tensor = self._categorical._new(*args, **kwargs)
-        return new
+        return self._categorical._new(*args, **kwargs)

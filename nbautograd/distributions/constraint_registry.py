@@ -7,7 +7,7 @@ Densities of transformed variables need the bijection.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from nbautograd.distributions import constraints, transforms
 from nbautograd.distributions.constraints import Constraint
@@ -32,6 +32,10 @@ class ConstraintRegistry:
         self._registry: dict[type[Constraint], Factory] = {}
         super().__init__()
 
+    @overload
+    def register(self, constraint: Any, factory: None = None) -> Callable[[Factory], Factory]: ...
+    @overload
+    def register(self, constraint: Any, factory: Factory) -> Factory: ...
     def register(self, constraint: Any, factory: Factory | None = None) -> Any:
         """Register a function for a class of constraints; without it, a decorator that does.
 

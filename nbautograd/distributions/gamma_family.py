@@ -307,21 +307,18 @@ class Beta(ExponentialFamily):
     @property
     def concentration1(self) -> Tensor:
         """The parameter of x."""
-        a: Tensor = self._dirichlet.concentration[..., 0]
-        return a
+        return self._dirichlet.concentration[..., 0]
 
     @property
     def concentration0(self) -> Tensor:
         """The parameter of 1 - x."""
-        b: Tensor = self._dirichlet.concentration[..., 1]
-        return b
+        return self._dirichlet.concentration[..., 1]
 
     def _mean(self) -> Tensor:
         return self.concentration1 / (self.concentration1 + self.concentration0)
 
     def _mode(self) -> Tensor:
-        mode: Tensor = self._dirichlet.mode[..., 0]
-        return mode
+        return self._dirichlet.mode[..., 0]
 
     def _variance(self) -> Tensor:
         total = self.concentration1 + self.concentration0

@@ -104,16 +104,14 @@ def _mean_exponential(p: Any, loc: Tensor, scale: Tensor) -> Tensor:
 
 @_registered(Bernoulli, q=Poisson)
 def _to_poisson(p: Any, q: Any) -> Tensor:
-    result: Tensor = -p.entropy() - (p.probs * q.rate.log() - q.rate)
-    return result
+    return -p.entropy() - (p.probs * q.rate.log() - q.rate)
 
 
 @_registered(Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Pareto, Uniform, q=Normal)
 def _to_normal(p: Any, q: Any) -> Tensor:
     variance = q.scale.pow(2)
     square = p.variance + (p.mean - q.loc).pow(2)
-    result: Tensor = -p.entropy() + 0.5 * (2 * math.pi * variance).log() + square / (2 * variance)
-    return result
+    return -p.entropy() + 0.5 * (2 * math.pi * variance).log() + square / (2 * variance)
 
 
 @_registered(Normal, q=Laplace)
@@ -122,15 +120,13 @@ def _to_laplace(p: Any, q: Any) -> Tensor:
     gap = p.loc - q.loc
     ratio = gap / p.scale
     distance = math.sqrt(2 / math.pi) * p.scale * (-0.5 * ratio.pow(2)).exp() + gap * (math.sqrt(0.5) * ratio).erf()
-    result: Tensor = -p.entropy() + (2 * q.scale).log() + distance / q.scale
-    return result
+    return -p.entropy() + (2 * q.scale).log() + distance / q.scale
 
 
 @_registered(Exponential, Gamma, Normal, Uniform, q=Gumbel)
 def _to_gumbel(p: Any, q: Any) -> Tensor:
     linear = (p.mean - q.loc) / q.scale
-    result: Tensor = -p.entropy() + q.scale.log() + linear + _mean_exponential(p, q.loc, q.scale)
-    return result
+    return -p.entropy() + q.scale.log() + linear + _mean_exponential(p, q.loc, q.scale)
 
 
 def _above_zero(p: Any, divergence: Tensor) -> Tensor:

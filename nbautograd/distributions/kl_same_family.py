@@ -17,8 +17,6 @@ from nbautograd.distributions.location_scale import Cauchy, Laplace, Normal, Uni
 from nbautograd.distributions.multivariate_normal import (
     LowRankMultivariateNormal,
     MultivariateNormal,
-    _batch_lowrank_logdet,
-    _batch_lowrank_mahalanobis,
     _batch_mahalanobis,
     _half_log_det,
 )
@@ -64,14 +62,12 @@ def _one_hot(p: Any, q: Any) -> Tensor:
 
 @register_kl(Geometric, Geometric)
 def _geometric(p: Any, q: Any) -> Tensor:
-    result: Tensor = -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
-    return result
+    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
 
 
 @register_kl(Poisson, Poisson)
 def _poisson(p: Any, q: Any) -> Tensor:
-    result: Tensor = p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
-    return result
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
 
 # -- shares and waiting times ------------------------------------------------------------------------------------------
@@ -80,8 +76,7 @@ def _poisson(p: Any, q: Any) -> Tensor:
 @register_kl(ContinuousBernoulli, ContinuousBernoulli)
 def _continuous_bernoulli(p: Any, q: Any) -> Tensor:
     normalizers = [d._cont_bern_log_norm() + (-d.probs).log1p() for d in (p, q)]
-    result: Tensor = p.mean * (p.logits - q.logits) + normalizers[0] - normalizers[1]
-    return result
+    return p.mean * (p.logits - q.logits) + normalizers[0] - normalizers[1]
 
 
 def _log_beta(*parameters: Tensor) -> tuple[Tensor, Tensor]:
@@ -95,8 +90,7 @@ def _beta(p: Any, q: Any) -> Tensor:
     p1, p0, q1, q0 = p.concentration1, p.concentration0, q.concentration1, q.concentration0
     (p_normalizer, p_total), (q_normalizer, q_total) = _log_beta(p1, p0), _log_beta(q1, q0)
     slopes = (p1 - q1) * p1.digamma() + (p0 - q0) * p0.digamma() + (q_total - p_total) * p_total.digamma()
-    result: Tensor = q_normalizer - p_normalizer + slopes
-    return result
+    return q_normalizer - p_normalizer + slopes
 
 
 @register_kl(Dirichlet, Dirichlet)
@@ -104,23 +98,20 @@ def _dirichlet(p: Any, q: Any) -> Tensor:
     a, b = p.concentration, q.concentration
     a_total, b_total = a.sum(-1), b.sum(-1)
     normalizers = a_total.lgamma() - b_total.lgamma() - (a.lgamma() - b.lgamma()).sum(-1)
-    result: Tensor = normalizers + ((a - b) * (a.digamma() - a_total.digamma().unsqueeze(-1))).sum(-1)
-    return result
+    return normalizers + ((a - b) * (a.digamma() - a_total.digamma().unsqueeze(-1))).sum(-1)
 
 
 @register_kl(Exponential, Exponential)
 def _exponential(p: Any, q: Any) -> Tensor:
     ratio = q.rate / p.rate
-    result: Tensor = -ratio.log() + ratio - 1
-    return result
+    return -ratio.log() + ratio - 1
 
 
 @register_kl(Gamma, Gamma)
 def _gamma(p: Any, q: Any) -> Tensor:
     a, b = p.concentration, q.concentration
     normalizers = b * (p.rate / q.rate).log() + b.lgamma() - a.lgamma()
-    result: Tensor = normalizers + (a - b) * a.digamma() + (q.rate - p.rate) * (a / p.rate)
-    return result
+    return normalizers + (a - b) * a.digamma() + (q.rate - p.rate) * (a / p.rate)
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
@@ -138,8 +129,7 @@ def _exponential_family(p: Any, q: Any) -> Tensor:
     slopes = grad(normalizer.sum(), p_params, create_graph=True)
     for p_param, q_param, slope in zip(p_params, q_params, slopes, strict=True):
         result = result - _sum_rightmost((q_param - p_param) * slope, len(q.event_shape))
-    final: Tensor = result
-    return final
+    return result
 
 
 # -- real numbers ------------------------------------------------------------------------------------------------------
@@ -148,8 +138,7 @@ def _exponential_family(p: Any, q: Any) -> Tensor:
 @register_kl(Normal, Normal)
 def _normal(p: Any, q: Any) -> Tensor:
     ratio = (p.scale / q.scale).pow(2)
-    result: Tensor = 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
-    return result
+    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
 
 
 @register_kl(HalfNormal, HalfNormal)
@@ -160,24 +149,21 @@ def _half_normal(p: Any, q: Any) -> Tensor:
 @register_kl(Laplace, Laplace)
 def _laplace(p: Any, q: Any) -> Tensor:
     ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
-    result: Tensor = -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
-    return result
+    return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
 
 
 @register_kl(Cauchy, Cauchy)
 def _cauchy(p: Any, q: Any) -> Tensor:
     """F. Chyzak and F. Nielsen (2019)."""
     square = (p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)
-    result: Tensor = square.log() - (4 * p.scale * q.scale).log()
-    return result
+    return square.log() - (4 * p.scale * q.scale).log()
 
 
 @register_kl(Gumbel, Gumbel)
 def _gumbel(p: Any, q: Any) -> Tensor:
     ratio, distance = p.scale / q.scale, (p.loc - q.loc) / q.scale
     slope = ((1 + ratio).lgamma() - distance).exp()
-    result: Tensor = -ratio.log() + distance + ratio * euler_constant + slope - (1 + euler_constant)
-    return result
+    return -ratio.log() + distance + ratio * euler_constant + slope - (1 + euler_constant)
 
 
 @register_kl(Pareto, Pareto)
@@ -245,9 +231,7 @@ def _woodbury(q: Any) -> Tensor:
 
 
 def _to_low_rank(p: Any, q: Any, log_det: Tensor, trace: Tensor) -> Tensor:
-    q_log_det = _batch_lowrank_logdet(*q._parts, q._capacitance_tril)
-    distance = _batch_lowrank_mahalanobis(*q._parts, q.loc - p.loc, q._capacitance_tril)
-    return 0.5 * (q_log_det - log_det + trace + distance - p.event_shape[0])
+    return 0.5 * (q._log_det() - log_det + trace + q._distance(q.loc - p.loc) - p.event_shape[0])
 
 
 @register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
@@ -257,7 +241,7 @@ def _low_rank(p: Any, q: Any) -> Tensor:
     trace = (p_diagonal / q_diagonal).sum(-1) + _trace_of_square(p_factor * q_diagonal.rsqrt().unsqueeze(-1))
     trace = trace - _trace_of_square(projection * p_diagonal.sqrt().unsqueeze(-2))
     trace = trace - _trace_of_square(projection @ p_factor)
-    return _to_low_rank(p, q, _batch_lowrank_logdet(*p._parts, p._capacitance_tril), trace)
+    return _to_low_rank(p, q, p._log_det(), trace)
 
 
 @register_kl(MultivariateNormal, LowRankMultivariateNormal)
@@ -276,5 +260,4 @@ def _low_rank_to_multivariate(p: Any, q: Any) -> Tensor:
     trace = _trace_of_square(_solved(q_factor, factor))
     trace = trace + _trace_of_square(_solved(q_factor, diagonal.sqrt().diag_embed()))
     distance = _batch_mahalanobis(q_factor, q.loc - p.loc)
-    log_det = _batch_lowrank_logdet(factor, diagonal, p._capacitance_tril)
-    return 0.5 * (2 * _half_log_det(q_factor) - log_det + trace + distance - p.event_shape[0])
+    return 0.5 * (2 * _half_log_det(q_factor) - p._log_det() + trace + distance - p.event_shape[0])

@@ -273,11 +273,17 @@ class LowRankMultivariateNormal(Distribution):
         factor, diagonal = self._parts
         return self.loc + _batch_mv(factor, factors) + diagonal.sqrt() * noise
 
+    def _log_det(self) -> Tensor:
+        return _batch_lowrank_logdet(*self._parts, self._capacitance_tril)
+
+    def _distance(self, x: Tensor) -> Tensor:
+        """The squared Mahalanobis distance from 0."""
+        return _batch_lowrank_mahalanobis(*self._parts, x, self._capacitance_tril)
+
     def _log_prob(self, value: Tensor) -> Tensor:
-        distance = _batch_lowrank_mahalanobis(*self._parts, value - self.loc, self._capacitance_tril)
-        log_det = _batch_lowrank_logdet(*self._parts, self._capacitance_tril)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + log_det + distance)
+        distance = self._distance(value - self.loc)
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._log_det() + distance)
 
     def _entropy(self) -> Tensor:
-        log_det = _batch_lowrank_logdet(*self._parts, self._capacitance_tril)
-        return (0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + log_det)).expand(self._batch_shape)
+        size = self._event_shape[0]
+        return (0.5 * (size * (1.0 + math.log(2 * math.pi)) + self._log_det())).expand(self._batch_shape)

@@ -55,8 +55,7 @@ class LKJCholesky(Distribution):
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
-        like = {"dtype": self.concentration.dtype, "device": self.concentration.device}
-        offset = arange(dim - 1, **like)
+        offset = arange(dim - 1, dtype=self.concentration.dtype, device=self.concentration.device)
         offset = cat([offset.new_zeros((1,)), offset])
         marginal = self.concentration + 0.5 * (dim - 2)
         self._beta = Beta(offset + 0.5, marginal.unsqueeze(-1) - 0.5 * offset)  # of the squared lengths left of L_ii
@@ -79,8 +78,7 @@ class LKJCholesky(Distribution):
         rest = self.dim - 1
         alpha = self.concentration + 0.5 * rest
         normalizer = 0.5 * rest * math.log(math.pi) + mvlgamma(alpha - 0.5, rest) - alpha.lgamma() * rest
-        result: Tensor = (order * diagonal.log()).sum(-1) - normalizer
-        return result
+        return (order * diagonal.log()).sum(-1) - normalizer
 
 
 def _mvdigamma(x: Tensor, p: int) -> Tensor:
@@ -186,7 +184,7 @@ class Wishart(ExponentialFamily):
         return self._matrices(cholesky_solve(identity, factor))
 
     def _scaled(self, factor: Tensor, matrix: Tensor) -> Tensor:
-        return factor.expand(self._batch_shape)[..., None, None] * matrix  # type: ignore[no-any-return]
+        return factor.expand(self._batch_shape)[..., None, None] * matrix
 
     def _mean(self) -> Tensor:
         return self._scaled(self.df, self.covariance_matrix)
@@ -242,13 +240,12 @@ class Wishart(ExponentialFamily):
         nu, size, factor = self.df, self._event_shape[-1], self._unbroadcasted_scale_tril
         trace = cholesky_solve(value, factor).diagonal(dim1=-2, dim2=-1).sum(-1)
         log_det = linalg_slogdet(value).logabsdet
-        result: Tensor = (
+        return (
             -nu * (size * math.log(2) / 2 + _half_log_det(factor))
             - mvlgamma(nu / 2, p=size)
             + (nu - size - 1) / 2 * log_det
             - trace / 2
         )
-        return result
 
     def _entropy(self) -> Tensor:
         nu, size = self.df, self._event_shape[-1]
@@ -263,5 +260,4 @@ class Wishart(ExponentialFamily):
     def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
         size = self._event_shape[-1]
         half = y + (size + 1) / 2
-        result: Tensor = half * (-linalg_slogdet(-2 * x).logabsdet + math.log(2) * size) + mvlgamma(half, p=size)
-        return result
+        return half * (-linalg_slogdet(-2 * x).logabsdet + math.log(2) * size) + mvlgamma(half, p=size)

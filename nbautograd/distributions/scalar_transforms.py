@@ -32,7 +32,7 @@ class _Plain(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 class ExpTransform(_Plain):
@@ -81,7 +81,7 @@ class PowerTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PowerTransform) and bool((self.exponent == other.exponent).all())
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _call(self, x: Tensor) -> Tensor:
         return x.pow(self.exponent)
@@ -234,7 +234,7 @@ class AffineTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AffineTransform) and _same(self.loc, other.loc) and _same(self.scale, other.scale)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _sign(self) -> Any:
         if isinstance(self.scale, _Number):
@@ -242,8 +242,7 @@ class AffineTransform(Transform):
         return self.scale.sign()
 
     def _call(self, x: Tensor) -> Tensor:
-        y: Tensor = self.loc + self.scale * x
-        return y
+        return self.loc + self.scale * x
 
     def _inverse(self, y: Tensor) -> Tensor:
         return (y - self.loc) / self.scale
@@ -288,13 +287,10 @@ class CumulativeDistributionTransform(Transform):
         return self.distribution.support
 
     def _call(self, x: Tensor) -> Tensor:
-        y: Tensor = self.distribution.cdf(x)
-        return y
+        return self.distribution.cdf(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        x: Tensor = self.distribution.icdf(y)
-        return x
+        return self.distribution.icdf(y)
 
     def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
-        density: Tensor = self.distribution.log_prob(x)
-        return density
+        return self.distribution.log_prob(x)

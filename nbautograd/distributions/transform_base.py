@@ -106,7 +106,8 @@ class Transform:
         owner = next(cls for cls in type(self).__mro__ if "__init__" in vars(cls))
         if "_arguments" not in vars(owner):
             raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
-        return type(self)(*(getattr(self, name) for name in self._arguments), cache_size=cache_size)
+        arguments: dict[str, Any] = {"cache_size": cache_size}
+        return type(self)(*(getattr(self, name) for name in self._arguments), **arguments)
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -121,8 +122,7 @@ class Transform:
         if x is not x_old:
             y_old = self._call(x)
             self._cached_x_y = x, y_old
-        y: Tensor = y_old
-        return y
+        return y_old
 
     def _inv_call(self, y: Tensor) -> Tensor:
         if self._cache_size == 0:
@@ -131,8 +131,7 @@ class Transform:
         if y is not y_old:
             x_old = self._inverse(y)
             self._cached_x_y = x_old, y
-        x: Tensor = x_old
-        return x
+        return x_old
 
     def _call(self, x: Tensor) -> Tensor:
         raise NotImplementedError
@@ -221,7 +220,7 @@ class _InverseTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _InverseTransform) and self._forward == other._forward
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self._forward!r})"
@@ -269,7 +268,7 @@ class ComposeTransform(Transform):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ComposeTransform) and self.parts == other.parts
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     @constraints.dependent_property(is_discrete=False)
     def domain(self) -> Any:

@@ -36,8 +36,7 @@ def of_base(name: str, path: str = "base_dist") -> Any:
     def get(self: Any) -> Tensor:
         for part in path.split("."):
             self = getattr(self, part)
-        parameter: Tensor = getattr(self, name)
-        return parameter
+        return getattr(self, name)
 
     return property(get, doc=f"The parameter ``{name}`` of the base distribution.")
 
@@ -127,16 +126,14 @@ class TransformedDistribution(Distribution):
             result = result - _sum_rightmost(slope, event_dim - transform.domain.event_dim)
             y = x
         base = self.base_dist.log_prob(y)
-        total: Tensor = result + _sum_rightmost(base, event_dim - len(self.base_dist.event_shape))
-        return total
+        return result + _sum_rightmost(base, event_dim - len(self.base_dist.event_shape))
 
     def _turned(self, probability: Tensor) -> Tensor:
         """The probability p, or 1 - p where the transforms decrease."""
         sign = math.prod(transform.sign for transform in self.transforms)
         if isinstance(sign, int) and sign == 1:
             return probability
-        turned: Tensor = sign * (probability - 0.5) + 0.5
-        return turned
+        return sign * (probability - 0.5) + 0.5
 
     def cdf(self, value: Tensor) -> Tensor:
         """The cumulative distribution function, where all transforms are monotonic.

@@ -85,13 +85,11 @@ class StickBreakingTransform(_Plain):
     def _inverse(self, y: Tensor) -> Tensor:
         broken = y[..., :-1]
         left = (1 - broken.cumsum(-1)).clamp(min=finfo(y.dtype).tiny)
-        x: Tensor = broken.log() - left.log() + self._shift(broken)
-        return x
+        return broken.log() - left.log() + self._shift(broken)
 
     def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
         x = x - self._shift(x)
-        result: Tensor = (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
-        return result
+        return (-x + logsigmoid(x) + y[..., :-1].log()).sum(-1)
 
     def _forward_shape(self, shape: Any) -> Any:
         _check_dimensions(shape, 1)
