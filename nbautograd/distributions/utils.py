@@ -162,7 +162,7 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     odd = 1 + 2 * diag
     size = (math.sqrt(odd**2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) - odd) / 2  # of n (n + odd) / 2 elements
     n = round(size)
-    if n - size > finfo(vec.dtype).eps:
+    if abs(n - size) > finfo(vec.dtype).eps:
         raise ValueError(
             f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as "
             "the lower triangular part of a square D x D matrix."
