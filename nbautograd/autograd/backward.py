@@ -185,7 +185,10 @@ def grad(
 def _capture_batch(
     outputs: list[Any], grad_outputs: Gradients, retain_graph: bool, create_graph: bool, keys: list[Any]
 ) -> dict[Any, Any]:
-    """The gradients at ``keys`` for each element of a batch of gradients, stacked: by one pass if nobody looks on, else by one for each."""
+    """The gradients at ``keys`` for each element of a batch of gradients, stacked.
+
+    One pass computes them all, or, where a hook or a Function would see a batched tensor, a pass for each.
+    """
     batches = _per_output(outputs, grad_outputs)
     for index, (output, batch) in enumerate(zip(outputs, batches, strict=True)):
         _check_batch(output, batch, index)

@@ -414,5 +414,5 @@ def test_the_gradient_of_a_dirichlet_sample_keeps_it_on_the_simplex():
 def test_gradients_of_samples_have_no_derivative(name):
     alpha = nb.tensor([1.0, 2.0], requires_grad=True)
     (gradient,) = nb.autograd.grad(getattr(nb, name)(alpha)[0], alpha, create_graph=True)
-    with pytest.raises(NotImplementedError, match="the derivative for '_(standard_gamma|dirichlet)_grad' is not"):
+    with pytest.raises(NotImplementedError, match=r"the derivative for '_(standard_gamma|dirichlet)_grad' is not"):
         gradient.sum().backward()
