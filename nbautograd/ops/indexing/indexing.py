@@ -261,7 +261,8 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
     if chosen is None:
         check_writable(part, "index assignment")
-        check_operand(part, value, "index assignment")
+        if value._a.ndim or not part._a.ndim:  # else it fills the part
+            check_operand(part, value, "index assignment")
         copy_into(part, copy(part, _fitting(value, part._a.shape)))
         return
     shape = value._a.shape
