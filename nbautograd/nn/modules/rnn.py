@@ -224,7 +224,11 @@ class RNNBase(Module):
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.shape[-1]}"
             )
         if data.dtype != self.weight_ih_l0.dtype:
-            raise ValueError(f"input must have the type {self.weight_ih_l0.dtype!r}, got type {data.dtype!r}")
+            kind = self.weight_ih_l0.dtype
+            raise ValueError(
+                f"RNN input dtype ({data.dtype!r}) does not match weight dtype ({kind!r}). Convert input: "
+                f"input.to({kind!r}), or convert model: model.to({data.dtype!r})"
+            )
         if packed is None:
             data = data.unsqueeze(1) if not batched else data.transpose(0, 1) if self.batch_first else data
         sizes = None if packed is None else packed.batch_sizes.tolist()
