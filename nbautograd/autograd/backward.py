@@ -352,7 +352,7 @@ def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
     if g.__class__ is BatchedTensor:
         return g.to(tensor.dtype)
     if g._fn is None and is_forward_ad_active():  # which may have given it a tangent
-        return g if g._a.dtype == a.dtype else g.cast(a.dtype)  # type: ignore[operator]
+        return g if g._a.dtype == a.dtype else g.cast(a.dtype)
     return g if g._fn is not None else (g._a if g._a.dtype == a.dtype else g._a.astype(a.dtype))
 
 
