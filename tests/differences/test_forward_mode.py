@@ -281,6 +281,85 @@ def test_inference_mode(torch: Any) -> Any:
         return inside, tangent(torch, c * 2), c.is_inference()
 
 
+@agrees(says="cannot resize variables that has a forward grad")
+def test_resize(torch: Any) -> Any:
+    with level(torch):
+        dual(torch, 2).resize_(1)
+
+
+@agrees(says="Trying to use forward AD with set_ that does not support it because it has not been implemented yet")
+def test_set(torch: Any) -> Any:
+    with level(torch):
+        dual(torch, 2).set_(torch.zeros(2))
+
+
+@agrees
+def test_running_statistics_have_no_tangent(torch: Any) -> Any:
+    with level(torch):
+        norm = torch.nn.BatchNorm1d(2)
+        x = torch.autograd.forward_ad.make_dual(torch.arange(6.0).view(3, 2) ** 2, torch.arange(6.0).view(3, 2))
+        return tangent(torch, norm(x)), norm.running_mean, tangent(torch, norm.running_mean)
+
+
+@agrees
+def test_checkpoint(torch: Any) -> Any:
+    with level(torch):
+        x = torch.tensor([0.5, 1.0], requires_grad=True)
+        d = torch.autograd.forward_ad.make_dual(x, torch.ones(2))
+        y = torch.utils.checkpoint.checkpoint(lambda a: (a**3).exp(), d, use_reentrant=False)
+        return tangent(torch, y), tangent(torch, torch.autograd.grad(y.sum(), d)[0])
+
+
+@agrees
+def test_kinds_of_numbers(torch: Any) -> Any:
+    make_dual = torch.autograd.forward_ad.make_dual
+    with level(torch):
+        z = make_dual(torch.full((3,), 1j), torch.full((3,), 2 + 1j))
+        z.real.mul_(3)
+        z.imag[0] = 5.0
+        torch.view_as_real(z)[1, 0] = 7.0
+        half = make_dual(torch.ones(3, dtype=torch.float16), torch.full((3,), 2.0, dtype=torch.float16))
+        half.mul_((half * half).exp())
+        whole = torch.ones(3, dtype=torch.int64)
+        whole.copy_(make_dual(torch.ones(3), torch.ones(3)))
+        return [tangent(torch, t) for t in (z, z.abs(), half, half.double(), whole)], z, half
+
+
+@agrees
+def test_a_module_with_dual_parameters(torch: Any) -> Any:
+    with level(torch):
+        layer = torch.nn.Linear(2, 2)
+        torch.nn.init.constant_(layer.bias, 0.5)
+        weight = torch.nn.init.constant_(layer.weight, 0.5)
+        del layer.weight
+        layer.weight = torch.autograd.forward_ad.make_dual(weight, torch.ones(2, 2))
+        return tangent(torch, layer(torch.ones(2)))
+
+
+@agrees
+def test_levels_inside_each_other(torch: Any) -> Any:
+    def write(x: Any) -> Any:
+        y = x.clone()
+        y[0] *= 3
+        y.sin_()
+        z = torch.zeros(3)
+        z[:2] = y
+        return z
+
+    x, jvp = torch.tensor([1.0, 2.0]), torch.func.jvp
+    confused = jvp(lambda a: a * jvp(lambda b: a + b, (x,), (torch.ones(2),))[1], (x,), (torch.ones(2),))
+    second = jvp(lambda a: jvp(write, (a,), (a * 2,))[1], (x,), (torch.ones(2),))
+    third = jvp(
+        lambda a: jvp(lambda b: jvp(lambda c: a * b * c**3, (b,), (x,))[1], (a,), (x,))[1], (x,), (torch.ones(2),)
+    )
+    return (
+        confused,
+        second,
+        third,
+        jvp(lambda a: jvp(torch.func.grad(lambda b: (b**4).sum()), (a,), (x,))[1], (x,), (x,)),
+    )
+
+
 @agrees
 def test_data_and_copies(torch: Any) -> Any:
     import copy
