@@ -15,6 +15,7 @@ import numpy as np
 
 from nbautograd.arrays import dtypes, version_counter
 from nbautograd.autograd.backward import grad
+from nbautograd.autograd.saved_tensors import without_hooks
 from nbautograd.autograd.tangents import (
     Level,
     WriteFollower,
@@ -77,7 +78,8 @@ def _derive(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     recorded = recording and any(map(_requires_grad, values))
     create_graph = recorded or recording and any(map(_requires_grad, tangents))
     try:
-        derived = _jvp(node, outputs, tangents, create_graph)
+        with without_hooks():  # which would see the steps of the derivation
+            derived = _jvp(node, outputs, tangents, create_graph)
     except NotImplementedError as error:
         raise NotImplementedError(
             f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented "

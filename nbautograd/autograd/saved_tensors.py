@@ -24,7 +24,16 @@ from nbautograd.core.tensor import Tensor, new, wrap
 from nbautograd.errors import AutogradError, ShapeError, kind_of
 from nbautograd.fusion.lazy_gradient import materialize_pending
 
-__all__ = ["Packed", "SavedTensor", "current", "pack", "pack_result", "pack_slot", "saved_tensors_hooks"]
+__all__ = [
+    "Packed",
+    "SavedTensor",
+    "current",
+    "pack",
+    "pack_result",
+    "pack_slot",
+    "saved_tensors_hooks",
+    "without_hooks",
+]
 
 Pack = Callable[[Tensor], Any]
 Unpack = Callable[[Any], Tensor]
@@ -48,6 +57,16 @@ class _Identity(Node):
         return g, None
 
     vjp_graph = vjp
+
+
+@contextmanager
+def without_hooks() -> Iterator[None]:
+    """What operations save inside the ``with`` block is not packed."""
+    token = _stack.set(())
+    try:
+        yield
+    finally:
+        _stack.reset(token)
 
 
 class Packed:
