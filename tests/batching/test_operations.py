@@ -69,7 +69,8 @@ def test_each_sample_has_its_own_result(case):
     for dims in patterns(case):
         inputs = batches(nb, samples, dims)
         alone = [
-            [x if d is None else nb.tensor(a) for x, a, d in zip(inputs, sample, dims, strict=True)] for sample in samples
+            [x if d is None else nb.tensor(a) for x, a, d in zip(inputs, sample, dims, strict=True)]
+            for sample in samples
         ]
         expected = nb.stack([case.call(nb, *arguments) for arguments in alone])
         try:

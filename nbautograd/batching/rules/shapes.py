@@ -80,7 +80,7 @@ def _same_for_all(call: Call, tensors: list[str]) -> set[str]:
     """
     if call.op.name not in ("index_select", "index_add", "index_copy", "index_fill"):
         return set()
-    same = {name for name in ("index", "value") if name in tensors}
+    same = {name for name in tensors if name in ("index", "value")}
     if any(call.batched.get(name) for name in same):
         raise Unsuitable
     return same

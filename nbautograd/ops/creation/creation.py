@@ -13,6 +13,7 @@ from nbautograd.arrays.memory_format import contiguous_format, memory_format, pr
 from nbautograd.arrays.size import as_int, dimension, new_shape
 from nbautograd.compiler.op import op
 from nbautograd.compiler.promotion import broadcast_shapes
+from nbautograd.core.batched import BatchedTensor, batched
 from nbautograd.core.inplace import resize_into
 from nbautograd.core.tensor import Tensor, array_of, wrap
 from nbautograd.errors import ShapeError, kind_of
@@ -177,6 +178,9 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
             if name != "full_like" or key != "fill_value":
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
         dtype = check_options(name, dtype, layout, pin_memory)
+        if input.__class__ is BatchedTensor:
+            options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+            return batched(make(input.value, *value, **options, **fill_value), input.bdim, input.level)
         a = input._a
         place = input.device if device is None else as_device(device)
         kind = input.dtype if dtype is None else dtype
