@@ -78,8 +78,7 @@ def _derive(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     recorded = recording and any(map(_requires_grad, values))
     create_graph = recorded or recording and any(map(_requires_grad, tangents))
     try:
-        with without_hooks():  # which would see the steps of the derivation
-            derived = _jvp(node, outputs, tangents, create_graph)
+        derived = _jvp(node, outputs, tangents, create_graph)
     except NotImplementedError as error:
         raise NotImplementedError(
             f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented "
