@@ -198,6 +198,8 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
     """
     if self.requires_grad and not self.is_inference() and not is_inference_mode_enabled():
         raise AutogradError("cannot resize variables that require grad")
+    for follower in followers:
+        follower.refuse_other_memory("resize_", self)
     shape = sizes(sizes_ if size is None else (size,), "size")
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
@@ -262,6 +264,8 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     tensor([1., 1.])
     """
     check_history(self, "set_")
+    for follower in followers:
+        follower.refuse_other_memory("set_", self)
     if source is None:
         self._a = np.zeros_like(self._a, shape=(0,))
         return self
