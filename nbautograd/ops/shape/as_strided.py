@@ -17,7 +17,15 @@ from nbautograd.core.inplace import check_history, followers
 from nbautograd.core.node import LEAF
 from nbautograd.core.storage import TypedStorage, UntypedStorage
 from nbautograd.core.tensor import Tensor, new
-from nbautograd.core.views import AsStridedBackward0, CopySlices, View, move_retained, record_unrecorded_write, views_of
+from nbautograd.core.views import (
+    AsStridedBackward0,
+    CopySlices,
+    View,
+    move_retained,
+    outdate_views,
+    record_unrecorded_write,
+    views_of,
+)
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.ops.elementwise.complex import view_as_complex, view_as_real
 from nbautograd.ops.queries import check_tensors
@@ -139,6 +147,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
             self._fn = result._fn
             move_retained(self, before._fn, self._fn)
             version_counter.record_write(self._a)
+            outdate_views(self if self._view is None else self._view.base, self)
         else:
             record_unrecorded_write(self)
         return self
