@@ -187,7 +187,7 @@ def _capture_batch(
 ) -> dict[Any, Any]:
     """The gradients at ``keys`` for each element of a batch of gradients, stacked.
 
-    They are computed by one pass if nobody looks on, otherwise by one for each element.
+    One pass computes them all, or, where a hook or a Function would see a batched tensor, a pass for each.
     """
     batches = _per_output(outputs, grad_outputs)
     for index, (output, batch) in enumerate(zip(outputs, batches, strict=True)):
