@@ -176,7 +176,7 @@ def grad(
             shared = id(g) in seen or getattr(g, "base", None) is not None
             seen.add(id(g))
             g = wrap(g.copy() if shared else g)
-        elif g is not None and isinstance(getattr(g._a, "base", None), np.generic):
+        elif g is not None and g.__class__ is Tensor and isinstance(getattr(g._a, "base", None), np.generic):
             g._a = restride(np.array(g._a.base), g._a.shape, strides_of(g._a))  # the scalar may be a constant
         result.append(g)
     return tuple(result)
@@ -185,7 +185,10 @@ def grad(
 def _capture_batch(
     outputs: list[Any], grad_outputs: Gradients, retain_graph: bool, create_graph: bool, keys: list[Any]
 ) -> dict[Any, Any]:
-    """The gradients at ``keys`` for each element of a batch of gradients, stacked: by one pass if nobody looks on, else by one for each."""
+    """The gradients at ``keys`` for each element of a batch of gradients, stacked.
+
+    They are computed by one pass if nobody looks on, else by one for each.
+    """
     batches = _per_output(outputs, grad_outputs)
     for index, (output, batch) in enumerate(zip(outputs, batches, strict=True)):
         _check_batch(output, batch, index)

@@ -98,6 +98,36 @@ def test_as_in_pytorch(case):
         close(result, expected)
 
 
+MORE = {
+    "unfold of no dimension": (lambda x: x.unfold(0, 1, 1), ()),
+    "index_reduce of the sample's index": (
+        lambda x: x.index_reduce(0, (x[:2] * 0).sum(1).long(), x[:2] * 2, "amax"),
+        (3, 2),
+    ),
+    "quantile of the sample": (lambda x: x.quantile(x[0].sigmoid()), (4,)),
+    "taken along": (lambda x: x.take_along_dim(x.argsort(1), 1), (3, 4)),
+    "multilabel margin": (lambda x: nb.nn.functional.multilabel_margin_loss(x, x.argsort(1)), (2, 3)),
+    "fill": (lambda x: nb.zeros_like(x).fill_(x[0, 0]), (2, 3)),
+    "argmax": (lambda x: nb.stack([x.argmax(), x.argmin(1).sum(), x.argmax(0, True).sum()]), (2, 3)),
+    "both extremes": (lambda x: nb.stack([*x.aminmax(), *x.sum().aminmax()]), (2, 3)),
+    "of no dimension": (lambda x: x.softmax(0) + x.cumsum(0) + x.sort(0)[0] + x.max(0)[0] + x.sum(0) + x.squeeze(), ()),
+    "empty": (lambda x: nb.cat([x[:0], x]).sum(0) + x[:0].sum(0) + x.new_ones(0).sum(), (2, 3)),
+    "einsum": (lambda x: nb.einsum("ij,ik->jk", x, x.exp()), (3, 2)),
+    "norms": (lambda x: x.norm() + nb.linalg.norm(x, 2) + x.norm(dim=0).sum() + nb.linalg.vector_norm(x, 1), (3, 2)),
+    "searchsorted": (lambda x: nb.searchsorted(x.sort()[0], x * 0.5), (5,)),
+    "complex": (lambda x: nb.fft.fft(x).abs() + nb.complex(x, x).angle(), (4,)),
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_more_programs(name):
+    program, shape = MORE[name]
+    x = nb.tensor(np.random.default_rng(0).standard_normal((4, *shape)))
+    result, expected = vmap(program)(x), nb.stack([program(sample) for sample in x])
+    assert result.dtype == expected.dtype
+    close(result, expected)
+
+
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_refused(name):
     case = next(case for case in cases.CASES if case.name == name)
