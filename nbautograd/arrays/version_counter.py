@@ -153,6 +153,7 @@ def continued(array: Any, former: Any, always: bool) -> Any:
     array = unshared(array)
     history = _history(former)
     key, apart = id(owner(array)), owner(array)
+    history.owners[1:] = [ref for ref in history.owners[1:] if ref() is not None]  # a loop may come here each time
     history.owners.append(_forgotten(_histories, key, apart))
     _histories[key] = history
     return array

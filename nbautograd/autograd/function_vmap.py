@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from nbautograd.batching.mode import lowered
 from nbautograd.batching.transform import entered, placed
-from nbautograd.core.batched import BatchedTensor, Level, batched, level_of, levels, without_level
+from nbautograd.core.batched import BatchedTensor, Level, NoRuleError, batched, level_of, levels, without_level
 from nbautograd.core.pytree import broadcast_prefix, flatten, tree_map, unflatten
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
@@ -28,7 +28,7 @@ def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
     """
     name, own_rule = cls.__name__, cls.vmap is not base.vmap
     if cls.setup_context is base.setup_context:
-        raise AutogradError(
+        raise NoRuleError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
             f"override the setup_context staticmethod: write {name}.forward without ctx, and what it noted there into "
             "setup_context(ctx, inputs, output)"
@@ -40,7 +40,7 @@ def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
             "ambiguity."
         )
     if not own_rule and not cls.generate_vmap_rule:
-        raise AutogradError(
+        raise NoRuleError(
             f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
             "staticmethod or set generate_vmap_rule=True."
         )

@@ -15,6 +15,7 @@ import numpy as np
 
 from nbautograd.arrays import dtypes, version_counter
 from nbautograd.autograd.backward import grad
+from nbautograd.autograd.saved_tensors import without_hooks
 from nbautograd.autograd.tangents import (
     Level,
     WriteFollower,
@@ -166,6 +167,7 @@ def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]
     return inputs
 
 
+@without_hooks()
 def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: bool) -> list[Tensor | None]:
     """The Jacobian-vector product: the tangents of the outputs, by differentiating the node's own VJP."""
     units = [wrap(np.zeros_like(out._a), LEAF) if out._a.dtype.kind in dtypes.INEXACT else None for out in outputs]

@@ -26,6 +26,7 @@ from nbautograd.errors import AutogradError
 __all__ = [
     "BatchedTensor",
     "ElementsError",
+    "NoRuleError",
     "Level",
     "SampleArray",
     "batched",
@@ -51,6 +52,10 @@ NO_STORAGE = (
     "Cannot access data pointer of Tensor that doesn't have storage: inside vmap a tensor stands for all samples, and "
     "has no array of its own"
 )
+
+
+class NoRuleError(AutogradError):
+    """A custom Function has no rule for batches of samples."""
 
 
 class ElementsError(AutogradError):

@@ -23,11 +23,13 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, raw_memory, version_counter
 from nbautograd.arrays.device import as_device
+from nbautograd.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd.core import exchanged_data
 from nbautograd.core.grad_mode import is_inference_mode_enabled
 from nbautograd.core.hooks import Hooks, LeafHooks, RemovableHandle, warn_of_hooks
 from nbautograd.core.node import LEAF, OutputEdge, UnrecordedView
 from nbautograd.core.tensor_conversions import TensorConversions
+from nbautograd.core.tensor_kinds import TensorKinds
 from nbautograd.core.tensor_properties import TensorProperties
 from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of
 
@@ -48,7 +50,10 @@ class _Fields(_Methods):
     _fn: Any
 
 
-class Tensor(TensorProperties, TensorConversions, _Fields):
+_fn_of, _set_fn = _Fields._fn.__get__, _Fields._fn.__set__  # the slot itself, where a class in between has a property
+
+
+class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     """An n-dimensional array that can record what is computed from it.
 
     ``Tensor(2, 3)`` is an uninitialised float tensor of that shape and ``Tensor([1, 2])`` a float tensor of those
@@ -122,7 +127,7 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
-        if self._fn is not None and value._a.dtype.kind not in dtypes.INEXACT:
+        if self.requires_grad and value._a.dtype.kind not in dtypes.INEXACT:
             raise AutogradError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype, and this one is "
                 f"of dtype {value.dtype!r}"
@@ -131,8 +136,9 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
             raise AutogradError(
                 "Inference tensors do not track version counter: only another inference tensor can be their data."
             )
-        shared = self._view is not None or self._views is not None
-        array = version_counter.continued(value.shared_array().view(), self._a, shared)
+        former = self._a
+        shared = getattr(former, "base", None) is not None or getrefcount(former) > HELD_ONCE  # with views of it
+        array = version_counter.continued(value.shared_array().view(), former, shared)
         exchanged_data.exchange(self, array)
 
     @data.deleter
@@ -219,8 +225,9 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         """Let the unrecorded views of this leaf require grad as it does."""
         for ref in () if self._views is None else self._views[0]:
             view = ref()
-            if view is not None and view.is_leaf and view._fn is not LEAF:
-                view._fn = UnrecordedView() if value else None
+            fn = None if view is None else _fn_of(view)
+            if view is not None and (fn is None or fn.__class__ is UnrecordedView):
+                _set_fn(view, UnrecordedView() if value else None)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` in place.
@@ -326,7 +333,7 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         >>> y.grad
         tensor(3.)
         """
-        if self._fn is None:
+        if not self.requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
         if not self.is_leaf:
             self._fn.own_hooks().retain = weakref.ref(self)

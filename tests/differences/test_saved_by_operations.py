@@ -177,3 +177,50 @@ def test_fewer_tensors_are_saved(expression: str) -> None:
 def test_other_steps_save_something_else(expression: str) -> None:
     here, there = both(expression)
     assert Counter(here) != Counter(there)
+
+
+# -- hooks that give back other values -------------------------------------------------------------------------------
+
+
+def derivatives(torch: Any, expression: str, order: int) -> list[list[float] | None]:
+    """The gradients of all operands, with hooks that are no inverses around the forward pass."""
+    torch.manual_seed(0)
+    known = operands(torch)
+    leaves = [t for t in known.values() if t.requires_grad]
+
+    def shrink(t: Any) -> Any:
+        return t * 0.8 if t.is_floating_point() or t.is_complex() else t
+
+    scope = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "SET": SET, "ISUB": ISUB, **known}
+    with warnings.catch_warnings(), torch.autograd.graph.saved_tensors_hooks(shrink, lambda t: t):
+        warnings.simplefilter("ignore")
+        results = eval(expression, scope)
+    total = torch.zeros(())
+    for result in results if isinstance(results, (tuple, list)) else [results]:
+        if isinstance(result, torch.Tensor) and result.requires_grad:
+            flat = (torch.view_as_real(result) if result.is_complex() else result).flatten()
+            total = total + (flat * (torch.arange(float(flat.numel())) / 3 + 1).to(flat.dtype)).sum()
+    gradients = torch.autograd.grad(total, leaves, create_graph=order == 2, allow_unused=True)
+    if order == 2:
+        norm = sum(((g * g).sum() for g in gradients if g is not None and g.requires_grad), torch.zeros(()))
+        if not norm.requires_grad:
+            return [None] * len(leaves)
+        gradients = torch.autograd.grad(norm, leaves, allow_unused=True)
+    return [None if g is None else g.flatten().tolist() for g in gradients]
+
+
+def or_zeros(a: list[float] | None, b: list[float] | None) -> list[float]:
+    return [0.0] * len(b or ()) if a is None else a
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("expression", listed(SAME))
+def test_hooks_that_are_no_inverses_change_derivatives_alike(expression: str, order: int) -> None:
+    here = derivatives(nbautograd, expression, order)
+    try:
+        there = derivatives(needs.package("torch"), expression, order)
+    except RuntimeError:  # some have no second derivative in PyTorch
+        assert order == 2
+        return
+    for a, b in zip(here, there, strict=True):
+        assert or_zeros(a, b) == pytest.approx(or_zeros(b, a), rel=2e-3, abs=1e-5, nan_ok=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import precise
+from nbautograd.arrays import dtypes, precise
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
 from nbautograd.core.batched import elements
@@ -107,7 +107,10 @@ def binary_cross_entropy(
         )
     floating_only("binary_cross_entropy", input)
     if target._a.dtype != input._a.dtype:
-        raise RuntimeError(f"binary_cross_entropy(): Found dtype {target.dtype!r} but expected {input.dtype!r}")
+        raise RuntimeError(
+            f"binary_cross_entropy(): Found dtype {dtypes.scalar_type(target.dtype)} but expected "
+            f"{dtypes.scalar_type(input.dtype)}"
+        )
     given = elements(input)
     if given.size and not bool(((given >= 0) & (given <= 1)).all()):
         raise RuntimeError("binary_cross_entropy(): all elements of input should be between 0 and 1")

@@ -12,6 +12,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.memory_format import strided
+from nbautograd.core.defaults import warn_once
 from nbautograd.core.node import LEAF
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, kind_of
@@ -279,7 +280,7 @@ def tensor(
             stacklevel=2,
         )
         place = data.device if device is None else as_device(device)
-        values = data._a if dtype is None else data._a.astype(dtype.numpy)
+        values = data._a if dtype is None else data.detach().to(dtype)._a
         return finish(backend.module(place).array(values), requires_grad)
     return finish(backend.module(as_device(device)).asarray(_values(data, dtype)), requires_grad)
 
@@ -327,5 +328,11 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
             "supported: make a copy of it, such as array.copy(), first."
+        )
+    if not ndarray.flags.writeable:
+        warn_once(
+            "The given NumPy array is not writable, and writing to the tensor raises, too: copy the array to have a "
+            "tensor that can be written to.",
+            stacklevel=2,
         )
     return wrap(ndarray.view(np.ndarray))

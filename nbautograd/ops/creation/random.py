@@ -34,7 +34,7 @@ from nbautograd.ops.creation.random_inplace import (
 )
 from nbautograd.rng import generator
 from nbautograd.rng.dtype_range import largest_integer
-from nbautograd.rng.generator import Generator, memory_order
+from nbautograd.rng.generator import Generator
 
 __all__ = [
     "get_rng_state",
@@ -241,18 +241,15 @@ def randperm(
 
 
 @random_function("like")
-def _like(
-    name: str, input: Tensor, dtype: dtypes.dtype | None, layout: Any, place: Device, requires_grad: bool, draw: Draw
-) -> Tensor:
-    """A random tensor like ``input``, of its memory format too."""
+def _like(name: str, input: Tensor, dtype: Any, place: Device, requires_grad: bool, order: Any, draw: Draw) -> Tensor:
+    """A random tensor like ``input``; by default of its memory format, too."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
-    dtype = check_options(name, dtype, layout)
     xp = backend.module(input.device if place is None else as_device(place))
     kind = input._a.dtype if dtype is None else dtype.numpy
-    if stride_tools.strides_of(input._a) == stride_tools.contiguous(input._a.shape):
+    strides = stride_tools.strides_for(input._a, order, name)
+    if strides == stride_tools.contiguous(input._a.shape):
         return finish(xp.asarray(draw(input._a.shape, kind)), requires_grad)
-    strides = stride_tools.dense(input._a.shape, stride_tools.strides_of(input._a))
     target = stride_tools.empty(xp.empty(0), input._a.shape, strides, kind)
     target[...] = xp.asarray(in_memory_order(target, draw))
     return finish(target, requires_grad)
@@ -266,6 +263,8 @@ def rand_like(
     layout: Any = None,
     device: Device = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     """Random numbers from the uniform distribution on [0, 1), shaped like ``input``, of its dtype and device.
 
@@ -274,7 +273,9 @@ def rand_like(
     >>> torch.rand_like(torch.zeros(3))
     tensor([0.8823, 0.9150, 0.3829])
     """
-    return _like("rand_like", input, dtype, layout, device, requires_grad, uniform_numbers("rand_like", generator))
+    dtype = check_options("rand_like", dtype, layout, pin_memory)
+    draw = uniform_numbers("rand_like", generator)
+    return _like("rand_like", input, dtype, device, requires_grad, memory_format, draw)
 
 
 def randn_like(
@@ -285,6 +286,8 @@ def randn_like(
     layout: Any = None,
     device: Device = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     """Random numbers from the standard normal distribution, shaped like ``input``, of its dtype and device.
 
@@ -293,9 +296,13 @@ def randn_like(
     >>> torch.randn_like(torch.zeros(3))
     tensor([0.3367, 0.1288, 0.2345])
     """
-    contiguous = not isinstance(input, Tensor) or memory_order(input._a) == list(range(input._a.ndim))
+    dtype = check_options("randn_like", dtype, layout, pin_memory)
+    contiguous = True
+    if isinstance(input, Tensor):
+        strides = stride_tools.strides_for(input._a, memory_format, "randn_like")
+        contiguous = strides == stride_tools.contiguous(input._a.shape)
     draw = normal_numbers("randn_like", generator, contiguous=contiguous)
-    return _like("randn_like", input, dtype, layout, device, requires_grad, draw)
+    return _like("randn_like", input, dtype, device, requires_grad, memory_format, draw)
 
 
 def randint_like(
@@ -308,6 +315,8 @@ def randint_like(
     layout: Any = None,
     device: Device = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     """Random integers like ``input``: ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
 
@@ -320,8 +329,9 @@ def randint_like(
             [7., 8.]])
     """
     first, end = _bounds("randint_like", list(arguments), low, high)
+    dtype = check_options("randint_like", dtype, layout, pin_memory)
     draw = integers("randint_like", generator, first, end)
-    return _like("randint_like", input, dtype, layout, device, requires_grad, draw)
+    return _like("randint_like", input, dtype, device, requires_grad, memory_format, draw)
 
 
 # -- with parameters per element -------------------------------------------------------------------------------------

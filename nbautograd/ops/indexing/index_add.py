@@ -105,7 +105,9 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
             [1., 1.]])
     """
     if index.dtype.char not in "lqp":
-        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {dtypes.of(index.dtype).name}")
+        raise RuntimeError(
+            f"index_copy_(): Expected a long tensor for index, but got {dtypes.scalar_type(index.dtype)}"
+        )
     d = _check_slices("index_copy_", input, dim, index, source, IndexError)
     output = own(input)
     _lines(output)[at_slices(d, index)] = _lines(source)

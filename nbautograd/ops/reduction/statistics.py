@@ -34,7 +34,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     tensor([0, 2, 0, 1])
     """
     if input.dtype.kind not in "iu":
-        name = dtypes.of(input.dtype).name
+        name = dtypes.scalar_type(input.dtype)
         raise NotImplementedError(f"bincount(): not implemented for '{name}': only supports integral inputs")
     if input.ndim != 1 or (input.size and int(input.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
@@ -64,7 +64,7 @@ def _positive(bins: int, name: str) -> int:
 def _floating(a: Any, name: str) -> None:
     if a.dtype not in (np.float32, np.float64):
         raise NotImplementedError(
-            f"{name}(): not implemented for '{dtypes.of(a.dtype).name}': expected float32 or float64"
+            f"{name}(): not implemented for '{dtypes.scalar_type(a.dtype)}': expected float32 or float64"
         )
 
 

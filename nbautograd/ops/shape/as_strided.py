@@ -17,7 +17,15 @@ from nbautograd.core.inplace import check_history, followers
 from nbautograd.core.node import LEAF
 from nbautograd.core.storage import TypedStorage, UntypedStorage
 from nbautograd.core.tensor import Tensor, new
-from nbautograd.core.views import CopySlices, DualView, View, record_unrecorded_write, views_of
+from nbautograd.core.views import (
+    AsStridedBackward0,
+    CopySlices,
+    DualView,
+    View,
+    move_retained,
+    record_unrecorded_write,
+    views_of,
+)
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.ops.elementwise.complex import view_as_complex, view_as_real
 from nbautograd.ops.queries import check_tensors
@@ -110,7 +118,7 @@ def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
 
 
 CopySlices.lay_out = staticmethod(lay_out)  # core does not know operations
-View.as_strided = staticmethod(OPS["as_strided_in"].temporary_view)
+AsStridedBackward0.of_base = staticmethod(slicing.as_strided_back)
 
 
 # -- in place --------------------------------------------------------------------------------------------------------
@@ -137,6 +145,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
         self._a = result._a
         if self._fn is not LEAF and is_grad_enabled() and not is_inference_mode_enabled():
             self._fn = result._fn
+            move_retained(self, before._fn, self._fn)
             version_counter.record_write(self._a)
         else:
             record_unrecorded_write(self)
@@ -174,7 +183,7 @@ for _name, _function in {
 as_strided_ = Tensor.as_strided_
 
 
-def _resize(self: Tensor, *sizes_: Any, memory_format: Any = contiguous_format) -> Tensor:
+def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = contiguous_format) -> Tensor:
     """Resize the tensor in place, row-major; the storage grows if it is too small.
 
     The contents of the storage are kept; new elements are uninitialised. Other tensors that shared a storage that grew
@@ -189,7 +198,7 @@ def _resize(self: Tensor, *sizes_: Any, memory_format: Any = contiguous_format) 
     """
     if self.requires_grad and not self.is_inference() and not is_inference_mode_enabled():
         raise AutogradError("cannot resize variables that require grad")
-    shape = sizes(sizes_, "size")
+    shape = sizes(sizes_ if size is None else (size,), "size")
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if memory_format is preserve_format:

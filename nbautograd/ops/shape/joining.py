@@ -10,7 +10,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import dimension
-from nbautograd.compiler.op import NATIVE, VIEW, op
+from nbautograd.compiler.op import NATIVE, VIEW, op, with_numpy_names
 from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DeviceError, ShapeError, kind_of
@@ -170,6 +170,7 @@ def stack_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
     return np.stack(tensors, dimension(dim, tensors[0].ndim + 1))
 
 
+@with_numpy_names
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
     """Stacks tensors of one shape along a new dimension.
 

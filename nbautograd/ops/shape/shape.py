@@ -147,7 +147,7 @@ def unsafe_view(input: Tensor, shape: Any) -> Tensor:
 
 
 @composite()
-def reshape(input: Tensor, *shape: Any) -> Tensor:
+def reshape(input: Tensor, *_shape: Any, shape: Any = None) -> Tensor:
     """The tensor with another shape: a view where the strides allow it, otherwise a copy.
 
     :param shape: one size may be -1, which is inferred.
@@ -158,7 +158,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
-    size = inferred(sizes(shape, "shape"), input.numel())
+    size = inferred(sizes(_shape if shape is None else (shape,), "shape"), input.numel())
     try:
         return view(input, size)
     except ShapeError:
