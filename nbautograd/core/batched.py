@@ -26,8 +26,8 @@ from nbautograd.errors import AutogradError
 __all__ = [
     "BatchedTensor",
     "ElementsError",
-    "NoRuleError",
     "Level",
+    "NoRuleError",
     "SampleArray",
     "batched",
     "elements",

@@ -117,6 +117,7 @@ def test_both_libraries_take_each_others_functions(dim):
 def test_a_mapped_pass_is_a_graph_like_others():
     x = nb.ones(3, 2, requires_grad=True)
     y = vmap(lambda a: (a * 2).sum())(x)
-    assert [node.name() for node in (y.grad_fn, y.grad_fn.next_functions[0][0])] == ["SumBackward1", "MulBackward0"]
+    names = [node.name() for node in (y.grad_fn, y.grad_fn.next_functions[0][0])]
+    assert names == ["SumBackward1", "MulBackward0"]
     y.sum().backward()
     assert x.grad.tolist() == [[2, 2]] * 3
