@@ -176,7 +176,7 @@ def grad(
             shared = id(g) in seen or getattr(g, "base", None) is not None
             seen.add(id(g))
             g = wrap(g.copy() if shared else g)
-        elif g is not None and g.__class__ is Tensor and isinstance(getattr(g._a, "base", None), np.generic):
+        elif g is not None and isinstance(getattr(g._a, "base", None), np.generic):
             g._a = restride(np.array(g._a.base), g._a.shape, strides_of(g._a))  # the scalar may be a constant
         result.append(g)
     return tuple(result)
@@ -187,7 +187,7 @@ def _capture_batch(
 ) -> dict[Any, Any]:
     """The gradients at ``keys`` for each element of a batch of gradients, stacked.
 
-    They are computed by one pass if nobody looks on, else by one for each.
+    One pass computes them all, or, where a hook or a Function would see a batched tensor, a pass for each.
     """
     batches = _per_output(outputs, grad_outputs)
     for index, (output, batch) in enumerate(zip(outputs, batches, strict=True)):

@@ -30,7 +30,10 @@ __all__ = [
     "to_front",
 ]
 
-RANDOM = ("_bernoulli", "_normal_around", "_normal_spread", "_normal_both", "poisson", "binomial")
+RANDOM = (
+    "_bernoulli", "_normal_around", "_normal_spread", "_normal_both", "poisson", "binomial", "_standard_gamma",
+    "_sample_dirichlet",
+)  # fmt: skip
 """Operations that draw random numbers."""
 NOT_BATCHED = False
 """What ``Call.batched`` says of an argument that is the same for all samples."""

@@ -180,7 +180,7 @@ INDEX_REDUCTIONS = {
 
 
 @looks_at_elements
-def _checked_dim(input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
+def _index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
     return _check_slices("index_reduce", input._a, dim, index._a, source._a, IndexError)
 
 
@@ -201,6 +201,6 @@ def index_reduce(
     """
     if reduce not in INDEX_REDUCTIONS:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    d = _checked_dim(input, dim, index, source)
+    d = _index_reduce(input, dim, index, source)
     places = spread_index(index, source._a.shape, d)
     return INDEX_REDUCTIONS[reduce](input, d, places, source, include_self)
