@@ -38,7 +38,17 @@ from nbautograd.compiler.forward import OPERATOR, TEMPORARY_VIEW, TILED, Forward
 from nbautograd.compiler.inplace import inplace_code, make_inplace_method
 from nbautograd.compiler.registry import COMPOSITES, OPS
 from nbautograd.compiler.runtime import FORWARD
-from nbautograd.compiler.schema import NATIVE, NUMPY_NAMES, NUMPY_OPERANDS, PLAIN, POINTWISE, UNSUPPORTED, UPCAST, VIEW, OpSchema
+from nbautograd.compiler.schema import (
+    NATIVE,
+    NUMPY_NAMES,
+    NUMPY_OPERANDS,
+    PLAIN,
+    POINTWISE,
+    UNSUPPORTED,
+    UPCAST,
+    VIEW,
+    OpSchema,
+)
 from nbautograd.compiler.source import compiled
 from nbautograd.core import dispatch_mode, inplace, overlap, tracing
 from nbautograd.core.node import Node
