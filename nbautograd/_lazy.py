@@ -19,6 +19,7 @@ __all__ = ["FAMILIES", "METHODS", "NAMES", "NAMESPACES", "attach", "attributes",
 
 NAMESPACES = (
     "cuda",
+    "distributions",
     "fft",
     "func",
     "library",
