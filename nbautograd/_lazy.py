@@ -30,7 +30,9 @@ NAMESPACES = (
     "signal",
     "special",
     "storage",
+    "torch_version",
     "utils",
+    "version",
 )
 """Modules that are attributes of the package."""
 

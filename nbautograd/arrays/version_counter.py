@@ -138,7 +138,7 @@ def unshared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if not isinstance(array, np.ndarray):
         return array.view()  # on another device: a view with an owner of its own is not to be had
     if not array.size:
-        return array.view()
+        return array.copy()
     apart = np.asarray(Apart(array))
     return apart.view(array.dtype) if array.dtype.kind == "V" else apart  # NumPy's interface does not name bfloat16
 

@@ -11,7 +11,7 @@ from nbautograd.arrays import backend, dtypes
 from nbautograd.compiler.argument_errors import with_argument_errors
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
-from nbautograd.core.batched import elements
+from nbautograd.core.batched import elements, looks_at_elements
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
@@ -418,6 +418,7 @@ def _multilabel_margin(input: Tensor, target: Tensor, reduction: str) -> Tensor:
     return aggregate((gap * pairs).sum(-1).sum(-1) / input.shape[-1], reduction)
 
 
+@looks_at_elements
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,

@@ -170,7 +170,7 @@ def _same_dtype(name: str, input: Tensor, *others: Tensor | None) -> None:
 def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:
     """Update a running statistic with that of a batch."""
     with no_grad():
-        running.copy_(running * (1 - momentum) + fresh.reshape(-1).to(running.dtype) * momentum)
+        running.copy_(running * (1 - momentum) + fresh.detach().reshape(-1).to(running.dtype) * momentum)
 
 
 def batch_norm(

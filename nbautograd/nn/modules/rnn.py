@@ -41,8 +41,9 @@ def _lstm(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
     def step(x: Tensor, state: State) -> State:
         h, c = state
         i, f, g, o = (x + F.linear(h, w_hh, b_hh)).chunk(4, -1)
-        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-        h = o.sigmoid() * c.tanh()
+        i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+        c = f * c + i * g
+        h = o * c.tanh()
         return (h if w_hr is None else F.linear(h, w_hr)), c
 
     return step
@@ -55,8 +56,9 @@ def _gru(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
         (h,) = state
         x_r, x_z, x_n = x.chunk(3, -1)
         h_r, h_z, h_n = F.linear(h, w_hh, b_hh).chunk(3, -1)
-        new = (x_n + (x_r + h_r).sigmoid() * h_n).tanh()
-        return ((h - new) * (x_z + h_z).sigmoid() + new,)
+        reset, update = (x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()
+        new = (x_n + h_n * reset).tanh()
+        return ((h - new) * update + new,)
 
     return step
 
