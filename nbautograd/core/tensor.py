@@ -82,10 +82,6 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         alias = len(data) == 1 and isinstance(data[0], Tensor)
         self._a, self._fn = (data[0].detach() if alias else self._construct(None, data, options))._a, None
 
-    def __dir__(self) -> list[str]:
-        names = {*object.__dir__(self)}
-        return sorted(names if self.is_cuda else names - {"__cuda_array_interface__"})
-
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """What PyTorch calls where one of its functions is given a tensor of ours."""

@@ -19,6 +19,10 @@ class TensorProperties:
 
     __slots__ = ()
 
+    def __dir__(self: Any) -> list[str]:
+        names = {*object.__dir__(self)}
+        return sorted(names if self.is_cuda else names - {"__cuda_array_interface__"})
+
     @property
     def shape(self: Any) -> Size:
         """The shape, as a :class:`Size`."""
