@@ -23,6 +23,7 @@ from nbautograd.core.views import (
     DualView,
     View,
     move_retained,
+    outdate_views,
     record_unrecorded_write,
     views_of,
 )
@@ -147,6 +148,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
             self._fn = result._fn
             move_retained(self, before._fn, self._fn)
             version_counter.record_write(self._a)
+            outdate_views(self if self._view is None else self._view.base, self)
         else:
             record_unrecorded_write(self)
         return self
