@@ -166,13 +166,6 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         self._drop_tangents()
         return self
 
-    def _drop_tangents(self) -> None:
-        """Forget what forward mode has noted; ``autograd/forward_ad.py`` says how."""
-
-    def _tangent(self) -> Tensor | None:
-        """The tangent of forward mode's innermost level; ``autograd/forward_ad.py`` says which that is."""
-        return None
-
     # -- its place in the graph --------------------------------------------------------------------------------------
 
     @property

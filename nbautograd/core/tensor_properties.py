@@ -117,6 +117,13 @@ class TensorProperties:
         """The address of the first element."""
         return backend.of(self._a).address(self.shared_array())
 
+    def _drop_tangents(self: Any) -> None:
+        """Forget what forward mode has noted; ``autograd/forward_ad.py`` says how."""
+
+    def _tangent(self: Any) -> Any:
+        """The tangent of forward mode's innermost level; ``autograd/forward_ad.py`` says which that is."""
+        return None
+
 
 for _name, _method in vars(TensorProperties).items():
     if isinstance(_method, types.FunctionType):
