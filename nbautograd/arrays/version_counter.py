@@ -135,7 +135,7 @@ def unshared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory with a write history of its own, for ``Tensor.data``."""
     if not isinstance(array, np.ndarray):
         return array.view()  # on another device: a view with an owner of its own is not to be had
-    return np.asarray(Apart(array)) if array.size else array.copy()
+    return np.asarray(Apart(array)) if array.size else array.view()
 
 
 def continued(array: Any, former: Any, always: bool) -> Any:

@@ -276,7 +276,7 @@ class _StaleView(Tensor):
 
     def retain_grad(self) -> None:
         """Keep the gradient, unless the tensor was a leaf when it was last used."""
-        if not self.requires_grad or _is_recorded(_get_fn(self)):
+        if not self.requires_grad or not self.retains_grad and _is_recorded(_get_fn(self)):
             Tensor.retain_grad(self)
 
     @property
