@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from nbautograd.autograd import jvp, tangents
 from nbautograd.autograd.tangents import has_tangent, levels, set_tangent, tangent_of, visible
 from nbautograd.core import dispatch_mode, inplace
+from nbautograd.core.overlap import check_overlap
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
 
@@ -150,7 +151,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "give make_dual() the primal of the tangent"
         )
     if tensor._a.shape == tangent._a.shape and not tangents.is_laid_out_as(tangent._a, tensor._a):
-        inplace.check_overlap(tensor, "make_dual")
+        check_overlap(tensor, "make_dual")
     dual: Tensor = tensor.view(tensor.shape)
     tangents.become_dual_view(dual, at)
     if visible():
