@@ -21,6 +21,7 @@ ABOUT = {
     "nbautograd.autograd": "backward, grad, Function, hooks",
     "nbautograd.ops": "the operations, one declaration each, by family",
     "nbautograd.rng": "random streams, bit for bit",
+    "nbautograd.batching": "vmap: operations on a whole batch, sample for sample",
     "nbautograd.compiler": "@op: from a declaration to the functions that run",
     "nbautograd.fusion": "large elementwise expressions, tiled and fused",
     "nbautograd.core": "tensors and nodes, views and in-place writes, modes",

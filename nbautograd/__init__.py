@@ -32,6 +32,9 @@ from nbautograd.arrays.dtypes import (
     promote_types,
     set_default_dtype,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from nbautograd.arrays.memory_format import *
 from nbautograd.arrays.size import Size
@@ -84,6 +87,7 @@ from nbautograd.rng.generator import Generator, _rebuild_generator as _rebuild_g
 if TYPE_CHECKING:  # what _lazy.py says
     from nbautograd import cuda, fft, func, linalg, nn, optim, random, serialization, signal, special, storage, utils
     from nbautograd._import_hook import standing_in
+    from nbautograd.batching.transform import vmap
     from nbautograd.core.printing import set_printoptions
     from nbautograd.nn.functional import (
         adaptive_avg_pool1d,

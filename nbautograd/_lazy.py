@@ -19,6 +19,7 @@ __all__ = ["FAMILIES", "METHODS", "NAMES", "NAMESPACES", "attach", "attributes",
 
 NAMESPACES = (
     "cuda",
+    "distributions",
     "fft",
     "func",
     "library",
@@ -30,7 +31,9 @@ NAMESPACES = (
     "signal",
     "special",
     "storage",
+    "torch_version",
     "utils",
+    "version",
 )
 """Modules that are attributes of the package."""
 
@@ -69,14 +72,40 @@ FAMILIES = {
     "ops.shape.triangular": "diag diag_embed diagflat trace tril tril_indices triu triu_indices vander",
     "ops.signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "core.printing": "set_printoptions",
+    "batching.transform": "vmap",
     "serialization": "load save",
     "_import_hook": "standing_in",
+    "ops.creation.reparameterization": "_dirichlet_grad _standard_gamma_grad",
     "ops.creation.distributions": "_sample_dirichlet _standard_gamma bernoulli binomial multinomial poisson",
     "ops.linalg.addmm": "addbmm addmm addmv addr baddbmm",
     "ops.linalg.vectors": "cross vdot",
     "ops.reduction.softmax": "log_softmax softmax",
     "ops.reduction.variance": "std std_mean var var_mean",
     "ops.shape.rearrange": "flip fliplr flipud kron repeat_interleave roll rot90 tile",
+    "ops.functions_of_methods": """
+        detach detach_ dsmm spmm abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_
+        asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_
+        erf_ erfc_ exp2_ exp_ expm1_ fix_ floor_ frac_ gcd_ i0_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_
+        nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_
+        tan_ tanh_ trunc_ xlogy_""",
+    "ops.foreach": """
+        _foreach_abs _foreach_acos _foreach_asin _foreach_atan _foreach_ceil _foreach_clone _foreach_cos
+        _foreach_cosh _foreach_erf _foreach_erfc _foreach_exp _foreach_expm1 _foreach_floor _foreach_frac
+        _foreach_lgamma _foreach_log _foreach_log10 _foreach_log1p _foreach_log2 _foreach_max _foreach_neg
+        _foreach_reciprocal _foreach_round _foreach_rsqrt _foreach_sigmoid _foreach_sign _foreach_sin
+        _foreach_sinh _foreach_sqrt _foreach_tan _foreach_tanh _foreach_trunc _foreach_add _foreach_sub
+        _foreach_mul _foreach_div _foreach_clamp_min _foreach_clamp_max _foreach_pow _foreach_maximum
+        _foreach_minimum _foreach_addcdiv _foreach_addcmul _foreach_lerp _foreach_mm _foreach_norm
+        _foreach_powsum _foreach_abs_ _foreach_acos_ _foreach_asin_ _foreach_atan_ _foreach_ceil_ _foreach_cos_
+        _foreach_cosh_ _foreach_erf_ _foreach_erfc_ _foreach_exp_ _foreach_expm1_ _foreach_floor_ _foreach_frac_
+        _foreach_lgamma_ _foreach_log_ _foreach_log10_ _foreach_log1p_ _foreach_log2_ _foreach_neg_
+        _foreach_reciprocal_ _foreach_round_ _foreach_rsqrt_ _foreach_sigmoid_ _foreach_sign_ _foreach_sin_
+        _foreach_sinh_ _foreach_sqrt_ _foreach_tan_ _foreach_tanh_ _foreach_trunc_ _foreach_add_ _foreach_sub_
+        _foreach_mul_ _foreach_div_ _foreach_clamp_min_ _foreach_clamp_max_ _foreach_pow_ _foreach_maximum_
+        _foreach_minimum_ _foreach_addcdiv_ _foreach_addcmul_ _foreach_copy_ _foreach_lerp_ _foreach_zero_""",
+    "nn.functional.native": """
+        alpha_dropout_ dropout dropout_ embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout
+        feature_dropout_""",
 }
 """By module, the names that the package takes from it."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.errors import DtypeError, kind_of
+from nbautograd.errors import SCALAR_TYPES, DtypeError, kind_of
 
 __all__ = ["dtype", "finfo", "get_default_dtype", "iinfo", "promote_types", "set_default_dtype"]
 
@@ -79,6 +79,9 @@ int8 = dtype("int8", "int8", 1)
 int16 = dtype("int16", "int16", 1)
 int32 = dtype("int32", "int32", 1)
 int64 = dtype("int64", "int64", 1)
+uint16 = dtype("uint16", "uint16", 1)
+uint32 = dtype("uint32", "uint32", 1)
+uint64 = dtype("uint64", "uint64", 1)
 float16 = dtype("float16", "float16", 2)
 bfloat16 = _Bfloat16()
 float32 = dtype("float32", "float32", 2)
@@ -86,7 +89,14 @@ float64 = dtype("float64", "float64", 2)
 complex64 = dtype("complex64", "complex64", 3)
 complex128 = dtype("complex128", "complex128", 3)
 
-ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
+UNSIGNED = (uint16, uint32, uint64)
+"""The dtypes that promote with floating ones only, as in PyTorch."""
+ALL = (
+    *(bool_, uint8, int8, int16, int32, int64, *UNSIGNED),
+    *(float16, bfloat16, float32, float64, complex64, complex128),
+)
+PYTHON_TYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
+"""Python's types, which stand for dtypes: ``zeros(2, dtype=int)``."""
 ALIASES = {
     "half": float16,
     "float": float32,
@@ -116,6 +126,13 @@ TENSOR_TYPES = {
     "ComplexDoubleTensor": complex128,
 }
 """The names of PyTorch's tensor types."""
+C_TYPES = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
+    "int64": "long int", "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int",
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+"""The names that they have in C++, which other messages give."""
 _BY_NUMPY = {d.numpy: d for d in ALL if d is not bfloat16}
 _NAMES = {d.name: d for d in ALL}
 _COMPLEX_OF = {"float32": complex64, "float64": complex128}
@@ -129,6 +146,25 @@ _by_name = _dtype_by_name  # the name in pickles of older versions
 _dtype_by_name.__module__ = "nbautograd"
 
 
+def as_dtype(value: Any) -> Any:
+    """The dtype that a type of Python's stands for; anything else as it is.
+
+    >>> as_dtype(int), as_dtype(None)
+    (torch.int64, None)
+    """
+    return PYTHON_TYPES.get(value, value) if isinstance(value, type) else value
+
+
+def scalar_type(kind: dtype | np.dtype[Any]) -> str:
+    """The name of a dtype in PyTorch's messages, such as ``Float``."""
+    return SCALAR_TYPES[(kind if isinstance(kind, dtype) else of(kind)).name]
+
+
+def c_type(kind: dtype | np.dtype[Any]) -> str:
+    """The name of a dtype in C++, such as ``float``, which other messages of PyTorch's give."""
+    return C_TYPES[(kind if isinstance(kind, dtype) else of(kind)).name]
+
+
 def of(numpy_dtype: np.dtype[Any]) -> dtype:
     """The dtype that a NumPy dtype stands for.
 
@@ -140,7 +176,8 @@ def of(numpy_dtype: np.dtype[Any]) -> dtype:
     if ours is None:
         supported = ", ".join(d.name for d in ALL)
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{numpy_dtype}. The only supported types are: {supported}."
+            f"can't convert np.ndarray of type numpy.{numpy_dtype.type.__name__}. The only supported types are: "
+            f"{supported}."
         )
     return ours
 
@@ -179,6 +216,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     >>> torch.promote_types(torch.int64, torch.float16)
     torch.float16
     """
+    type1, type2 = as_dtype(type1), as_dtype(type2)
     for name, value, position in (("type1", type1, 1), ("type2", type2, 2)):
         if not isinstance(value, dtype):
             raise TypeError(
@@ -186,6 +224,11 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
             )
     if type1 is type2:
         return type1
+    if (type1 in UNSIGNED or type2 in UNSIGNED) and not (type1.is_floating_point or type2.is_floating_point):
+        raise DtypeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+            f"{SCALAR_TYPES[type1.name]} and {SCALAR_TYPES[type2.name]}: convert one of them first, with .to(dtype)"
+        )
     if type1.rank != type2.rank:
         low, high = sorted((type1, type2), key=lambda d: d.rank)
         if high is complex64 and low is float64:
@@ -248,7 +291,7 @@ class finfo:  # noqa: N801 - PyTorch's name
     """
 
     def __init__(self, type: dtype | None = None) -> None:
-        kind = _default if type is None else type
+        kind = _default if type is None else as_dtype(type)
         if not isinstance(kind, dtype) or kind.rank < 2:
             raise TypeError(f"torch.finfo() requires a floating point input type, got {kind}. Use torch.iinfo for it")
         kind = kind.to_real()
@@ -280,10 +323,11 @@ class iinfo:  # noqa: N801 - PyTorch's name
     """
 
     def __init__(self, type: dtype) -> None:
+        type = as_dtype(type)
         if not isinstance(type, dtype) or type.rank != 1:
             raise TypeError(f"torch.iinfo() requires an integer input type, got {type}. Use torch.finfo for it")
         limits = np.iinfo(type.numpy)
         self.bits, self.min, self.max, self.dtype = limits.bits, int(limits.min), int(limits.max), type.name
 
     def __repr__(self) -> str:
-        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -97,10 +97,12 @@ class Apart:
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.__array_interface__ = array.__array_interface__
-        base = array
+        self.array: Any = array
+        base: Any = array
         while isinstance(base, np.ndarray):  # to the memory itself, lest ``p.data -= step`` in a loop makes a chain
-            array, base = base, base.base.array if base.base.__class__ is Apart else base.base
-        self.array = array
+            self.array, base = base, base.base
+            if isinstance(base, Apart):
+                base = base.array
 
 
 def owner(array: Any) -> Any:
@@ -135,7 +137,10 @@ def unshared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory with a write history of its own, for ``Tensor.data``."""
     if not isinstance(array, np.ndarray):
         return array.view()  # on another device: a view with an owner of its own is not to be had
-    return np.asarray(Apart(array)) if array.size else array.view()
+    if not array.size:
+        return array.copy()
+    apart = np.asarray(Apart(array))
+    return apart.view(array.dtype) if array.dtype.kind == "V" else apart  # NumPy's interface does not name bfloat16
 
 
 def continued(array: Any, former: Any, always: bool) -> Any:
@@ -151,6 +156,7 @@ def continued(array: Any, former: Any, always: bool) -> Any:
     array = unshared(array)
     history = _history(former)
     key, apart = id(owner(array)), owner(array)
+    history.owners[1:] = [ref for ref in history.owners[1:] if ref() is not None]  # a loop may come here each time
     history.owners.append(_forgotten(_histories, key, apart))
     _histories[key] = history
     return array

@@ -9,9 +9,9 @@ from nbautograd.autograd.backward import ImperativeEngine, backward, grad
 from nbautograd.autograd.gradcheck import gradcheck, gradgradcheck
 from nbautograd.autograd.inference import inference_mode
 from nbautograd.autograd.saved_tensors import SavedTensor
+from nbautograd.autograd.variable import Variable
 from nbautograd.core import grad_mode
 from nbautograd.core.grad_mode import enable_grad, no_grad, set_grad_enabled, set_multithreading_enabled
-from nbautograd.core.tensor import Tensor as Variable
 
 if TYPE_CHECKING:
     from nbautograd.autograd import function, functional, graph
@@ -40,7 +40,7 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-Variable._execution_engine = ImperativeEngine()  # type: ignore[attr-defined]
+Variable._execution_engine = ImperativeEngine()
 
 LATE = {
     "Function": "function",

@@ -66,7 +66,9 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
                 # By its reference count nobody else holds it: it becomes .grad, which shares memory with nothing.
                 owned = getrefcount(d) <= HELD_ONCE and is_whole(d)
                 made = new(Tensor)
-                if owned or isinstance(d, np.generic):
+                if d.ndim > 1 and d.strides != leaf._a.strides:
+                    made._a = _laid_out(leaf, d)
+                elif owned or isinstance(d, np.generic):
                     made._a = d
                 else:
                     made._a = d.copy()
@@ -80,6 +82,13 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
                 _refuse(leaf, held, d)
             grown.append((held, d))
     return fresh, grown
+
+
+def _laid_out(leaf: Tensor, d: Any) -> Any:
+    """A copy of a gradient that lies in memory as its leaf does, whose ``.grad`` it becomes."""
+    array = empty_like(leaf.detach()).shared_array()
+    array[...] = d
+    return array
 
 
 def _refuse(leaf: Tensor, held: Tensor, d: Any) -> NoReturn:

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from nbautograd.core import dispatch_mode
+from nbautograd.core.grad_mode import boolean
 from nbautograd.core.node import Node
 from nbautograd.core.tensor import array_of
 from nbautograd.errors import AutogradError
@@ -123,7 +124,10 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._before = _state()
-        _switch(bool(mode), check_nan)
+        _switch(
+            boolean(mode, "set_anomaly_enabled", "enabled"),
+            boolean(check_nan, "set_anomaly_enabled", "check_nan", 2),
+        )
 
     def __enter__(self) -> None:
         pass

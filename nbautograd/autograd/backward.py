@@ -8,15 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nbautograd import protocol
 from nbautograd.arrays import backend
+from nbautograd.arrays.strides import restride, strides_of
 from nbautograd.autograd import engine
 from nbautograd.autograd.hooks import as_tensor
+from nbautograd.autograd.topology import reachable
+from nbautograd.core.batched import BatchedTensor, batched
+from nbautograd.core.grad_mode import is_forward_ad_active
 from nbautograd.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, ShapeError, is_pytorchs, kind_of
 from nbautograd.ops.shape.joining import stack
 
-__all__ = ["GradientEdge", "ImperativeEngine", "backward", "grad"]
+__all__ = ["GradientEdge", "ImperativeEngine", "backward", "grad", "key_of"]
 
 
 class GradientEdge(NamedTuple):
@@ -89,7 +94,7 @@ def backward(
             )
         accumulate_into = {}
         for index, target in enumerate(chosen):
-            key = _key(target, index)
+            key = key_of(target, index)
             if isinstance(target, GradientEdge) and isinstance(key[0], Node):
                 raise AutogradError(
                     f"element {index} of inputs is a GradientEdge of a computed tensor, which has no .grad to add to: "
@@ -119,8 +124,8 @@ def grad(
     :param create_graph: record the pass, so that the gradients can be differentiated.
     :param only_inputs: deprecated and ignored: nothing else ever gets a gradient.
     :param allow_unused: give None for an input that no output depends on, instead of an error.
-    :param is_grads_batched: the first dimension of each of ``grad_outputs`` is a batch: one pass is run for each of
-        its elements, and the results have that dimension too. A Jacobian's rows come from the identity's.
+    :param is_grads_batched: the first dimension of each of ``grad_outputs`` is a batch, and the results have it too.
+        One pass computes all of it or, where a Function or a hook sees gradients, a pass for each element.
     :param materialize_grads: give zeros for an input that no output depends on.
     :raises RuntimeError: an input was not used in the graph; and all that :func:`backward` raises.
 
@@ -145,7 +150,7 @@ def grad(
     wanted = _sequence(inputs)
     if not wanted:
         raise AutogradError("`inputs` argument to `grad()` cannot be empty: name a tensor to differentiate by")
-    keys = [_key(target, index) for index, target in enumerate(wanted)]
+    keys = [key_of(target, index) for index, target in enumerate(wanted)]
     seen: set[int] = set()  # arrays that somebody else holds too: results share memory with nothing
     if is_grads_batched:
         gradients = _capture_batch(_sequence(outputs), grad_outputs, retain, create_graph, keys)
@@ -171,6 +176,8 @@ def grad(
             shared = id(g) in seen or getattr(g, "base", None) is not None
             seen.add(id(g))
             g = wrap(g.copy() if shared else g)
+        elif g is not None and isinstance(getattr(g._a, "base", None), np.generic):
+            g._a = restride(np.array(g._a.base), g._a.shape, strides_of(g._a))  # the scalar may be a constant
         result.append(g)
     return tuple(result)
 
@@ -178,7 +185,10 @@ def grad(
 def _capture_batch(
     outputs: list[Any], grad_outputs: Gradients, retain_graph: bool, create_graph: bool, keys: list[Any]
 ) -> dict[Any, Any]:
-    """The gradients at ``keys`` for each element of a batch of gradients, stacked."""
+    """The gradients at ``keys`` for each element of a batch of gradients, stacked.
+
+    One pass computes them all, or, where a hook or a Function would see a batched tensor, a pass for each.
+    """
     batches = _per_output(outputs, grad_outputs)
     for index, (output, batch) in enumerate(zip(outputs, batches, strict=True)):
         _check_batch(output, batch, index)
@@ -188,6 +198,8 @@ def _capture_batch(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
             "mapped dimension: the first one of each of grad_outputs"
         )
+    if sizes[0] and _can_be_batched(outputs):
+        return _capture_at_once(outputs, batches, sizes[0], retain_graph, create_graph, keys)
     rows = []
     for i in range(sizes[0]):
         roots = _roots(outputs, [batch[i] for batch in batches], "grad()")
@@ -199,6 +211,29 @@ def _capture_batch(
         if some is not None:
             gradients[key] = stack([some.new_zeros(some.shape) if g is None else g for g in column])
     return gradients
+
+
+def _can_be_batched(outputs: list[Any]) -> bool:
+    """Whether one pass will do: no Function, hook or observer gets to see gradients, and would see those of a batch."""
+    if protocol.observers.get():
+        return False
+    roots = (out.node if isinstance(out, GradientEdge) else out._fn for out in outputs)
+    _, order = reachable(root for root in roots if isinstance(root, Node))
+    return not any(
+        hasattr(node, "_function") or node.hooks is not None if node._seq else node._hooks is not None for node in order
+    )
+
+
+def _capture_at_once(
+    outputs: list[Any], batches: list[Any], size: int, retain_graph: bool, create_graph: bool, keys: list[Any]
+) -> dict[Any, Any]:
+    """The same by one pass, in which each gradient stands for the whole batch."""
+    from nbautograd.batching.transform import entered, placed
+
+    with entered(size) as level:
+        roots = _roots(outputs, [batched(batch, 0, level) for batch in batches], "grad()")
+        gradients = engine.capture(roots, retain_graph, create_graph, keys)
+        return {key: placed(as_tensor(g), 0, level) for key, g in gradients.items() if g is not None}
 
 
 def _check_batch(output: Any, batch: Any, index: int) -> None:
@@ -222,7 +257,7 @@ def _sequence(tensors: Any) -> list[Any]:
     return [tensors] if isinstance(tensors, (Tensor, GradientEdge)) else list(tensors)
 
 
-def _key(target: Any, index: int) -> tuple[Any, int]:
+def key_of(target: Any, index: int) -> tuple[Any, int]:
     """The node, or the leaf, and which of its outputs is differentiated by."""
     if isinstance(target, GradientEdge):
         return target.key()
@@ -248,7 +283,7 @@ def _per_output(outputs: list[Any], gradients: Gradients) -> list[Any]:
     if gradients is None:
         return [None] * len(outputs)
     one = isinstance(gradients, Tensor) or is_pytorchs(gradients)
-    passed: list[Any] = [gradients] if one else list(gradients)  # type: ignore[arg-type]
+    passed: list[Any] = [gradients] if one else list(gradients)
     for g in passed:
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {kind_of(g)}")
@@ -269,7 +304,7 @@ def _root(tensor: Any, g: Any, index: int, caller: str) -> tuple[Any, Any]:
         return tensor.edge(), _gradient_at_edge(g, index)
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{caller} expects Tensors, but element {index} is {kind_of(tensor)}")
-    fn = tensor._fn
+    fn = None if tensor.__class__ is BatchedTensor else tensor._fn
     if fn is None or fn.__class__ is UnrecordedView:
         raise AutogradError(
             f"element {index} of tensors does not require grad and does not have a grad_fn: nothing that it was "
@@ -284,7 +319,7 @@ def _gradient_at_edge(g: Any, index: int) -> Any:
             "grad can be implicitly created only for scalar outputs, and the shape of what a GradientEdge stands for "
             f"is not known: pass a gradient for element {index}"
         )
-    return g if g._fn is not None else g._a
+    return g if g._fn is not None or g.__class__ is BatchedTensor or is_forward_ad_active() else g._a
 
 
 _ONES = {np.float32: np.float32(1), np.float64: np.float64(1)}
@@ -316,6 +351,10 @@ def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
             f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{index}] has a dtype of {g.dtype!r} and output[{index}] has a dtype of {tensor.dtype!r}."
         )
+    if g.__class__ is BatchedTensor:
+        return g.to(tensor.dtype)
+    if g._fn is None and is_forward_ad_active():  # which may have given it a tangent
+        return g if g._a.dtype == a.dtype else g.cast(a.dtype)
     return g if g._fn is not None else (g._a if g._a.dtype == a.dtype else g._a.astype(a.dtype))
 
 

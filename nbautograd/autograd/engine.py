@@ -30,6 +30,7 @@ from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, tensor_hooks
 from nbautograd.autograd.reentrant import run_nested
 from nbautograd.autograd.topology import leading_to, nodes_between, reachable
+from nbautograd.core.batched import BatchedTensor, levels
 from nbautograd.core.grad_mode import grad_enabled, is_forward_ad_active
 from nbautograd.core.hooks import LeafHooks, alive
 from nbautograd.core.node import MULTIPLE, AccumulateGrad, Node, OutputGrads, accumulator
@@ -38,7 +39,16 @@ from nbautograd.errors import AutogradError, kind_of
 from nbautograd.fusion.lazy_gradient import add_gradients, materialize, materialize_pending, pending_gradients
 from nbautograd.fusion.tiling import MIN_TILED_SIZE
 
-__all__ = ["GraphTask", "accumulate", "apply", "capture", "current_graph_task", "execute", "queue_callback"]
+__all__ = [
+    "GraphTask",
+    "accumulate",
+    "apply",
+    "capture",
+    "current_graph_task",
+    "enter_task",
+    "execute",
+    "queue_callback",
+]
 
 
 Roots = list[tuple[Any, Any]]  # where a pass begins: nodes or leaves, each with its gradient
@@ -93,7 +103,7 @@ def _set_modes(create_graph: bool) -> None:
     backend.set_quiet(backend.SILENT)
 
 
-def _enter_task(create_graph: bool, roots: Roots, targets: Iterable[Key] | None) -> GraphTask:
+def enter_task(create_graph: bool, roots: Roots, targets: Iterable[Key] | None) -> GraphTask:
     """Set the modes of a pass, and make it the current one."""
     _set_modes(create_graph)
     task = GraphTask()
@@ -118,7 +128,7 @@ def execute(
 def _execute(roots: Roots, retain_graph: bool, create_graph: bool, accumulate_into: dict[Key, Any] | None) -> None:
     if create_graph:
         accumulation.warn_of_cycle()
-    task = _enter_task(create_graph, roots, accumulate_into)
+    task = enter_task(create_graph, roots, accumulate_into)
     roots, create_graph = _given(roots, create_graph)
     if accumulate_into is None and _plain():
         accumulation.finish(_run_fast(roots, retain_graph, create_graph), create_graph)
@@ -136,7 +146,8 @@ def _call_back(task: GraphTask) -> None:
 
 def _given(roots: Roots, create_graph: bool) -> tuple[Roots, bool]:
     """The roots with their gradients as arrays, or as tensors if the pass is recorded; and whether it is."""
-    if create_graph or is_forward_ad_active():  # gradients then carry tangents
+    # In forward mode gradients carry tangents; inside of vmap each may stand for many.
+    if create_graph or is_forward_ad_active() or levels() and any(g.__class__ is BatchedTensor for _, g in roots):
         return [(target, as_tensor(g)) for target, g in roots], True
     return [(target, array_of(g)) for target, g in roots], False
 
@@ -149,7 +160,7 @@ def capture(roots: Roots, retain_graph: bool, create_graph: bool, keys: list[Key
 
 
 def _capture(roots: Roots, retain_graph: bool, create_graph: bool, targets: dict[Key, Any]) -> dict[Key, Any]:
-    task = _enter_task(create_graph, roots, targets)
+    task = enter_task(create_graph, roots, targets)
     roots, create_graph = _given(roots, create_graph)
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
         needed = nodes_between(roots, {leaf for leaf, _ in targets})

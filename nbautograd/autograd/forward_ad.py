@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 from nbautograd.autograd import jvp, tangents
 from nbautograd.autograd.tangents import has_tangent, levels, set_tangent, tangent_of, visible
 from nbautograd.core import dispatch_mode, inplace
+from nbautograd.core.batched import BatchedTensor, batched
 from nbautograd.core.overlap import check_overlap
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
@@ -93,7 +95,7 @@ def _enter() -> int:
     number = tangents.enter_level().number
     if number == 0:
         inplace.followers.append(tangents.WriteFollower)
-        dispatch_mode.on_unpack, dispatch_mode.on_copy = jvp.unpacked, jvp.copied
+        dispatch_mode.on_unpack, dispatch_mode.on_copy, dispatch_mode.on_pack = jvp.unpacked, jvp.copied, jvp.packed
         dispatch_mode.push(jvp.run, around=True, everywhere=True)
     return number
 
@@ -101,7 +103,7 @@ def _enter() -> int:
 def _leave() -> None:
     if len(levels) == 1:
         dispatch_mode.pop(jvp.run)
-        dispatch_mode.on_unpack = dispatch_mode.on_copy = None
+        dispatch_mode.on_unpack = dispatch_mode.on_copy = dispatch_mode.on_pack = None
         inplace.followers.remove(tangents.WriteFollower)
     tangents.leave_level()
 
@@ -129,6 +131,10 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     :raises ValueError: a dtype is neither floating nor complex.
     """
     number = _innermost() if level is None else level
+    if isinstance(tensor, BatchedTensor) or isinstance(tangent, BatchedTensor):
+        from nbautograd.batching.levels import map_samples, on_same_levels
+
+        return map_samples(partial(_dual_samples, level=level), *on_same_levels(tensor, tangent))  # type: ignore[no-any-return]
     if number < 0:
         raise AutogradError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
@@ -152,17 +158,25 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     if tensor._a.shape == tangent._a.shape and not tangents.is_laid_out_as(tangent._a, tensor._a):
         check_overlap(tensor, "make_dual")
-    dual: Tensor = tensor.view(tensor.shape)
-    tangents.become_dual_view(dual, at)
+    dual = _dual_view(tensor, at)
     if visible():
         set_tangent(dual, tangent, at)
     return dual
+
+
+def _dual_samples(samples: Tensor, tangent: Tensor, level: int | None) -> Tensor:
+    """``make_dual`` of all samples, of which one for all is repeated in memory, as each has its own tangent."""
+    return make_dual(samples.clone() if 0 in samples._a.strides else samples, tangent, level=level)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value and the tangent, None where there is none."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"unpack_dual(): argument 'tensor' must be Tensor, not {kind_of(tensor)}")
+    if isinstance(tensor, BatchedTensor):
+        primal, tangent = unpack_dual(tensor.value, level=level)
+        both = [None if t is None else batched(t, tensor.bdim, tensor.level) for t in (primal, tangent)]
+        return UnpackedDualTensor(*both)
     number = _innermost() if level is None else level
     if number < 0:
         return UnpackedDualTensor(tensor, None)
@@ -173,9 +187,16 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         return UnpackedDualTensor(tensor.view(tensor.shape), None)
     tangent = tangent_of(tensor, at)
     with tangents.below(number):
-        primal = tensor.view(tensor.shape)
-    tangents.become_dual_view(primal, at)
+        primal = _dual_view(tensor, at)
     return UnpackedDualTensor(primal, tangent)
+
+
+def _dual_view(tensor: Tensor, level: tangents.Level) -> Tensor:
+    """A view of a tensor that its tangent at this level does not go through."""
+    view: Tensor = tensor.view(tensor.shape)
+    view._a = tensor._a.view()  # with the strides that the tensor has where its length is 1
+    tangents.become_dual_view(view, level)
+    return view
 
 
 def _level(number: int, what: str) -> tangents.Level:
@@ -188,4 +209,4 @@ def _level(number: int, what: str) -> tangents.Level:
 
 # -- methods -----------------------------------------------------------------------------------------------------------
 
-Tensor._tangent, Tensor._drop_tangents = tangent_of, tangents.forget  # type: ignore[method-assign]
+Tensor._tangent, Tensor._drop_tangents = tangent_of, tangents.forget  # type: ignore[assignment, method-assign]

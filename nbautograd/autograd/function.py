@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +12,11 @@ from nbautograd.arrays import backend, version_counter
 from nbautograd.autograd import function_jvp, saved_tensors as saving, tangents
 from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.autograd.function_outputs import check_dirty, connect, record
-from nbautograd.core import dispatch_mode
+from nbautograd.core import batched, dispatch_mode
 from nbautograd.core.exchanged_data import latest
 from nbautograd.core.grad_mode import is_grad_enabled, no_grad
 from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
+from nbautograd.core.pytree import flatten
 from nbautograd.core.tensor import Tensor, new, wrap
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.fusion.lazy_gradient import materialize_pending
@@ -30,7 +32,7 @@ class _Saved:
 
     __slots__ = ("array", "output", "time", "value")
 
-    def __init__(self, value: Any, output: int | None, time: int) -> None:
+    def __init__(self, value: Any, output: Any, time: int) -> None:
         self.value, self.output, self.time = value, output, time
         self.array = getattr(value, "_a", value)  # as it was: a tensor's data may be exchanged
 
@@ -67,21 +69,25 @@ class BackwardCFunction(Node, FunctionCtx):
             self.raise_freed()
         return tuple(None if saved is None else self._found(i, saved) for i, saved in enumerate(self._kept))
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self) -> Any:
+        """The former name of ``saved_tensors``."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
 
     def _found(self, position: int, saved: _Saved) -> Tensor:
-        value, fn = saved.value, saved.output
+        value, edge = saved.value, saved.output
         if not isinstance(value, saving.Packed):
             for array, time in ((saved.array, saved.time), latest(saved.array, saved.time)):
                 if version_counter.changed_since(array, time):
                     self.raise_changed(f"saved tensor {position}", array)
             if isinstance(value, Tensor):
                 return value
-        if isinstance(fn, int):
-            fn = self if self._count == 1 else OutputEdge(self, fn)
+        if isinstance(edge, int):
+            edge = self if self._count == 1 else OutputEdge(self, edge)
         if isinstance(value, saving.Packed):
-            return value.tensor(fn)
-        output = wrap(value, fn)
+            return value.tensor(edge)
+        output = wrap(value, edge)
         if dispatch_mode.on_unpack is not None:
             dispatch_mode.on_unpack(output, value)
         return output
@@ -281,12 +287,19 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     register_hook, register_prehook = Node.register_hook, Node.register_prehook
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            f"invoke them on the class itself: {type(self).__name__}.apply(...). What __init__ would have been given "
+            "can be passed to forward() as an argument.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Refused: a Function is used by ``apply``."""
         raise RuntimeError(
-            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are "
-            "static, so you should "
-            f"invoke them on the class itself: {type(self).__name__}.apply(...). What __init__ would "
-            "have been given can "
-            "be passed to forward() as an argument."
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            f"function with static forward method, and call {type(self).__name__}.apply(...)."
         )
 
     @staticmethod
@@ -318,8 +331,16 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        """Not supported, as there is no vmap."""
-        raise NotImplementedError("nbautograd has no vmap: call the function in a loop and stack() the results")
+        """Compute the results for all samples, and say where these are in them; to be overridden for ``vmap``.
+
+        :param info: ``info.batch_size`` and ``info.randomness``.
+        :param in_dims: for each argument the dimension that counts the samples, None where it is the same for all.
+        :returns: the results, and the dimension of each that counts the samples, or None.
+        """
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -330,6 +351,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             bound = inspect.signature(cls.forward).bind(*([node] if plain_style else []), *args, **kwargs)
             args, kwargs = bound.args[1:] if plain_style else bound.args, bound.kwargs
         tensors = [a for a in args if isinstance(a, Tensor)]
+        if batched.levels() and any(batched.level_of(a) for a in flatten(args)[0]):
+            from nbautograd.autograd.function_vmap import apply_batched
+
+            return apply_batched(cls, Function, args)
         node.next0 = node.next1 = node.input_meta = node.extras = None
         node.needs_input_grad = tuple(isinstance(a, Tensor) and a._fn is not None for a in args)
         recorded = is_grad_enabled() and any(node.needs_input_grad)
@@ -379,7 +404,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(ctx: Any, *gradients: Any) -> Any:
         with no_grad():
             answer = backward(ctx, *gradients)
-        if not is_grad_enabled():
+        if not is_grad_enabled() or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
             return answer
         values = list(answer) if isinstance(answer, (tuple, list)) else [answer]
         for index, value in enumerate(values):

@@ -71,13 +71,19 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
     """Keep what operations save for backward in the host's memory, and bring it back when backward needs it.
 
-    :param pin_memory: must be False.
+    :param pin_memory: taken for the sake of programs that give it; the memory is pageable all the same.
+    :param device_type: has no effect: what is saved is brought back to the device where it was.
+
+    >>> import nbautograd as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> with torch.autograd.graph.save_on_cpu():
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2., 4.])
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        if pin_memory:
-            raise NotImplementedError("pin_memory=True is not supported")
-
         def pack(t: Tensor) -> tuple[Any, Any]:
             return backend.device_of(t._a), backend.fetch(t._a).copy()
 

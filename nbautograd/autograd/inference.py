@@ -16,6 +16,7 @@ from nbautograd.core.grad_mode import (
     inference,
     is_inference_mode_enabled,
     run_generator,
+    warn_of_class,
 )
 from nbautograd.core.node import Node, OutputEdge
 from nbautograd.core.tensor import Tensor, on_wrap
@@ -74,6 +75,8 @@ made in inference mode; clone() it, or make it under torch.no_grad() instead of 
         """Decorate a function or a generator function."""
         if inspect.isgeneratorfunction(function):
             return run_generator(self, function)
+        if inspect.isclass(function):
+            warn_of_class(function)
 
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 
 from nbautograd.arrays import dtypes, version_counter
 from nbautograd.autograd.backward import grad
+from nbautograd.autograd.saved_tensors import without_hooks
 from nbautograd.autograd.tangents import (
     Level,
     WriteFollower,
@@ -31,7 +32,7 @@ from nbautograd.core.grad_mode import enable_grad, is_grad_enabled
 from nbautograd.core.node import LEAF, Node, OutputEdge, OutputGrads
 from nbautograd.core.tensor import Tensor, wrap
 
-__all__ = ["copied", "run", "unpacked"]
+__all__ = ["copied", "packed", "run", "unpacked"]
 
 
 def run(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -166,6 +167,7 @@ def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]
     return inputs
 
 
+@without_hooks()
 def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: bool) -> list[Tensor | None]:
     """The Jacobian-vector product: the tangents of the outputs, by differentiating the node's own VJP."""
     units = [wrap(np.zeros_like(out._a), LEAF) if out._a.dtype.kind in dtypes.INEXACT else None for out in outputs]
@@ -228,3 +230,16 @@ def copied(array: Any, copy: Any) -> None:
         if tangent is not None:
             with below(level.number):
                 level.arrays.set(copy, tangent.clone())
+
+
+def packed(t: Tensor) -> Callable[[Tensor], Tensor] | None:
+    """Called when a hook packs a saved tensor: what gives the unpacked one the tangents of now."""
+    tangents = [(level, tangent) for level in visible() if (tangent := tangent_of(t, level)) is not None]
+
+    def restore(tensor: Tensor) -> Tensor:
+        for level, tangent in tangents:
+            if level in visible() and level.tangents.get(tensor) is None:
+                set_tangent(tensor, tangent, level)
+        return tensor
+
+    return restore if tangents else None

@@ -21,10 +21,19 @@ from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.node import FREED, Node, OutputEdge
 from nbautograd.core.tensor import Tensor, new, wrap
-from nbautograd.errors import AutogradError, kind_of
+from nbautograd.errors import AutogradError, ShapeError, kind_of
 from nbautograd.fusion.lazy_gradient import materialize_pending
 
-__all__ = ["Packed", "SavedTensor", "current", "pack", "pack_result", "pack_slot", "saved_tensors_hooks"]
+__all__ = [
+    "Packed",
+    "SavedTensor",
+    "current",
+    "pack",
+    "pack_result",
+    "pack_slot",
+    "saved_tensors_hooks",
+    "without_hooks",
+]
 
 Pack = Callable[[Tensor], Any]
 Unpack = Callable[[Any], Tensor]
@@ -50,21 +59,34 @@ class _Identity(Node):
     vjp_graph = vjp
 
 
+@contextmanager
+def without_hooks() -> Iterator[None]:
+    """Let no hooks apply to what is recorded in the block, or the decorated function: a step that users do not see."""
+    token = _stack.set(())
+    try:
+        yield
+    finally:
+        _stack.reset(token)
+
+
 class Packed:
     """The result of a pack hook, in the place of one saved tensor."""
 
-    __slots__ = ("dtype", "unpack", "value")
+    __slots__ = ("dtype", "own_dtype", "restore", "unpack", "value")
 
-    def __init__(self, value: Any, unpack: Unpack, dtype: Any) -> None:
+    def __init__(self, value: Any, unpack: Unpack, tensor: Tensor, dtype: Any) -> None:
         self.value, self.unpack = value, unpack
-        self.dtype = dtype  # in which the formulas compute with it
+        self.own_dtype = tensor._a.dtype
+        self.dtype = dtype or self.own_dtype  # in which the formulas over arrays compute with it
+        # Gives what is unpacked its tangents of forward mode again.
+        self.restore = None if dispatch_mode.on_pack is None else dispatch_mode.on_pack(tensor)
 
     def unpacked(self) -> Tensor:
         """What the unpack hook makes of it.
 
         :raises TypeError: the hook gave no tensor.
         """
-        tensor = self.unpack(self.value)
+        tensor: Any = self.unpack(self.value)
         if not isinstance(tensor, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
@@ -82,12 +104,17 @@ class Packed:
 
         :param edge: that history: a node, a leaf, or None.
         """
-        tensor = self.unpacked()
+        tensor = self.with_history(edge)
+        return tensor if self.restore is None else self.restore(tensor)
+
+    def with_history(self, edge: Any) -> Tensor:
+        """The same without tangents."""
+        tensor: Tensor = self.unpacked()
         if self.dtype.kind not in dtypes.INEXACT:
             edge = None
-        if tensor is edge:
-            return tensor
-        if isinstance(edge, Tensor):  # of other values than the leaf, whose gradient goes to the leaf all the same
+        if isinstance(edge, Tensor):  # a leaf; the gradient of other values than its own goes to it all the same
+            if edge is tensor:
+                return tensor
             node = new(_Identity)
             node.next0, node._seq = edge, version_counter.next_sequence_nr()
             node.next1 = node.input_meta = node.extras = None
@@ -114,7 +141,7 @@ def pack(tensor: Tensor, hooks: tuple[Pack, Unpack], dtype: Any = None) -> Packe
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
             "be modified by in-place operations, as the graph's own values would change: clone() it first."
         )
-    return Packed(value, hooks[1], dtype or tensor._a.dtype)
+    return Packed(value, hooks[1], tensor, dtype)
 
 
 def pack_result(tensor: Tensor, hooks: tuple[Pack, Unpack]) -> Packed:
@@ -129,7 +156,7 @@ def _edges(node: Node, slot: str) -> Any:
     """The history of what a slot holds: an edge, or several where it holds several tensors."""
     name, edges = slot[2:], node.next_nodes()
     if name.startswith("result"):
-        outputs = [OutputEdge(node, i) for i in range(node.count)] if hasattr(node, "count") else node
+        outputs: Any = [OutputEdge(node, i) for i in range(node.count)] if hasattr(node, "count") else node
         return outputs[int(name[6:])] if name[6:] else outputs
     return list(edges) if len(edges) > len(node.inputs) else dict(zip(node.inputs, edges, strict=False)).get(name)
 
@@ -165,10 +192,17 @@ def _each(edges: Any, values: Sequence[Any]) -> Sequence[Any]:
     return edges if isinstance(edges, list) else [None] * len(values)
 
 
-def _tensors(kept: Sequence[Any], edges: Any) -> Iterator[Any]:
-    """Several packed tensors, unpacked, and what else is there."""
+def _tensors(kept: Sequence[Any], edges: Any, cast: bool = False) -> Iterator[Any]:
+    """Several packed tensors, unpacked, and what else is there.
+
+    :param cast: in the dtypes that they had, whatever the hook gives.
+    """
     for part, edge in zip(kept, _each(edges, kept), strict=True):
-        yield part.tensor(edge) if isinstance(part, Packed) else part
+        if not isinstance(part, Packed):
+            yield part
+            continue
+        tensor = part.tensor(edge)
+        yield tensor.cast(part.own_dtype) if cast and tensor._a.dtype != part.own_dtype else tensor
 
 
 class SavedTensor:
@@ -286,7 +320,11 @@ def _variant(cls: type[Node]) -> type[Node]:
     def vjp(self: Node, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         materialize_pending()  # unpacking may write to anything
         with _unpacked(self, retain_graph):
-            return cls.vjp(self, g, True, needed)
+            try:
+                return cls.vjp(self, g, True, needed)
+            except ValueError as error:  # NumPy's
+                message = f"{self.name()}: what unpack hooks have returned does not fit the formulas: {error}"
+                raise ShapeError(message) from None
 
     def vjp_graph(self: Node, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         with _unpacked(self, retain_graph, recorded=True):
@@ -325,7 +363,8 @@ def _unpacked(node: Node, retain_graph: bool, recorded: bool = False) -> Iterato
                 many = isinstance(kept, (list, tuple))
                 if recorded:
                     edges = _edges(node, slot)
-                    setattr(node, slot, type(kept)(_tensors(kept, edges)) if many else kept.tensor(edges))
+                    each = _tensors(kept, edges, True) if many else _tensors([kept], [edges], True)
+                    setattr(node, slot, type(kept)(each) if many else next(each))
                 else:
                     each = (part.array() if isinstance(part, Packed) else part for part in (kept if many else (kept,)))
                     setattr(node, slot, type(kept)(each) if many else next(each))

@@ -38,9 +38,9 @@ def make_inplace_method(name: str, function: Callable[..., Tensor], op: OpSchema
     return method
 
 
-def _out_of_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def _out_of_place(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The code of methods that always compute a new tensor first; the names in capitals are globals of their own."""
-    return apply_inplace(self, NAME, FUNCTION, args, kwargs)  # type: ignore[name-defined, no-any-return]  # noqa: F821
+    return apply_inplace(input, NAME, FUNCTION, args, kwargs)  # type: ignore[name-defined, no-any-return]  # noqa: F821
 
 
 def _first_call(*args: Any, **kwargs: Any) -> Tensor:

@@ -8,8 +8,9 @@ From that come the function ``mul`` over tensors, the method ``Tensor.mul``, the
 class ``MulBackward0``, what is saved for backward, and derivatives of every order.
 
 - A formula is Python over ``g`` (the gradient of the result), the inputs, the options, ``result``, shapes such as
-  ``input.shape``, and any declared operation. **What it names is what is saved**; nothing is kept for a gradient that
-  nobody wants. ``conj`` is dropped where nothing is complex.
+  ``input.shape``, and any declared operation. **What it names is what is saved**, of several results those that are
+  named by number (``result[1]``); nothing is kept for a gradient that nobody wants. ``conj`` is dropped where nothing
+  is complex.
 - It is compiled twice: over arrays, where the name of an operation means its body, and over tensors, where it means
   the operation itself, so that a backward pass can record itself (``create_graph=True``). Its text is what the
   pictures show, so the formula on the screen is the one that ran.
@@ -31,13 +32,24 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from nbautograd import protocol
+from nbautograd.arrays import dtypes
 from nbautograd.compiler.argument_errors import check_arguments, with_argument_errors
 from nbautograd.compiler.backward import make_node
 from nbautograd.compiler.forward import OPERATOR, TEMPORARY_VIEW, TILED, ForwardWriter
 from nbautograd.compiler.inplace import inplace_code, make_inplace_method
 from nbautograd.compiler.registry import COMPOSITES, OPS
 from nbautograd.compiler.runtime import FORWARD
-from nbautograd.compiler.schema import NATIVE, NUMPY_NAMES, PLAIN, POINTWISE, UNSUPPORTED, UPCAST, VIEW, OpSchema
+from nbautograd.compiler.schema import (
+    NATIVE,
+    NUMPY_NAMES,
+    NUMPY_OPERANDS,
+    PLAIN,
+    POINTWISE,
+    UNSUPPORTED,
+    UPCAST,
+    VIEW,
+    OpSchema,
+)
 from nbautograd.compiler.source import compiled
 from nbautograd.core import dispatch_mode, inplace, overlap, tracing
 from nbautograd.core.node import Node
@@ -56,6 +68,7 @@ __all__ = [
     "alias",
     "composite",
     "op",
+    "with_numpy_names",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -290,11 +303,20 @@ def composite(
     return declare
 
 
+def with_numpy_names(function: F) -> F:
+    """A function that takes NumPy's names of its parameters, too, such as ``axis`` for ``dim``."""
+    return _with_keywords(function, out=False)  # type: ignore[return-value]
+
+
 def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any]:
     """A composite that takes ``out=``, and NumPy's names, where it does not do so itself."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    takes_dtype = "dtype" in names
     others = {numpy: name for name, numpy in NUMPY_NAMES.items() if name in names}
+    for numpy, name in NUMPY_OPERANDS.items():
+        if name in names and numpy not in names:
+            others[numpy] = name
     if not out and (not others or code.co_flags & inspect.CO_VARKEYWORDS):
         return with_argument_errors(function)
 
@@ -306,8 +328,10 @@ def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any
             for tensor in target if isinstance(target, (tuple, list)) else () if target is None else (target,):
                 overlap.check_operands(tensor, (*args, *kwargs.values()), function.__name__)
             for numpy, name in others.items():
-                if numpy in kwargs:
+                if numpy in kwargs and name not in kwargs:
                     kwargs[name] = kwargs.pop(numpy)
+            if takes_dtype and "dtype" in kwargs:
+                kwargs["dtype"] = dtypes.as_dtype(kwargs["dtype"])
         try:
             result = function(*args, **kwargs)
         except AttributeError:

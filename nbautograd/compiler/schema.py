@@ -14,6 +14,7 @@ from typing import Any
 __all__ = [
     "NATIVE",
     "NUMPY_NAMES",
+    "NUMPY_OPERANDS",
     "PLAIN",
     "POINTWISE",
     "UNSUPPORTED",
@@ -36,6 +37,7 @@ UPCAST, NATIVE, UNSUPPORTED = "upcast", "native", "unsupported"
 """What an operation does with half precision: compute in float32 and round; take it as it is; raise."""
 
 NUMPY_NAMES = {"dim": "axis", "keepdim": "keepdims"}
+NUMPY_OPERANDS = {"x": "input", "a": "input", "x1": "input", "x2": "other"}
 """What NumPy calls these parameters; PyTorch accepts both everywhere."""
 
 RESERVED = frozenset(
@@ -133,7 +135,7 @@ class OpSchema:
         required = count - len(defaults)
         self.required_dim = required > 0 and self.positional[required - 1] == "dim" and self.rest is None
         takes_both = "dim" in self.positional[required:] or self.required_dim
-        self.numpy_names = [name for name in NUMPY_NAMES if name in options and takes_both and self.kind != VIEW]
+        self.numpy_names = [name for name in NUMPY_NAMES if name in options and takes_both]
         self.half_policy = self._half if self.kind != VIEW and not self.lists else NATIVE
 
     def option_defaults(self) -> dict[str, Any] | None:

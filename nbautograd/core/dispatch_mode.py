@@ -56,9 +56,11 @@ _lock = threading.RLock()
 on_unpack: Callable[[Tensor, Any], None] | None = None
 """Called with every saved tensor that a recorded backward pass makes again, and the array that was saved."""
 on_copy: Callable[[Any, Any], None] | None = None
-"""Called with a saved array and the copy that the node has got instead, before the array is overwritten.
+"""Called with a saved array and the copy that the node has got instead, before the array is overwritten."""
+on_pack: Callable[[Tensor], Callable[[Tensor], Tensor] | None] | None = None
+"""Called with a tensor that a hook packs; what it returns, if anything, is called with the unpacked tensor.
 
-Both are set by forward-mode AD alone, whose level all threads share.
+All three are set by forward-mode AD alone, whose levels all threads share.
 """
 
 

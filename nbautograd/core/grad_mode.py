@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Self, TypeVar, overload
+
+from nbautograd.errors import kind_of
 
 __all__ = [
     "enable_grad",
@@ -56,6 +59,16 @@ def is_forward_ad_active() -> bool:
     return forward_ad_level.number >= 0 and forward_ad_below.get() != 0
 
 
+def boolean(value: Any, function: str, argument: str, position: int = 1) -> bool:
+    """A bool that was given to a function, checked.
+
+    :raises TypeError: it is none.
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be bool, not {kind_of(value)}")
+    return value
+
+
 class _Mode:
     """A context manager, re-enterable, and a decorator of functions and generator functions."""
 
@@ -77,6 +90,8 @@ class _Mode:
     def __call__(self, function: F) -> F:
         if inspect.isgeneratorfunction(function):
             return self._generator(function)
+        if inspect.isclass(function):
+            warn_of_class(function)
 
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -88,6 +103,17 @@ class _Mode:
     def _generator(self, function: F) -> F:
         """Each resumption of the generator runs in this mode; what runs between them does not."""
         return run_generator(self, function)  # type: ignore[return-value]
+
+
+def warn_of_class(cls: type) -> None:
+    """Decorating a class decorates its making only, and makes a function of it."""
+    warnings.warn(
+        "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions "
+        f"or methods: {cls.__name__} becomes a function, and its methods run in no other mode. Decorate __init__, or "
+        "the methods, instead.",
+        FutureWarning,
+        stacklevel=3,
+    )
 
 
 def run_generator(mode: Any, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -106,7 +132,8 @@ def run_generator(mode: Any, function: Callable[..., Any]) -> Callable[..., Any]
             try:
                 send, value = generator.send, (yield item)
             except GeneratorExit:
-                generator.close()
+                with mode.clone():  # its ``finally`` runs in this mode, too
+                    generator.close()
                 raise
             except BaseException as error:
                 send, value = generator.throw, error
@@ -168,12 +195,15 @@ class set_grad_enabled(_Mode):  # noqa: N801 - PyTorch's name
     """
 
     def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
+        self.mode = boolean(mode, "set_grad_enabled", "enabled")
         self._before = [grad_enabled.get()]
         grad_enabled.set(self.mode)
 
     def __enter__(self) -> None:
         grad_enabled.set(self.mode)
+
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
     def clone(self) -> _Mode:
         """A fresh one, which sets the mode at once and again when entered."""
@@ -192,7 +222,8 @@ class set_multithreading_enabled:  # noqa: N801 - PyTorch's name
     """Whether backward passes may use several threads; ours use the calling one only, so it changes nothing."""
 
     def __init__(self, mode: bool) -> None:
-        self.prev, self.mode = _multithreading.get(), bool(mode)
+        self.mode = boolean(mode, "set_multithreading_enabled", "enabled")
+        self.prev = _multithreading.get()
         _multithreading.set(self.mode)
 
     def __enter__(self) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, version_counter
 from nbautograd.core import dispatch_mode, tracing
+from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd.core.node import LEAF, Node
 from nbautograd.core.overlap import check_operands, check_overlap, write_each_once
@@ -77,7 +78,7 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
     former = t
     if dispatch_mode.on_copy is not None:
         former = t.clone()  # forward-mode AD differentiates the formulas, which need the former value
-    elif dispatch_mode.is_on():
+    elif is_grad_enabled() and dispatch_mode.is_on() and t.__class__ is not BatchedTensor:
         former = wrap(t._a.copy(), t._fn)  # hooks on saved tensors may keep what they get
     try:
         return copy_into(t, function(former, *args, **kwargs))
@@ -90,6 +91,17 @@ followers: list[Any] = []
 """Who is told of writes, process-wide: ``autograd/tangents.py``'s ``WriteFollower`` while there are tangents."""
 preparers: list[Callable[[Any], None]] = []
 """Called with an array that is about to be written to; process-wide, for ``allow_mutation_on_saved_tensors``."""
+
+
+class _Batched:
+    """What is done where a batched tensor is written, or written to."""
+
+    __slots__ = ("write",)
+    write: Callable[[Tensor, Tensor], Tensor]
+
+
+of_batched = _Batched()
+"""Its ``write`` is called instead of ``copy_into``; set by ``batching/transform.py``."""
 
 
 def watched() -> bool:
@@ -114,6 +126,8 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
 
     :raises RuntimeError: ``result`` has another shape, or a dtype of a higher category.
     """
+    if t.__class__ is BatchedTensor or result.__class__ is BatchedTensor:
+        return of_batched.write(t, result)
     if result._a.shape != t._a.shape:
         raise ShapeError(
             f"output with shape {list(t._a.shape)} doesn't match the broadcast shape {list(result._a.shape)}"
@@ -175,7 +189,8 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
     """
     if source != target and dtypes.of(source).rank > max(1, dtypes.of(target).rank) - (target.kind == "b"):
         raise DtypeError(
-            f"result type {dtypes.of(source).name} can't be cast to the desired output type {dtypes.of(target).name}"
+            f"result type {dtypes.scalar_type(source)} can't be cast to the desired output type "
+            f"{dtypes.scalar_type(target)}"
         )
 
 
@@ -196,6 +211,8 @@ def resize_into(out: Any, result: Any, name: str) -> Any:
         return type(result)(written)
     if not isinstance(out, Tensor):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {kind_of(out)}")
+    if result.__class__ is BatchedTensor:
+        raise InplaceError(f"vmap: out= is not possible for {name}() with batched tensors: leave it out")
     if is_grad_enabled() and (out._fn is not None or result._fn is not None):
         raise InplaceError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "

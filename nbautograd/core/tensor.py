@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes, raw_memory, version_counter
-from nbautograd.arrays.device import as_device, device
+from nbautograd.arrays.device import as_device
 from nbautograd.arrays.reference_count import HELD_ONCE, getrefcount
-from nbautograd.arrays.size import Size
 from nbautograd.core import exchanged_data
 from nbautograd.core.grad_mode import is_inference_mode_enabled
 from nbautograd.core.hooks import Hooks, LeafHooks, RemovableHandle, warn_of_hooks
 from nbautograd.core.node import LEAF, OutputEdge, UnrecordedView
 from nbautograd.core.tensor_conversions import TensorConversions
+from nbautograd.core.tensor_kinds import TensorKinds
 from nbautograd.core.tensor_properties import TensorProperties
-from nbautograd.errors import AutogradError, kind_of
+from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of
 
 __all__ = ["Tensor", "array_of", "wrap"]
 
@@ -53,7 +53,7 @@ class _Fields(_Methods):
 _fn_of, _set_fn = _Fields._fn.__get__, _Fields._fn.__set__  # the slot itself, where a class in between has a property
 
 
-class Tensor(TensorProperties, TensorConversions, _Fields):
+class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     """An n-dimensional array that can record what is computed from it.
 
     ``Tensor(2, 3)`` is an uninitialised float tensor of that shape and ``Tensor([1, 2])`` a float tensor of those
@@ -76,18 +76,15 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
     _hooks: Hooks | None = None
     _data_since = 0  # when its array was last exchanged: see core/exchanged_data.py
 
-    def __init__(self, *data: Any, device: device | str | None = None) -> None:
-        place = backend.module(as_device(device))
-        kind = dtypes.get_default_dtype().numpy
-        if len(data) == 1 and not isinstance(data[0], (int, Size)):
-            values = data[0]
-            if isinstance(values, Tensor):
-                self._a, self._fn = values.detach()._a, None
-                return
-            self._a, self._fn = place.asarray(np.array(values, kind)), None
-        else:
-            shape = data[0] if len(data) == 1 and isinstance(data[0], tuple) else data or (0,)
-            self._a, self._fn = place.empty(shape, kind), None
+    _construct: Callable[..., Tensor]  # attached by ops/creation/legacy_tensor_types.py
+
+    def __init__(self, *data: Any, **options: Any) -> None:
+        alias = len(data) == 1 and isinstance(data[0], Tensor)
+        self._a, self._fn = (data[0].detach() if alias else self._construct(None, data, options))._a, None
+
+    def __dir__(self) -> list[str]:
+        names = {*object.__dir__(self)}
+        return sorted(names if self.is_cuda else names - {"__cuda_array_interface__"})
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -143,6 +140,10 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         shared = getattr(former, "base", None) is not None or getrefcount(former) > HELD_ONCE  # with views of it
         array = version_counter.continued(value.shared_array().view(), former, shared)
         exchanged_data.exchange(self, array)
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def detach(self) -> Tensor:
         """The same memory as a tensor without history; in-place writes to either are noticed by autograd.
@@ -207,12 +208,18 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         elif self._fn.__class__ is UnrecordedView:
             if value:
                 self._fn = LEAF
-        elif not value:
-            raise AutogradError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a "
-                "computed variable in a "
-                "subgraph that doesn't require differentiation use its detach()."
+        else:
+            hint = (
+                " This one was computed, and requires grad already."
+                if value
+                else " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
             )
+            raise AutogradError(f"you can only change requires_grad flags of leaf variables.{hint}")
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise AutogradError("requires_grad must be a bool, and cannot be deleted")
 
     def _views_require_grad(self, value: bool) -> None:
         """Let the unrecorded views of this leaf require grad as it does."""
@@ -232,8 +239,11 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         tensor([1., 1.], requires_grad=True)
         """
         if not isinstance(requires_grad, bool):
-            raise TypeError(f"requires_grad_(): argument must be bool, not {kind_of(requires_grad)}")
-        self.requires_grad = requires_grad
+            raise TypeError(
+                f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind_of(requires_grad)}"
+            )
+        if not requires_grad or self.is_leaf:
+            self.requires_grad = requires_grad
         return self
 
     @property
@@ -288,16 +298,22 @@ class Tensor(TensorProperties, TensorConversions, _Fields):
         self._grad = None
 
     def _check_grad(self, value: Tensor) -> None:
-        for what, ours, theirs in (
-            ("of size", list(self.shape), list(value.shape)),
-            ("with dtype", self.dtype, value.dtype),
-            ("on device", self.device, value.device),
-        ):
-            if ours != theirs:
-                raise AutogradError(
-                    f"attempting to assign a gradient {what} '{theirs}' to a tensor {what} '{ours}': they must be "
-                    "the same"
-                )
+        if self.shape != value.shape:
+            raise AutogradError(
+                f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
+            )
+        if self.dtype is not value.dtype:
+            raise AutogradError(
+                f"attempting to assign a gradient with dtype '{dtypes.C_TYPES[value.dtype.name]}' to a tensor with "
+                f"grad_dtype '{SCALAR_TYPES[self.dtype.name]}'. The gradient must match the tensor's dtype: convert it "
+                f"with .to({self.dtype!r})"
+            )
+        if self.device != value.device:
+            raise AutogradError(
+                f"assigned grad has data located on a different device: {value.device}, and the tensor is on "
+                f"{self.device}"
+            )
 
     @property
     def retains_grad(self) -> bool:

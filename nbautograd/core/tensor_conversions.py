@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
+from nbautograd.core.grad_mode import is_grad_enabled
 
 __all__ = ["TensorConversions"]
 
@@ -46,7 +47,7 @@ class TensorConversions:
         """The elements as a NumPy array that shares the tensor's memory.
 
         :param force: detach and copy to the CPU first.
-        :raises RuntimeError: the tensor requires grad.
+        :raises RuntimeError: the tensor requires grad, and operations are recorded.
         :raises TypeError: it is not on the CPU, or of dtype bfloat16.
 
         >>> import nbautograd as torch
@@ -57,7 +58,7 @@ class TensorConversions:
         """
         if self._a.dtype.kind == "V":
             raise TypeError("numpy(): Got unsupported ScalarType BFloat16: convert first, with tensor.float().numpy()")
-        if self._fn is not None and not force:
+        if self._fn is not None and not force and is_grad_enabled():
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         a = self.shared_array()
         if not isinstance(a, np.ndarray) and not force:
@@ -106,7 +107,10 @@ class TensorConversions:
     @property
     def __cuda_array_interface__(self: Any) -> Any:
         if not self.is_cuda:
-            raise AttributeError(f"Can't get __cuda_array_interface__ of a tensor on {self.device}: use tensor.cuda()")
+            raise AttributeError(
+                "Can't get __cuda_array_interface__ on non-CUDA tensor type: "
+                f"{self.type()} If CUDA data is required use tensor.cuda() to copy tensor to device memory."
+            )
         if self._fn is not None:
             raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. Use tensor.detach()")
         return self._a.__cuda_array_interface__

@@ -17,6 +17,7 @@ import numpy as np
 from nbautograd.arrays import strides, version_counter
 from nbautograd.arrays.dtypes import INEXACT
 from nbautograd.core import dispatch_mode
+from nbautograd.core.batched import elements
 from nbautograd.core.grad_mode import enable_grad, is_grad_enabled, is_inference_mode_enabled
 from nbautograd.core.hooks import alive
 from nbautograd.core.node import LEAF, Node, OutputEdge, UnrecordedView
@@ -202,7 +203,7 @@ class AsStridedBackward0(Node):
 
     def vjp_graph(self, g: Tensor, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """The same over tensors, recorded."""
-        whole, part = self.places(g._a)
+        whole, part = self.places(elements(g))
         return self.of_base(g, strides.of(whole), *strides.of(part)), None
 
     def places(self, g: Any) -> tuple[Any, Any]:

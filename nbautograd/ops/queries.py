@@ -185,6 +185,7 @@ def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
     >>> torch.can_cast(torch.double, torch.float), torch.can_cast(torch.float, torch.int)
     (True, False)
     """
+    from_, to = dtypes.as_dtype(from_), dtypes.as_dtype(to)
     for position, (name, value) in enumerate((("from_", from_), ("to", to)), 1):
         if not isinstance(value, dtypes.dtype):
             raise TypeError(

@@ -74,7 +74,7 @@ def checkpoint(
     if debug:
         raise NotImplementedError("checkpoint(debug=True) is not supported; tracing shows what operations ran")
     if determinism_check not in ("default", "none"):
-        raise ValueError(f"determinism_check should be one of ('default', 'none') but got {determinism_check}")
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     if use_reentrant:
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
@@ -82,7 +82,7 @@ def checkpoint(
             raise ValueError("Passing `context_fn` is only supported when use_reentrant=False.")
         if is_grad_enabled() and not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
-        return _Reentrant.apply(function, preserve_rng_state, *args)
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
     stop = _early_stop.get()
     return _Frame(
         functools.partial(function, **kwargs), context_fn, determinism_check, early_stop if stop is None else stop,
@@ -153,7 +153,7 @@ def _random_state(state: Any) -> Iterator[None]:
         default_generator.set_state(before)
 
 
-class _Reentrant(Function):
+class CheckpointFunction(Function):
     """A function as one node whose backward recomputes it with recording and runs a nested backward pass."""
 
     @staticmethod
@@ -171,7 +171,8 @@ class _Reentrant(Function):
         if current is not None and current.targets is not None:
             raise AutogradError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
-                "parameter to .backward(). Use use_reentrant=False."
+                "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
+                ".backward() without passing the `inputs` argument."
             )
         args = list(ctx.plain)
         for place, saved, wanted in zip(
@@ -202,6 +203,10 @@ class _SaveInputs(Function):
     def backward(ctx: Any, *gradients: Any) -> Any:
         raise AssertionError("nothing is computed from the result, so no gradient arrives here")
 
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> None:
+        """Nothing: the result has no elements."""
+
 
 class _Place:
     """Placeholder of a saved tensor: its index in the frame."""
@@ -216,8 +221,8 @@ class _Stop(BaseException):
     """Raised to stop the recomputation early, when all that is needed has been saved."""
 
 
-def _facts(t: Tensor) -> tuple[Any, ...]:
-    return tuple(t.shape), t.dtype, t.device
+def _facts(t: Tensor) -> dict[str, Any]:
+    return {"shape": t.shape, "dtype": t.dtype, "device": t.device}
 
 
 class _Frame:
@@ -298,7 +303,7 @@ class _Frame:
             raise self.error(len(result))
         if self.check == "default":
             wrong = [
-                f"tensor at position {i}: saved {was}, recomputed {_facts(result[i])}"
+                f"tensor at position {i}:\nsaved metadata: {was}\nrecomputed metadata: {_facts(result[i])}"
                 for i, was in enumerate(self.facts)
                 if was != _facts(result[i])
             ]
@@ -314,5 +319,5 @@ class _Frame:
         return CheckpointError(
             "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
             f"recomputation.\nNumber of tensors saved during forward: {len(self.facts)}\n"
-            f"Number of tensors saved during recomputation: {count}"
+            f"Number of tensors saved during recomputation: {count}."
         )

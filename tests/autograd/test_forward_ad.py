@@ -18,11 +18,15 @@ both = pytest.mark.parametrize(
 )
 
 
+def directions_of(case):
+    rng = np.random.default_rng(3)
+    return [nb.tensor(rng.standard_normal(a.shape)) for a in case.arrays()]
+
+
 def mixed(case, how):
     """A derivative of ⟨w, f⟩ in the direction v: first order, or the gradient's, by one of three ways."""
-    rng = np.random.default_rng(3)
     arrays = case.arrays()
-    directions = [nb.tensor(rng.standard_normal(a.shape)) for a in arrays]
+    directions = directions_of(case)
 
     def weighted(xs):
         out = case.call(nb, *xs)
@@ -56,6 +60,13 @@ def mixed(case, how):
         if tangent is None or not tangent.requires_grad:
             return [None] * len(xs)
         return nb.autograd.grad(tangent, xs, allow_unused=True)
+    if how == "forward over forward":
+        with ours.nested_level() as outer:
+            duals = [ours.make_dual(x.detach(), v) for x, v in zip(xs, directions, strict=True)]
+            with ours.nested_level():
+                inner = [ours.make_dual(x, v) for x, v in zip(duals, directions, strict=True)]
+                along = ours.unpack_dual(weighted(inner)).tangent
+            return [None if along is None else ours.unpack_dual(along, level=outer).tangent]
     first = nb.autograd.grad(weighted(xs), xs, create_graph=True, allow_unused=True)
     along = [(g * v).sum() for g, v in zip(first, directions, strict=True) if g is not None and g.requires_grad]
     return nb.autograd.grad(along, xs, allow_unused=True) if along else [None] * len(xs)
@@ -77,6 +88,9 @@ def test_second_derivatives_agree_all_three_ways(case):
     expected = mixed(case, "reverse over reverse")
     same(mixed(case, "forward over reverse"), expected)
     same(mixed(case, "reverse over forward"), expected)
+    (along,) = mixed(case, "forward over forward")
+    pairs = zip(expected, directions_of(case), strict=True)
+    same([along], [sum(((g * v).real.sum() for g, v in pairs if g is not None), nb.zeros(()))])
 
 
 @both

@@ -155,5 +155,7 @@ def test_dtypes(name):
         for library, function in ((nb, op.function), (torch, theirs(name))):
             tensors = [library.tensor([0, 1, 1, 0]).to(getattr(library, kind)) for kind in kinds]
             found.append(outcome(library, function, tensors))
+        if isinstance(found[1], NotImplementedError) and any(kind.startswith("uint") for kind in kinds):
+            continue  # as docs/differences.md says
         half = any("16" in kind for kind in kinds)
         agree(*found, rtol=2e-2 if half else 1e-5, about=f"{name} {kinds}")

@@ -6,6 +6,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes
 from nbautograd.compiler.op import POINTWISE, composite, op
+from nbautograd.core.batched import random_function
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional._common import in_place_or_not
@@ -73,7 +74,7 @@ def relu_(input: Tensor) -> Tensor:
 )
 def _hardtanh(input: Tensor, low: float, high: float) -> Tensor:
     """The input between two bounds, with derivative 0 at both."""
-    return np.minimum(np.maximum(input, low), high)
+    return np.minimum(high, np.maximum(low, input))
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -180,7 +181,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     check_tensors("prelu", input=input, weight=weight)
     x, w = input._a, weight._a
     if x.dtype != w.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype!r} and {weight.dtype!r}")
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {dtypes.scalar_type(input.dtype)} and "
+            f"{dtypes.scalar_type(weight.dtype)}"
+        )
     if w.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}")
     if w.size != 1:
@@ -247,6 +251,12 @@ def rrelu(
         return in_place_or_not("rrelu", _rrelu_mean, inplace, input, (lower + upper) / 2)
     if input.is_complex():
         raise UnsupportedDtypeError("rrelu", input.dtype, "f")
+    return in_place_or_not("rrelu", _rrelu, inplace, input, _rrelu_noise(input, lower, upper))
+
+
+@random_function("distribution")
+def _rrelu_noise(input: Tensor, lower: float, upper: float) -> Tensor:
+    """The random slopes, 1 where the input is positive."""
     array = input._a
     negative = backend.fetch(array <= 0)
     noise = np.ones(array.shape, array.dtype)
@@ -254,7 +264,7 @@ def rrelu(
     drawn = generator.default_generator.rand((int(negative.sum()),), np.dtype(np.float64))
     low, high = float(array.dtype.type(lower)), float(array.dtype.type(upper))
     noise[negative] = drawn * (high - low) + low
-    return in_place_or_not("rrelu", _rrelu, inplace, input, wrap(backend.module(input.device).asarray(noise)))
+    return wrap(backend.module(input.device).asarray(noise))
 
 
 def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
@@ -388,7 +398,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 def _softshrink(input: Tensor, lambd: float) -> Tensor:
     """The input moved towards 0 by ``lambd``."""
     nearer = np.where(input > lambd, input - lambd, input + lambd)
-    return np.where((input >= -lambd) & (input <= lambd), input.dtype.type(0), nearer)
+    return np.where((input >= -lambd) & (input <= lambd), input * 0, nearer)
 
 
 @composite(method=False, out=True)
@@ -399,7 +409,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
     >>> import nbautograd as torch
     >>> torch.nn.functional.softshrink(torch.tensor([-0.4, 2.]))
-    tensor([0.0000, 1.5000])
+    tensor([-0.0000, 1.5000])
     """
     check_tensors("softshrink", input=input)
     if not lambd >= 0:

@@ -13,6 +13,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, precise
 from nbautograd.compiler.op import op
+from nbautograd.core.batched import looks_at_elements
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
 from nbautograd.nn.functional._common import check_reduction
@@ -199,6 +200,7 @@ def _lengths(name: str, label: str, lengths: Any, like: Tensor, n: int) -> Any:
     return backend.module(like.device).asarray(values)
 
 
+@looks_at_elements
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,

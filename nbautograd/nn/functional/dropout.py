@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend
+from nbautograd.arrays import backend, dtypes
+from nbautograd.core.batched import random_function
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.ops.queries import check_tensors
 from nbautograd.rng import generator
@@ -29,7 +30,9 @@ def _kept(input: Tensor, p: float, whole_channels: bool) -> Any:
     """A mask of 1 (kept) and 0 (dropped), drawn in memory order as PyTorch does."""
     a = input._a
     if input.dtype.rank < 2:
-        raise RuntimeError(f"dropout(): result type Float can't be cast to the desired output type, {input.dtype!r}")
+        raise RuntimeError(
+            f"dropout(): result type Float can't be cast to the desired output type {dtypes.scalar_type(input.dtype)}"
+        )
     kind = np.dtype(
         np.float64 if a.dtype.char in "dD" else np.float32
     )  # the factors of half types are computed in single precision
@@ -53,8 +56,15 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, whole_chann
         return input
     if p == 1:
         return _times(input, np.zeros(()), inplace)
+    return (_drop_channels if whole_channels else _drop)(input, p, inplace, whole_channels)
+
+
+def _dropped_at_random(input: Tensor, p: float, inplace: bool, whole_channels: bool) -> Tensor:
     kept = _kept(input, p, whole_channels)
     return _times(input, kept / kept.dtype.type(1 - p), inplace)
+
+
+_drop, _drop_channels = random_function("elements")(_dropped_at_random), random_function("channels")(_dropped_at_random)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -161,6 +171,10 @@ def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, whole
         return input
     if p == 1:
         return _times(input, np.zeros(()), inplace)
+    return (_alpha_drop_channels if whole_channels else _alpha_drop)(input, p, inplace, whole_channels)
+
+
+def _alpha_dropped_at_random(input: Tensor, p: float, inplace: bool, whole_channels: bool) -> Tensor:
     kept = _kept(input, p, whole_channels)
     one = kept.dtype.type
     scale = 1 / math.sqrt((SATURATION * SATURATION * p + 1) * (1 - p))
@@ -168,6 +182,10 @@ def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, whole
     result = _times(input, kept * one(scale), inplace)
     added = wrap(backend.module(input.device).asarray(shift)).to(input.dtype)
     return result.add_(added) if inplace else result + added
+
+
+_alpha_drop = random_function("elements")(_alpha_dropped_at_random)
+_alpha_drop_channels = random_function("channels")(_alpha_dropped_at_random)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:

@@ -8,6 +8,7 @@ import numpy as np
 
 from nbautograd.arrays import backend
 from nbautograd.compiler.op import op
+from nbautograd.core.batched import elements, looks_at_elements
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.ops.queries import check_tensors
@@ -86,8 +87,9 @@ def _check_index(name: str, input: Tensor, rows: int) -> None:
     if a.dtype not in (np.int64, np.int32):
         raise RuntimeError(
             f"{name}(): Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
-            f"Int; but got {input.dtype!r}"
+            f"Int; but got {input.type()} instead"
         )
+    a = elements(input)
     if a.size and (int(a.min()) < 0 or int(a.max()) >= rows):
         wrong = int(a.min()) if int(a.min()) < 0 else int(a.max())
         raise IndexError(f"{name}(): index out of range in self: {wrong} in a table of {rows} rows")
@@ -110,7 +112,7 @@ def _refuse_sparse(name: str, sparse: bool) -> None:
 def _shrink(weight: Tensor, index: Tensor, max_norm: float, norm_type: float) -> None:
     """Rows that are looked up and longer than ``max_norm`` become that long, in place."""
     with no_grad():
-        used = wrap(np.unique(index._a))
+        used = wrap(np.unique(elements(index)))
         rows = weight.detach()[used]
         length = rows.norm(norm_type, 1, True)
         scaled = rows * (max_norm / (length + 1e-7))
@@ -251,6 +253,7 @@ def _winners(weight: Any, index: Any, bag: Any, counted: Any, bags: int) -> tupl
     return np.take_along_axis(names, values.argmax(1), 1), (sizes > 0).astype(weight.dtype)[:, None]
 
 
+@looks_at_elements
 def embedding_bag(
     input: Tensor,
     weight: Tensor,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
+from nbautograd.core.batched import looks_at_elements, random_function
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError, UnsupportedDtypeError
 from nbautograd.nn.functional._common import tuple_of
@@ -36,6 +37,7 @@ def _starts(sample: Any, n: int, m: int, kernel: int) -> Any:
     return starts
 
 
+@looks_at_elements
 def _fractional(
     name: str, n: int, input: Tensor, kernel_size: Ints, output_size: Any, output_ratio: Any, samples: Tensor | None
 ) -> tuple[Tensor, Tensor]:
@@ -59,14 +61,11 @@ def _fractional(
     channels = a.shape[-n - 1]
     wide = dtypes.float64 if input.dtype is dtypes.float64 else dtypes.float32
     if samples is None:
-        drawn = backend.fetch(rand(batch, channels, n, dtype=input.dtype).to(wide)._a)
-    else:
-        check_tensors(name, _random_samples=samples)
-        drawn = backend.fetch(samples.to(wide)._a)
-        if drawn.ndim != 3 or drawn.shape[0] < batch or drawn.shape[1] != channels or drawn.shape[2] != n:
-            raise RuntimeError(
-                f"{name}(): Expect _random_samples of shape {[batch, channels, n]}, got {list(drawn.shape)}"
-            )
+        return _fractional_at_random(name, n, input, kernel_size, output_size, output_ratio, (batch, channels, n))
+    check_tensors(name, _random_samples=samples)
+    drawn = backend.fetch(samples.to(wide)._a)
+    if drawn.ndim != 3 or drawn.shape[0] < batch or drawn.shape[1] != channels or drawn.shape[2] != n:
+        raise RuntimeError(f"{name}(): Expect _random_samples of shape {[batch, channels, n]}, got {list(drawn.shape)}")
     # In two dimensions the first number is for the last dimension.
     order = range(n) if n == 3 else range(n - 1, -1, -1)
     places: Any = np.zeros((batch, channels) + (1,) * (2 * n), np.int64)
@@ -79,6 +78,14 @@ def _fractional(
     x = input if a.ndim == n + 2 else input.unsqueeze(0)
     values, indices = pool.FRACTIONAL_MAX[n](x, places)
     return (values, indices) if x is input else (values.squeeze(0), indices.squeeze(0))
+
+
+@random_function("each")
+def _fractional_at_random(
+    name: str, n: int, input: Tensor, kernel: Ints, output_size: Any, ratio: Any, shape: tuple[int, ...]
+) -> tuple[Tensor, Tensor]:
+    """The same with numbers that are drawn."""
+    return _fractional(name, n, input, kernel, output_size, ratio, rand(*shape, dtype=input.dtype))
 
 
 def fractional_max_pool2d_with_indices(

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import precise
+from nbautograd.arrays import dtypes, precise
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
+from nbautograd.core.batched import elements
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
@@ -106,8 +107,12 @@ def binary_cross_entropy(
         )
     floating_only("binary_cross_entropy", input)
     if target._a.dtype != input._a.dtype:
-        raise RuntimeError(f"binary_cross_entropy(): Found dtype {target.dtype!r} but expected {input.dtype!r}")
-    if input._a.size and not bool(((input._a >= 0) & (input._a <= 1)).all()):
+        raise RuntimeError(
+            f"binary_cross_entropy(): Found dtype {dtypes.scalar_type(target.dtype)} but expected "
+            f"{dtypes.scalar_type(input.dtype)}"
+        )
+    given = elements(input)
+    if given.size and not bool(((given >= 0) & (given <= 1)).all()):
         raise RuntimeError("binary_cross_entropy(): all elements of input should be between 0 and 1")
     if weight is not None:
         weight = weight.expand(*joint_shape("binary_cross_entropy", input, weight))
@@ -275,7 +280,8 @@ def poisson_nll_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_tensors("poisson_nll_loss", input=input, target=target)
     check_reduction(reduction)
-    losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    logarithms = target * (input if log_input else (input + eps).log())
+    losses = (input.exp() if log_input else input) - logarithms
     if full:
         stirling = target * target.log() - target + (target * (2 * math.pi)).log() * 0.5
         losses = losses + stirling.masked_fill(target <= 1, 0)
@@ -305,7 +311,7 @@ def gaussian_nll_loss(
         if var < 0:
             raise ValueError(f"gaussian_nll_loss(): var has negative entry/entries: {var}")
         var = (input * 0).detach() + var
-    if bool((var._a < 0).any()):
+    if bool((elements(var) < 0).any()):
         raise ValueError("gaussian_nll_loss(): var has negative entry/entries")
     shape = input._a.shape
     if var._a.shape != shape:
@@ -319,5 +325,5 @@ def gaussian_nll_loss(
     # The bound has no derivative, as if it were not there.
     raised = var + (var.detach().clamp(min=eps) - var.detach())
     difference = input - target
-    losses = (raised.log() + difference * difference / raised) * 0.5
+    losses = (raised.log() + difference**2 / raised) * 0.5
     return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.compiler.argument_errors import check_arguments
-from nbautograd.compiler.op import composite
+from nbautograd.compiler.op import composite, with_numpy_names
 from nbautograd.compiler.registry import OPS
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops.linalg.addmm import addmm
@@ -107,6 +107,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
     return input.true_divide(input.norm(p, dim, True).clamp(min=eps).expand_as(input), out=out)
 
 
+@with_numpy_names
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along ``dim``: dot product over the product of the lengths.
 

@@ -12,7 +12,7 @@ from nbautograd.arrays.size import as_int
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
 from nbautograd.core.grad_mode import no_grad
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, UnsupportedDtypeError
 from nbautograd.nn.functional.pooling import avg_pool2d, avg_pool3d
 from nbautograd.ops._internal import pairwise_mean, sum_to, zeros_of
@@ -161,13 +161,16 @@ def _floating(name: str, input: Tensor) -> None:
 def _same_dtype(name: str, input: Tensor, *others: Tensor | None) -> None:
     for t in others:
         if t is not None and t._a.dtype != input._a.dtype:
-            raise DtypeError(f"{name}(): expected scalar type {input.dtype!r} as that of input but found {t.dtype!r}")
+            raise DtypeError(
+                f"{name}(): mixed dtype (CPU): expect parameter to have scalar type of "
+                f"{dtypes.scalar_type(input.dtype)}, as input has, but found {dtypes.scalar_type(t.dtype)}"
+            )
 
 
-def _update(running: Tensor, fresh: Any, momentum: float) -> None:
+def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:
     """Update a running statistic with that of a batch."""
     with no_grad():
-        running.copy_(running * (1 - momentum) + wrap(fresh.astype(running._a.dtype)) * momentum)
+        running.copy_(running * (1 - momentum) + fresh.detach().reshape(-1).to(running.dtype) * momentum)
 
 
 def batch_norm(
@@ -221,9 +224,9 @@ def batch_norm(
     result, mean, _, variance = _batch(input, weight, bias, shape, axes, wide, (shape[1],), eps)
     count = math.prod(shape) // max(shape[1], 1)
     if running_mean is not None:
-        _update(running_mean, mean._a.reshape((-1,)), momentum)
+        _update(running_mean, mean, momentum)
     if running_var is not None:
-        _update(running_var, variance._a.reshape((-1,)) * (count / max(count - 1, 1)), momentum)
+        _update(running_var, variance * (count / max(count - 1, 1)), momentum)
     return result
 
 

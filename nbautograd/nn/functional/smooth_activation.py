@@ -67,7 +67,7 @@ def gelu_inner(x: Any) -> Any:
 )
 def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
     """``scale * input`` where positive, otherwise ``alpha * scale * (exp(input_scale * input) - 1)``."""
-    return np.where(input > 0, input * scale, precise.expm1(np.minimum(input, 0) * input_scale) * (alpha * scale))
+    return np.where(input > 0, input * scale, precise.expm1(np.minimum(0, input) * input_scale) * (alpha * scale))
 
 
 @op(
@@ -82,7 +82,7 @@ def _elu(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tenso
 )
 def _celu(input: Tensor, alpha: float) -> Tensor:
     """``input`` where positive, otherwise ``alpha * (exp(input / alpha) - 1)``."""
-    return np.where(input > 0, input, precise.expm1(np.minimum(input, 0) / alpha) * alpha)
+    return np.where(input > 0, input, precise.expm1(np.minimum(0, input) / alpha) * alpha)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -319,7 +319,7 @@ def logsigmoid(input: Tensor) -> Tensor:
     >>> torch.nn.functional.logsigmoid(torch.tensor([-100., 0.]))
     tensor([-100.0000,   -0.6931])
     """
-    return np.minimum(input, 0) - precise.log1p(precise.exp(-np.abs(input)))
+    return np.minimum(0, input) - precise.log1p(precise.exp(-np.abs(input)))
 
 
 def softsign(input: Tensor) -> Tensor:

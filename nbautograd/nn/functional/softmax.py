@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from nbautograd.arrays import backend, dtypes
+from nbautograd.core.batched import random_function
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.reduction.softmax import log_softmax_over, refuse_integers, softmax_over
@@ -67,6 +68,13 @@ def log_softmax(
     return log_softmax_over(x, _implicit_dim("log_softmax", dim, x._a.ndim))
 
 
+@random_function("elements")
+def _exponential_like(logits: Tensor) -> Tensor:
+    """Exponential numbers in the shape and dtype of ``logits``."""
+    drawn = generator.default_generator.exponential(logits._a.shape, logits._a.dtype)
+    return wrap(backend.module(logits.device).asarray(drawn))
+
+
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Samples of a categorical distribution, relaxed so that they have a gradient (Jang et al., 2017).
 
@@ -80,9 +88,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     check_tensors("gumbel_softmax", logits=logits)
     array = logits._a
     refuse_integers("gumbel_softmax", array)
-    drawn = generator.default_generator.exponential(array.shape, array.dtype)
-    noise = -wrap(backend.module(logits.device).asarray(drawn)).log()
-    soft = softmax((logits + noise) / tau, dim)
+    soft = softmax((logits - _exponential_like(logits).log()) / tau, dim)
     if not hard:
         return soft
     chosen = soft.detach().argmax(dim, True)

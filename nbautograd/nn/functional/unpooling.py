@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.arrays import dtypes
+from nbautograd.core.batched import elements
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError
 from nbautograd.nn.functional._common import tuple_of
@@ -33,7 +35,9 @@ def _unpool(
     around = tuple_of(padding, n, f"{name}: padding")
     a, index = input._a, indices._a
     if index.dtype != np.int64:
-        raise RuntimeError(f"{name}(): elements in indices should be type int64 but got: {indices.dtype!r}")
+        raise RuntimeError(
+            f"{name}(): elements in indices should be type int64 but got: {dtypes.scalar_type(indices.dtype)}"
+        )
     if index.shape != a.shape:
         raise ShapeError(
             f"{name}(): Expected shape of indices to be same as that of the input tensor ({list(a.shape)}) but got "
@@ -55,6 +59,7 @@ def _unpool(
                 raise ValueError(
                     f"{name}(): invalid output_size {size}: each must differ from {least} by less than stride {step}"
                 )
+    index = elements(indices)
     if index.size and (int(index.min()) < 0 or int(index.max()) >= math.prod(size)):
         raise RuntimeError(
             f"{name}(): Found an invalid max index: {int(index.max())} (output volumes are of size {size})"

@@ -12,6 +12,7 @@ from nbautograd.autograd.function import Function
 from nbautograd.core import tracing
 from nbautograd.core.hooks import RemovableHandle
 from nbautograd.core.tensor import Tensor
+from nbautograd.ops.creation.creation import zeros
 
 __all__ = [
     "Calls",
@@ -60,7 +61,6 @@ class BackwardHookFunction(Function):
     def forward(ctx: Any, *args: Tensor) -> tuple[Tensor, ...]:
         """Return the same tensors."""
         ctx.mark_non_differentiable(*[a for a in args if not a.requires_grad])
-        ctx.set_materialize_grads(False)
         return tuple(a.view_as(a) for a in args)
 
     @staticmethod
@@ -76,8 +76,10 @@ class _BackwardHooks:
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
         self.grad_outputs: tuple[Any, ...] | None = None
         self.arguments = 0
-        self.inputs: tuple[list[int], int] | None = None  # the positions of the tensors, and the number of all values
-        self.outputs: tuple[list[int], int] = ([], 0)
+        self.inputs: tuple[list[int], list[Any]] | None = (
+            None  # the positions of the tensors, and of what kind they are
+        )
+        self.outputs: tuple[list[int], int] = ([], 0)  # the positions of the tensors, and the number of all
 
     @staticmethod
     def _through_node(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any]:
@@ -103,7 +105,7 @@ class _BackwardHooks:
         passed, places, node = self._through_node(args)
         self.arguments = len(args)
         if node is not None:
-            self.inputs = (places, len(args))
+            self.inputs = (places, [(args[i].shape, args[i].dtype, args[i].device) for i in places])
             node.register_hook(self._at_inputs)
         return passed
 
@@ -150,14 +152,18 @@ class _BackwardHooks:
         if self.grad_outputs is None:
             return None
         assert self.inputs is not None
-        places, count = self.inputs
-        grad_inputs = self._spread(gradients, places, count)
+        places, kinds = self.inputs
+        filled = tuple(  # a tensor that gets no gradient, such as a target, is shown with zeros
+            zeros(shape, dtype=dtype, device=device) if g is None else g
+            for g, (shape, dtype, device) in zip(gradients, kinds, strict=True)
+        )
+        grad_inputs = self._spread(filled, places, self.arguments)
         for hook in self.hooks:
             replacement = hook(self.module, grad_inputs, self.grad_outputs)
             if replacement is not None:
-                grad_inputs = _checked("Backward hook", replacement, count)
+                grad_inputs = _checked("Backward hook", replacement, self.arguments)
         self.grad_outputs = None
-        return tuple(grad_inputs[i] for i in places)
+        return tuple(None if g is None else grad_inputs[i] for g, i in zip(gradients, places, strict=True))
 
 
 def _checked(what: str, gradients: Any, count: int) -> tuple[Any, ...]:

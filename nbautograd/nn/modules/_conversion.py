@@ -56,15 +56,15 @@ class Conversion:
 
         :raises TypeError: the dtype is neither floating nor complex, or an argument is none of these.
         """
-        place, kind = kwargs.pop("device", None), kwargs.pop("dtype", None)
+        place, kind = kwargs.pop("device", None), dtypes.as_dtype(kwargs.pop("dtype", None))
         options = {key: kwargs.pop(key) for key in ("non_blocking", "memory_format") if key in kwargs}
         for name in kwargs:
             raise TypeError(f"to() got an unexpected keyword argument '{name}'")
         for value in args:
             if isinstance(value, Tensor):
                 place, kind = value.device, value.dtype
-            elif isinstance(value, dtypes.dtype):
-                kind = value
+            elif isinstance(value, (dtypes.dtype, type)):
+                kind = dtypes.as_dtype(value)
             elif isinstance(value, (str, device)) or type(value) is int:
                 place = value
             elif value is not None and not isinstance(value, bool):

@@ -8,6 +8,7 @@ from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.memory_format import preserve_format
 from nbautograd.compiler.op import NATIVE, composite, op
+from nbautograd.core.defaults import warn_once
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
 from nbautograd.ops.shape.shape import contiguous
@@ -44,9 +45,11 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     kind, place, copy, wanted = _target(args, kwargs)
     kind = input.dtype if kind is None else kind
     target = input.device if place is None else as_device(place)
+    if input._a.dtype.kind == "c" and kind.rank in (1, 2):
+        warn_once("Casting complex values to real discards the imaginary part", stacklevel=3)
     if kind is not input.dtype or target != input.device or copy:
         result = move(input, kind.numpy, target, input.device)
-        input = result if kind.rank > 1 else wrap(result._a)
+        input = result if kind.rank > 1 else result.detach()
     return input if wanted is preserve_format else contiguous(input, wanted)
 
 
@@ -55,7 +58,7 @@ def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bo
     names = ["device", "dtype", "non_blocking", "copy"]
     if args and isinstance(args[0], Tensor) or "other" in kwargs:
         names = ["other", "non_blocking", "copy"]
-    elif args and isinstance(args[0], dtypes.dtype):
+    elif args and isinstance(args[0], (dtypes.dtype, type)):
         names = ["dtype", "non_blocking", "copy"]
     surplus = [name for name in kwargs if name in names[: len(args)] or name not in (*names, "memory_format")]
     if surplus:
@@ -63,6 +66,8 @@ def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bo
     if len(args) > len(names):
         raise TypeError(f"to() takes at most {len(names)} positional arguments here, not {len(args)}")
     result = {**dict(zip(names, args, strict=False)), **kwargs}
+    if "dtype" in result:
+        result["dtype"] = dtypes.as_dtype(result["dtype"])
     accepted = {"device": (str, device, int), "dtype": dtypes.dtype, "other": Tensor}
     for name, value in result.items():
         expected: Any = accepted.get(name, (bool, int))

@@ -13,6 +13,7 @@ from nbautograd.arrays.memory_format import contiguous_format, memory_format, pr
 from nbautograd.arrays.size import as_int, dimension, new_shape
 from nbautograd.compiler.op import op
 from nbautograd.compiler.promotion import broadcast_shapes
+from nbautograd.core.batched import BatchedTensor, batched
 from nbautograd.core.inplace import resize_into
 from nbautograd.core.tensor import Tensor, array_of, wrap
 from nbautograd.errors import ShapeError, kind_of
@@ -66,7 +67,7 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
             for key in named:
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
         if dtype is not None or layout is not None or pin_memory:
-            check_options(name, dtype, layout, pin_memory)
+            dtype = check_options(name, dtype, layout, pin_memory)
         shape = new_shape(size, name)
         if out is not None:
             return _fill_out(name, out, shape, fill, dtype)
@@ -87,7 +88,10 @@ def _ordered(like: Any, shape: tuple[int, ...], order: memory_format | None, dty
 def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: dtypes.dtype | None) -> Tensor:
     """Write the filled array into ``out=``, which is resized without a warning and keeps its dtype."""
     if dtype is not None and dtype is not out.dtype:
-        raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
+        raise RuntimeError(
+            f"{name}(): dtype {dtypes.scalar_type(dtype)} does not match dtype of out parameter "
+            f"({dtypes.scalar_type(out.dtype)})"
+        )
     result = wrap(fill(backend.module(out.device), shape, out._a.dtype))
     if out._a.shape != shape:
         out._a = result._a
@@ -146,7 +150,7 @@ def full(
     tensor([[3.1416, 3.1416, 3.1416],
             [3.1416, 3.1416, 3.1416]])
     """
-    check_options("full", dtype, layout, pin_memory)
+    dtype = check_options("full", dtype, layout, pin_memory)
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {kind_of(size)}")
@@ -176,7 +180,10 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
         for key in fill_value:
             if name != "full_like" or key != "fill_value":
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
-        check_options(name, dtype, layout, pin_memory)
+        dtype = check_options(name, dtype, layout, pin_memory)
+        if input.__class__ is BatchedTensor:
+            options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+            return batched(make(input.value, *value, **options, **fill_value), input.bdim, input.level)
         a = input._a
         place = input.device if device is None else as_device(device)
         kind = input.dtype if dtype is None else dtype
@@ -266,7 +273,7 @@ def empty_strided(
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    check_options("empty_strided", dtype, layout, pin_memory)
+    dtype = check_options("empty_strided", dtype, layout, pin_memory)
     shape, strides = new_shape((size,), "empty_strided"), new_shape((stride,), "empty_strided")
     if len(shape) != len(strides):
         raise RuntimeError(
@@ -294,7 +301,7 @@ def empty_permuted(
     >>> torch.empty_permuted((2, 3, 4), (2, 0, 1)).stride()
     (3, 1, 6)
     """
-    check_options("empty_permuted", dtype, layout, pin_memory)
+    dtype = check_options("empty_permuted", dtype, layout, pin_memory)
     shape, order = new_shape((size,), "empty_permuted"), tuple(physical_layout)
     if len(shape) != len(order):
         raise RuntimeError(
@@ -344,7 +351,7 @@ def scalar_tensor(
     """
     if not isinstance(s, (int, float, complex)):
         raise TypeError(f"scalar_tensor(): argument 's' (position 1) must be Number, not {kind_of(s)}")
-    kind = dtype or dtypes.get_default_dtype()
+    kind = dtypes.as_dtype(dtype) or dtypes.get_default_dtype()
     return full(
         (),
         number_in(s, kind, "scalar_tensor"),
@@ -376,7 +383,7 @@ def eye(
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
     """
-    check_options("eye", dtype, layout, pin_memory)
+    dtype = check_options("eye", dtype, layout, pin_memory)
     for label, value in (("n", n), ("m", n if m is None else m)):
         if as_int(value, f"eye(): argument '{label}'") < 0:
             raise RuntimeError(f"{label} must be greater or equal to 0, got {value}")

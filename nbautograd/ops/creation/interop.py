@@ -56,7 +56,7 @@ def asarray(
     >>> a
     array([1., 0.])
     """
-    check_options("asarray", dtype)
+    dtype = check_options("asarray", dtype)
     if isinstance(data, Tensor):
         result = data
     elif isinstance(data, np.ndarray):
@@ -182,7 +182,7 @@ def frombuffer(
     >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
     tensor([1, 2], dtype=torch.int16)
     """
-    check_options("frombuffer", dtype)
+    dtype = check_options("frombuffer", dtype)
     if dtype is None:
         raise TypeError("frombuffer(): argument 'dtype' must be torch.dtype, not NoneType")
     count, offset = as_int(count, "frombuffer(): argument 'count'"), as_int(offset, "frombuffer(): argument 'offset'")

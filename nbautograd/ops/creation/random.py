@@ -16,6 +16,7 @@ from nbautograd.arrays import backend, dtypes, strides as stride_tools
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.size import as_int, new_shape
 from nbautograd.compiler.op import NATIVE, op
+from nbautograd.core.batched import elements, random_function
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import copy_into
 from nbautograd.core.tensor import Tensor, wrap
@@ -33,7 +34,7 @@ from nbautograd.ops.creation.random_inplace import (
 )
 from nbautograd.rng import generator
 from nbautograd.rng.dtype_range import largest_integer
-from nbautograd.rng.generator import Generator, memory_order
+from nbautograd.rng.generator import Generator
 
 __all__ = [
     "get_rng_state",
@@ -56,6 +57,7 @@ Device = device | str | int | None
 Number = int | float
 
 
+@random_function("new")
 def _new(
     name: str,
     shape: tuple[int, ...],
@@ -71,7 +73,10 @@ def _new(
         return finish(backend.module(as_device(place)).asarray(draw(shape, kind)), requires_grad)
     with resized_out(out, shape, name):
         if dtype is not None and dtype is not out.dtype:
-            raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
+            raise RuntimeError(
+                f"{name}(): dtype {dtypes.scalar_type(dtype)} does not match dtype of out parameter "
+                f"({dtypes.scalar_type(out.dtype)})"
+            )
         return copy_into(out, wrap(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
 
 
@@ -116,7 +121,7 @@ def rand(
     >>> torch.rand(3)
     tensor([0.8823, 0.9150, 0.3829])
     """
-    check_options("rand", dtype, layout, pin_memory)
+    dtype = check_options("rand", dtype, layout, pin_memory)
     shape = new_shape(arguments if size is None else (size,), "rand")
     return _new("rand", shape, dtype, uniform_numbers("rand", generator), device, requires_grad, out)
 
@@ -142,7 +147,7 @@ def randn(
     >>> torch.randn(3)
     tensor([0.3367, 0.1288, 0.2345])
     """
-    check_options("randn", dtype, layout, pin_memory)
+    dtype = check_options("randn", dtype, layout, pin_memory)
     shape = new_shape(arguments if size is None else (size,), "randn")
     return _new("randn", shape, dtype, normal_numbers("randn", generator), device, requires_grad, out)
 
@@ -172,7 +177,7 @@ def randint(
     tensor([[4, 5],
             [7, 8]])
     """
-    check_options("randint", dtype, layout, pin_memory)
+    dtype = check_options("randint", dtype, layout, pin_memory)
     positional = list(arguments)
     if size is None and positional:
         size = positional.pop()
@@ -198,6 +203,7 @@ def _bounds(name: str, positional: list[Any], low: Any, high: Any) -> tuple[int,
     return first, end
 
 
+@random_function("permutation")
 def randperm(
     n: int,
     *,
@@ -219,7 +225,7 @@ def randperm(
     >>> torch.randperm(4)
     tensor([2, 3, 0, 1])
     """
-    check_options("randperm", dtype, layout, pin_memory)
+    dtype = check_options("randperm", dtype, layout, pin_memory)
     count = as_int(n, "randperm(): argument 'n'")
     if count < 0:
         raise RuntimeError(f"randperm(): argument 'n' must be non-negative, got {n}")
@@ -237,18 +243,16 @@ def randperm(
     return _new("randperm", (count,), kind, draw, device, requires_grad, out)
 
 
-def _like(
-    name: str, input: Tensor, dtype: dtypes.dtype | None, layout: Any, place: Device, requires_grad: bool, draw: Draw
-) -> Tensor:
-    """A random tensor like ``input``, of its memory format too."""
+@random_function("like")
+def _like(name: str, input: Tensor, dtype: Any, place: Device, requires_grad: bool, order: Any, draw: Draw) -> Tensor:
+    """A random tensor like ``input``; by default of its memory format, too."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
-    check_options(name, dtype, layout)
     xp = backend.module(input.device if place is None else as_device(place))
     kind = input._a.dtype if dtype is None else dtype.numpy
-    if stride_tools.strides_of(input._a) == stride_tools.contiguous(input._a.shape):
+    strides = stride_tools.strides_for(input._a, order, name)
+    if strides == stride_tools.contiguous(input._a.shape):
         return finish(xp.asarray(draw(input._a.shape, kind)), requires_grad)
-    strides = stride_tools.dense(input._a.shape, stride_tools.strides_of(input._a))
     target = stride_tools.empty(xp.empty(0), input._a.shape, strides, kind)
     target[...] = xp.asarray(in_memory_order(target, draw))
     return finish(target, requires_grad)
@@ -262,6 +266,8 @@ def rand_like(
     layout: Any = None,
     device: Device = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     """Random numbers from the uniform distribution on [0, 1), shaped like ``input``, of its dtype and device.
 
@@ -270,7 +276,9 @@ def rand_like(
     >>> torch.rand_like(torch.zeros(3))
     tensor([0.8823, 0.9150, 0.3829])
     """
-    return _like("rand_like", input, dtype, layout, device, requires_grad, uniform_numbers("rand_like", generator))
+    dtype = check_options("rand_like", dtype, layout, pin_memory)
+    draw = uniform_numbers("rand_like", generator)
+    return _like("rand_like", input, dtype, device, requires_grad, memory_format, draw)
 
 
 def randn_like(
@@ -281,6 +289,8 @@ def randn_like(
     layout: Any = None,
     device: Device = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     """Random numbers from the standard normal distribution, shaped like ``input``, of its dtype and device.
 
@@ -289,9 +299,13 @@ def randn_like(
     >>> torch.randn_like(torch.zeros(3))
     tensor([0.3367, 0.1288, 0.2345])
     """
-    contiguous = not isinstance(input, Tensor) or memory_order(input._a) == list(range(input._a.ndim))
+    dtype = check_options("randn_like", dtype, layout, pin_memory)
+    contiguous = True
+    if isinstance(input, Tensor):
+        strides = stride_tools.strides_for(input._a, memory_format, "randn_like")
+        contiguous = strides == stride_tools.contiguous(input._a.shape)
     draw = normal_numbers("randn_like", generator, contiguous=contiguous)
-    return _like("randn_like", input, dtype, layout, device, requires_grad, draw)
+    return _like("randn_like", input, dtype, device, requires_grad, memory_format, draw)
 
 
 def randint_like(
@@ -304,6 +318,8 @@ def randint_like(
     layout: Any = None,
     device: Device = None,
     requires_grad: bool = False,
+    pin_memory: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:
     """Random integers like ``input``: ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
 
@@ -316,8 +332,9 @@ def randint_like(
             [7., 8.]])
     """
     first, end = _bounds("randint_like", list(arguments), low, high)
+    dtype = check_options("randint_like", dtype, layout, pin_memory)
     draw = integers("randint_like", generator, first, end)
-    return _like("randint_like", input, dtype, layout, device, requires_grad, draw)
+    return _like("randint_like", input, dtype, device, requires_grad, memory_format, draw)
 
 
 # -- with parameters per element -------------------------------------------------------------------------------------
@@ -350,7 +367,7 @@ def normal(
     if isinstance(std, Tensor):
         if std._a.dtype.kind == "c":
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        negative = bool((std._a < 0).any())
+        negative = bool((elements(std) < 0).any())
     else:
         negative = std < 0
     if negative:
@@ -358,7 +375,7 @@ def normal(
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
             raise TypeError("normal(): with two numbers for mean and std, argument 'size' must be given")
-        check_options("normal", dtype, layout, pin_memory)
+        dtype = check_options("normal", dtype, layout, pin_memory)
         shape = new_shape((size,), "normal")
         return _new("normal", shape, dtype, normal_numbers("normal", generator, mean, std), device, requires_grad, out)
     if size is not None or dtype is not None or layout is not None or device is not None or requires_grad:

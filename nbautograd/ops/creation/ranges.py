@@ -56,7 +56,7 @@ def arange(
     >>> torch.arange(1, 2.51, 0.5)
     tensor([1.0000, 1.5000, 2.0000, 2.5000])
     """
-    check_options("arange", dtype, layout, pin_memory)
+    dtype = check_options("arange", dtype, layout, pin_memory)
     if end is None:
         start, end = 0, start
     first, last, by = _number(start), _number(end), _number(step)
@@ -155,7 +155,7 @@ def linspace(
     >>> torch.linspace(3, 10, steps=5)
     tensor([ 3.0000,  4.7500,  6.5000,  8.2500, 10.0000])
     """
-    check_options("linspace", dtype, layout, pin_memory)
+    dtype = check_options("linspace", dtype, layout, pin_memory)
     first, last, kind = _ends("linspace", start, end, dtype)
     values = _even(first, last, _steps("linspace", steps), kind, backend.module(as_device(device)))
     return _ranged("linspace", values, out, requires_grad)
@@ -182,7 +182,7 @@ def logspace(
     >>> torch.logspace(start=0.1, end=1.0, steps=5)
     tensor([ 1.2589,  2.1135,  3.5481,  5.9566, 10.0000])
     """
-    check_options("logspace", dtype, layout, pin_memory)
+    dtype = check_options("logspace", dtype, layout, pin_memory)
     first, last, kind = _ends("logspace", start, end, dtype)
     xp = backend.module(as_device(device))
     wide = np.dtype(np.complex128 if kind.kind == "c" else np.float64)
@@ -210,7 +210,7 @@ def range(
         UserWarning,
         stacklevel=2,
     )
-    check_options("range", dtype, layout)
+    dtype = check_options("range", dtype, layout)
     if end is None:
         start, end = 0, start
     first, last, by = _number(start), _number(end), _number(step)

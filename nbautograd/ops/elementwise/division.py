@@ -128,7 +128,10 @@ def remainder(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     tensor([1., 1.])
     """
     _refuse_zero_divisor(input, other)
-    return np.remainder(input, other)
+    result = np.remainder(input, other)
+    if result.dtype.kind != "f":
+        return result
+    return np.where(result == 0, np.copysign(result, input), result)  # a zero has the dividend's sign
 
 
 @composite(operators="__rmod__", method=False)

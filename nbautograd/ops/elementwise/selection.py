@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.arrays import dtypes
 from nbautograd.arrays.masking import bitwise_where
 from nbautograd.compiler.op import POINTWISE, alias, composite, op
 from nbautograd.core.tensor import Tensor
@@ -51,7 +52,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
         return condition.nonzero(as_tuple=True)
     if isinstance(condition, Tensor) and condition._a.dtype.char not in "?B":
         raise DtypeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype!r}"
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{dtypes.scalar_type(condition.dtype)}"
         )
     return _where(condition, input, other, out=out)
 
@@ -92,7 +94,7 @@ def relu(input: Tensor) -> Tensor:
     >>> torch.relu(torch.tensor([-1., 2.]))
     tensor([0., 2.])
     """
-    return np.maximum(input, 0)
+    return np.maximum(0, input)  # of equal ones the second is taken: -0 stays -0, as in PyTorch
 
 
 @op(
@@ -111,7 +113,7 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.maximum(torch.tensor([1., 5.]), torch.tensor([3., 2.]))
     tensor([3., 5.])
     """
-    return np.maximum(input, other)
+    return np.maximum(other, input)  # of equal ones the second is taken: the sign of input's zero
 
 
 @op(
@@ -130,7 +132,7 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
     >>> torch.minimum(torch.tensor([1., 5.]), torch.tensor([3., 2.]))
     tensor([1., 2.])
     """
-    return np.minimum(input, other)
+    return np.minimum(other, input)  # as in maximum
 
 
 @op(
@@ -183,7 +185,7 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
 def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
     """Each element clamped to [low, high]."""
     # np.clip makes one pass, which is faster for large arrays; for small ones its Python overhead is not.
-    return np.clip(input, low, high) if input.size > 4096 else np.minimum(np.maximum(input, low), high)
+    return np.clip(input, low, high) if input.size > 4096 else np.minimum(high, np.maximum(low, input))
 
 
 @op(
@@ -199,7 +201,7 @@ def _clamp(input: Tensor, low: Number, high: Number) -> Tensor:
 )
 def _clamp_tensors(input: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """Each element clamped to [low, high], which are tensors."""
-    return np.minimum(np.maximum(input, low), high)
+    return np.minimum(high, np.maximum(low, input))
 
 
 @op(
@@ -212,7 +214,7 @@ def _clamp_tensors(input: Tensor, low: Tensor, high: Tensor) -> Tensor:
 )
 def _clamp_min(input: Tensor, low: Number) -> Tensor:
     """Each element clamped to at least ``low``."""
-    return np.maximum(input, low)
+    return np.maximum(low, input)
 
 
 @op(
@@ -225,7 +227,7 @@ def _clamp_min(input: Tensor, low: Number) -> Tensor:
 )
 def _clamp_max(input: Tensor, high: Number) -> Tensor:
     """Each element clamped to at most ``high``."""
-    return np.minimum(input, high)
+    return np.minimum(high, input)
 
 
 @op(
@@ -240,7 +242,7 @@ def _clamp_max(input: Tensor, high: Number) -> Tensor:
 )
 def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor:
     """The elementwise maximum; of ties, ``input`` gets the gradient."""
-    return np.maximum(input, min)
+    return np.maximum(min, input)
 
 
 @op(
@@ -255,7 +257,7 @@ def _clamp_min_tensor(input: Tensor, min: Tensor) -> Tensor:
 )
 def _clamp_max_tensor(input: Tensor, max: Tensor) -> Tensor:
     """The elementwise minimum; of ties, ``input`` gets the gradient."""
-    return np.minimum(input, max)
+    return np.minimum(max, input)
 
 
 @composite(inplace_method=True, out=True)

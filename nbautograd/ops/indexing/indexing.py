@@ -12,6 +12,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.compiler.op import NATIVE, VIEW, composite, op
 from nbautograd.core import dispatch_mode
+from nbautograd.core.batched import BatchedTensor, elements
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import check_writable, copy_into
 from nbautograd.core.overlap import check_operand
@@ -80,7 +81,8 @@ def _as_tuple(key: Any) -> Any:
 def _is_integer(item: Any) -> bool:
     """Whether an item of an index is an integer."""
     if isinstance(item, Tensor):
-        return item._a.ndim == 0 and item._a.dtype.kind in "iu" and item._a.dtype.char != "B"
+        single = item._a.ndim == 0 and item._a.dtype.kind in "iu" and item._a.dtype.char != "B"
+        return single and item.__class__ is not BatchedTensor
     return isinstance(item, (int, np.integer)) and not isinstance(item, bool)
 
 
@@ -143,7 +145,7 @@ def _resolve(x: Tensor, items: list[Any]) -> tuple[Tensor, Any]:
             continue
         else:
             index_array = _index_array(item, x)
-            if isinstance(item, (bool, np.bool_)) or isinstance(item, Tensor) and not item._a.ndim:
+            if isinstance(item, (bool, np.bool_)) or isinstance(item, Tensor) and item._a.ndim < index_array.ndim:
                 x = unsqueeze(x, dim)
             chooses = True
             key.append(index_array)
@@ -195,7 +197,8 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
     """
     dim = 0
     arrays = []
-    for item in key:
+    for shown in key:
+        item = shown
         if item.__class__ is slice:
             dim += 1
         elif item.dtype.kind == "b":
@@ -207,12 +210,13 @@ def _check_bounds(key: tuple[Any, ...], shape: tuple[int, ...]) -> None:
                     )
             dim += item.ndim
         else:
+            item = elements(item)
             if item.size:
                 low, high = item.min(), item.max()
                 if low < -shape[dim] or high >= shape[dim]:
                     bad = int(high if high >= shape[dim] else low)
                     raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {shape[dim]}")
-            arrays.append(item)
+            arrays.append(shown)
             dim += 1
     if len(arrays) > 1:
         try:
@@ -292,7 +296,7 @@ def number_as(value: Any, kind: dtypes.dtype, place: Any) -> Tensor:
     :raises RuntimeError: it is complex, and the dtype is not.
     """
     if isinstance(value, (complex, np.complexfloating)) and not kind.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow: {value}")
+        raise RuntimeError(f"value cannot be converted to type {dtypes.c_type(kind)} without overflow: {value}")
     if kind.rank == 1 and isinstance(value, (float, np.floating)):
         value = int(value)
     return tensor(value, dtype=kind, device=place)
@@ -306,6 +310,19 @@ def _dtypes_differ(destination: Tensor, source: Tensor) -> str:
     )
 
 
+def _first_mismatch(shape: tuple[int, ...], have: tuple[int, ...]) -> str:
+    """What ``expand`` says of a shape that does not fit."""
+    sizes = f"Target sizes: {list(shape)}.  Tensor sizes: {list(have)}"
+    for d in range(len(shape)):
+        n = have[d - len(shape)] if len(shape) - d <= len(have) else 1
+        if len(have) <= len(shape) and n not in (1, shape[d]):
+            return (
+                f"The expanded size of the tensor ({shape[d]}) must match the existing size ({n}) at non-singleton "
+                f"dimension {d}.  {sizes}"
+            )
+    return f"The expanded size must match the existing size at each non-singleton dimension.  {sizes}"
+
+
 def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The value without surplus leading dimensions of size 1; raise if it does not broadcast to ``shape``."""
     have = value._a.shape
@@ -315,7 +332,7 @@ def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:
     if len(have) > len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True)):
         raise ShapeError(
             f"shape mismatch: value tensor of shape {list(value._a.shape)} cannot be broadcast to indexing result of "
-            f"shape {list(shape)}: The expanded size must match the existing size at each non-singleton dimension"
+            f"shape {list(shape)}: {_first_mismatch(shape, have)}"
         )
     return value if have == value._a.shape else view(value, *have)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nbautograd.compiler.op import composite, op
+from nbautograd.core.batched import looks_at_elements
 from nbautograd.core.tensor import Tensor, wrap
 
 __all__ = ["argwhere", "nonzero_static"]
@@ -25,6 +26,7 @@ def argwhere(input: Tensor) -> Tensor:
 
 
 @composite()
+@looks_at_elements
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The indices of the first ``size`` nonzero elements, shape (size, ndim), padded with ``fill_value``.
 

@@ -11,12 +11,13 @@ from nbautograd.arrays import backend, dtypes, strides as stride_tools
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import NATIVE, composite, op
-from nbautograd.core.tensor import Tensor
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
 from nbautograd.ops.indexing.gather import along, check_along
 from nbautograd.ops.indexing.indexing import number_as, own
 from nbautograd.ops.queries import Number
 from nbautograd.ops.shape.broadcasting import expand
+from nbautograd.ops.shape.joining import cat
 
 __all__ = ["scatter", "scatter_add", "scatter_reduce"]
 
@@ -49,8 +50,8 @@ def _replace(target: Any, key: Any, values: Any) -> None:
 def _same_dtype(name: str, input: Any, src: Any) -> None:
     if src.dtype != input.dtype:
         raise RuntimeError(
-            f"{name}(): Expected self.dtype to be equal to src.dtype, got {dtypes.of(input.dtype)!r} and "
-            f"{dtypes.of(src.dtype)!r}"
+            f"{name}(): Expected self.dtype to be equal to src.dtype, got {dtypes.scalar_type(input.dtype)} and "
+            f"{dtypes.scalar_type(src.dtype)}"
         )
 
 
@@ -270,7 +271,59 @@ def prod_back(g: Any, input: Any, dim: int, index: Any, src: Any, include_self: 
     cropped, zero_cropped = crop_like(factor_src, index.shape), crop_like(zero_src, index.shape)  # type: ignore[name-defined]  # noqa: F821
     others = conj(gather(product, dim, index) / cropped)  # type: ignore[name-defined]  # noqa: F821
     for_src = gather(g, dim, index) * others * equal_to(gather(zeros, dim, index), zero_cropped)  # type: ignore[name-defined]  # noqa: F821
+    if isinstance(input, Tensor) and index.numel() and zeros._a.any():  # its derivatives are wanted
+        for_input, for_src = beside_zeros(g, for_input, for_src, input, dim, index, src, include_self)
     return for_input, pad_like(for_src, src.shape)  # type: ignore[name-defined]  # noqa: F821
+
+
+@derivative_helper
+def beside_zeros(
+    g: Tensor,
+    for_input: Tensor,
+    for_src: Tensor,
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    include_self: bool,
+) -> tuple[Any, Any]:
+    """The gradients of ``prod_back`` with those of products with a factor of 0 computed so that they have derivatives.
+
+    A product of others is that of those before and those after, in a matrix with a row for each product and as many
+    columns as the longest has factors.
+    """
+    cropped = crop_like(src, for_src.shape)  # type: ignore[name-defined]  # noqa: F821
+    size = input.numel()
+    to = _targets(input._a, dim, index._a)
+    group = np.concatenate([np.arange(size, like=to), to])  # of each factor: the place of its product
+    factors = cat([input.reshape(-1), cropped.reshape(-1)])
+    counts = np.ones_like(group, dtype=bool)
+    if not include_self:
+        counts[to] = False
+    has_zero = np.zeros_like(group, dtype=bool)
+    has_zero[group[counts & (factors._a == 0)]] = True
+    chosen = np.nonzero(counts & has_zero[group])[0]
+    chosen = chosen[np.argsort(group[chosen], kind="stable")]
+    _, first, row = np.unique(group[chosen], return_index=True, return_inverse=True)
+    column = np.arange(len(chosen), like=row) - first[row]
+    place, width = wrap(row * (int(column.max()) + 1) + column), int(column.max()) + 1
+    which = wrap(chosen)
+    ones = wrap(np.ones_like(factors._a, shape=len(first) * width))
+    matrix = ones.index_copy(0, place, factors.index_select(0, which)).reshape(-1, width)
+    others = products_before(matrix, 1) * products_before(matrix, 1, True)  # type: ignore[name-defined]  # noqa: F821
+    flat = cat([g.reshape(-1), gather(g, dim, index).reshape(-1)]).index_select(0, which)  # type: ignore[name-defined]  # noqa: F821
+    gradients = flat * conj(others.reshape(-1).index_select(0, place))  # type: ignore[name-defined]  # noqa: F821
+    both = cat([for_input.reshape(-1), for_src.reshape(-1)]).index_copy(0, which, gradients)
+    return both.narrow(0, 0, size).reshape(for_input.shape), both.narrow(0, size, to.size).reshape(for_src.shape)
+
+
+def _targets(input: Any, dim: int, index: Any) -> Any:
+    """For each element of ``index``, in a row: the flat position in ``input`` that it writes to."""
+    if input.ndim == 0 or index.ndim == 0:
+        return index.reshape(-1)
+    strides = stride_tools.contiguous(input.shape)
+    key = along(index, dimension(dim, input.ndim))
+    return sum(np.broadcast_to(k, index.shape) * s for k, s in zip(key, strides, strict=True)).reshape(-1)
 
 
 @op(node="ScatterReduceBackward0", symbol="scatter Π", method=False, **PROD)

@@ -10,6 +10,7 @@ import numpy as np
 from nbautograd.arrays import backend
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import composite, op
+from nbautograd.core.batched import looks_at_elements
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor, array_of, wrap
 from nbautograd.errors import ShapeError
@@ -114,6 +115,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 
 
 @composite(method=False, out=True)
+@looks_at_elements
 def linalg_matrix_rank(
     A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
 ) -> Tensor:

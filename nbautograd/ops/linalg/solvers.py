@@ -11,6 +11,7 @@ import numpy as np
 from nbautograd.arrays.size import as_int
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import NATIVE, alias, composite, op
+from nbautograd.core.batched import looks_at_elements
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import LinAlgError, ShapeError, kind_of
@@ -115,6 +116,7 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 
 @composite(method=False, out=True)
+@looks_at_elements
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     """The solution of :func:`solve`, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
 
@@ -294,6 +296,7 @@ alias(inverse=inverse)
 
 
 @composite(method=False, out=True)
+@looks_at_elements
 def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """The inverse of each matrix, and LAPACK's info: 0, or the position of a zero on the diagonal of U.
 

@@ -17,9 +17,10 @@ import numpy as np
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import composite, op
 from nbautograd.core import dispatch_mode
+from nbautograd.core.batched import elements
 from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.return_types import return_type
-from nbautograd.core.tensor import Tensor, array_of
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, LinAlgError
 from nbautograd.ops.linalg._common import checked, eye_of, is_complex, mH
 from nbautograd.ops.shape.triangular import diag_embed
@@ -38,7 +39,7 @@ def check_phase(name: str, x: Any) -> None:
 
     :raises RuntimeError: it is not: the imaginary part of the diagonal of ``x`` is not 0.
     """
-    a = array_of(x)
+    a = elements(x)
     if a.dtype.kind == "c" and not bool((np.abs(a.diagonal(0, -2, -1).imag) <= 1e-2).all()):
         raise AutogradError(
             f"{name}: The vectors are in the complex case specified up to multiplication by e^{{i phi}}. The "

@@ -9,6 +9,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import composite, op
+from nbautograd.core.batched import elements
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError
@@ -195,7 +196,8 @@ def _quantile(
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, but has {q._a.ndim} dimensions")
     if q._a.dtype != input._a.dtype:
         raise DtypeError(f"{name}() q tensor must be same dtype as the input tensor, {input.dtype!r}, not {q.dtype!r}")
-    if bool(((q._a < 0) | (q._a > 1)).any()):
+    outside = (elements(q) < 0) | (elements(q) > 1)
+    if bool(outside.any()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     ndim = input._a.ndim
     d = 0 if dim is None else dimension(dim, ndim)

@@ -30,12 +30,12 @@ def _floating(name: str, a: Any, dtype: dtypes.dtype | None) -> None:
     if dtype is None and a.dtype.kind not in dtypes.INEXACT:
         raise DtypeError(
             f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-            f"Got: {dtypes.of(a.dtype).name}"
+            f"Got: {dtypes.scalar_type(a.dtype)}"
         )
     if dtype is not None and dtype.rank < 2:
         raise DtypeError(
             f"{name}(): could not infer output dtype. Optional dtype must be either a floating point or complex "
-            f"dtype. Got: {dtype.name}"
+            f"dtype. Got: {dtypes.scalar_type(dtype)}"
         )
 
 
@@ -79,6 +79,7 @@ def sum(
     if numpy:
         dim, keepdim = numpy_names("sum", dim, keepdim, numpy)
     if dtype is not None:
+        dtype = dtypes.as_dtype(dtype)
         input = input.to(dtype)
     result = sum_all(input) if dim is None and not keepdim else sum_over(input, dim, keepdim)
     if dtype is not None and dtype.rank < 2:
@@ -180,6 +181,7 @@ def mean(
         return mean_all(input)
     if numpy:
         dim, keepdim = numpy_names("mean", dim, keepdim, numpy)
+    dtype = dtypes.as_dtype(dtype)
     if isinstance(input, Tensor):
         _floating("mean", input._a, dtype)
     if dtype is not None:
@@ -199,7 +201,10 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
     tensor(1.5000)
     """
     if input._a.dtype.kind not in dtypes.INEXACT:
-        raise DtypeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype!r}")
+        raise DtypeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got "
+            f"{dtypes.scalar_type(input.dtype)}"
+        )
     there = sum(input == input, dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / there
 
@@ -303,8 +308,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     node="LogsumexpBackward0",
     symbol="lse",
     method=False,
-    input="spread(g, input.shape, dim, keepdim) "
-    "* conj(exp(input - spread(finite_or_0(result), input.shape, dim, keepdim)))",
+    input="spread(g, input.shape, dim, keepdim) * conj(exp(input - spread(result, input.shape, dim, keepdim)))",
 )
 def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """``log(sum(exp(input)))`` over ``dim``, with the maximum subtracted first, so that nothing overflows."""
@@ -319,12 +323,6 @@ def logsumexp_over(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
         return result
     gone = dimensions(dim, input.ndim)
     return result.reshape(tuple(n for d, n in enumerate(input.shape) if d not in gone))
-
-
-@op(method=False, node="MaskedFillBackward0", input="g")
-def finite_or_0(input: Tensor) -> Tensor:
-    """The elements, with 0 for infinite ones, which must not be subtracted: inf - inf is nan."""
-    return np.where(np.isfinite(input), input, np.zeros_like(input))
 
 
 @composite(out=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.size import dimension
+from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.return_types import return_type
 from nbautograd.core.tensor import Tensor
@@ -127,6 +128,8 @@ def cumsum_over(input: Tensor, dim: int, reverse: bool = False) -> Tensor:
         return input.copy()
     a = np.flip(input, d) if reverse else input
     summed = a.cumsum(d, WIDE.get(a.dtype.char)).astype(a.dtype if a.dtype.kind in "fc" else np.int64, copy=False)
+    if summed.dtype.kind in "fc":
+        summed += 0  # PyTorch begins with 0, so that sums of -0 are 0
     return np.flip(summed, d).copy() if reverse else summed
 
 
@@ -221,12 +224,18 @@ def cummin(input: Tensor, dim: int) -> Any:
     return return_type("cummin")(cummin_over(input, dim))
 
 
+@derivative_helper
+def log_ratio(result: Any, dim: int) -> Any:
+    """How much each element is less than the next along ``dim``: 0 for the last one, and where both are infinite."""
+    less = shifted(shifted(result, dim, 1) - result, dim, -1)
+    return masked_fill(less, less != less, 0)  # type: ignore[name-defined]  # noqa: F821
+
+
 @op(
     node="LogcumsumexpBackward0",
     symbol="lse≤",
     method=False,
-    input="conj(exp(input - finite_or_0(result))) * recurrence(g, "
-    "conj(exp(shifted(shifted(finite_or_0(result), dim, 1) - finite_or_0(result), dim, -1))), dim, True)",
+    input="conj(exp(input - result)) * recurrence(g, conj(exp(log_ratio(result, dim))), dim, True)",
 )
 def logcumsumexp_over(input: Tensor, dim: int) -> Tensor:
     """The cumulative log-sum-exp; its derivative is a recurrence with factors of at most 1, so nothing overflows."""
@@ -253,7 +262,9 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     tensor([1000.0000, 1000.6932])
     """
     if input._a.dtype.kind not in dtypes.INEXACT:
-        raise NotImplementedError(f"logcumsumexp(): not implemented for {input.dtype!r}, only for floating dtypes")
+        raise NotImplementedError(
+            f"logcumsumexp(): not implemented for '{dtypes.scalar_type(input.dtype)}', only for floating dtypes"
+        )
     return logcumsumexp_over(input, dim)
 
 

@@ -20,6 +20,7 @@ from nbautograd.core.tensor import Tensor, new
 from nbautograd.core.views import (
     AsStridedBackward0,
     CopySlices,
+    DualView,
     View,
     move_retained,
     outdate_views,
@@ -159,13 +160,16 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
 
 
 def fix_views(base: Tensor, array: Any) -> None:
-    """Before ``base`` gets the layout of ``array``: rewrite its views as ``as_strided`` views of the storage."""
+    """Before ``base`` gets the layout of ``array``: turn its views into as_strided views of the storage."""
     home = stride_tools.of(array)
     for view in views_of(base):
-        obstacle = view._view.obstacle
-        arguments = (*stride_tools.of(view._a), home)
-        view._view = View(base, OPS["as_strided_in"].body, as_strided_in, arguments)
-        view._view.obstacle = obstacle
+        how, parent = view._view, view._view.parent
+        while parent._view is not None and parent._view.__class__ is not DualView:
+            parent = parent._view.parent
+        arguments = (*stride_tools.of(view._a), home if parent is base else stride_tools.of(parent._a))
+        fixed = View(parent, OPS["as_strided_in"].body, as_strided_in, arguments)
+        view._view = DualView(fixed, how.level) if how.__class__ is DualView else fixed
+        view._view.obstacle = how.obstacle
 
 
 for _name, _function in {
@@ -181,7 +185,7 @@ for _name, _function in {
 as_strided_ = Tensor.as_strided_
 
 
-def _resize(self: Tensor, *sizes_: Any, memory_format: Any = contiguous_format) -> Tensor:
+def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = contiguous_format) -> Tensor:
     """Resize the tensor in place, row-major; the storage grows if it is too small.
 
     The contents of the storage are kept; new elements are uninitialised. Other tensors that shared a storage that grew
@@ -196,7 +200,9 @@ def _resize(self: Tensor, *sizes_: Any, memory_format: Any = contiguous_format) 
     """
     if self.requires_grad and not self.is_inference() and not is_inference_mode_enabled():
         raise AutogradError("cannot resize variables that require grad")
-    shape = sizes(sizes_, "size")
+    for follower in followers:
+        follower.refuse_other_memory("resize_", self)
+    shape = sizes(sizes_ if size is None else (size,), "size")
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if memory_format is preserve_format:
@@ -260,6 +266,8 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     tensor([1., 1.])
     """
     check_history(self, "set_")
+    for follower in followers:
+        follower.refuse_other_memory("set_", self)
     if source is None:
         self._a = np.zeros_like(self._a, shape=(0,))
         return self

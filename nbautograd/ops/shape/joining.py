@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes
+from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import dimension
-from nbautograd.compiler.op import NATIVE, VIEW, op
+from nbautograd.compiler.op import NATIVE, VIEW, op, with_numpy_names
 from nbautograd.core.inplace import into
-from nbautograd.core.tensor import Tensor, array_of, wrap
+from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DeviceError, ShapeError, kind_of
 from nbautograd.ops.shape.broadcasting import atleast_1d, atleast_2d, atleast_3d, expand, several
 from nbautograd.ops.shape.shape import reshape, view
@@ -138,8 +138,7 @@ def zeros_for_missing(parts: list[Any], shapes: list[tuple[int, ...]]) -> list[A
     results = []
     for p, shape in zip(parts, shapes, strict=True):
         if p is None:
-            p = np.zeros_like(array_of(known), shape=shape)
-            p = wrap(p) if isinstance(known, Tensor) else p
+            p = known.detach().new_zeros(shape) if isinstance(known, Tensor) else np.zeros_like(known, shape=shape)
         results.append(p)
     return results
 
@@ -171,6 +170,7 @@ def stack_same(tensors: Sequence[Tensor], dim: int) -> Tensor:
     return np.stack(tensors, dimension(dim, tensors[0].ndim + 1))
 
 
+@with_numpy_names
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None) -> Tensor:
     """Stacks tensors of one shape along a new dimension.
 
@@ -359,7 +359,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return wrap(np.zeros_like(input._a, shape=(0,)))
+        return input.detach().new_zeros((0,))
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     chosen = np.fromiter(itertools.chain.from_iterable(choose(range(input._a.shape[0]), r)), np.int64).reshape(-1, r)
-    return stack([input[wrap(np.asarray(column, like=input._a))] for column in chosen.T], 1)
+    return stack([input[wrap(backend.module(input.device).asarray(column))] for column in chosen.T], 1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays.size import dimension, sizes
-from nbautograd.compiler.op import NATIVE, alias, composite, op
+from nbautograd.compiler.op import NATIVE, alias, composite, op, with_numpy_names
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.shape.broadcasting import expand
@@ -165,7 +165,7 @@ def unrepeat(g: Any, shape: tuple[int, ...], repeats: tuple[int, ...]) -> Any:
     return g.reshape(pairs).sum(tuple(range(0, 2 * len(repeats), 2))).reshape(tuple(shape))
 
 
-def tile(input: Tensor, *dims: Any) -> Tensor:
+def tile(input: Tensor, *_dims: Any, dims: Any = None) -> Tensor:
     """The tensor repeated along each dimension, NumPy's ``tile``; missing numbers are 1.
 
     >>> import nbautograd as torch
@@ -173,13 +173,14 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
     tensor([[1, 2, 1, 2]])
     """
     check_tensors("tile", input=input)
-    times = sizes(dims, "dims")
+    times = sizes(_dims if dims is None else (dims,), "dims")
     return repeat(input, *((1,) * (input._a.ndim - len(times)) + times))
 
 
 alias(tile=tile)
 
 
+@with_numpy_names
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:

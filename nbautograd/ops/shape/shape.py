@@ -120,9 +120,10 @@ def _view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Ten
     >>> torch.tensor([1.]).view(torch.int32)
     tensor([1065353216], dtype=torch.int32)
     """
-    if shape and isinstance(shape[0], dtypes.dtype):
+    if shape and isinstance(shape[0], (dtypes.dtype, type)):
         dtype = shape[0]
     if dtype is not None:
+        dtype = dtypes.as_dtype(dtype)
         if not isinstance(dtype, dtypes.dtype):
             raise TypeError(f"view(): argument 'dtype' must be torch.dtype, not {kind_of(dtype)}")
         return view_dtype(self, dtype.numpy)
@@ -146,7 +147,7 @@ def unsafe_view(input: Tensor, shape: Any) -> Tensor:
 
 
 @composite()
-def reshape(input: Tensor, *shape: Any) -> Tensor:
+def reshape(input: Tensor, *_shape: Any, shape: Any = None) -> Tensor:
     """The tensor with another shape: a view where the strides allow it, otherwise a copy.
 
     :param shape: one size may be -1, which is inferred.
@@ -157,7 +158,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     tensor([[0, 1],
             [2, 3]])
     """
-    size = inferred(sizes(shape, "shape"), input.numel())
+    size = inferred(sizes(_shape if shape is None else (shape,), "shape"), input.numel())
     try:
         return view(input, size)
     except ShapeError:

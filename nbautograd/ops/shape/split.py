@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays.size import as_int, dimension
-from nbautograd.compiler.argument_errors import with_argument_errors
-from nbautograd.compiler.op import NATIVE, VIEW, alias, composite, op
+from nbautograd.compiler.op import NATIVE, VIEW, alias, composite, op, with_numpy_names
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops.queries import check_tensors
 from nbautograd.ops.shape.joining import cat_same, zeros_for_missing
@@ -224,7 +223,7 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return result
 
 
-@with_argument_errors
+@with_numpy_names
 def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
 ) -> tuple[Tensor, ...]:

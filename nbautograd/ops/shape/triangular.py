@@ -193,7 +193,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
 def _indices(
     name: str, row: int, col: int, lower: bool, offset: int, dtype: Any, device: Any, layout: Any, pin_memory: bool
 ) -> Tensor:
-    check_options(name, dtype, layout, pin_memory)
+    dtype = check_options(name, dtype, layout, pin_memory)
     for what, n in (("row", row), ("col", col)):
         if as_int(n, f"{name}(): argument '{what}'") < 0:
             raise RuntimeError(f"{name}(): {what} must be non-negative, got {n}")

@@ -25,7 +25,7 @@ def _frequencies(
     name: str, indices: tuple[int, ...], n: Any, d: float, dtype: dtypes.dtype | None, layout: Any, device: Device
 ) -> Any:
     """``range(*indices) / (n * d)``."""
-    check_options(name, dtype, layout)
+    dtype = check_options(name, dtype, layout)
     kind = dtype or dtypes.get_default_dtype()
     if kind.rank < 2:
         raise DtypeError(f"{name} requires a floating point or complex dtype, but got {kind!r}")

@@ -9,10 +9,10 @@ import numpy as np
 
 from nbautograd.arrays.size import as_int
 from nbautograd.compiler.op import composite, op
+from nbautograd.core.batched import elements
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.ops.creation.creation import ones
-from nbautograd.ops.elementwise.arithmetic import abs
 from nbautograd.ops.elementwise.complex import view_as_real
 from nbautograd.ops.indexing.gather import crop_like, pad_like
 from nbautograd.ops.shape.broadcasting import expand
@@ -229,7 +229,7 @@ def _overlap_add_normalized(pieces: Tensor, weights: Tensor, hop: int, start: in
     signal = narrow(overlap_add(pieces * weights, hop, whole), -1, start, length)
     energy = expand(weights * weights, (count, n))
     envelope = narrow(overlap_add(energy, hop, whole), -1, start, length)
-    if bool((abs(envelope) < 1e-11).any()):
+    if bool((np.abs(elements(envelope)) < 1e-11).any()):
         _refuse(
             "istft",
             "window overlap add min is 0: some elements are covered by no window, so they cannot be told. Take a "

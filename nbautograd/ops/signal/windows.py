@@ -72,7 +72,7 @@ def _begin(
 
     :raises RuntimeError: the length is negative, or the dtype is not floating.
     """
-    check_options(name, dtype, layout, pin_memory)
+    dtype = check_options(name, dtype, layout, pin_memory)
     n = as_int(window_length, f"{name}(): argument 'window_length' (position 1)")
     if n < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={n}")

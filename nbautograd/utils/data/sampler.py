@@ -100,8 +100,9 @@ class RandomSampler(Sampler[int]):
         if source is None:
             source = Generator().manual_seed(draw_seed())
         if self.replacement:  # 32 at a time, as PyTorch draws them
-            for size in (*[32] * (count // 32), count % 32):
-                yield from randint(n, (size,), generator=source).tolist()
+            for _ in range(count // 32):  # never all counted out: there may be 10^10
+                yield from randint(n, (32,), generator=source).tolist()
+            yield from randint(n, (count % 32,), generator=source).tolist()
             return
         for _ in range(count // n):
             yield from randperm(n, generator=source).tolist()

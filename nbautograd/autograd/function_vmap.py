@@ -1,0 +1,217 @@
+"""Custom Functions inside of ``vmap``: their own ``vmap``, or a rule that runs their methods on batched tensors."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from nbautograd.batching.mode import lowered
+from nbautograd.batching.transform import entered, placed
+from nbautograd.core.batched import BatchedTensor, Level, NoRuleError, batched, level_of, levels, without_level
+from nbautograd.core.pytree import broadcast_prefix, flatten, tree_map, unflatten
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import AutogradError
+
+__all__ = ["VmapInfo", "apply_batched"]
+
+
+class VmapInfo(NamedTuple):
+    """What the ``vmap`` of a Function is told: how many samples there are, and what random functions are to do."""
+
+    batch_size: int
+    randomness: str
+
+
+def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
+    """``cls.apply(*args)`` where a tensor among the arguments is batched; ``base`` is ``Function``.
+
+    :raises RuntimeError: it has neither that nor ``generate_vmap_rule``, or both; or no ``setup_context``.
+    """
+    name, own_rule = cls.__name__, cls.vmap is not base.vmap
+    if cls.setup_context is base.setup_context:
+        raise NoRuleError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+            f"override the setup_context staticmethod: write {name}.forward without ctx, and what it noted there into "
+            "setup_context(ctx, inputs, output)"
+        )
+    if own_rule and cls.generate_vmap_rule:
+        raise AutogradError(
+            f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap "
+            "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
+            "ambiguity."
+        )
+    if not own_rule and not cls.generate_vmap_rule:
+        raise NoRuleError(
+            f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
+            "staticmethod or set generate_vmap_rule=True."
+        )
+    number = max(level_of(leaf) for leaf in flatten(args)[0])
+    stack = levels()
+    level = stack[number - 1]
+    with without_level(stack[: number - 1]):
+        if own_rule:
+            return _by_own_rule(cls, args, level)
+        values, dims = _taken_apart(args, level)
+        return _generated(cls, base, dims, level).apply(*values)
+
+
+def _taken_apart(args: Any, level: Level) -> tuple[Any, Any]:
+    """The arguments without a level, and where the samples are in each; None where they are nowhere."""
+    leaves, spec = flatten(args)
+    own = [leaf.__class__ is BatchedTensor and leaf.level is level for leaf in leaves]
+    values = [leaf.value if flag else leaf for leaf, flag in zip(leaves, own, strict=True)]
+    dims = [leaf.bdim if flag else None for leaf, flag in zip(leaves, own, strict=True)]
+    return unflatten(values, spec), unflatten(dims, spec)
+
+
+def _by_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
+    """The result that the class's own ``vmap`` computes."""
+    values, dims = _taken_apart(args, level)
+    answer = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise AutogradError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
+            f"compatible with the output. Got a {type(answer)} instead"
+        )
+    output, out_dims = answer
+    leaves, spec = flatten(output)
+    placing = broadcast_prefix(out_dims, spec)
+    if placing is None:
+        raise AutogradError(
+            f"The vmap staticmethod of {cls.__name__} returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims to be compatible with the structure of output, {spec}, got {out_dims}"
+        )
+    wrapped = [x if d is None else batched(x, d % x.dim(), level) for x, d in zip(leaves, placing, strict=True)]
+    return unflatten(wrapped, spec)
+
+
+# -- the generated rule ----------------------------------------------------------------------------------------------
+
+
+def _generated(cls: Any, base: Any, dims: tuple[Any, ...], outer: Level) -> Any:
+    """A Function of all samples, whose methods run those of ``cls`` on batched tensors."""
+    size, randomness = outer.size, outer.randomness
+
+    def forward(*values: Any) -> Any:
+        with entered(size, randomness) as level:
+            output = cls.forward(*_wrapped(values, dims, level))
+            generated.out_dims = tree_map(lambda x: 0 if level_of(x) == level.number else None, output)
+            return _unwrapped(output, level)
+
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        with entered(size, randomness) as level:
+            ctx.samples = _SampleContext(level, ctx)
+            ctx.out_dims = generated.out_dims
+            cls.setup_context(ctx.samples, _wrapped(inputs, dims, level), _wrapped(output, ctx.out_dims, level))
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        out_dims = ctx.out_dims if isinstance(ctx.out_dims, tuple) else (ctx.out_dims,)
+        with entered(size, randomness) as level:
+            answer = cls.backward(ctx.samples.at(level, ctx, False), *_wrapped(grads, out_dims, level))
+            answers = answer if isinstance(answer, tuple) else (answer,)
+            return tuple(_gradient(g, d, level) for g, d in zip(answers, dims, strict=True))
+
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        with entered(size, randomness) as level:
+            return _unwrapped(cls.jvp(ctx.samples.at(level, ctx, True), *_wrapped(tangents, dims, level)), level)
+
+    members = {
+        "forward": staticmethod(forward),
+        "setup_context": staticmethod(setup_context),
+        "backward": staticmethod(backward),
+        "jvp": staticmethod(jvp),
+        "out_dims": None,
+        "generate_vmap_rule": True,
+    }
+    generated: Any = type(cls)(f"Vmapped{cls.__name__}", (base,), members)
+    return _Applied(generated, outer)
+
+
+class _Applied:
+    """A generated Function whose results are batched again."""
+
+    __slots__ = ("function", "level")
+
+    def __init__(self, function: Any, level: Level) -> None:
+        self.function, self.level = function, level
+
+    def apply(self, *values: Any) -> Any:
+        """The results, batched where they differ from sample to sample."""
+        output = self.function.apply(*values)
+        return _wrapped(output, self.function.out_dims, self.level)
+
+
+def _wrapped(tree: Any, dims: Any, level: Level) -> Any:
+    """Tensors as one sample each, where ``dims`` says in which dimension the samples are."""
+    leaves, spec = flatten(tree)
+    pairs = zip(leaves, flatten(dims)[0], strict=True)
+    return unflatten([x if d is None or x is None else batched(x, d, level) for x, d in pairs], spec)
+
+
+def _unwrapped(tree: Any, level: Level) -> Any:
+    """Tensors of all samples, these in front where they differ."""
+    return tree_map(lambda x: lowered(x, level.number)[0] if isinstance(x, Tensor) else x, tree)
+
+
+def _gradient(g: Any, dim: int | None, level: Level) -> Any:
+    """The gradient of an argument: that of all samples, or their sum if the argument is one for all."""
+    if g is None:
+        return None
+    if dim is not None:
+        return placed(g, dim, level)
+    value, is_batched = lowered(g, level.number)
+    return value.sum(0) if is_batched else value
+
+
+class _SampleContext:
+    """The context that the methods of the Function see: what is saved is kept by the context of all samples."""
+
+    def __init__(self, level: Level, ctx: Any) -> None:
+        self._level, self._ctx, self._forward = level, ctx, False
+        self._dims: dict[bool, tuple[int | None, ...]] = {}  # of what is saved: for forward mode, and for backward
+
+    def at(self, level: Level, ctx: Any, forward: bool) -> _SampleContext:
+        """The same while another level is entered, on behalf of another context of all samples."""
+        same = _SampleContext(level, ctx)
+        same.__dict__.update({**self.__dict__, "_level": level, "_ctx": ctx, "_forward": forward})
+        return same
+
+    @property
+    def needs_input_grad(self) -> Any:
+        """For each argument whether its gradient is wanted."""
+        return self._ctx.needs_input_grad
+
+    @property
+    def saved_tensors(self) -> Any:
+        """What was saved, as samples."""
+        return _wrapped(tuple(self._ctx.saved_tensors), self._dims.get(self._forward, ()), self._level)
+
+    def _to_save(self, tensors: tuple[Any, ...], forward: bool) -> list[Any]:
+        number = self._level.number
+        self._dims[forward] = tuple(0 if level_of(t) == number else None for t in tensors)
+        return [None if t is None else lowered(t, number)[0] for t in tensors]
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors for ``backward``."""
+        self._ctx.save_for_backward(*self._to_save(tensors, False))
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for ``jvp``."""
+        self._ctx.save_for_forward(*self._to_save(tensors, True))
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether missing gradients come as zeros."""
+        self._ctx.set_materialize_grads(value)
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Outputs that have no gradient."""
+        self._ctx.mark_non_differentiable(*(t.value if isinstance(t, BatchedTensor) else t for t in tensors))
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Not possible: a batched tensor has no memory of its own.
+
+        :raises RuntimeError: always.
+        """
+        raise AutogradError(
+            "NYI: mark_dirty is not supported in the vmap of an autograd.Function with generate_vmap_rule=True: give "
+            "the Function a vmap staticmethod"
+        )

@@ -1,0 +1,182 @@
+"""Jacobians at a point: measured by finite differences, computed by backward passes, computed by forward mode.
+
+A complex number counts as two real ones here. So a Jacobian is a matrix of real numbers, with a row for each number of
+the input and a column for each number of the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend
+from nbautograd.autograd import forward_ad
+from nbautograd.autograd.backward import grad
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.errors import NbautogradError
+
+__all__ = ["Array", "GradcheckError", "Point", "reals", "tensors_of"]
+
+Array = np.ndarray[Any, Any]
+
+
+class GradcheckError(NbautogradError, RuntimeError):
+    """A gradient does not agree with finite differences; the message shows both Jacobians."""
+
+
+def tensors_of(answer: Any) -> list[Tensor]:
+    """The tensors among what a function returned."""
+    values = answer if isinstance(answer, (tuple, list)) else (answer,)
+    return [value for value in values if isinstance(value, Tensor)]
+
+
+def reals(array: Array) -> Array:
+    """The elements in one dimension, complex ones as pairs."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
+
+
+def units(t: Tensor) -> list[complex]:
+    """The steps that span an element's values."""
+    return [1.0, 1.0j] if t.is_complex() else [1.0]
+
+
+class Point:
+    """A function at its inputs: its outputs there, and its derivatives with respect to the inputs that require grad.
+
+    :param eps: the step of finite differences.
+    """
+
+    def __init__(self, func: Callable[..., Any], inputs: Sequence[Any], eps: float) -> None:
+        self.func, self.inputs, self.eps = func, inputs, eps
+        self.positions = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
+        self.results = tensors_of(func(*inputs))
+        self.places = [i for i, out in enumerate(self.results) if out.requires_grad]
+
+    @property
+    def outputs(self) -> list[Tensor]:
+        """The outputs that can be differentiated."""
+        return [self.results[i] for i in self.places]
+
+    @property
+    def variables(self) -> list[Tensor]:
+        """The inputs that require grad."""
+        return [self.inputs[i] for i in self.positions]
+
+    def again(self) -> list[Tensor]:
+        """The outputs that can be differentiated, computed anew, with a graph that has not been used."""
+        return [out for out in tensors_of(self.func(*self.inputs)) if out.requires_grad]
+
+    # -- finite differences ----------------------------------------------------------------------------------------
+
+    def measured(self, position: int) -> list[Array]:
+        """The Jacobian of each result with respect to one input."""
+        x = self.inputs[position]
+        rows = [self.slopes(position, index, unit) for index in np.ndindex(*x.shape) for unit in units(x)]
+        columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in self.results]
+        return [
+            np.stack(column) if column else np.zeros((0, reals(backend.fetch(out._a)).size))
+            for column, out in zip(columns, self.results, strict=True)
+        ]
+
+    def slopes(self, position: int, where: Any, step: Any) -> list[Array]:
+        """How fast each result changes when some elements of an input move in a direction.
+
+        :param where: the index of an element; ``...`` for all.
+        :param step: the direction.
+        :raises AssertionError: a result has another shape or dtype on the way.
+        """
+        array = self.inputs[position].shared_array()
+        kept = array[where].copy()
+        try:
+            array[where] = kept - self.eps * step
+            below = self._values()
+            array[where] = kept + self.eps * step
+            above = self._values()
+        finally:
+            array[where] = kept
+        self._check_alike(below, above, "" if where is ... else f"on index {where} ")
+        # A result of integers or truth values has slopes, too: if it changes, something is wrong.
+        pairs = [(a if a.dtype.kind in "fc" else a.astype(float), b) for a, b in zip(above, below, strict=True)]
+        return [reals((a - b) / (2 * self.eps)) for a, b in pairs]
+
+    def _values(self) -> list[Array]:
+        return [backend.fetch(out._a).copy() for out in tensors_of(self.func(*self.inputs))]
+
+    def _check_alike(self, below: list[Array], above: list[Array], where: str) -> None:
+        expected = "Expected `func` to return outputs with the same"
+        moved = f"when inputs are perturbed {where}by {self.eps}, but got:"
+        if not len(below) == len(above) == len(self.results):
+            raise AssertionError(f"{expected} number {moved} {len(below)} and {len(above)}.")
+        for a, b, out in zip(below, above, self.results, strict=True):
+            if not a.shape == b.shape == out._a.shape:
+                raise AssertionError(f"{expected} shape {moved} shapes {list(a.shape)} and {list(b.shape)}.")
+            if not a.dtype == b.dtype == out._a.dtype:
+                raise AssertionError(f"{expected} dtype {moved} dtypes {a.dtype} and {b.dtype}.")
+
+    # -- backward passes -------------------------------------------------------------------------------------------
+
+    def computed(self, out: Tensor) -> list[Array]:
+        """The Jacobian of an output with respect to each variable, by a pass for each number of the output."""
+        columns: list[list[Array]] = [[] for _ in self.positions]
+        for element in range(out.numel()):
+            for unit in units(out):
+                for column, d in zip(columns, self.products(out, unit_vector(out, element, unit)), strict=True):
+                    column.append(d)
+        return [
+            np.stack(column, 1) if column else np.zeros((reals(backend.fetch(x._a)).size, 0))
+            for column, x in zip(columns, self.variables, strict=True)
+        ]
+
+    def products(self, out: Tensor, cotangent: Tensor) -> list[Array]:
+        """The vector-Jacobian products, by one pass; zeros for a variable that the output does not depend on."""
+        gradients = grad(out, self.variables, cotangent, retain_graph=True, allow_unused=True)
+        return [
+            reals(np.zeros(x._a.shape, x._a.dtype) if d is None else backend.fetch(d._a))
+            for d, x in zip(gradients, self.variables, strict=True)
+        ]
+
+    # -- forward mode ----------------------------------------------------------------------------------------------
+
+    def pushed(self, position: int) -> list[Array]:
+        """The Jacobian of each result with respect to one input, by a call for each number of the input."""
+        x = self.inputs[position]
+        rows: list[list[Array]] = [[] for _ in self.results]
+        for element in range(x.numel()):
+            for unit in units(x):
+                along = self.tangents({position: unit_vector(x, element, unit)})
+                for row, tangent, out in zip(rows, along, self.results, strict=True):
+                    row.append(reals(np.zeros(out._a.shape, out._a.dtype) if tangent is None else fetched(tangent)))
+        return [
+            np.stack(row) if row else np.zeros((0, reals(backend.fetch(out._a)).size))
+            for row, out in zip(rows, self.results, strict=True)
+        ]
+
+    def tangents(self, directions: dict[int, Tensor | None]) -> list[Tensor | None]:
+        """The derivatives of all results in a direction of the inputs.
+
+        :param directions: the tangents of some inputs, None for one without; the other variables have zeros.
+        """
+        with forward_ad.dual_level():
+            duals = []
+            for i, x in enumerate(self.inputs):
+                value = x.detach() if i in self.positions else x
+                if i in self.positions:
+                    direction = directions.get(i, value.new_zeros(value.shape))
+                    value = value if direction is None else forward_ad.make_dual(value, direction)
+                duals.append(value)
+            return [forward_ad.unpack_dual(out).tangent for out in tensors_of(self.func(*duals))]
+
+
+def fetched(t: Tensor) -> Array:
+    """A tensor's values on the host."""
+    return backend.fetch(t._a)
+
+
+def unit_vector(like: Tensor, element: int, unit: complex) -> Tensor:
+    """Zeros in the shape of a tensor, but for one element."""
+    values = np.zeros(like.numel(), like._a.dtype)
+    values[element] = unit
+    return wrap(backend.module(like.device).asarray(values.reshape(like._a.shape)))

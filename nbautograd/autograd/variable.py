@@ -1,0 +1,49 @@
+"""``Variable``, which tensors were wrapped in before they could require a gradient themselves."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import kind_of
+
+__all__ = ["Variable"]
+
+
+class _VariableType(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_VariableType):
+    """A new leaf that shares the memory of a tensor; what code of PyTorch's early days calls a tensor.
+
+    :param data: the tensor; without it, an empty one.
+    :param requires_grad: whether operations on the leaf are recorded.
+    :param volatile: of no effect since ``no_grad`` is there; it warns.
+    :raises TypeError: ``data`` is no tensor.
+
+    >>> import nbautograd as torch
+    >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
+    tensor([1., 1.], requires_grad=True)
+    >>> isinstance(torch.ones(2), torch.autograd.Variable)
+    True
+    """
+
+    _execution_engine: ClassVar[Any]  # attached by the package
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
+        """The leaf, which is a tensor."""
+        if volatile:
+            warnings.warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.",
+                UserWarning,
+                stacklevel=2,
+            )
+            if requires_grad:
+                raise ValueError("Variable can't be volatile and require_grad at the same time!")
+        if data is not None and not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {kind_of(data)}: torch.tensor(data) makes one")
+        leaf = Tensor() if data is None else data.detach()
+        return leaf.requires_grad_() if requires_grad else leaf

@@ -1,0 +1,26 @@
+"""``torch.func``: functions of functions, which can be put into each other: derivatives, and maps over batches.
+
+``vmap`` and its rules are in ``nbautograd.batching``. Here are the derivatives in reverse mode (``_reverse.py``) and in
+forward mode (``_forward.py``), and modules as functions of their parameters (``_modules.py``). It is written on tensors
+and passes over the graph; nothing else of the package needs it.
+"""
+
+from nbautograd.batching.transform import vmap
+from nbautograd.func._forward import hessian, jacfwd, jvp, linearize
+from nbautograd.func._modules import functional_call, functionalize, stack_module_state
+from nbautograd.func._reverse import grad, grad_and_value, jacrev, vjp
+
+__all__ = [
+    "functional_call",
+    "functionalize",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]

@@ -1,0 +1,143 @@
+"""What a derivative is taken by: fresh leaves in the place of arguments, and results without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbautograd.autograd.tangents import carry, has_tangent
+from nbautograd.autograd.topology import reachable
+from nbautograd.batching.levels import map_samples, on_level
+from nbautograd.core.batched import BatchedTensor, Level, levels
+from nbautograd.core.node import LEAF
+from nbautograd.core.pytree import flatten, tree_map, unflatten
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import AutogradError, kind_of
+
+__all__ = ["Function", "Inputs", "Places", "detached", "places_of", "with_aux"]
+
+Function = Callable[..., Any]
+SPENT = "_spent"
+"""In the dictionary of a leaf: the derivative by it has been taken, and nobody else will want one."""
+Places = int | tuple[int, ...]
+
+
+def places_of(args: tuple[Any, ...], argnums: Places) -> list[int]:
+    """The positions in ``argnums``, counted from the front.
+
+    :raises RuntimeError: one is out of range, twice there, or no int.
+    """
+    places = [argnums] if isinstance(argnums, int) else list(argnums)
+    if not places:
+        raise AutogradError("argnums must be non-empty")
+    for place in places:
+        if not isinstance(place, int):
+            raise AutogradError(f"argnums must be int or Tuple[int, ...], got: {kind_of(argnums)}")
+        if not -len(args) <= place < len(args):
+            raise AutogradError(
+                f"Got argnum={place}, but only {len(args)} positional inputs: argnums={argnums} is out of range"
+            )
+    places = [p % len(args) for p in places]
+    if len(set(places)) < len(places):
+        raise AutogradError(f"argnums elements must be unique, got argnums={argnums}")
+    return places
+
+
+class Inputs:
+    """Arguments with fresh leaves in them, by which can be differentiated.
+
+    Inside of ``vmap`` a leaf is one for each sample, so that a derivative by it is each sample's own.
+    """
+
+    __slots__ = ("args", "leaves", "places", "single", "specs", "stack")
+
+    def __init__(self, name: str, args: tuple[Any, ...], argnums: Places) -> None:
+        self.places, self.single = places_of(args, argnums), isinstance(argnums, int)
+        self.stack: tuple[Level, ...] = levels()
+        self.leaves: list[Any] = []
+        self.specs = []
+        changed = list(args)
+        for place in self.places:
+            parts, spec = flatten(args[place])
+            fresh = [self._leaf(name, part) for part in parts]
+            changed[place] = unflatten(fresh, spec)
+            self.leaves += fresh
+            self.specs.append(spec)
+        self.args = tuple(changed)
+
+    def _leaf(self, name: str, x: Any) -> Any:
+        if not isinstance(x, Tensor):
+            raise ValueError(
+                f"{name}(f, ...)(*args): Expected all inputs that are differentiated by to be Tensors, got {kind_of(x)}"
+            )
+        if not (x.is_floating_point() or x.is_complex()):
+            raise AutogradError(
+                f"{name}(): only Tensors of floating point and complex dtype can require gradients, got {x.dtype!r}"
+            )
+        for level in self.stack:
+            x = on_level(x, level)
+        return map_samples(leaf_of, x)
+
+    def like_args(self, values: list[Any]) -> Any:
+        """A value for each leaf, nested as the arguments are that were differentiated by."""
+        rest, trees = list(values), []
+        for spec in self.specs:
+            trees.append(unflatten(rest[: spec.count()], spec))
+            rest = rest[spec.count() :]
+        return trees[0] if self.single else tuple(trees)
+
+    def kept(self, tree: Any) -> Any:
+        """Results, detached where nothing is differentiated any more; outer derivatives go through the others."""
+        for leaf in self.leaves:
+            sample = samples_of(leaf)
+            if sample._fn is LEAF:
+                sample.__dict__[SPENT] = True
+        return tree_map(detached, tree)
+
+
+def leaf_of(x: Tensor) -> Any:
+    """A leaf of the values, or a view through which an outer derivative goes; with the tangents of ``x``."""
+    if x._fn is not None:
+        return x.view(x.shape)
+    fresh = x.detach().requires_grad_()
+    if has_tangent(x):
+        leaf, fresh = fresh, fresh.view(x.shape)
+        leaf.__dict__[SPENT] = True  # nobody else can differentiate by it
+        carry(x, fresh)
+    return fresh
+
+
+def detached(value: Any) -> Any:
+    """A result without its history, if that leads to nothing but leaves of derivatives that have been taken.
+
+    With a tangent it keeps its history, which is dropped when the tangent is taken.
+    """
+    if not isinstance(value, Tensor):
+        return value
+    sample = samples_of(value)
+    if sample._fn is None or has_tangent(sample):
+        return value
+    _, order = reachable([sample if sample._fn is LEAF else sample._fn])
+    return value if any(not node._seq and SPENT not in node.__dict__ for node in order) else value.detach()
+
+
+def samples_of(t: Any) -> Any:
+    """What a tensor holds under all levels of ``vmap``."""
+    while isinstance(t, BatchedTensor):
+        t = t.value
+    return t
+
+
+def with_aux(answer: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
+    """The value and the auxiliary value that a function has returned.
+
+    :raises RuntimeError: it should have returned both, and has not.
+    """
+    if not has_aux:
+        return answer, None
+    if not (isinstance(answer, tuple) and len(answer) == 2):
+        raise AutogradError(
+            f"{name}(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True, got "
+            f"{kind_of(answer)}"
+        )
+    return answer

@@ -1,0 +1,176 @@
+"""Modules as functions of their parameters."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import kind_of
+from nbautograd.nn.modules.module import Module
+from nbautograd.ops.shape.joining import stack
+
+__all__ = ["functional_call", "functionalize", "stack_module_state"]
+
+State = Mapping[str, Tensor]
+
+
+def functional_call(
+    module: Module,
+    parameter_and_buffer_dicts: State | Sequence[State],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Call a module with other parameters and buffers than its own, which it has again afterwards.
+
+    :param parameter_and_buffer_dicts: by name, as ``named_parameters()`` gives them; or several such dicts.
+    :param args: the argument of the call, or a tuple of them.
+    :param tie_weights: a tensor that the module has under two names is replaced under both.
+    :param strict: every parameter and buffer must be given, and nothing else.
+    :raises RuntimeError: see ``strict``.
+    :raises ValueError: two dicts, or two names of one tensor, give different tensors.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.Linear(1, 1)
+    >>> state = {"weight": torch.tensor([[2.0]]), "bias": torch.tensor([1.0])}
+    >>> torch.func.functional_call(layer, state, torch.tensor([5.0]))
+    tensor([11.])
+    """
+    state: dict[str, Tensor] = {}
+    if isinstance(parameter_and_buffer_dicts, Mapping):
+        state = dict(parameter_and_buffer_dicts)
+    elif isinstance(parameter_and_buffer_dicts, Sequence):
+        for part in parameter_and_buffer_dicts:
+            if not isinstance(part, Mapping):
+                raise ValueError(
+                    f"Expected all elements of parameter_and_buffer_dicts to be dictionaries, got {part!r:.80}"
+                )
+            twice = sorted({*state} & {*part})
+            if twice:
+                raise ValueError(f"{twice} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+            state.update(part)
+    else:
+        raise ValueError(
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+            f"{type(parameter_and_buffer_dicts)}"
+        )
+    positional = args if isinstance(args, tuple) else () if args is None else (args,)
+    with _state(module, state, tie_weights, strict):
+        return module(*positional, **(kwargs or {}))
+
+
+@contextmanager
+def _state(module: Module, state: dict[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[None]:
+    """The module with other parameters and buffers, as long as the ``with`` block lasts."""
+    places = {
+        name: (owner, name.rpartition(".")[2])
+        for prefix, submodule in module.named_modules(remove_duplicate=False)
+        for owner in (submodule._parameters, submodule._buffers)
+        for name in (f"{prefix}.{key}".lstrip(".") for key in owner)
+    }
+    own = {name: owner[key] for name, (owner, key) in places.items()}
+    if tie_weights:
+        state = _tied(own, state)
+    unknown = sorted(name for name in state if name not in places)
+    missing = sorted(name for name, t in own.items() if t is not None and name not in state)
+    if strict and (unknown or missing):
+        reasons = [f"Unexpected key(s): {', '.join(unknown)}."] * bool(unknown)
+        reasons += [f"Missing key(s): {', '.join(missing)}."] * bool(missing)
+        raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(reasons))
+    if unknown:
+        raise AttributeError(f"{type(module).__name__} has no parameter or buffer {unknown[0]!r}")
+    for name, value in state.items():
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{value!r:.60} is not an instance of torch.Tensor: {name} is {kind_of(value)}")
+    try:
+        for name, value in state.items():
+            owner, key = places[name]
+            owner[key] = value
+        yield
+    finally:
+        for name in state:
+            owner, key = places[name]
+            owner[key] = own[name]
+
+
+def _tied(own: dict[str, Any], state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """What is given for one name of a tensor, given for its others, too."""
+    names: dict[int, list[str]] = {}
+    for name, t in own.items():
+        if t is not None:
+            names.setdefault(id(t), []).append(name)
+    tied = dict(state)
+    for same in names.values():
+        given = {id(state[name]): state[name] for name in same if name in state}
+        if len(given) > 1:
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(same)}, which are tied. Consider using "
+                "tie_weights=False"
+            )
+        for value in given.values():
+            tied |= dict.fromkeys(same, value)
+    return tied
+
+
+def stack_module_state(models: Sequence[Module] | Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The parameters and the buffers of several modules of one architecture, stacked: for ``vmap`` over an ensemble.
+
+    :returns: by name, leaves that require gradients as the modules' do; and the same of the buffers.
+    :raises RuntimeError: there are no modules, they are of several classes, or not all are in the same mode.
+
+    >>> import nbautograd as torch
+    >>> parameters, buffers = torch.func.stack_module_state([torch.nn.Linear(2, 3) for _ in range(5)])
+    >>> parameters["weight"].shape, buffers
+    (torch.Size([5, 3, 2]), {})
+    """
+    models = list(models)
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if not (all(m.training for m in models) or not any(m.training for m in models)):
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if any(type(m) is not type(models[0]) for m in models):
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    parameters = {
+        name: _stacked([dict(m.named_parameters())[name] for m in models], name)
+        for name, _ in models[0].named_parameters()
+    }
+    buffers = {
+        name: _stacked([dict(m.named_buffers())[name] for m in models], name) for name, _ in models[0].named_buffers()
+    }
+    return parameters, buffers
+
+
+def _stacked(tensors: list[Tensor], name: str) -> Tensor:
+    if len({t.requires_grad for t in tensors}) > 1:
+        raise RuntimeError(
+            f"Expected {name} from each model to have the same .requires_grad, but got "
+            f"{[t.requires_grad for t in tensors]}"
+        )
+    whole: Tensor = stack([t.detach() for t in tensors])
+    return whole.requires_grad_(tensors[0].requires_grad)
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """The same function. PyTorch's rewrites the operations that it calls, so that none writes in place.
+
+    That is of use to whoever records a program; what is computed is the same, and nothing is recorded here.
+
+    :param remove: ``"mutations"`` or ``"mutations_and_views"``.
+    :raises RuntimeError: another value.
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(
+            f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are: "
+            "remove='mutations' or remove='mutations_and_views'."
+        )
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **kwargs)
+
+    return wrapped

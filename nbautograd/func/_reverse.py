@@ -1,0 +1,198 @@
+"""Derivatives in reverse mode: gradients, vector-Jacobian products, Jacobians row by row."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from nbautograd.autograd.backward import grad as _grad
+from nbautograd.batching.levels import batched_at, joined, split
+from nbautograd.batching.transform import vmap
+from nbautograd.core.batched import Level
+from nbautograd.core.grad_mode import enable_grad
+from nbautograd.core.pytree import flatten, unflatten
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import AutogradError, kind_of
+from nbautograd.func._leaves import Function, Inputs, Places, detached, with_aux
+from nbautograd.ops.creation.creation import eye
+
+__all__ = ["Product", "grad", "grad_and_value", "jacrev", "vjp"]
+
+
+def grad(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function:
+    """The function that computes the gradient of a scalar function.
+
+    :param argnums: by which positional arguments, which may be nested; a tuple gives a tuple.
+    :param has_aux: ``func`` returns ``(value, aux)``, and the gradient comes as ``(gradient, aux)``.
+
+    >>> import nbautograd as torch
+    >>> torch.func.grad(torch.func.grad(lambda x: x ** 3))(torch.tensor(2.0))
+    tensor(12.)
+    """
+
+    @functools.wraps(func)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        result, value = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
+        return (result, value[1]) if has_aux else result
+
+    return gradient
+
+
+def grad_and_value(func: Function, argnums: Places = 0, has_aux: bool = False) -> Function:
+    """The function that computes ``(gradient, value)`` of a scalar function.
+
+    >>> import nbautograd as torch
+    >>> torch.func.grad_and_value(lambda x: x ** 3)(torch.tensor(2.0))
+    (tensor(12.), tensor(8.))
+    """
+
+    @functools.wraps(func)
+    def both(*args: Any, **kwargs: Any) -> Any:
+        with enable_grad():
+            inputs = Inputs("grad_and_value", args, argnums)
+            value, aux = with_aux(func(*inputs.args, **kwargs), has_aux, "grad_and_value")
+            if not isinstance(value, Tensor):
+                raise AutogradError(
+                    "grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got tensor of type "
+                    f"{kind_of(value)}"
+                )
+            if value.dim():
+                raise AutogradError(
+                    "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
+                    f"{value.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+                )
+            gradients = Product([value], inputs)([None])
+        result = inputs.kept(inputs.like_args(gradients))
+        return result, ((inputs.kept(value), inputs.kept(aux)) if has_aux else inputs.kept(value))
+
+    return both
+
+
+class Product:
+    """The product of cotangents with the Jacobian of outputs that have been computed."""
+
+    __slots__ = ("inputs", "outputs")
+
+    def __init__(self, outputs: list[Any], inputs: Inputs) -> None:
+        self.outputs, self.inputs = outputs, inputs
+
+    def __call__(self, cotangents: list[Any]) -> list[Any]:
+        """The gradient of each leaf; None stands for 1."""
+        return _gradients(self.outputs, self.inputs.leaves, cotangents, self.inputs.stack)
+
+
+def _gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any], stack: tuple[Level, ...]) -> list[Any]:
+    """The gradients by ``xs``, leaves that are batched at all levels of ``stack``.
+
+    A pass runs over the samples of all levels: their sum's derivative by the leaf of a sample is that sample's own.
+    """
+    if not stack:
+        return _unbatched_gradients(outputs, xs, cotangents)
+    level = stack[-1]
+    # What is the same for all samples does not depend on leaves that each have their own.
+    pairs = [(out, g) for out, g in zip(outputs, cotangents, strict=True) if batched_at(out, level)]
+    outs = [split(out, level) for out, _ in pairs]
+    weights = [
+        out.detach().new_ones(out.shape) if g is None else split(g, level)
+        for out, (_, g) in zip(outs, pairs, strict=True)
+    ]
+    return [joined(d, level) for d in _gradients(outs, [split(x, level) for x in xs], weights, stack[:-1])]
+
+
+def _unbatched_gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any]) -> list[Any]:
+    pairs = [(out, g) for out, g in zip(outputs, cotangents, strict=True) if out.requires_grad]
+    result: Any = [None] * len(xs)
+    if pairs:
+        outs, weights = [out for out, _ in pairs], [g for _, g in pairs]
+        result = _grad(outs, xs, weights, create_graph=True, allow_unused=True)
+    return [x.detach().new_zeros(x.shape) if d is None else d for x, d in zip(xs, result, strict=True)]
+
+
+def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """The value of ``func`` and the function that multiplies its Jacobian from the left: ``vjp_fn(cotangents)``.
+
+    :param primals: the arguments, which may be nested. The products come as a tuple with an entry for each.
+    :param has_aux: ``func`` returns ``(value, aux)``; ``aux`` comes third.
+
+    >>> import nbautograd as torch
+    >>> value, product = torch.func.vjp(torch.sin, torch.tensor([0.0, 1.0]))
+    >>> product(torch.ones(2))
+    (tensor([1.0000, 0.5403]),)
+    """
+    with enable_grad():
+        inputs = Inputs("vjp", primals, tuple(range(len(primals))))
+        value, aux = with_aux(func(*inputs.args), has_aux, "vjp")
+    outputs, spec = outputs_of(value, "vjp")
+    multiply = Product(outputs, inputs)
+
+    def product(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
+        """The product; the graph is kept for others, and recorded where something else is differentiated."""
+        weights, given = flatten(cotangents)
+        if given != spec:
+            raise AutogradError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {given}, primal output: {spec}"
+            )
+        with enable_grad():
+            gradients = multiply(weights)
+        result = inputs.like_args([detached(d) for d in gradients])
+        return result  # type: ignore[no-any-return]
+
+    return (inputs.kept(value), product, inputs.kept(aux)) if has_aux else (inputs.kept(value), product)
+
+
+def outputs_of(value: Any, name: str) -> tuple[list[Any], Any]:
+    """The tensors that a function has returned, and how they are nested.
+
+    :raises RuntimeError: there are none, or something else is among them.
+    """
+    outputs, spec = flatten(value)
+    if not outputs:
+        raise AutogradError(
+            f"{name}(f, *primals): Expected f to be a function that has non-empty output (got output = {value})"
+        )
+    for out in outputs:
+        if not isinstance(out, Tensor):
+            raise AutogradError(
+                f"{name}(f, *primals): expected f(*primals) to return only tensors, got unsupported type {type(out)}"
+            )
+    return outputs, spec
+
+
+def jacrev(func: Function, argnums: Places = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Function:
+    """The function that computes the Jacobian, one reverse pass for all elements of the result at once.
+
+    :param argnums: by which positional arguments, which may be nested; a tuple gives a tuple.
+    :param has_aux: ``func`` returns ``(value, aux)``, and the Jacobian comes as ``(jacobian, aux)``.
+    :param chunk_size: for how many elements at once; None for all.
+
+    >>> import nbautograd as torch
+    >>> torch.func.jacrev(torch.sin)(torch.tensor([0.0, 1.0]))
+    tensor([[1.0000, 0.0000],
+            [0.0000, 0.5403]])
+    """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    @functools.wraps(func)
+    def jacobian(*args: Any) -> Any:
+        with enable_grad():
+            inputs = Inputs("jacrev", args, argnums)
+            value, aux = with_aux(func(*inputs.args), has_aux, "jacrev")
+            outputs, spec = outputs_of(value, "jacrev")
+            rows = [_jacobian(out, inputs, chunk_size) for out in outputs]
+        result = inputs.kept(unflatten([inputs.like_args(parts) for parts in rows], spec))
+        return (result, inputs.kept(aux)) if has_aux else result
+
+    return jacobian
+
+
+def _jacobian(out: Any, inputs: Inputs, chunk_size: int | None) -> list[Any]:
+    """The Jacobian of one output by each leaf."""
+    multiply = Product([out], inputs)
+    count, shape = out.numel(), tuple(out.shape)
+    if not count:
+        return [x.detach().new_zeros((*shape, *x.shape)) for x in inputs.leaves]
+    units = eye(count, dtype=out.dtype, device=out.device).reshape(count, *shape)
+    rows = vmap(lambda unit: multiply([unit]), chunk_size=chunk_size)(units)
+    return [row.reshape(*shape, *x.shape) for row, x in zip(rows, inputs.leaves, strict=True)]

@@ -1,0 +1,55 @@
+"""What PyTorch has beneath ``nn.functional``, as functions of ``torch``: dropout, which there takes ``train``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nbautograd.core.tensor import Tensor
+from nbautograd.nn.functional.dropout import _alpha_dropped, _dropped
+from nbautograd.nn.functional.embedding import _shrink
+from nbautograd.ops.queries import check_tensors
+
+__all__ = [
+    "alpha_dropout_",
+    "dropout",
+    "dropout_",
+    "embedding_renorm_",
+    "feature_alpha_dropout",
+    "feature_alpha_dropout_",
+    "feature_dropout",
+    "feature_dropout_",
+]
+
+
+def _dropout(name: str, drop: Callable[..., Tensor], whole_channels: bool) -> Callable[[Tensor, float, bool], Tensor]:
+    def function(input: Tensor, p: float, train: bool) -> Tensor:
+        check_tensors(name, input=input)
+        if not 0 <= p <= 1:
+            raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+        return drop(input, p, train, name.endswith("_"), whole_channels)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``torch.nn.functional.{name.rstrip('_')}``, of which ``train`` is called ``training``."
+    return function
+
+
+dropout = _dropout("dropout", _dropped, False)
+dropout_ = _dropout("dropout_", _dropped, False)
+feature_dropout = _dropout("feature_dropout", _dropped, True)
+feature_dropout_ = _dropout("feature_dropout_", _dropped, True)
+alpha_dropout_ = _dropout("alpha_dropout_", _alpha_dropped, False)
+feature_alpha_dropout = _dropout("feature_alpha_dropout", _alpha_dropped, True)
+feature_alpha_dropout_ = _dropout("feature_alpha_dropout_", _alpha_dropped, True)
+
+
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Make the rows of ``input`` at ``indices`` that are longer than ``max_norm`` that long.
+
+    >>> import nbautograd as torch
+    >>> torch.embedding_renorm_(torch.tensor([[3., 4.], [3., 4.]]), torch.tensor([1]), 1.0, 2.0)
+    tensor([[3.0000, 4.0000],
+            [0.6000, 0.8000]])
+    """
+    check_tensors("embedding_renorm_", input=input, indices=indices)
+    _shrink(input, indices, max_norm, norm_type)
+    return input
