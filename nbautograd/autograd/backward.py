@@ -124,8 +124,8 @@ def grad(
     :param create_graph: record the pass, so that the gradients can be differentiated.
     :param only_inputs: deprecated and ignored: nothing else ever gets a gradient.
     :param allow_unused: give None for an input that no output depends on, instead of an error.
-    :param is_grads_batched: the first dimension of each of ``grad_outputs`` is a batch: one pass is run for each of
-        its elements, and the results have that dimension too. A Jacobian's rows come from the identity's.
+    :param is_grads_batched: the first dimension of each of ``grad_outputs`` is a batch, and the results have it too.
+        One pass computes all of it or, where a Function or a hook sees gradients, a pass for each element.
     :param materialize_grads: give zeros for an input that no output depends on.
     :raises RuntimeError: an input was not used in the graph; and all that :func:`backward` raises.
 

@@ -199,7 +199,10 @@ def _check_weight(name: str, input: Tensor, weight: Tensor | None) -> None:
             f"tensor of shape: {list(weight._a.shape)}"
         )
     if weight._a.dtype != input._a.dtype:
-        raise DtypeError(f"{name}(): expected scalar type of weight to be {input.dtype!r} but found {weight.dtype!r}")
+        raise DtypeError(
+            f"{name}(): expected scalar type {dtypes.scalar_type(input.dtype)} but found "
+            f"{dtypes.scalar_type(weight.dtype)} for weight"
+        )
 
 
 @with_argument_errors

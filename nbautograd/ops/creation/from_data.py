@@ -107,8 +107,7 @@ def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
         return leaves if dtype is None else backend.run_quietly(leaves.astype, dtype.numpy)
     kind = _common_dtype(leaves) if dtype is None else dtype
     array: np.ndarray[Any, Any] = _CONVERT[kind.rank](leaves, kind)
-    array.resize(shape, refcheck=False)  # in place: no view, the array owns its memory
-    return array
+    return array if array.shape == tuple(shape) else np.array(array.reshape(shape))  # a copy: it owns its memory
 
 
 def _flatten(data: Any) -> tuple[list[int], Any]:
