@@ -80,7 +80,8 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
 
     def __init__(self, *data: Any, **options: Any) -> None:
         alias = len(data) == 1 and isinstance(data[0], Tensor)
-        self._a, self._fn = (data[0].detach() if alias else self._construct(None, data, options))._a, None
+        source = data[0].detach() if alias else self._construct(None, data, options)
+        self._a, self._fn = source.shared_array(), None
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
