@@ -129,14 +129,10 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
         if self.requires_grad and value._a.dtype.kind not in dtypes.INEXACT:
-            raise AutogradError(
-                "data set to a tensor that requires gradients must be floating point or complex dtype, and this one is "
-                f"of dtype {value.dtype!r}"
-            )
+            words = "data set to a tensor that requires gradients must be floating point or complex dtype"
+            raise AutogradError(f"{words}, and this one is of dtype {value.dtype!r}")
         if version_counter.is_inference(self._a) and not version_counter.is_inference(value._a):
-            raise AutogradError(
-                "Inference tensors do not track version counter: only another inference tensor can be their data."
-            )
+            raise AutogradError("Inference tensors do not track version counter: only another one can be their data.")
         former = self._a
         shared = getattr(former, "base", None) is not None or getrefcount(former) > HELD_ONCE  # with views of it
         array = version_counter.continued(value.shared_array().view(), former, shared)

@@ -301,10 +301,18 @@ class _StaleView(Tensor):
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         recorded = _is_recorded(_get_fn(self))
-        if not isinstance(value, bool) or not value and recorded:
+        if not isinstance(value, bool) or recorded:
             _PROPERTIES["requires_grad"].fset(self, value)  # which raises
         elif not recorded and self._a.dtype.kind in INEXACT:
             _set_fn(self, LEAF if value else None)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set ``requires_grad`` in place."""
+        if requires_grad is not True:
+            return Tensor.requires_grad_(self, requires_grad)
+        if not _is_recorded(_get_fn(self)):
+            self.requires_grad = True
+        return self
 
 
 _StaleView.__name__, _StaleView.__qualname__, _StaleView.__module__ = "Tensor", "Tensor", "nbautograd"
