@@ -104,8 +104,9 @@ def _set_modes(create_graph: bool) -> None:
 
 
 def enter_task(create_graph: bool, roots: Roots, targets: Iterable[Key] | None) -> GraphTask:
-    """Set the modes of a pass, and make it the current one."""
-    _set_modes(create_graph)
+    """Set the modes of a pass, as ``_set_modes`` does, and make it the current one."""
+    grad_enabled.set(create_graph)
+    backend.set_quiet(backend.SILENT)
     task = GraphTask()
     task.roots, task.targets, task.callbacks = roots, targets, None
     _current.set(task)
@@ -145,9 +146,14 @@ def _call_back(task: GraphTask) -> None:
 
 
 def _given(roots: Roots, create_graph: bool) -> tuple[Roots, bool]:
-    """The roots with their gradients as arrays, or as tensors if the pass is recorded; and whether it is."""
-    # In forward mode gradients carry tangents; inside of vmap each may stand for many.
-    if create_graph or is_forward_ad_active() or any(g.__class__ is BatchedTensor for _, g in roots):
+    """The roots with their gradients as arrays, or as tensors if the pass is recorded; and whether it is.
+
+    It is in forward mode, where gradients carry tangents, and inside of vmap, where each may stand for many.
+    """
+    as_tensors = create_graph or is_forward_ad_active()
+    for _, g in roots:
+        as_tensors = as_tensors or g.__class__ is BatchedTensor
+    if as_tensors:
         return [(target, as_tensor(g)) for target, g in roots], True
     return [(target, array_of(g)) for target, g in roots], False
 
