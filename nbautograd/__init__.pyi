@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from nbautograd import autograd as autograd
 from nbautograd import cuda as cuda
+from nbautograd import distributions as distributions
 from nbautograd import errors as errors
 from nbautograd import fft as fft
 from nbautograd import func as func
@@ -27,7 +28,9 @@ from nbautograd import serialization as serialization
 from nbautograd import signal as signal
 from nbautograd import special as special
 from nbautograd import storage as storage
+from nbautograd import torch_version as torch_version
 from nbautograd import utils as utils
+from nbautograd import version as version
 from nbautograd._import_hook import standing_in as standing_in
 from nbautograd.arrays.device import device as device
 from nbautograd.arrays.dtypes import dtype as dtype

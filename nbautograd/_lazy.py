@@ -19,6 +19,7 @@ __all__ = ["FAMILIES", "METHODS", "NAMES", "NAMESPACES", "attach", "attributes",
 
 NAMESPACES = (
     "cuda",
+    "distributions",
     "fft",
     "func",
     "library",
@@ -30,7 +31,9 @@ NAMESPACES = (
     "signal",
     "special",
     "storage",
+    "torch_version",
     "utils",
+    "version",
 )
 """Modules that are attributes of the package."""
 

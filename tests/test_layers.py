@@ -26,9 +26,13 @@ from tests.package_sources import (
 )  # fmt: skip
 
 NAMESPACES = """
-    nn optim linalg fft special signal cuda random storage serialization utils func return_types library cli __main__"""
+    nn optim linalg fft special signal cuda random storage serialization utils func return_types library distributions
+    cli version torch_version overrides __main__"""
 LAYERS = [
-    {f"nbautograd.{name}" for name in ("errors", "_lazy", "_former", "_import_hook", "_atomic_file", "_namespaces")},
+    {
+        f"nbautograd.{name}"
+        for name in ("errors", "_lazy", "_former", "_identity", "_import_hook", "_atomic_file", "_namespaces")
+    },
     {"nbautograd.protocol"},
     {"nbautograd.arrays"},
     {"nbautograd.core"},
