@@ -86,6 +86,7 @@ def batching() -> list[str]:
         word = how.get(name, how["pointwise"] if declared.kind == "pointwise" else "sample by sample")
         by_word.setdefault(WORDS.get(word, word), []).append(name)
     alone = by_word.pop("sample by sample")
+    looking = sorted({name.lstrip("_") for name in sample_by_sample})
     rows = [
         "\n## Operations inside of vmap\n",
         f"Of {len(shown)} operations declared, {len(shown) - len(alone)} compute all samples of a batch at once; other "
@@ -95,9 +96,7 @@ def batching() -> list[str]:
         *(f"| {word} | {', '.join(f'`{name}`' for name in sorted(by_word[word]))} |" for word in sorted(by_word)),
         "",
         "The others are run sample by sample: " + ", ".join(f"`{name}`" for name in sorted(alone)) + ".",
-        "So are functions that look at values: "
-        + ", ".join(f"`{name}`" for name in sorted(set(sample_by_sample)))
-        + ".",
+        f"So are functions that look at values: {', '.join(f'`{name}`' for name in looking)}.",
     ]
     return rows
 

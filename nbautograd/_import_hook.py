@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from types import ModuleType
 
-from nbautograd import _namespaces
+from nbautograd import _identity, _namespaces
 
 __all__ = ["standing_in"]
 
@@ -48,6 +48,8 @@ class _Finder(MetaPathFinder, Loader):
         spec = module.__spec__
         module.__spec__ = spec.loader_state  # type: ignore[union-attr]
         self.make_known(spec.name.partition(".")[2], module)  # type: ignore[union-attr]
+        if self.name == "torch":
+            _identity.rename()
 
     def make_known(self, path: str, module: ModuleType) -> None:
         """Enter those modules below one that imports would not find, or find and put in the wrong place.
@@ -88,10 +90,14 @@ class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement
             sys.meta_path.insert(0, self._finder)
             sys.modules[self.name] = sys.modules[PACKAGE]
             self._finder.make_known("", sys.modules[PACKAGE])
+            if self.name == "torch":
+                _identity.adopt()
 
     def stop(self) -> None:
         """Remove the import hook."""
         if self._aside is not None:
+            if self.name == "torch":
+                _identity.give_back()
             sys.meta_path.remove(self._finder)
             self._remove(self.name)
             sys.modules.update(self._aside)

@@ -31,7 +31,9 @@ NAMESPACES = (
     "signal",
     "special",
     "storage",
+    "torch_version",
     "utils",
+    "version",
 )
 """Modules that are attributes of the package."""
 

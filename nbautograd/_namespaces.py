@@ -150,6 +150,7 @@ MODULES: dict[str, str] = {
     "signal.windows.windows": _WINDOWS,
     "special": "",
     "storage": "TypedStorage UntypedStorage",
+    "torch_version": "",
     "utils": "",
     "utils.checkpoint": "",
     "utils.data": "",
@@ -162,6 +163,7 @@ MODULES: dict[str, str] = {
     "utils.dlpack": "",
     "utils.hooks": "",
     "utils.tensorboard": "",
+    "version": "",
 }
 """PyTorch's modules, and the names in them that are found elsewhere here: in a package around the module."""
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from nbautograd._identity import is_ours
+
 __all__ = [
     "AutogradError",
     "CudaUnavailableError",
@@ -63,7 +65,7 @@ def is_pytorchs(value: Any) -> bool:
     """Whether a value is of one of PyTorch's classes: told by their names, for PyTorch may not be there at all."""
     if isinstance(value, tuple):  # results say that they are torch.return_types
         return False
-    return any(cls.__module__.partition(".")[0] == "torch" for cls in type(value).__mro__)
+    return any(cls.__module__.partition(".")[0] == "torch" and not is_ours(cls) for cls in type(value).__mro__)
 
 
 class NbautogradError(Exception):

@@ -27,9 +27,12 @@ from tests.package_sources import (
 
 NAMESPACES = """
     nn optim linalg fft special signal cuda random storage serialization utils func return_types library distributions
-    cli __main__"""
+    cli version torch_version overrides __main__"""
 LAYERS = [
-    {f"nbautograd.{name}" for name in ("errors", "_lazy", "_former", "_import_hook", "_atomic_file", "_namespaces")},
+    {
+        f"nbautograd.{name}"
+        for name in ("errors", "_lazy", "_former", "_identity", "_import_hook", "_atomic_file", "_namespaces")
+    },
     {"nbautograd.protocol"},
     {"nbautograd.arrays"},
     {"nbautograd.core"},

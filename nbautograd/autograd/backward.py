@@ -124,8 +124,8 @@ def grad(
     :param create_graph: record the pass, so that the gradients can be differentiated.
     :param only_inputs: deprecated and ignored: nothing else ever gets a gradient.
     :param allow_unused: give None for an input that no output depends on, instead of an error.
-    :param is_grads_batched: the first dimension of each of ``grad_outputs`` is a batch: one pass is run for each of
-        its elements, and the results have that dimension too. A Jacobian's rows come from the identity's.
+    :param is_grads_batched: the first dimension of each of ``grad_outputs`` is a batch, and the results have it too.
+        One pass computes all of it or, where a Function or a hook sees gradients, a pass for each element.
     :param materialize_grads: give zeros for an input that no output depends on.
     :raises RuntimeError: an input was not used in the graph; and all that :func:`backward` raises.
 
@@ -185,7 +185,10 @@ def grad(
 def _capture_batch(
     outputs: list[Any], grad_outputs: Gradients, retain_graph: bool, create_graph: bool, keys: list[Any]
 ) -> dict[Any, Any]:
-    """The gradients at ``keys`` for each element of a batch of gradients, stacked: by one pass if nobody looks on, else by one for each."""
+    """The gradients at ``keys`` for each element of a batch of gradients, stacked.
+
+    One pass computes them all, or, where a hook or a Function would see a batched tensor, a pass for each.
+    """
     batches = _per_output(outputs, grad_outputs)
     for index, (output, batch) in enumerate(zip(outputs, batches, strict=True)):
         _check_batch(output, batch, index)
@@ -297,9 +300,9 @@ def _roots(tensors: list[Any], gradients: Gradients, caller: str) -> list[tuple[
 
 def _root(tensor: Any, g: Any, index: int, caller: str) -> tuple[Any, Any]:
     """One of them."""
-    if isinstance(tensor, GradientEdge):
-        return tensor.edge(), _gradient_at_edge(g, index)
     if not isinstance(tensor, Tensor):
+        if isinstance(tensor, GradientEdge):
+            return tensor.edge(), _gradient_at_edge(g, index)
         raise TypeError(f"{caller} expects Tensors, but element {index} is {kind_of(tensor)}")
     fn = None if tensor.__class__ is BatchedTensor else tensor._fn
     if fn is None or fn.__class__ is UnrecordedView:

@@ -8,8 +8,9 @@ From that come the function ``mul`` over tensors, the method ``Tensor.mul``, the
 class ``MulBackward0``, what is saved for backward, and derivatives of every order.
 
 - A formula is Python over ``g`` (the gradient of the result), the inputs, the options, ``result``, shapes such as
-  ``input.shape``, and any declared operation. **What it names is what is saved**; nothing is kept for a gradient that
-  nobody wants. ``conj`` is dropped where nothing is complex.
+  ``input.shape``, and any declared operation. **What it names is what is saved**, of several results those that are
+  named by number (``result[1]``); nothing is kept for a gradient that nobody wants. ``conj`` is dropped where nothing
+  is complex.
 - It is compiled twice: over arrays, where the name of an operation means its body, and over tensors, where it means
   the operation itself, so that a backward pass can record itself (``create_graph=True``). Its text is what the
   pictures show, so the formula on the screen is the one that ran.
@@ -52,6 +53,7 @@ from nbautograd.compiler.schema import (
 from nbautograd.compiler.source import compiled
 from nbautograd.core import dispatch_mode, inplace, overlap, tracing
 from nbautograd.core.node import Node
+from nbautograd.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import INPUT_ERRORS, name_operation
 
@@ -321,6 +323,8 @@ def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
+        if subclasses and (answer := offer(public, args, kwargs)) is not UNHANDLED:
+            return answer
         target = None
         if kwargs:
             target = kwargs.pop("out", None) if out else None
@@ -333,7 +337,9 @@ def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any
                 kwargs["dtype"] = dtypes.as_dtype(kwargs["dtype"])
         try:
             result = function(*args, **kwargs)
-        except AttributeError:
+        except (AttributeError, TypeError):
+            if (answer := offer(public, args, kwargs)) is not UNHANDLED:
+                return answer
             check_arguments(function, args, kwargs)
             raise
         except INPUT_ERRORS as error:

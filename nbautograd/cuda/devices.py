@@ -70,6 +70,12 @@ def why_not() -> str | None:
     return backend.cuda.why_not()
 
 
+def runtime_version() -> str:
+    """The version of the CUDA runtime, such as ``12.8``."""
+    number = int(_runtime().runtimeGetVersion())
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
 def is_available() -> bool:
     """Whether tensors can live on CUDA devices here.
 

@@ -66,6 +66,7 @@ class Program:
     def __init__(self, choose: Choose, libraries: tuple[Any, Any]) -> None:
         self.choose, self.libraries = choose, libraries
         self.tensors: list[tuple[Any, Any]] = []
+        self.forgotten: list[tuple[Any, Any]] = []
         self.log: list[str] = []
         self.counter = 0
         for shape in ((2, 3), (3,), ()):
@@ -85,7 +86,8 @@ class Program:
     def add(self, pair: Any) -> None:
         """Keep a pair of results; an old tensor is forgotten for it."""
         if len(self.tensors) >= SLOTS:
-            del self.tensors[self.choose(range(2, SLOTS))]
+            position = self.choose(range(2, SLOTS))
+            self.forgotten.append(self.tensors.pop(position))  # alive, since in PyTorch nodes hold what they saved
         self.tensors.append(tuple(pair))
 
     def pick(self, *conditions: Callable[[Any], bool]) -> Any:
@@ -130,6 +132,15 @@ class Program:
                 raise EndOfProgramError(text)
         raise DisagreementError(f"only PyTorch raised: {text}")
 
+    def end_if_family_does_not_know(self, written: int) -> None:
+        """After a write through ``detach()``: PyTorch's views of the memory make their histories again, ours go on."""
+        ours = self.tensors[written][0]
+        base, memory = ours._base, ours.detach().numpy()
+        for other, _ in (*self.tensors, *self.forgotten):
+            alike = other._is_view() and (ours if base is None else base) is not other._base
+            if alike and np.shares_memory(memory, other.detach().numpy()):
+                raise EndOfProgramError("written through detach()")
+
     def advance(self) -> bool:
         """Take a step; False once the program is over."""
         name = self.choose(list(STEPS))
@@ -172,6 +183,7 @@ class Program:
 
 
 KEPT = (
+    "please report a bug to PyTorch",
     "modified by an inplace operation",  # a copy of what was saved is kept
     "modified inplace",  # through detach(): history that goes on is right
     "a leaf Variable that requires grad is being used",  # a view whose base got a history, which was not looked at yet
@@ -203,7 +215,9 @@ def binary(p: Program) -> None:
 
 @step
 def detach(p: Program) -> None:
-    x = p.pick()
+    x = p.pick(lambda t: t.ndim > 0, lambda t: t.numel() > 0)
+    if x is None:
+        return
     cuts = {"detach": lambda T, t: t.detach(), "data": lambda T, t: t.data, "copy": lambda T, t: t.detach().clone()}
     name = p.choose(list(cuts))
     result = p.run(name, cuts[name], x, mode=p.mode())
@@ -253,7 +267,9 @@ def view_in_place(p: Program) -> None:
         return
     name = p.choose(["unsqueeze_", "squeeze_", "transpose_"])
     arguments = {"unsqueeze_": (0,), "squeeze_": (0,), "transpose_": (0, -1)}[name]
-    p.run(name, lambda T, t: getattr(t, name)(*arguments) is t, x, mode=p.mode())
+    mode = "grad" if p.tensors[x][0].requires_grad else p.mode()  # a history of another shape is of no use
+    p.run(name, lambda T, t: getattr(t, name)(*arguments) is t, x, mode=mode)
+    p.end_if_family_does_not_know(x)
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
@@ -265,6 +281,7 @@ def write(p: Program) -> None:
     y = p.fitting(x)
     name = p.choose(["add_", "sub_", "mul_", "copy_"])
     p.run(name, lambda T, a, b: getattr(a, name)(b) is a, x, y, mode=p.mode())
+    p.end_if_family_does_not_know(x)
     arrays = [p.tensors[i][0].detach().numpy() for i in (x, y)]
     if x != y and np.shares_memory(*arrays):
         raise EndOfProgramError("PyTorch may read what it has written")
@@ -279,6 +296,7 @@ def write_number(p: Program) -> None:
     writes = [("mul_", (0.5,)), ("add_", (1,)), ("zero_", ()), ("fill_", (0.5,)), ("tanh_", ()), ("neg_", ())]
     name, arguments = p.choose(writes)
     p.run(f"{name}{arguments}", lambda T, t: getattr(t, name)(*arguments) is t, x, mode=p.mode())
+    p.end_if_family_does_not_know(x)
 
 
 @step
@@ -294,6 +312,7 @@ def write_item(p: Program) -> None:
         a[T.tensor(key) if isinstance(key, list) else key] = b if b.ndim == 0 else 2.0
 
     p.run(f"[{key}]=", assign, x, y, mode=p.mode())
+    p.end_if_family_does_not_know(x)
 
 
 # -- what tensors know of themselves -----------------------------------------------------------------------------------
@@ -307,7 +326,12 @@ def retain(p: Program) -> None:
 @step
 def require(p: Program) -> None:
     value = p.choose([True, True, False])
-    p.run(f"requires_grad_({value})", lambda T, t: t.requires_grad_(value) is t, p.pick(), mode=p.mode())
+
+    def demand(T: Any, t: Any) -> None:
+        if value or not (t.requires_grad and t.is_leaf):  # a leaf that no longer is one crashes PyTorch's engine
+            t.requires_grad_(value)
+
+    p.run(f"requires_grad_({value})", demand, p.pick(), mode=p.mode())
 
 
 @step
@@ -321,7 +345,7 @@ def hook(p: Program) -> None:
 
 @step
 def exchange_data(p: Program) -> None:
-    x = p.pick(lambda t: not t.is_inference(), lambda t: t.numel() > 0)
+    x = p.pick(lambda t: not t.is_inference() and not t._is_view(), lambda t: t.numel() > 0)
     if x is None:
         return
     values = p.fresh(tuple(p.tensors[x][0].shape)).tolist()
@@ -407,6 +431,8 @@ def custom(p: Program) -> None:
     result = p.run(name, apply, x, mode=p.mode())
     if result and (result[0] is None) != (result[1] is None):
         raise DisagreementError("one library returned its input")
+    if name == "Double":
+        p.end_if_family_does_not_know(x)
     if result and result[0] is not None:
         p.add(result)
 

@@ -54,11 +54,12 @@ nn.RNN(3,2)(a.detach()) ; (a*1).mul_(b) ; (a*1).mul_(3) ; (a*1).add_(b) ; (a*1).
 (a*1).sigmoid_() ; (a*1).div_(b) ; (a*1).pow_(2) ; (a*1).sqrt_() ; (a*1).clamp_(1,2) ; (a*1).copy_(b) ; (a*1).fill_(2)
 (a*1).masked_fill_(a>1,0.) ; (a*1).addcmul_(b,w) ; (a*1)[0].mul_(b[0]) ; ISUB(a*1,b) ; a*v ; a+v
 (a-a.mean(0))/a.std(0) ; a*b.double() ; a*torch.tensor([1,2,3]) ; a.half()*b.half()
+F.poisson_nll_loss(a,b.detach()) ; F.cosine_embedding_loss(a,b,torch.ones(2)) ; nn.GRUCell(3,2)(a)
+F.poisson_nll_loss(a,b.detach(),log_input=False) ; nn.GRU(3,2)(a.detach())
 """
 """What is saved, and in which order, is the same."""
 OTHER_ORDER = """
-torch.linalg.svd(sq) ; F.poisson_nll_loss(a,b.detach()) ; F.cosine_embedding_loss(a,b,torch.ones(2))
-nn.LSTMCell(3,2)(a) ; nn.GRUCell(3,2)(a) ; nn.RNNCell(3,2)(a) ; nn.GRU(3,2)(a.detach())
+torch.linalg.svd(sq) ; nn.LSTMCell(3,2)(a) ; nn.RNNCell(3,2)(a)
 """
 """The same in another order: within one expression it is that of the compiler of PyTorch, or of the results' names."""
 FEWER = """

@@ -82,6 +82,62 @@ CALLS: list[tuple[str, Call]] = [
         "self (Float) and source (Double) must have the same scalar type",
         lambda T: T.ones(2).index_add(0, T.tensor([0]), doubles(T, 1)),
     ),
+    ("dtype Long does not match dtype of out parameter (Float)", lambda T: T.ones(2, dtype=T.int64, out=T.ones(2))),
+    (
+        "dtype Double does not match dtype of out parameter (Float)",
+        lambda T: T.randn(2, dtype=T.float64, out=T.ones(2)),
+    ),
+    ("for count, got: Long", lambda T: T.binomial(integers(T, 2), T.ones(2))),
+    ("dtype must be a floating point but you specified Long", lambda T: integers(T, 2).exponential_()),
+    ("dtype must be a floating point but you specified long int", lambda T: integers(T, 2).cauchy_()),
+    ("not implemented for 'Long'", lambda T: T.randn(2, dtype=T.int64)),
+    ("not implemented for 'Long'", lambda T: T.histc(integers(T, 2))),
+    ("not implemented for 'Long'", lambda T: integers(T, 2).logcumsumexp(0)),
+    ("expected input to have floating point or complex dtype but got Long", lambda T: integers(T, 2).nanmean()),
+    (
+        "expected fweights to have integral dtype but got fweights with Float dtype",
+        lambda T: T.cov(T.ones(2, 2), fweights=T.ones(2)),
+    ),
+    (
+        "sorter must be a tensor of long dtype but got dtype Float",
+        lambda T: T.searchsorted(T.ones(2), T.ones(2), sorter=T.ones(2)),
+    ),
+    (
+        "where expected condition to be a boolean tensor, but got a tensor with dtype Float",
+        lambda T: T.where(T.ones(2), 1, 2),
+    ),
+    (
+        "expected scalar type Float but found Double",
+        lambda T: T.nn.functional.nll_loss(T.ones(2, 2), integers(T, 2), doubles(T, 2)),
+    ),
+    (
+        "expected scalar type Float but found Double",
+        lambda T: T.nn.functional.grid_sample(T.ones(1, 1, 2, 2), doubles(T, 1, 1, 1, 2), align_corners=False),
+    ),
+    (
+        "but got query.dtype: float key.dtype: double and value.dtype: float instead.",
+        lambda T: T.nn.functional.scaled_dot_product_attention(T.ones(1, 2, 2), doubles(T, 1, 2, 2), T.ones(1, 2, 2)),
+    ),
+    (
+        "Found dtype Double but expected Float",
+        lambda T: T.nn.functional.binary_cross_entropy(T.ones(2), doubles(T, 2)),
+    ),
+    (
+        "mixed dtype (CPU): expect parameter to have scalar type of Float",
+        lambda T: T.nn.functional.layer_norm(T.ones(2, 2), (2,), doubles(T, 2)),
+    ),
+    (
+        "but got self.dtype = Float and source.dtype = Double",
+        lambda T: T.ones(2).put_(T.tensor([0]), doubles(T, 1)),
+    ),
+    ("both inputs should have same dtype", lambda T: T.tensordot(T.ones(2, 2), doubles(T, 2, 2))),
+    ("dot : expected both vectors to have same dtype, but found Float and", lambda T: T.vdot(T.ones(3), doubles(T, 3))),
+    ("Unsupported dtype Half", lambda T: T.fft.fft(T.ones(4).half())),
+    (
+        "RNN input dtype (torch.float64) does not match weight dtype (torch.float32).",
+        lambda T: T.nn.LSTM(2, 2)(doubles(T, 1, 1, 2)),
+    ),
+    ("~ (operator.invert) is only implemented on integer and Boolean-type tensors", lambda T: ~T.ones(1)),
     # shapes
     (MISMATCH.format(3, 2, 1), lambda T: T.ones(2, 3) * T.ones(3, 2)),
     (MISMATCH.format(3, 2, 1), lambda T: T.ones(2, 3) + T.ones(2)),

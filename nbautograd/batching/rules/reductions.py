@@ -26,7 +26,8 @@ WHOLE = {
 
 def flat(call: Call, name: str) -> Any:
     """The elements of each sample in one dimension."""
-    return reshape(call.values[name], call.size, math.prod(call.shape(name)))
+    x = call.values[name]
+    return x if call.ndim(name) == 1 else reshape(x, call.size, math.prod(call.shape(name)))
 
 
 @rule(" ".join(WHOLE), "reduced")

@@ -11,7 +11,7 @@ from nbautograd.arrays import backend, dtypes
 from nbautograd.compiler.argument_errors import with_argument_errors
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
-from nbautograd.core.batched import elements
+from nbautograd.core.batched import elements, looks_at_elements
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
@@ -199,7 +199,10 @@ def _check_weight(name: str, input: Tensor, weight: Tensor | None) -> None:
             f"tensor of shape: {list(weight._a.shape)}"
         )
     if weight._a.dtype != input._a.dtype:
-        raise DtypeError(f"{name}(): expected scalar type of weight to be {input.dtype!r} but found {weight.dtype!r}")
+        raise DtypeError(
+            f"{name}(): expected scalar type {dtypes.scalar_type(input.dtype)} but found "
+            f"{dtypes.scalar_type(weight.dtype)} for weight"
+        )
 
 
 @with_argument_errors
@@ -415,6 +418,7 @@ def _multilabel_margin(input: Tensor, target: Tensor, reduction: str) -> Tensor:
     return aggregate((gap * pairs).sum(-1).sum(-1) / input.shape[-1], reduction)
 
 
+@looks_at_elements
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,

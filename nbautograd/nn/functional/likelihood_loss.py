@@ -280,7 +280,8 @@ def poisson_nll_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_tensors("poisson_nll_loss", input=input, target=target)
     check_reduction(reduction)
-    losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    logarithms = target * (input if log_input else (input + eps).log())
+    losses = (input.exp() if log_input else input) - logarithms
     if full:
         stirling = target * target.log() - target + (target * (2 * math.pi)).log() * 0.5
         losses = losses + stirling.masked_fill(target <= 1, 0)

@@ -88,7 +88,10 @@ def _ordered(like: Any, shape: tuple[int, ...], order: memory_format | None, dty
 def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: dtypes.dtype | None) -> Tensor:
     """Write the filled array into ``out=``, which is resized without a warning and keeps its dtype."""
     if dtype is not None and dtype is not out.dtype:
-        raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
+        raise RuntimeError(
+            f"{name}(): dtype {dtypes.scalar_type(dtype)} does not match dtype of out parameter "
+            f"({dtypes.scalar_type(out.dtype)})"
+        )
     result = wrap(fill(backend.module(out.device), shape, out._a.dtype))
     if out._a.shape != shape:
         out._a = result._a

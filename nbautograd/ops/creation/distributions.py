@@ -86,9 +86,13 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     tensor([ 5., 40.])
     """
     if count.dtype.kind not in "fV":
-        raise ValueError(f"binomial only supports floating-point dtypes for count, got: {dtypes.of(count.dtype)!r}")
+        raise ValueError(
+            f"binomial only supports floating-point dtypes for count, got: {dtypes.scalar_type(count.dtype)}"
+        )
     if prob.dtype.kind not in "fV":
-        raise ValueError(f"binomial only supports floating-point dtypes for prob, got: {dtypes.of(prob.dtype)!r}")
+        raise ValueError(
+            f"binomial only supports floating-point dtypes for prob, got: {dtypes.scalar_type(prob.dtype)}"
+        )
     if count.dtype.itemsize == 2:
         raise NotImplementedError(f"binomial() is not implemented for {dtypes.of(count.dtype)!r}")
     if count.dtype != prob.dtype:

@@ -407,7 +407,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     if source.dtype != input.dtype:
         raise RuntimeError(
             "put_(): self and source expected to have the same dtype, but got self.dtype = "
-            f"{dtypes.of(input.dtype)!r} and source.dtype = {dtypes.of(source.dtype)!r}"
+            f"{dtypes.scalar_type(input.dtype)} and source.dtype = {dtypes.scalar_type(source.dtype)}"
         )
     if source.size != index.size:
         raise IndexError(

@@ -9,6 +9,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import NATIVE, composite, op
+from nbautograd.core.batched import looks_at_elements
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import SCALAR_TYPES
 from nbautograd.ops.indexing.gather import (
@@ -178,6 +179,11 @@ INDEX_REDUCTIONS = {
 }
 
 
+@looks_at_elements
+def _index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
+    return _check_slices("index_reduce", input._a, dim, index._a, source._a, IndexError)
+
+
 @composite(inplace_method=True, out=True)
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
@@ -195,6 +201,6 @@ def index_reduce(
     """
     if reduce not in INDEX_REDUCTIONS:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    d = _check_slices("index_reduce", input._a, dim, index._a, source._a, IndexError)
+    d = _index_reduce(input, dim, index, source)
     places = spread_index(index, source._a.shape, d)
     return INDEX_REDUCTIONS[reduce](input, d, places, source, include_self)

@@ -50,8 +50,8 @@ def _replace(target: Any, key: Any, values: Any) -> None:
 def _same_dtype(name: str, input: Any, src: Any) -> None:
     if src.dtype != input.dtype:
         raise RuntimeError(
-            f"{name}(): Expected self.dtype to be equal to src.dtype, got {dtypes.of(input.dtype)!r} and "
-            f"{dtypes.of(src.dtype)!r}"
+            f"{name}(): Expected self.dtype to be equal to src.dtype, got {dtypes.scalar_type(input.dtype)} and "
+            f"{dtypes.scalar_type(src.dtype)}"
         )
 
 

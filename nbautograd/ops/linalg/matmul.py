@@ -23,6 +23,8 @@ _SAME_DTYPE = {
     "mm": "expected m1 and m2 to have the same dtype, but got: {c_a} != {c_b}",
     "addmm": "mat1 and mat2 must have the same dtype, but got {a} and {b}",
     "mv": "addmv input tensors must have the same dtype, but got {a} and {b}",
+    "vdot": "dot : expected both vectors to have same dtype, but found {a} and {b}",
+    "tensordot": "both inputs should have same dtype, but got {a} and {b}",
     "dot": "dot : expected both vectors to have same dtype, but found {a} and {b}",
 }
 """What PyTorch says of operands of two dtypes, by operation."""

@@ -201,7 +201,10 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
     tensor(1.5000)
     """
     if input._a.dtype.kind not in dtypes.INEXACT:
-        raise DtypeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype!r}")
+        raise DtypeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got "
+            f"{dtypes.scalar_type(input.dtype)}"
+        )
     there = sum(input == input, dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / there
 

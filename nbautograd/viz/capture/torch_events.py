@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from nbautograd import protocol
+from nbautograd.errors import is_pytorchs
 from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["is_foreign", "watch"]
@@ -17,7 +18,7 @@ __all__ = ["is_foreign", "watch"]
 
 def is_foreign(tensor: Any) -> bool:
     """Whether the tensor is PyTorch's own, whose engine has to be watched through hooks."""
-    return any(cls.__module__.partition(".")[0] == "torch" for cls in type(tensor).__mro__)
+    return is_pytorchs(tensor)
 
 
 @contextmanager

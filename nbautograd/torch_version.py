@@ -1,0 +1,63 @@
+"""``torch.__version__`` while nbautograd stands in for PyTorch: a text that compares as versions do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["TorchVersion"]
+
+_PARTS = re.compile(
+    r"v?(?P<release>\d+(?:\.\d+)*)(?:[._-]?(?P<pre>a|b|rc)(?P<pre_n>\d*))?(?:[._-]?post(?P<post>\d*))?"
+    r"(?:[._-]?dev(?P<dev>\d*))?(?:\+(?P<local>[a-z0-9]+(?:[._-][a-z0-9]+)*))?",
+    re.IGNORECASE,
+)
+
+
+def _key(version: Any) -> tuple[Any, ...] | None:
+    """What orders a version, given as a text or as a sequence of numbers: the rules of Python's packaging (PEP 440)."""
+    text = version if isinstance(version, str) else ".".join(map(str, version))
+    parts = _PARTS.fullmatch(text.strip())
+    if parts is None:
+        return None
+    release = [int(number) for number in parts["release"].split(".")]
+    while release and not release[-1]:
+        release.pop()
+    dev = float("inf") if parts["dev"] is None else int(parts["dev"] or 0)
+    post = -1 if parts["post"] is None else int(parts["post"] or 0)
+    stage = ("z", 0)  # none comes after all of them
+    if parts["pre"] is not None:
+        stage = (parts["pre"].lower(), int(parts["pre_n"] or 0))
+    elif parts["dev"] is not None and post < 0:  # before a, b and rc
+        stage = ("", 0)
+    local = [] if parts["local"] is None else re.split(r"[._-]", parts["local"].lower())
+    labels = tuple((1, int(part), "") if part.isdigit() else (0, 0, part) for part in local)
+    return tuple(release), stage, post, dev, labels
+
+
+def _comparison(name: str) -> Callable[[str, Any], Any]:
+    def compare(self: str, other: Any) -> Any:
+        if not isinstance(other, (str, tuple, list)):
+            return getattr(str, name)(self, other)
+        left, right = _key(str(self)), _key(other)
+        if left is None or right is None:  # "nightly" and the like, as texts
+            return getattr(str, name)(self, other)
+        return getattr(tuple, name)(left, right)
+
+    compare.__name__ = name
+    return compare
+
+
+class TorchVersion(str):
+    """A version that compares with texts and with tuples of numbers.
+
+    >>> TorchVersion("2.13.0+cpu") > "2.9", TorchVersion("2.13.0") >= (2, 13), TorchVersion("2.1") == "2.1.0"
+    (True, True, True)
+    """
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+    __eq__, __ne__ = _comparison("__eq__"), _comparison("__ne__")
+    __lt__, __le__ = _comparison("__lt__"), _comparison("__le__")
+    __gt__, __ge__ = _comparison("__gt__"), _comparison("__ge__")
