@@ -10,10 +10,10 @@ from typing import Any, Final
 from nbautograd.arrays.dtypes import dtype as DType, finfo, get_default_dtype  # noqa: N812
 from nbautograd.core.grad_mode import enable_grad
 from nbautograd.core.tensor import Tensor
-from nbautograd.ops.reduction.softmax import softmax
 from nbautograd.ops.creation.creation import empty
 from nbautograd.ops.creation.from_data import tensor
 from nbautograd.ops.creation.ranges import arange
+from nbautograd.ops.reduction.softmax import softmax
 from nbautograd.ops.shape.broadcasting import broadcast_tensors
 
 __all__ = [
