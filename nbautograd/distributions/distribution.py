@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
@@ -97,7 +96,7 @@ class Distribution:
             )
             return
         for name, constraint in declared.items():
-            if constraints.is_dependent(constraint) or self._is_lazy(name) and name not in vars(self):
+            if constraints.is_dependent(constraint) or name not in vars(self) and self._is_lazy(name):
                 continue
             value = getattr(self, name)
             if not constraint.check(value).all():
@@ -107,7 +106,7 @@ class Distribution:
                 )
 
     def _is_lazy(self, name: str) -> bool:
-        return isinstance(inspect.getattr_static(type(self), name, None), lazy_property)
+        return isinstance(getattr(type(self), name, None), lazy_property)
 
     # -- shapes --------------------------------------------------------------------------------------------------------
 
