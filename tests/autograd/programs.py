@@ -178,6 +178,8 @@ class Program:
                 raise DisagreementError(f"grad of {i}: {a} {b}")
             if a is None or isinstance(a, str):
                 continue
+            if tuple(a.shape) != tuple(b.shape):
+                raise DisagreementError(f"shape of the grad of {i}: {a.shape} {b.shape}")
             if not np.allclose(a.tolist(), b.tolist(), rtol=1e-7, atol=1e-9, equal_nan=True):
                 raise DisagreementError(f"grad of {i}: {a.tolist()} {b.tolist()}")
 
@@ -262,7 +264,7 @@ STEPS["view once more"] = view
 
 @step
 def view_in_place(p: Program) -> None:
-    x = p.pick(lambda t: 0 < t.ndim < 3)
+    x = p.pick(lambda t: 0 < t.ndim < 3, lambda t: not t.retains_grad and t._grad is None)
     if x is None:
         return
     name = p.choose(["unsqueeze_", "squeeze_", "transpose_"])
@@ -345,7 +347,7 @@ def hook(p: Program) -> None:
 
 @step
 def exchange_data(p: Program) -> None:
-    x = p.pick(lambda t: not t.is_inference() and not t._is_view(), lambda t: t.numel() > 0)
+    x = p.pick(lambda t: not t.is_inference() and not t._is_view(), lambda t: t.requires_grad and t.numel() > 0)
     if x is None:
         return
     values = p.fresh(tuple(p.tensors[x][0].shape)).tolist()
