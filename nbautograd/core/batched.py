@@ -228,9 +228,12 @@ class BatchedTensor(Tensor):
     def _fn(self, fn: Any) -> None:
         self.value._fn = fn
 
-    def shared_array(self) -> Any:
-        """The array of one sample's shape, without elements."""
-        return self._a
+    def shared_array(self) -> NoReturn:
+        """Not inside of ``vmap``: there is no array of one sample.
+
+        :raises RuntimeError: always.
+        """
+        raise ElementsError(NO_STORAGE)
 
     @property
     def device(self) -> Any:

@@ -106,6 +106,10 @@ LOOKS: list[tuple[str, Any, str]] = [
     ("numpy", lambda torch, a: a.numpy(), "Cannot access data pointer of Tensor that doesn't have storage"),
     ("tolist", lambda torch, a: a.tolist(), "Cannot access data pointer of Tensor that doesn't have storage"),
     ("data_ptr", lambda torch, a: a.data_ptr(), ""),
+    ("__array__", lambda torch, a: torch.as_tensor(__import__("numpy").asarray(a)), "doesn't have storage"),
+    ("list", lambda torch, a: torch.tensor([a[0], a[1]]), "vmap: It looks like you're calling .item() on a Tensor"),
+    ("arange", lambda torch, a: torch.arange(a[0]), "vmap: It looks like you're calling .item() on a Tensor"),
+    ("in", lambda torch, a: (3.0 in a, a)[1], "vmap: It looks like you're calling .item() on a Tensor"),
     ("nonzero", lambda torch, a: a.nonzero(), "We do not support batching operators that can output dynamic shape"),
     (
         "where",
@@ -271,6 +275,8 @@ WRITES: dict[str, Any] = {
     "views": lambda T, a, i: a.t().reshape(-1).unfold(0, 2, 1),
     "as_strided": lambda T, a, i: a.contiguous().as_strided((2, 2), (1, 2)),
     "in place": lambda T, a, i: a.clone().add_(1).mul_(a).sub_(a[0]),
+    "views in place": lambda T, a, i: a.clone().unsqueeze_(0).transpose_(1, 2).squeeze_(0).t_(),
+    "conversions": lambda T, a, i: T.as_tensor(a).to(T.float32).cpu().double().type(T.float64).contiguous(),
     "chunk": lambda T, a, i: T.cat([p * k for k, p in enumerate(a.chunk(2, 1))]),
 }
 

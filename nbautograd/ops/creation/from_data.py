@@ -12,6 +12,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.memory_format import strided
+from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.defaults import warn_once
 from nbautograd.core.node import LEAF
 from nbautograd.core.tensor import Tensor, wrap
@@ -154,6 +155,8 @@ def _scalar(item: Any) -> Any:
             f"only one element tensors can be converted to Python scalars, and this one has shape {list(item.shape)}: "
             "torch.stack() joins tensors"
         )
+    if isinstance(item, BatchedTensor):
+        item.item()  # which says that there is none
     array = backend.fetch(item._a) if isinstance(item, Tensor) else item
     return array.reshape(())[()]
 
@@ -278,6 +281,8 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
+        if isinstance(data, BatchedTensor):
+            return data.detach().to(dtype=data.dtype if dtype is None else dtype).clone()
         place = data.device if device is None else as_device(device)
         values = data._a if dtype is None else data.detach().to(dtype)._a
         return finish(backend.module(place).array(values), requires_grad)

@@ -12,6 +12,7 @@ from nbautograd.arrays.memory_format import contiguous_format, preserve_format
 from nbautograd.arrays.size import sizes
 from nbautograd.arrays.strides import Geometry, restride
 from nbautograd.compiler.op import NATIVE, OPS, alias, composite, op
+from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd.core.inplace import check_history, followers
 from nbautograd.core.node import LEAF
@@ -131,6 +132,10 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_tensors(name, input=self)
         check_history(self, name)
+        if isinstance(self, BatchedTensor):  # the samples are those of a view, and the memory is theirs
+            view: Any = function(self, *args, **kwargs)
+            self.value, self.bdim = view.value, view.bdim
+            return self
         self.shared_array()
         before = new(Tensor)  # not by wrap(), which would mark its memory in inference mode
         before._a, before._fn, before._view = self._a, self._fn, self._view
