@@ -25,7 +25,18 @@ from nbautograd.core.tensor import Tensor
 UNHANDLED = object()
 """What ``override`` returns where it has nothing to say."""
 
-__all__ = ["UNHANDLED", "Call", "dispatch", "is_on", "is_on_anywhere", "node_created", "on_switch", "pop", "push", "set_override"]
+__all__ = [
+    "UNHANDLED",
+    "Call",
+    "dispatch",
+    "is_on",
+    "is_on_anywhere",
+    "node_created",
+    "on_switch",
+    "pop",
+    "push",
+    "set_override",
+]
 
 
 class Call(NamedTuple):
