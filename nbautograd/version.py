@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 __all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
@@ -14,10 +15,9 @@ hip = rocm = xpu = None
 
 
 def __getattr__(name: str) -> Any:
-    import nbautograd
-
+    package = sys.modules[__name__.partition(".")[0]]
     if name == "__version__":
-        return nbautograd.__version__
+        return package.__version__
     if name == "cuda":  # of the GPU's runtime, where one can be used
-        return nbautograd.cuda.devices.runtime_version() if nbautograd.cuda.is_available() else None
+        return package.cuda.devices.runtime_version() if package.cuda.is_available() else None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -300,9 +300,9 @@ def _roots(tensors: list[Any], gradients: Gradients, caller: str) -> list[tuple[
 
 def _root(tensor: Any, g: Any, index: int, caller: str) -> tuple[Any, Any]:
     """One of them."""
-    if isinstance(tensor, GradientEdge):
-        return tensor.edge(), _gradient_at_edge(g, index)
     if not isinstance(tensor, Tensor):
+        if isinstance(tensor, GradientEdge):
+            return tensor.edge(), _gradient_at_edge(g, index)
         raise TypeError(f"{caller} expects Tensors, but element {index} is {kind_of(tensor)}")
     fn = None if tensor.__class__ is BatchedTensor else tensor._fn
     if fn is None or fn.__class__ is UnrecordedView:

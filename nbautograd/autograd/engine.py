@@ -104,8 +104,9 @@ def _set_modes(create_graph: bool) -> None:
 
 
 def enter_task(create_graph: bool, roots: Roots, targets: Iterable[Key] | None) -> GraphTask:
-    """Set the modes of a pass, and make it the current one."""
-    _set_modes(create_graph)
+    """Set the modes of a pass, as ``_set_modes`` does, and make it the current one."""
+    grad_enabled.set(create_graph)
+    backend.set_quiet(backend.SILENT)
     task = GraphTask()
     task.roots, task.targets, task.callbacks = roots, targets, None
     _current.set(task)

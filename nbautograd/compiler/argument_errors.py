@@ -18,6 +18,7 @@ import numpy as np
 from nbautograd import errors
 from nbautograd.arrays import dtypes
 from nbautograd.compiler.schema import POINTWISE, OpSchema
+from nbautograd.core.overrides import UNHANDLED, offer, overloaded, subclasses
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import is_pytorchs, kind_of
 
@@ -27,6 +28,7 @@ __all__ = [
     "not_implemented_or_raise",
     "public_name",
     "raise_bad_argument",
+    "refuse_or_offer",
     "with_argument_errors",
 ]
 
@@ -63,9 +65,13 @@ def with_argument_errors(function: F) -> F:
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
+        if subclasses and (answer := offer(public, args, kwargs)) is not UNHANDLED:
+            return answer
         try:
             return function(*args, **kwargs)
-        except AttributeError:
+        except (AttributeError, TypeError):
+            if (answer := offer(public, args, kwargs)) is not UNHANDLED:
+                return answer
             check_arguments(function, args, kwargs)
             raise
         except errors.INPUT_ERRORS as error:
@@ -112,6 +118,22 @@ def _unlike(annotation: str, value: Any) -> str | None:
 # -- of operations ---------------------------------------------------------------------------------------------------
 
 
+def refuse_or_offer(op: OpSchema, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What an argument's ``__torch_function__`` makes of the call; without one, as ``raise_bad_argument``."""
+    return _offered(op, values, args, kwargs) if overloaded(values) else raise_bad_argument(op, values)
+
+
+def _offered(op: OpSchema, values: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Offer a call to the classes of its arguments, without options that have their defaults."""
+    defaults = op.body.__defaults__ or ()
+    while defaults and len(args) > len(op.positional) - len(op.body.__defaults__ or ()) and args[-1] is defaults[-1]:
+        args, defaults = args[:-1], defaults[:-1]
+    usual = op.body.__kwdefaults__ or {}
+    given = {name: value for name, value in kwargs.items() if value is not usual.get(name)}
+    answer = offer(op.function, args, given)
+    return raise_bad_argument(op, values) if answer is UNHANDLED else answer
+
+
 def raise_bad_argument(op: OpSchema, values: tuple[Any, ...]) -> NoReturn:
     """Raise a TypeError for the argument that is no tensor; if all are tensors, re-raise the current error."""
     for name, value in zip(op.tensors, values, strict=True):
@@ -135,11 +157,13 @@ def raise_bad_argument(op: OpSchema, values: tuple[Any, ...]) -> NoReturn:
     raise
 
 
-def not_implemented_or_raise(op: OpSchema, values: tuple[Any, ...]) -> Any:
+def not_implemented_or_raise(op: OpSchema, values: tuple[Any, ...], args: Any = (), kwargs: Any = None) -> Any:
     """For operators: NotImplemented, so that Python tries the other operand's method or raises its own TypeError.
 
     A tensor of PyTorch has none for ours, and is called Tensor, too; comparisons would be False without an error.
     """
+    if overloaded(values) and not any(is_pytorchs(value) for value in values):
+        return _offered(op, values, args, kwargs or {})
     if any(is_pytorchs(value) for value in values):
         raise_bad_argument(op, values)
     if all(isinstance(value, (Tensor, int, float, complex, np.ndarray)) for value in values):

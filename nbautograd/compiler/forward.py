@@ -42,7 +42,7 @@ class ForwardWriter:
         # An operator gets operands only, so that its options are known.
         is_operator = function_variant == OPERATOR
         self.fixed = op.option_defaults() if is_operator and op.takes_operands_only else None
-        self.bad_argument = "not_implemented_or_raise" if is_operator else "raise_bad_argument"
+        self.bad_argument = "not_implemented_or_raise" if is_operator else "refuse_or_offer"
         self.arrays = {name: array_name(name) for name in op.tensors}
         self.first_array = next(iter(self.arrays.values()), "")
         # What is saved of them; with half precision that is not what is computed with.
@@ -102,7 +102,10 @@ class ForwardWriter:
 
     def refuse(self) -> str:
         """The statement that raises the TypeError for a wrong argument."""
-        return f"return {self.bad_argument}(OP, ({', '.join(self.op.tensors)},))"
+        op = self.op
+        args = ", ".join([*op.positional, *([f"*{op.rest}"] if op.rest else [])])
+        keywords = ", ".join(f"{name!r}: {name}" for name in op.keywords)
+        return f"return {self.bad_argument}(OP, ({', '.join(op.tensors)},), ({args},), {{{keywords}}})"
 
     # -- loading the inputs: the array and the edge of each ------------------------------------------------------------
 

@@ -53,6 +53,7 @@ from nbautograd.compiler.schema import (
 from nbautograd.compiler.source import compiled
 from nbautograd.core import dispatch_mode, inplace, overlap, tracing
 from nbautograd.core.node import Node
+from nbautograd.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import INPUT_ERRORS, name_operation
 
@@ -322,6 +323,8 @@ def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
+        if subclasses and (answer := offer(public, args, kwargs)) is not UNHANDLED:
+            return answer
         target = None
         if kwargs:
             target = kwargs.pop("out", None) if out else None
@@ -334,7 +337,9 @@ def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any
                 kwargs["dtype"] = dtypes.as_dtype(kwargs["dtype"])
         try:
             result = function(*args, **kwargs)
-        except AttributeError:
+        except (AttributeError, TypeError):
+            if (answer := offer(public, args, kwargs)) is not UNHANDLED:
+                return answer
             check_arguments(function, args, kwargs)
             raise
         except INPUT_ERRORS as error:

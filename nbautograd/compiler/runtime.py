@@ -10,7 +10,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes, version_counter
 from nbautograd.arrays.size import sizes
 from nbautograd.arrays.version_counter import next_sequence_nr
-from nbautograd.compiler.argument_errors import name_operation, not_implemented_or_raise, raise_bad_argument
+from nbautograd.compiler.argument_errors import name_operation, not_implemented_or_raise, refuse_or_offer
 from nbautograd.compiler.elementwise import CONSTANTS, compile_kernel
 from nbautograd.compiler.promotion import (
     F32,
@@ -95,7 +95,7 @@ FORWARD: dict[str, Any] = {
     "operator_truediv": operator.truediv,
     "promote": promote,
     "promote_half": promote_half,
-    "raise_bad_argument": raise_bad_argument,
+    "refuse_or_offer": refuse_or_offer,
     "register_view": views.register_view,
     "round_to": narrow,
     "sizes": sizes,

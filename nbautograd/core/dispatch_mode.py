@@ -22,7 +22,10 @@ from nbautograd.arrays.version_counter import next_sequence_nr
 from nbautograd.core.node import Node, OutputEdge
 from nbautograd.core.tensor import Tensor
 
-__all__ = ["Call", "dispatch", "is_on", "is_on_anywhere", "node_created", "on_switch", "pop", "push"]
+UNHANDLED = object()
+"""What ``override`` returns where it has nothing to say."""
+
+__all__ = ["UNHANDLED", "Call", "dispatch", "is_on", "is_on_anywhere", "node_created", "on_switch", "pop", "push", "set_override"]
 
 
 class Call(NamedTuple):
@@ -64,6 +67,20 @@ All three are set by forward-mode AD alone, whose levels all threads share.
 """
 
 
+override: Callable[..., Any] | None = None
+"""Called with every operation's function and arguments, once there is a subclass of tensors: ``core/overrides.py``'s."""
+
+
+def set_override(function: Callable[..., Any] | None) -> None:
+    """Ask ``function(operation, args, kwargs)`` first whenever an operation is called, from now on; None ends that."""
+    global override
+    with _lock:
+        was_on = is_on_anywhere()
+        override = function
+        if is_on_anywhere() != was_on:
+            _tell()
+
+
 def is_on() -> bool:
     """Whether a mode acts in this context."""
     return bool(_process.modes or _here.get())
@@ -71,7 +88,7 @@ def is_on() -> bool:
 
 def is_on_anywhere() -> bool:
     """Whether a mode acts in some context, so that operations have to go through ``dispatch``."""
-    return bool(_process.modes) or _process.local > 0
+    return bool(_process.modes) or _process.local > 0 or override is not None
 
 
 def on_switch(listener: Callable[[], None]) -> None:
@@ -137,7 +154,13 @@ def _tell() -> None:
 
 def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Run the operation ``op``, whose usual code is ``plain``, in the modes that act in this context."""
+    if override is not None:
+        result = override(op.function, args, kwargs)
+        if result is not UNHANDLED:
+            return result
     modes = (*_process.modes, *_here.get())
+    if not modes:
+        return plain(*args, **kwargs)
     call = plain
     for mode, around in dict.fromkeys(modes):
         if around:

@@ -74,26 +74,26 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     _detached = False  # whether it was detached from an inference tensor: it counts writes, then
     _grad: Tensor | None = None
     _hooks: Hooks | None = None
+    _printed_as = "tensor"
+    _results_are_plain = False  # whether operations on a subclass come to tensors that are not of it
     _data_since = 0  # when its array was last exchanged: see core/exchanged_data.py
 
     _construct: Callable[..., Tensor]  # attached by ops/creation/legacy_tensor_types.py
 
-    def __init__(self, *data: Any, **options: Any) -> None:
+    def __new__(cls, *data: Any, **options: Any) -> Any:
+        """An uninitialised tensor, one of values, or another name for a tensor."""
         alias = len(data) == 1 and isinstance(data[0], Tensor)
-        source = data[0].detach() if alias else self._construct(None, data, options)
+        source = data[0].detach() if alias else cls._construct(None, data, options)
+        self = new(cls)
         self._a, self._fn = source.shared_array(), None
+        return self
+
+    def __init__(self, *data: Any, **options: Any) -> None:
+        """Nothing is left to do; subclasses may have an ``__init__`` with arguments of their own."""
 
     def __dir__(self) -> list[str]:
         names = {*object.__dir__(self)}
         return sorted(names if self.is_cuda else names - {"__cuda_array_interface__"})
-
-    @classmethod
-    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """What PyTorch calls where one of its functions is given a tensor of ours."""
-        raise TypeError(
-            f"{getattr(function, '__name__', function)}() is PyTorch's and was given a tensor of nbautograd: take the "
-            "function from nbautograd, too, or write torch.from_dlpack(x.detach()) for the tensor"
-        )
 
     # -- its memory ----------------------------------------------------------------------------------------------------
 
@@ -129,14 +129,10 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
         if self.requires_grad and value._a.dtype.kind not in dtypes.INEXACT:
-            raise AutogradError(
-                "data set to a tensor that requires gradients must be floating point or complex dtype, and this one is "
-                f"of dtype {value.dtype!r}"
-            )
+            words = "data set to a tensor that requires gradients must be floating point or complex dtype"
+            raise AutogradError(f"{words}, and this one is of dtype {value.dtype!r}")
         if version_counter.is_inference(self._a) and not version_counter.is_inference(value._a):
-            raise AutogradError(
-                "Inference tensors do not track version counter: only another inference tensor can be their data."
-            )
+            raise AutogradError("Inference tensors do not track version counter: only another one can be their data.")
         former = self._a
         shared = getattr(former, "base", None) is not None or getrefcount(former) > HELD_ONCE  # with views of it
         array = version_counter.continued(value.shared_array().view(), former, shared)
@@ -170,13 +166,6 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         self._fn = None
         self._drop_tangents()
         return self
-
-    def _drop_tangents(self) -> None:
-        """Forget what forward mode has noted; ``autograd/forward_ad.py`` says how."""
-
-    def _tangent(self) -> Tensor | None:
-        """The tangent of forward mode's innermost level; ``autograd/forward_ad.py`` says which that is."""
-        return None
 
     # -- its place in the graph --------------------------------------------------------------------------------------
 
@@ -413,6 +402,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             grad_fn=name,
             fetch=backend.fetch,
             tangent=None if self._tangent() is None else f"{self._tangent()}",
+            name=self._printed_as,
             contents=tensor_contents,
         )
 

@@ -219,6 +219,13 @@ class AsStridedBackward0(Node):
 CopySlices.__module__ = AsStridedBackward0.__module__ = "builtins"
 
 
+_PROPERTIES: Any = vars(Tensor)
+
+
+def _unmark(view: Any) -> None:
+    view.__class__ = Tensor
+
+
 class _StaleView(Tensor):
     """A view whose memory was written to since its history was made: ``_fn`` makes it again.
 
@@ -234,7 +241,7 @@ class _StaleView(Tensor):
 
     @_fn.setter
     def _fn(self, fn: Any) -> None:
-        self.__class__ = Tensor
+        _unmark(self)
         _set_fn(self, fn)
 
     def refreshed(self) -> Any:
@@ -248,14 +255,14 @@ class _StaleView(Tensor):
             fn = _history_from_base(self)
             move_retained(self, before, fn)
             _set_fn(self, fn)
-        self.__class__ = Tensor
+        _unmark(self)
         return _get_fn(self)
 
     @property
     def grad_fn(self) -> Any:
         """The node that made the tensor; None for a leaf."""
         self.refreshed()
-        return Tensor.grad_fn.fget(self)
+        return _PROPERTIES["grad_fn"].fget(self)
 
     @property
     def is_leaf(self) -> bool:
@@ -269,7 +276,7 @@ class _StaleView(Tensor):
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        Tensor.grad.fset(self, value)
+        _PROPERTIES["grad"].fset(self, value)
 
     @grad.deleter
     def grad(self) -> None:
@@ -277,7 +284,7 @@ class _StaleView(Tensor):
 
     def retain_grad(self) -> None:
         """Keep the gradient, unless the tensor was a leaf when it was last used."""
-        if not self.requires_grad or _is_recorded(_get_fn(self)):
+        if not self.requires_grad or not self.retains_grad and _is_recorded(_get_fn(self)):
             Tensor.retain_grad(self)
 
     @property
@@ -294,10 +301,18 @@ class _StaleView(Tensor):
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         recorded = _is_recorded(_get_fn(self))
-        if not isinstance(value, bool) or not value and recorded:
-            Tensor.requires_grad.fset(self, value)  # which raises
+        if not isinstance(value, bool) or recorded:
+            _PROPERTIES["requires_grad"].fset(self, value)  # which raises
         elif not recorded and self._a.dtype.kind in INEXACT:
             _set_fn(self, LEAF if value else None)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set ``requires_grad`` in place."""
+        if requires_grad is not True:
+            return Tensor.requires_grad_(self, requires_grad)
+        if not _is_recorded(_get_fn(self)):
+            self.requires_grad = True
+        return self
 
 
 _StaleView.__name__, _StaleView.__qualname__, _StaleView.__module__ = "Tensor", "Tensor", "nbautograd"
@@ -387,7 +402,7 @@ def move_retained(t: Tensor, before: Any, fn: Any) -> None:
         fn.own_hooks().retain, hooks.retain = hooks.retain, None
 
 
-def _bypass_hooks(t: Tensor, before: Any, fn: Node) -> None:
+def _bypass_hooks(t: Tensor, before: Any, fn: Any) -> None:
     """Send the gradient of the former value of a view straight to the base: past the hooks of the view and its parents.
 
     What else ``fn`` may have got from the view keeps its edge.

@@ -41,6 +41,7 @@ class Parameter(Tensor, metaclass=_Flagged):
 
     __slots__ = ()
     _own_flag = "is_parameter"
+    _results_are_plain = True
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         """A parameter; of a tensor of a user's own class, a tensor of that class that counts as one."""
@@ -91,6 +92,7 @@ class Buffer(Tensor, metaclass=_Flagged):
 
     __slots__ = ()
     _own_flag = "is_buffer"
+    _results_are_plain = True
     persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:

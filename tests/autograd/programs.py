@@ -66,6 +66,7 @@ class Program:
     def __init__(self, choose: Choose, libraries: tuple[Any, Any]) -> None:
         self.choose, self.libraries = choose, libraries
         self.tensors: list[tuple[Any, Any]] = []
+        self.forgotten: list[tuple[Any, Any]] = []
         self.log: list[str] = []
         self.counter = 0
         for shape in ((2, 3), (3,), ()):
@@ -85,7 +86,8 @@ class Program:
     def add(self, pair: Any) -> None:
         """Keep a pair of results; an old tensor is forgotten for it."""
         if len(self.tensors) >= SLOTS:
-            del self.tensors[self.choose(range(2, SLOTS))]
+            position = self.choose(range(2, SLOTS))
+            self.forgotten.append(self.tensors.pop(position))  # alive, since in PyTorch nodes hold what they saved
         self.tensors.append(tuple(pair))
 
     def pick(self, *conditions: Callable[[Any], bool]) -> Any:
@@ -134,7 +136,7 @@ class Program:
         """After a write through ``detach()``: PyTorch's views of the memory make their histories again, ours go on."""
         ours = self.tensors[written][0]
         base, memory = ours._base, ours.detach().numpy()
-        for other, _ in self.tensors:
+        for other, _ in (*self.tensors, *self.forgotten):
             alike = other._is_view() and (ours if base is None else base) is not other._base
             if alike and np.shares_memory(memory, other.detach().numpy()):
                 raise EndOfProgramError("written through detach()")
@@ -213,7 +215,7 @@ def binary(p: Program) -> None:
 
 @step
 def detach(p: Program) -> None:
-    x = p.pick(lambda t: t.ndim > 0)
+    x = p.pick(lambda t: t.ndim > 0, lambda t: t.numel() > 0)
     if x is None:
         return
     cuts = {"detach": lambda T, t: t.detach(), "data": lambda T, t: t.data, "copy": lambda T, t: t.detach().clone()}
@@ -324,7 +326,12 @@ def retain(p: Program) -> None:
 @step
 def require(p: Program) -> None:
     value = p.choose([True, True, False])
-    p.run(f"requires_grad_({value})", lambda T, t: t.requires_grad_(value) is t, p.pick(), mode=p.mode())
+
+    def demand(T: Any, t: Any) -> None:
+        if value or not (t.requires_grad and t.is_leaf):  # a leaf that no longer is one crashes PyTorch's engine
+            t.requires_grad_(value)
+
+    p.run(f"requires_grad_({value})", demand, p.pick(), mode=p.mode())
 
 
 @step
@@ -338,7 +345,7 @@ def hook(p: Program) -> None:
 
 @step
 def exchange_data(p: Program) -> None:
-    x = p.pick(lambda t: not t.is_inference(), lambda t: t.numel() > 0)
+    x = p.pick(lambda t: not t.is_inference() and not t._is_view(), lambda t: t.numel() > 0)
     if x is None:
         return
     values = p.fresh(tuple(p.tensors[x][0].shape)).tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.differences.both import agrees, differs
+from tests.differences.both import Raised, agrees, differs
 
 
 def dual(torch: Any, *shape: int) -> Any:
@@ -439,3 +439,19 @@ def test_given_gradients_with_tangents(torch: Any) -> Any:
     with level(torch):
         x = torch.tensor([2.0, 3.0], requires_grad=True)
         return tangent(torch, torch.autograd.grad(x * 2, x, dual(torch, 2))[0])
+
+
+@agrees
+def test_anomaly_mode_looks_at_gradients_alone(torch: Any) -> Any:
+    with level(torch), torch.autograd.detect_anomaly():
+        return str(tangent(torch, torch.autograd.forward_ad.make_dual(torch.zeros(2), torch.zeros(2)).sqrt()))
+
+
+@differs(
+    "`torch.func.jvp` works inside of a `dual_level()`", pytorch=Raised(RuntimeError), here=[[2.0, 4.0], [2.0, 2.0]]
+)
+def test_func_inside_of_a_level(torch: Any) -> Any:
+    with level(torch):
+        x = torch.autograd.forward_ad.make_dual(torch.tensor([1.0, 2.0]), torch.ones(2))
+        along = torch.func.jvp(lambda y: y * y, (x,), (torch.ones(2),))[1]
+        return torch.autograd.forward_ad.unpack_dual(along).primal.tolist(), tangent(torch, along).tolist()

@@ -58,6 +58,7 @@ F32 = np.float32
 SPD = np.array([[2.0, 0.5, 0.1], [0.5, 1.5, -0.2], [0.1, -0.2, 1.0]])
 TRIL = np.array([[1.2, 0.0], [-0.4, 0.8]])
 WEIGHTS = [[0.1, 0.2, 0.7], [0.5, 0.5, 3.0]]
+NARROW = np.array(WEIGHTS, F32)
 LOGITS = [[0.3, -1.2, 2.0], [0.0, 0.4, -0.4]]
 
 
@@ -92,7 +93,7 @@ def _choices(name: str, path: str = "", **more: Any) -> list[Case]:
         Case(name, {**more, "probs": WEIGHTS}, path),
         Case(name, {**more, "logits": LOGITS[0]}, path),
         Case(name, {**more, "logits": [LOGITS, WEIGHTS]}, path),
-        Case(name, {**more, "probs": np.array(WEIGHTS, F32)}, path),
+        Case(name, {**{k: np.array(v, F32) if k == "temperature" else v for k, v in more.items()}, "probs": NARROW}, path),
     ]
 
 
@@ -150,7 +151,14 @@ CASES: list[Case] = [
     Case("StudentT", {"df": 3.5}),
     Case("StudentT", {"df": [0.8, 1.5, 4.0], "loc": [[0.5], [1.0]], "scale": 2.0}),
     Case("GeneralizedPareto", {"loc": 0.5, "scale": 1.5, "concentration": 0.2}),
-    Case("GeneralizedPareto", {"loc": [0.0, 1.0], "scale": [2.0, 0.5], "concentration": [[0.0], [-0.4], [0.7], [1.5]]}),
+    Case(  # PyTorch takes float32 only
+        "GeneralizedPareto",
+        {
+            "loc": np.array([0.0, 1.0], F32),
+            "scale": np.array([2.0, 0.5], F32),
+            "concentration": np.array([[0.0], [-0.4], [0.7], [1.5]], F32),
+        },
+    ),
     *(Case(name, {key: 0.8}) for name, key in (("Exponential", "rate"), ("Chi2", "df"), ("Poisson", "rate"))),
     *(Case(name, {key: [[0.5, 3.0], [14.0, 40.0]]}) for name, key in (("Exponential", "rate"), ("Chi2", "df"))),
     Case("Poisson", {"rate": [0.0, 0.5, 8.0, 60.0]}),

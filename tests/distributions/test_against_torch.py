@@ -13,9 +13,14 @@ import nbautograd as nb
 from tests import needs
 from tests.distributions.cases import CASES, Case, as_numpy, close, library_value
 
-torch = needs.torch()
-MATMUL = {"MultivariateNormal", "LowRankMultivariateNormal", "Wishart"}
-"""Their samples go through a matrix product, whose sums each BLAS rounds in its own way."""
+torch = needs.package("torch")
+BITWISE = {
+    *("Normal", "HalfNormal", "Uniform", "Gamma", "Chi2", "Beta", "Dirichlet", "Poisson", "Bernoulli", "Binomial"),
+    *("Categorical", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Multinomial", "Geometric"),
+    *("NegativeBinomial", "FisherSnedecor", "StudentT"),
+}
+BITWISE_IN_FLOAT32 = {"Exponential", "Cauchy", "HalfCauchy", "Laplace", "Pareto"}
+"""All others' come from the same random numbers, through functions and sums whose last bit depends on the machine."""
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
@@ -93,8 +98,9 @@ def test_attributes(case: Case) -> None:
     for name in ours.arg_constraints:
         close(getattr(ours, name), getattr(theirs, name))
     assert repr(ours) == repr(theirs)
-    for name in ("param_shape", "total_count", "dim", "temperature", "loc", "scale", "df", "rate", "concentration"):
-        mine, other = (getattr(d, name, None) for d in (ours, theirs))
+    names = ("param_shape", "total_count", "dim", "temperature", "loc", "scale", "df", "rate", "concentration")
+    for name in (name for name in names if hasattr(theirs, name)):
+        mine, other = (getattr(d, name) for d in (ours, theirs))
         if hasattr(other, "shape"):
             close(mine, other)
         else:
@@ -114,17 +120,8 @@ def test_samples_are_pytorchs_after_the_same_seed(case: Case, sample_shape: tupl
     assert after == their_after  # the streams are where they were
     assert not ours.requires_grad
     close(ours, theirs, 1e-12)
-    if case.name not in MATMUL:
-        differing = as_numpy(ours) != as_numpy(theirs)
-        assert np.isclose(as_numpy(ours), as_numpy(theirs), rtol=1e-14 if "64" in str(ours.dtype) else 3e-7).all()
-        if case.name in BITWISE:
-            assert not differing.any()
-
-
-BITWISE = {
-    *("Normal", "Uniform", "Gamma", "Chi2", "Beta", "Dirichlet", "Exponential", "Poisson", "Bernoulli", "Binomial"),
-    *("Categorical", "OneHotCategorical", "Multinomial", "Cauchy", "HalfNormal", "HalfCauchy", "Laplace", "Geometric"),
-}
+    if case.name in BITWISE or case.name in BITWISE_IN_FLOAT32 and "32" in str(ours.dtype):
+        assert ours.tolist() == theirs.tolist()
 
 
 @every_case
@@ -200,6 +197,9 @@ def test_derivatives_of_log_prob(case: Case, second: bool) -> None:
 def test_gradients_of_samples(case: Case) -> None:
     def sample(T: Any, d: Any) -> Any:
         T.manual_seed(5)
+        if case.name == "Wishart" and T is torch:  # its rsample has no gradients, since it writes to its mask
+            d._bartlett_sampling((3,))
+            return d._bartlett_sampling((3,))
         return d.rsample((3,))
 
     same_gradients(case, sample)
@@ -232,9 +232,10 @@ def test_expand(case: Case) -> None:
         lambda T, d: expanded(T, d).log_prob(library_value(T, two)),
         lambda T, d: expanded(T, d).mean,
         lambda T, d: expanded(T, d).variance,
-        lambda T, d: expanded(T, d).entropy(),
     ):
-        both(case, function, 1e-6 if case.name == "Multinomial" else 1e-9)
+        both(case, function)
+    if case.name != "Multinomial":  # an expanded one has no entropy in PyTorch
+        both(case, lambda T, d: expanded(T, d).entropy())
 
     def sample(T: Any, d: Any) -> Any:
         T.manual_seed(1)

@@ -10,6 +10,7 @@ import numpy as np
 from nbautograd.compiler.argument_errors import check_arguments
 from nbautograd.compiler.op import composite, with_numpy_names
 from nbautograd.compiler.registry import OPS
+from nbautograd.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops.linalg.addmm import addmm
 from nbautograd.ops.linalg.einsum import einsum
@@ -33,15 +34,24 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Te
     >>> torch.nn.functional.linear(torch.tensor([[1., 2.]]), torch.tensor([[3., 4.]]), torch.tensor([10.]))
     tensor([[21.]])
     """
+    if subclasses and (answer := offer(linear, _without_none(input, weight, bias), {})) is not UNHANDLED:
+        return answer  # type: ignore[no-any-return]
     try:
         a = input._a
         if a.ndim == 2 and bias is not None and weight._a.ndim == 2 and a.size and out is None:
             result: Tensor = addmm(bias, input, transposed(weight))
             return result
     except AttributeError:
+        if (answer := offer(linear, _without_none(input, weight, bias), {})) is not UNHANDLED:
+            return answer  # type: ignore[no-any-return]
         check_arguments(linear, (input, weight, bias), {})
         raise
     return _linear(input, weight, bias, out=out)
+
+
+def _without_none(*args: Any) -> tuple[Any, ...]:
+    """The arguments up to one that is None, as whoever left it out gave them."""
+    return args[:-1] if args[-1] is None else args
 
 
 @composite(method=False, out=True)

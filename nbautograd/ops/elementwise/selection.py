@@ -10,6 +10,7 @@ import numpy as np
 from nbautograd.arrays import dtypes
 from nbautograd.arrays.masking import bitwise_where
 from nbautograd.compiler.op import POINTWISE, alias, composite, op
+from nbautograd.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError
 from nbautograd.ops.elementwise.arithmetic import as_category
@@ -48,6 +49,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     >>> torch.where(x > 0, x, 0.)
     tensor([1., 0.])
     """
+    if subclasses and (answer := offer(where, (condition, input, other), {})) is not UNHANDLED:
+        return answer
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
     if isinstance(condition, Tensor) and condition._a.dtype.char not in "?B":
@@ -55,7 +58,12 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
             f"where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{dtypes.scalar_type(condition.dtype)}"
         )
-    return _where(condition, input, other, out=out)
+    try:
+        return _where(condition, input, other, out=out)
+    except TypeError:
+        if (answer := offer(where, (condition, input, other), {})) is not UNHANDLED:
+            return answer
+        raise
 
 
 Tensor.where = lambda self, condition, other: where(condition, self, other)

@@ -12,6 +12,7 @@ from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import NATIVE, VIEW, op, with_numpy_names
 from nbautograd.core.inplace import into
+from nbautograd.core.overrides import UNHANDLED, offer, subclasses
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DeviceError, ShapeError, kind_of
 from nbautograd.ops.shape.broadcasting import atleast_1d, atleast_2d, atleast_3d, expand, several
@@ -81,7 +82,14 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int |
     >>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])
     tensor([1, 2, 3])
     """
-    result = cat_same(_one_dtype(tensors, "cat"), dim if axis is None else axis)
+    if subclasses and (answer := offer(cat, (tensors, dim), {})) is not UNHANDLED:
+        return answer  # type: ignore[no-any-return]
+    try:
+        result = cat_same(_one_dtype(tensors, "cat"), dim if axis is None else axis)
+    except TypeError:
+        if (answer := offer(cat, (tensors, dim), {})) is not UNHANDLED:
+            return answer  # type: ignore[no-any-return]
+        raise
     return into(out, result, "cat")
 
 
