@@ -25,6 +25,7 @@ NAMESPACES = (
     "linalg",
     "nn",
     "optim",
+    "overrides",
     "random",
     "serialization",
     "signal",
