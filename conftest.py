@@ -25,6 +25,7 @@ _lazy.load()  # tests walk through all that is declared
 
 SWEEPS = (
     "notebooks/0[13-9]*.ipynb", "notebooks/1*.ipynb", "notebooks/gallery.ipynb", "notebooks/zh/*.ipynb",
+    "tests/batching/test_operations.py",
     "tests/cuda/test_gpu*.py", "tests/faults/test_errors_page.py", "tests/faults/test_interrupts.py",
     "tests/faults/test_kernel.py", "tests/faults/test_out_of_memory.py", "tests/faults/test_missing_dependencies.py",
     "tests/faults/test_security.py", "tests/fuzz/*.py", "tests/ops/opinfo*.py", "tests/ops/test_mutations.py",

@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import nbautograd
+import nbautograd.batching.transform
+from nbautograd.batching.mode import RANDOM, how
 from nbautograd.compiler.op import OPS, CompiledOp
+from nbautograd.core.batched import sample_by_sample
 from nbautograd.viz.read.formulas import latex, marks
 
 HERE = Path(__file__).parent
@@ -72,7 +75,48 @@ Written by `docs/reference.py` from the registry of operations; do not edit. Of 
 listed here, {present} exist ({100 * present / total:.0f} %). Where one is missing, the reason is given. In derivatives
 $g$ is the gradient of the result.
 """
-    return head + "\n".join(sections) + "\n"
+    return head + "\n".join([*sections, *batching()]) + "\n"
+
+
+def batching() -> list[str]:
+    """Which operations compute all samples of ``vmap`` at once, and how; which run sample by sample."""
+    by_word: dict[str, list[str]] = {}
+    shown = {name: declared for name, declared in OPS.items() if "Backward" not in name and name not in RANDOM}
+    for name, declared in shown.items():
+        word = how.get(name, how["pointwise"] if declared.kind == "pointwise" else "sample by sample")
+        by_word.setdefault(WORDS.get(word, word), []).append(name)
+    alone = by_word.pop("sample by sample")
+    looking = sorted({name.lstrip("_") for name in sample_by_sample})
+    rows = [
+        "\n## Operations inside of vmap\n",
+        f"Of {len(shown)} operations declared, {len(shown) - len(alone)} compute all samples of a batch at once; other "
+        "functions are made of these. What random functions draw, `randomness` says.\n",
+        "| how | operations |",
+        "| --- | --- |",
+        *(f"| {word} | {', '.join(f'`{name}`' for name in sorted(by_word[word]))} |" for word in sorted(by_word)),
+        "",
+        "The others are run sample by sample: " + ", ".join(f"`{name}`" for name in sorted(alone)) + ".",
+        f"So are functions that look at values: {', '.join(f'`{name}`' for name in looking)}.",
+    ]
+    return rows
+
+
+WORDS = {
+    "leading": "all leading dimensions are batches anyway",
+    "broadcasting": "dimensions of length 1 are put in, and all broadcast",
+    "moved": "the same one dimension further on",
+    "dimensions moved": "the same one dimension further on",
+    "shape behind the batch": "a shape gets the number of samples in front",
+    "reduced": "the dimensions of a sample are reduced",
+    "one product": "one product of matrices",
+    "one index": "one index, with the numbers of the samples",
+    "folded": "samples and batch are one dimension meanwhile",
+    "folded, or grouped": "samples are images of a batch or, with a kernel for each, groups of channels",
+    "grouped": "samples are groups of channels",
+    "strides of all samples": "the strides of all samples",
+    "refused": "refused where a sample's values decide the shape",
+}
+"""What the words of the rules mean."""
 
 
 def table(names: list[str]) -> list[str]:

@@ -19,6 +19,7 @@ __all__ = ["FAMILIES", "METHODS", "NAMES", "NAMESPACES", "attach", "attributes",
 
 NAMESPACES = (
     "cuda",
+    "distributions",
     "fft",
     "func",
     "library",
@@ -75,6 +76,7 @@ FAMILIES = {
     "batching.transform": "vmap",
     "serialization": "load save",
     "_import_hook": "standing_in",
+    "ops.creation.reparameterization": "_dirichlet_grad _standard_gamma_grad",
     "ops.creation.distributions": "_sample_dirichlet _standard_gamma bernoulli binomial multinomial poisson",
     "ops.linalg.addmm": "addbmm addmm addmv addr baddbmm",
     "ops.linalg.vectors": "cross vdot",

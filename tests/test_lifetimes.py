@@ -14,6 +14,7 @@ import pytest
 
 import nbautograd as nb
 from nbautograd.arrays import version_counter
+from nbautograd.core import exchanged_data
 
 ROOT = Path(nb.__file__).parent.parent
 
@@ -430,3 +431,56 @@ def test_keeping_freed_memory_is_a_switch():
     assert keep_freed_memory(0) == known
     with pytest.raises(ValueError, match=r"megabytes must be an int of at least 0, not -1"):
         keep_freed_memory(-1)
+
+
+@pytest.mark.usefixtures("no_gc")
+def test_hooks_that_return_what_they_get_keep_no_graph_alive() -> None:
+    x = nb.ones(3, requires_grad=True)
+    with nb.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        y = x.exp()
+        out = (y * y).max(0)[0]
+    refs = [weakref.ref(y), weakref.ref(y.grad_fn), weakref.ref(out.grad_fn)]
+    del y, out
+    assert [ref() for ref in refs] == [None] * 3
+
+
+@pytest.mark.usefixtures("no_gc")
+def test_exchanged_data_is_forgotten() -> None:
+    exchanged_data.exchanged.clear()
+    former, new = nb.ones(3), nb.full((3,), 2.0)
+    x = nb.ones(3, requires_grad=True)
+    y = x * x
+    ref = weakref.ref(x._a)
+    x.data = former
+    x.data = new
+    assert ref() is not None and len(exchanged_data.exchanged) == 1  # the node has the first array still
+    y.sum().backward()
+    assert x.grad.tolist() == [4, 4, 4]
+    del y
+    assert ref() is None and not exchanged_data.exchanged
+    for _ in range(300):  # scalars, to which there are no weak references
+        w = nb.tensor(1.0, requires_grad=True)
+        z = w * w
+        w.data = nb.tensor(3.0)
+        z.backward()
+        assert w.grad.item() == 6
+    assert len(exchanged_data.exchanged) < 130
+
+
+def test_a_loop_over_data_makes_no_chain_of_views() -> None:
+    import tracemalloc
+
+    p = nb.ones(3, requires_grad=True)
+
+    def steps(n: int) -> None:
+        for _ in range(n):
+            p.data -= 0.1
+            p.data = p.data.clamp(max=1)
+
+    steps(50)
+    tracemalloc.start()
+    steps(1000)
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert grown < 20_000
+    assert p.data.storage_offset() == 0 and p.data.data_ptr() == p.data_ptr()

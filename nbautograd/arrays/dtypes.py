@@ -155,9 +155,14 @@ def as_dtype(value: Any) -> Any:
     return PYTHON_TYPES.get(value, value) if isinstance(value, type) else value
 
 
-def scalar_type(numpy_dtype: np.dtype[Any]) -> str:
+def scalar_type(kind: dtype | np.dtype[Any]) -> str:
     """The name of a dtype in PyTorch's messages, such as ``Float``."""
-    return SCALAR_TYPES[of(numpy_dtype).name]
+    return SCALAR_TYPES[(kind if isinstance(kind, dtype) else of(kind)).name]
+
+
+def c_type(kind: dtype | np.dtype[Any]) -> str:
+    """The name of a dtype in C++, such as ``float``, which other messages of PyTorch's give."""
+    return C_TYPES[(kind if isinstance(kind, dtype) else of(kind)).name]
 
 
 def of(numpy_dtype: np.dtype[Any]) -> dtype:

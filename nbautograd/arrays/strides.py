@@ -22,6 +22,7 @@ __all__ = [
     "laid_out",
     "of",
     "offset_of",
+    "overlaps",
     "places",
     "restride",
     "root",
@@ -173,6 +174,20 @@ def is_dense(shape: Ints, strides: Ints) -> bool:
             return False
         step *= n
     return True
+
+
+def overlaps(shape: Ints, strides: Ints) -> bool:
+    """Whether several elements may lie at one place; that dimensions interlock without it is not found out.
+
+    >>> overlaps((2, 3), (3, 1)), overlaps((2, 3), (1, 1)), overlaps((2, 3), (0, 1))
+    (False, True, True)
+    """
+    span = 0
+    for step, n in sorted((s, n) for n, s in zip(shape, strides, strict=True) if n > 1):
+        if step <= span:
+            return True
+        span += step * (n - 1)
+    return False
 
 
 def dense(shape: Ints, strides: Ints) -> Ints:

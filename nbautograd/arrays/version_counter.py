@@ -137,7 +137,10 @@ def unshared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory with a write history of its own, for ``Tensor.data``."""
     if not isinstance(array, np.ndarray):
         return array.view()  # on another device: a view with an owner of its own is not to be had
-    return np.asarray(Apart(array)) if array.size else array.view()
+    if not array.size:
+        return array.copy()
+    apart = np.asarray(Apart(array))
+    return apart.view(array.dtype) if array.dtype.kind == "V" else apart  # NumPy's interface does not name bfloat16
 
 
 def continued(array: Any, former: Any, always: bool) -> Any:
@@ -153,6 +156,7 @@ def continued(array: Any, former: Any, always: bool) -> Any:
     array = unshared(array)
     history = _history(former)
     key, apart = id(owner(array)), owner(array)
+    history.owners[1:] = [ref for ref in history.owners[1:] if ref() is not None]  # a loop may come here each time
     history.owners.append(_forgotten(_histories, key, apart))
     _histories[key] = history
     return array

@@ -14,6 +14,7 @@ from nbautograd.arrays.caching_allocator import is_whole
 from nbautograd.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd.autograd.hooks import as_tensor, name_of
 from nbautograd.core.defaults import is_warn_always_enabled
+from nbautograd.core.node import LEAF
 from nbautograd.core.tensor import Tensor, new
 from nbautograd.errors import AutogradError
 from nbautograd.fusion.lazy_gradient import LazyGradient, materialize
@@ -49,8 +50,12 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
     fresh: Fresh = []
     grown: Grown = []
     for leaf in pending:
-        if leaf._fn is None:  # requires_grad_(False) since it was used
-            continue
+        if leaf._fn is not LEAF:
+            if leaf._fn is None:  # requires_grad_(False) since it was used
+                continue
+            raise AutogradError(
+                "leaf variable has been moved into the graph interior: it was written to since it was used"
+            )
         d, held = pending[leaf], leaf._grad
         if d.__class__ is LazyGradient:
             d = pending[leaf] = materialize(d)
@@ -61,7 +66,9 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
                 # By its reference count nobody else holds it: it becomes .grad, which shares memory with nothing.
                 owned = getrefcount(d) <= HELD_ONCE and is_whole(d)
                 made = new(Tensor)
-                if owned or isinstance(d, np.generic):
+                if d.ndim > 1 and d.strides != leaf._a.strides:
+                    made._a = _laid_out(leaf, d)
+                elif owned or isinstance(d, np.generic):
                     made._a = d
                 else:
                     made._a = d.copy()
@@ -75,6 +82,13 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
                 _refuse(leaf, held, d)
             grown.append((held, d))
     return fresh, grown
+
+
+def _laid_out(leaf: Tensor, d: Any) -> Any:
+    """A copy of a gradient that lies in memory as its leaf does, whose ``.grad`` it becomes."""
+    array = empty_like(leaf.detach()).shared_array()
+    array[...] = d
+    return array
 
 
 def _refuse(leaf: Tensor, held: Tensor, d: Any) -> NoReturn:

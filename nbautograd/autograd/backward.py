@@ -14,7 +14,7 @@ from nbautograd.arrays.strides import restride, strides_of
 from nbautograd.autograd import engine
 from nbautograd.autograd.hooks import as_tensor
 from nbautograd.autograd.topology import reachable
-from nbautograd.core.batched import BatchedTensor, ElementsError, batched
+from nbautograd.core.batched import BatchedTensor, batched
 from nbautograd.core.grad_mode import is_forward_ad_active
 from nbautograd.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
 from nbautograd.core.tensor import Tensor, wrap
@@ -124,8 +124,8 @@ def grad(
     :param create_graph: record the pass, so that the gradients can be differentiated.
     :param only_inputs: deprecated and ignored: nothing else ever gets a gradient.
     :param allow_unused: give None for an input that no output depends on, instead of an error.
-    :param is_grads_batched: the first dimension of each of ``grad_outputs`` is a batch: one pass is run for each of
-        its elements, and the results have that dimension too. A Jacobian's rows come from the identity's.
+    :param is_grads_batched: the first dimension of each of ``grad_outputs`` is a batch, and the results have it too.
+        One pass computes all of it or, where a Function or a hook sees gradients, a pass for each element.
     :param materialize_grads: give zeros for an input that no output depends on.
     :raises RuntimeError: an input was not used in the graph; and all that :func:`backward` raises.
 
@@ -185,7 +185,10 @@ def grad(
 def _capture_batch(
     outputs: list[Any], grad_outputs: Gradients, retain_graph: bool, create_graph: bool, keys: list[Any]
 ) -> dict[Any, Any]:
-    """The gradients at ``keys`` for each element of a batch of gradients, stacked: by one pass, if that can be."""
+    """The gradients at ``keys`` for each element of a batch of gradients, stacked.
+
+    One pass computes them all, or, where a hook or a Function would see a batched tensor, a pass for each.
+    """
     batches = _per_output(outputs, grad_outputs)
     for index, (output, batch) in enumerate(zip(outputs, batches, strict=True)):
         _check_batch(output, batch, index)
@@ -195,11 +198,8 @@ def _capture_batch(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
             "mapped dimension: the first one of each of grad_outputs"
         )
-    if sizes[0] and _can_be_batched(outputs, retain_graph):
-        try:
-            return _capture_at_once(outputs, batches, sizes[0], retain_graph, create_graph, keys)
-        except ElementsError:  # of a custom Function, or a hook, that looks at elements
-            pass
+    if sizes[0] and _can_be_batched(outputs):
+        return _capture_at_once(outputs, batches, sizes[0], retain_graph, create_graph, keys)
     rows = []
     for i in range(sizes[0]):
         roots = _roots(outputs, [batch[i] for batch in batches], "grad()")
@@ -213,13 +213,15 @@ def _capture_batch(
     return gradients
 
 
-def _can_be_batched(outputs: list[Any], retain_graph: bool) -> bool:
-    """Whether one pass may be tried: nobody looks on, and if it fails another one is possible."""
+def _can_be_batched(outputs: list[Any]) -> bool:
+    """Whether one pass will do: no Function, hook or observer gets to see gradients, and would see those of a batch."""
     if protocol.observers.get():
         return False
     roots = (out.node if isinstance(out, GradientEdge) else out._fn for out in outputs)
     _, order = reachable(root for root in roots if isinstance(root, Node))
-    return retain_graph or not any(hasattr(node, "_function") or node.hooks is not None for node in order if node._seq)
+    return not any(
+        hasattr(node, "_function") or node.hooks is not None if node._seq else node._hooks is not None for node in order
+    )
 
 
 def _capture_at_once(
@@ -281,7 +283,7 @@ def _per_output(outputs: list[Any], gradients: Gradients) -> list[Any]:
     if gradients is None:
         return [None] * len(outputs)
     one = isinstance(gradients, Tensor) or is_pytorchs(gradients)
-    passed: list[Any] = [gradients] if one else list(gradients)  # type: ignore[arg-type]
+    passed: list[Any] = [gradients] if one else list(gradients)
     for g in passed:
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {kind_of(g)}")
@@ -298,9 +300,9 @@ def _roots(tensors: list[Any], gradients: Gradients, caller: str) -> list[tuple[
 
 def _root(tensor: Any, g: Any, index: int, caller: str) -> tuple[Any, Any]:
     """One of them."""
-    if isinstance(tensor, GradientEdge):
-        return tensor.edge(), _gradient_at_edge(g, index)
     if not isinstance(tensor, Tensor):
+        if isinstance(tensor, GradientEdge):
+            return tensor.edge(), _gradient_at_edge(g, index)
         raise TypeError(f"{caller} expects Tensors, but element {index} is {kind_of(tensor)}")
     fn = None if tensor.__class__ is BatchedTensor else tensor._fn
     if fn is None or fn.__class__ is UnrecordedView:
@@ -352,7 +354,7 @@ def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
     if g.__class__ is BatchedTensor:
         return g.to(tensor.dtype)
     if g._fn is None and is_forward_ad_active():  # which may have given it a tangent
-        return g if g._a.dtype == a.dtype else g.cast(a.dtype)  # type: ignore[operator]
+        return g if g._a.dtype == a.dtype else g.cast(a.dtype)
     return g if g._fn is not None else (g._a if g._a.dtype == a.dtype else g._a.astype(a.dtype))
 
 

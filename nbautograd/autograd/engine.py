@@ -30,7 +30,7 @@ from nbautograd.autograd.function_ctx import FunctionCtx
 from nbautograd.autograd.hooks import as_tensor, post_hooks, pre_hooks, tensor_hooks
 from nbautograd.autograd.reentrant import run_nested
 from nbautograd.autograd.topology import leading_to, nodes_between, reachable
-from nbautograd.core.batched import BatchedTensor
+from nbautograd.core.batched import BatchedTensor, levels
 from nbautograd.core.grad_mode import grad_enabled, is_forward_ad_active
 from nbautograd.core.hooks import LeafHooks, alive
 from nbautograd.core.node import MULTIPLE, AccumulateGrad, Node, OutputGrads, accumulator
@@ -104,8 +104,9 @@ def _set_modes(create_graph: bool) -> None:
 
 
 def enter_task(create_graph: bool, roots: Roots, targets: Iterable[Key] | None) -> GraphTask:
-    """Set the modes of a pass, and make it the current one."""
-    _set_modes(create_graph)
+    """Set the modes of a pass, as ``_set_modes`` does, and make it the current one."""
+    grad_enabled.set(create_graph)
+    backend.set_quiet(backend.SILENT)
     task = GraphTask()
     task.roots, task.targets, task.callbacks = roots, targets, None
     _current.set(task)
@@ -147,7 +148,7 @@ def _call_back(task: GraphTask) -> None:
 def _given(roots: Roots, create_graph: bool) -> tuple[Roots, bool]:
     """The roots with their gradients as arrays, or as tensors if the pass is recorded; and whether it is."""
     # In forward mode gradients carry tangents; inside of vmap each may stand for many.
-    if create_graph or is_forward_ad_active() or any(g.__class__ is BatchedTensor for _, g in roots):
+    if create_graph or is_forward_ad_active() or levels() and any(g.__class__ is BatchedTensor for _, g in roots):
         return [(target, as_tensor(g)) for target, g in roots], True
     return [(target, array_of(g)) for target, g in roots], False
 

@@ -14,6 +14,7 @@ from nbautograd.autograd import jvp, tangents
 from nbautograd.autograd.tangents import has_tangent, levels, set_tangent, tangent_of, visible
 from nbautograd.core import dispatch_mode, inplace
 from nbautograd.core.batched import BatchedTensor, batched
+from nbautograd.core.overlap import check_overlap
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
 
@@ -156,7 +157,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "give make_dual() the primal of the tangent"
         )
     if tensor._a.shape == tangent._a.shape and not tangents.is_laid_out_as(tangent._a, tensor._a):
-        inplace.check_overlap(tensor, "make_dual")
+        check_overlap(tensor, "make_dual")
     dual = _dual_view(tensor, at)
     if visible():
         set_tangent(dual, tangent, at)
@@ -208,4 +209,4 @@ def _level(number: int, what: str) -> tangents.Level:
 
 # -- methods -----------------------------------------------------------------------------------------------------------
 
-Tensor._tangent, Tensor._drop_tangents = tangent_of, tangents.forget  # type: ignore[method-assign]
+Tensor._tangent, Tensor._drop_tangents = tangent_of, tangents.forget  # type: ignore[assignment, method-assign]

@@ -14,6 +14,7 @@ from nbautograd.arrays.version_counter import clock
 from nbautograd.autograd import accumulate as accumulation, anomaly_mode as anomaly
 from nbautograd.autograd.hooks import post_hooks, pre_hooks, retain, tensor_hooks
 from nbautograd.autograd.topology import leading_to, reachable
+from nbautograd.core.grad_mode import forward_ad_below
 from nbautograd.core.node import Node, OutputEdge, OutputGrads, UnrecordedView, accumulator, public_edge
 from nbautograd.core.tensor import Tensor, array_of
 
@@ -135,7 +136,7 @@ class FullRun:
         vjp = node.vjp_graph if self.create_graph else node.vjp
         d, d1 = vjp(g, self.retain_graph, self.needed)
         gradients = post_hooks(node, d, d1, g)
-        if anomaly.mode.check_nan:
+        if anomaly.mode.check_nan and forward_ad_below.get() is None:  # else a tangent is being computed
             anomaly.check(node, gradients)
         return gradients
 

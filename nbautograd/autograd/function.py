@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -68,7 +69,11 @@ class BackwardCFunction(Node, FunctionCtx):
             self.raise_freed()
         return tuple(None if saved is None else self._found(i, saved) for i, saved in enumerate(self._kept))
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self) -> Any:
+        """The former name of ``saved_tensors``."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
 
     def _found(self, position: int, saved: _Saved) -> Tensor:
         value, edge = saved.value, saved.output
@@ -282,12 +287,19 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     register_hook, register_prehook = Node.register_hook, Node.register_prehook
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            f"invoke them on the class itself: {type(self).__name__}.apply(...). What __init__ would have been given "
+            "can be passed to forward() as an argument.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Refused: a Function is used by ``apply``."""
         raise RuntimeError(
-            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are "
-            "static, so you should "
-            f"invoke them on the class itself: {type(self).__name__}.apply(...). What __init__ would "
-            "have been given can "
-            "be passed to forward() as an argument."
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            f"function with static forward method, and call {type(self).__name__}.apply(...)."
         )
 
     @staticmethod
@@ -392,7 +404,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(ctx: Any, *gradients: Any) -> Any:
         with no_grad():
             answer = backward(ctx, *gradients)
-        if not is_grad_enabled():
+        if not is_grad_enabled() or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
             return answer
         values = list(answer) if isinstance(answer, (tuple, list)) else [answer]
         for index, value in enumerate(values):

@@ -53,9 +53,9 @@ def set_tangents(node: Any, args: Sequence[Any], outputs: list[Any], level: Leve
             _check_written(tangent, own[position], versions[position])
             if own[position] is None and tangent is not None:
                 _take(out, tangent, level)
-        elif out._view is not None and (position := _position_of_base(out, args)) is not None:
-            _check_view(tangent, own[position])
-            if own[position] is None:
+        elif out._view is not None and (viewed := _position_of_base(out, args)) is not None:
+            tangent = _checked_view(tangent, own[viewed])
+            if own[viewed] is None:
                 _take(out, tangent, level)
             else:
                 tangents.set_tangent(out, tangent, level)
@@ -95,17 +95,18 @@ def _check_written(tangent: Any, own: Tensor | None, version: int | None) -> Non
         )
 
 
-def _check_view(tangent: Any, own: Tensor | None) -> None:
-    """Make sure that the tangent of a view of an input is a view of the tangent of that input."""
+def _checked_view(tangent: Tensor | None, own: Tensor | None) -> Tensor:
+    """The tangent of a view of an input, which has to be a view of the tangent of that input."""
     if tangent is None or tangent._view is None:
         raise AutogradError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
         )
     if own is not None and _base(tangent) is not _base(own):
-        which = "given grad input" if own._view is None else "same base as the given grad input"
+        whose = "given grad input" if own._view is None else "same base as the given grad input"
         raise AutogradError(
-            f"A custom Function is returning a view but the jvp is not returning a view of the {which}."
+            f"A custom Function is returning a view but the jvp is not returning a view of the {whose}."
         )
+    return tangent
 
 
 def _take(out: Tensor, tangent: Tensor, level: Level) -> None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from nbautograd.batching.mode import lowered
 from nbautograd.batching.transform import entered, placed
-from nbautograd.core.batched import BatchedTensor, Level, batched, level_of, levels, without_level
+from nbautograd.core.batched import BatchedTensor, Level, NoRuleError, batched, level_of, levels, without_level
 from nbautograd.core.pytree import broadcast_prefix, flatten, tree_map, unflatten
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
@@ -28,7 +28,7 @@ def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
     """
     name, own_rule = cls.__name__, cls.vmap is not base.vmap
     if cls.setup_context is base.setup_context:
-        raise AutogradError(
+        raise NoRuleError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
             f"override the setup_context staticmethod: write {name}.forward without ctx, and what it noted there into "
             "setup_context(ctx, inputs, output)"
@@ -40,7 +40,7 @@ def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
             "ambiguity."
         )
     if not own_rule and not cls.generate_vmap_rule:
-        raise AutogradError(
+        raise NoRuleError(
             f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
             "staticmethod or set generate_vmap_rule=True."
         )
@@ -69,12 +69,12 @@ def _by_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
     answer = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values)
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise AutogradError(
-            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
-            f"with the output. Got a {type(answer)} instead"
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
+            f"compatible with the output. Got a {type(answer)} instead"
         )
     output, out_dims = answer
     leaves, spec = flatten(output)
-    placing = broadcast_prefix(out_dims, spec, same_sequences=True)
+    placing = broadcast_prefix(out_dims, spec)
     if placing is None:
         raise AutogradError(
             f"The vmap staticmethod of {cls.__name__} returned an incompatible (output, out_dims) tuple. Expected "
@@ -143,8 +143,7 @@ class _Applied:
 def _wrapped(tree: Any, dims: Any, level: Level) -> Any:
     """Tensors as one sample each, where ``dims`` says in which dimension the samples are."""
     leaves, spec = flatten(tree)
-    places = broadcast_prefix(dims, spec, same_sequences=True) or []
-    pairs = zip(leaves, places, strict=True)
+    pairs = zip(leaves, flatten(dims)[0], strict=True)
     return unflatten([x if d is None or x is None else batched(x, d, level) for x, d in pairs], spec)
 
 
@@ -213,6 +212,6 @@ class _SampleContext:
         :raises RuntimeError: always.
         """
         raise AutogradError(
-            "NYI: mark_dirty is not supported in the vmap of an autograd.Function with generate_vmap_rule=True: give the "
-            "Function a vmap staticmethod"
+            "NYI: mark_dirty is not supported in the vmap of an autograd.Function with generate_vmap_rule=True: give "
+            "the Function a vmap staticmethod"
         )

@@ -8,7 +8,7 @@ from typing import Any
 from nbautograd.autograd import forward_ad
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.tangents import carry
-from nbautograd.core.batched import ElementsError
+from nbautograd.core.batched import ElementsError, NoRuleError
 from nbautograd.core.grad_mode import enable_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
@@ -44,7 +44,7 @@ def vjp(
     with enable_grad():
         is_tuple, xs, _, outputs, was_tuple = _call(func, inputs, "vjp", create_graph)
         _all_require_grad(outputs, "outputs", strict)
-        weights = _vectors(v, outputs, "the user-provided function returns a single Tensor")
+        weights = _vectors(v, outputs, was_tuple, "the user-provided function returns a single Tensor", "vjp")
         found = _product(outputs, xs, weights, create_graph, strict, "The output of the user-provided function")
     return _given(outputs, was_tuple, create_graph), _given(found, is_tuple, create_graph)
 
@@ -61,8 +61,8 @@ def jvp(
     (tensor([1., 4.]), tensor([ 2., 40.]))
     """
     with enable_grad():
-        _, xs, _, outputs, was_tuple = _call(func, inputs, "jvp", create_graph)
-        weights = _vectors(v, xs, "the input to the user-provided function is a single Tensor")
+        is_tuple, xs, _, outputs, was_tuple = _call(func, inputs, "jvp", create_graph)
+        weights = _vectors(v, xs, is_tuple, "the input to the user-provided function is a single Tensor", "jvp")
         _all_require_grad(outputs, "outputs", strict)
         units = tuple(out.detach().new_zeros(out.shape).requires_grad_() for out in outputs)
         gradients = _product(outputs, xs, units, True, strict, "The output of the user-provided function")
@@ -91,21 +91,16 @@ def jacobian(
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
-            f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}. Forward mode is '
-            "faster for functions with more outputs than inputs, reverse mode for others."
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: "forward-mode" is faster for '
+            f'functions with more outputs than inputs, "reverse-mode" for others. It was {strategy!r}.'
         )
     if strategy == "forward-mode":
         return _forward_jacobian(func, inputs, create_graph, strict, vectorize)
-    if vectorize and strict:
-        raise AutogradError(
-            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together."
-        )
     with enable_grad():
         is_tuple, xs, _, outputs, was_tuple = _call(func, inputs, "jacobian", create_graph)
         _all_require_grad(outputs, "outputs", strict)
         if vectorize:
-            rows = [_rows_at_once(out, xs, create_graph) for out in outputs]
-            return _nested(rows, was_tuple, is_tuple, create_graph)
+            return _nested(_all_rows(outputs, xs, create_graph, strict), was_tuple, is_tuple, create_graph)
         rows = []
         for o, out in enumerate(outputs):
             columns: list[list[Tensor]] = [[] for _ in xs]
@@ -134,18 +129,51 @@ def jacobian(
     return _nested(rows, was_tuple, is_tuple, create_graph)
 
 
-def _rows_at_once(out: Tensor, xs: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, ...]:
-    """The Jacobian of one output by each input, by one pass for all rows."""
-    count, rows = out.numel(), (None,) * len(xs)
-    if count and out.requires_grad:
-        units = eye(count, dtype=out.dtype, device=out.device).reshape((count, *out.shape))
-        rows = grad(
-            out, xs, units, retain_graph=True, create_graph=create_graph, allow_unused=True, is_grads_batched=True
-        )  # type: ignore[assignment]
-    return tuple(
-        (x.detach().new_zeros((count, *x.shape)) if d is None else d).reshape((*out.shape, *x.shape))
-        for d, x in zip(rows, xs, strict=True)
-    )
+def _all_rows(
+    outputs: tuple[Tensor, ...], xs: tuple[Tensor, ...], create_graph: bool, strict: bool
+) -> list[tuple[Tensor, ...]]:
+    """The Jacobian of each output, from one batch of gradients: the unit vectors of all outputs together."""
+    if strict:
+        raise AutogradError(
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+            "Please either set `strict=False` or `vectorize=False`."
+        )
+    sizes = [out.numel() for out in outputs]
+    columns: Any = (None,) * len(xs)
+    pairs = [
+        (out.reshape(-1), units)
+        for out, units in zip(outputs, _construct_standard_basis_for(outputs, sizes), strict=True)
+        if out.requires_grad
+    ]
+    if pairs and sum(sizes):
+        flat, units = zip(*pairs, strict=True)
+        columns = grad(
+            flat, xs, units, retain_graph=True, create_graph=create_graph, allow_unused=True, is_grads_batched=True
+        )
+    parts = [
+        (x.new_zeros((sum(sizes), *x.shape)) if column is None else column).split(sizes)
+        for column, x in zip(columns, xs, strict=True)
+    ]
+    return [
+        tuple(part[o].reshape((*out.shape, *x.shape)) for part, x in zip(parts, xs, strict=True))
+        for o, out in enumerate(outputs)
+    ]
+
+
+def _construct_standard_basis_for(tensors: Any, tensor_numels: Any) -> tuple[Tensor, ...]:
+    """The unit vectors of a space with a dimension for each element of some tensors: for each tensor its columns."""
+    if not tensors:
+        raise AssertionError("Expected at least one tensor")
+    if len(tensors) != len(tensor_numels):
+        raise AssertionError(f"Expected one number of elements per tensor, got {len(tensor_numels)} of {len(tensors)}")
+    total = sum(tensor_numels)
+    bases, first = [], 0
+    for tensor, count in zip(tensors, tensor_numels, strict=True):
+        basis = tensor.detach().new_zeros((total, count))
+        basis[first : first + count].fill_diagonal_(1)
+        bases.append(basis)
+        first += count
+    return tuple(bases)
 
 
 def hessian(
@@ -172,12 +200,10 @@ def hessian(
     def first(*xs: Tensor) -> Any:
         if outer_jacobian_strategy == "forward-mode":
             xs = tuple(x if x.requires_grad else _with_grad(x) for x in xs)
-        result = _scalar(func(*xs), "hessian")
-        if strict and not result.requires_grad:
-            raise AutogradError(
-                "Output 0 of the user-provided function does not require gradients. The outputs must be computed in a "
-                "differentiable manner from the input when running in strict mode."
-            )
+        answer = func(*xs)
+        _, outputs = _as_tuple(answer, OUTPUTS, "hessian")
+        _all_require_grad(outputs, "outputs", strict)
+        result = _scalar(answer, "hessian")
         found: Any = (None,) * len(xs)
         if result.requires_grad:
             found = grad(result, xs, create_graph=True, allow_unused=True)
@@ -186,7 +212,10 @@ def hessian(
                 raise AutogradError(INDEPENDENT_OF_INPUT.format(i))
         return tuple(x.new_zeros(x.shape) if d is None else d for d, x in zip(found, xs, strict=True))
 
-    rows = jacobian(first, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
+    if outer_jacobian_strategy == "forward-mode":
+        rows = _forward_jacobian(first, inputs, create_graph, strict, vectorize, _one_by_one)
+    else:
+        rows = jacobian(first, inputs, create_graph, strict, vectorize)
     return rows if is_tuple else (rows[0] if isinstance(rows, tuple) else rows)
 
 
@@ -201,7 +230,7 @@ def vhp(
     """
     with enable_grad():
         is_tuple, xs, result, outputs, _ = _call(func, inputs, "vhp", create_graph)
-        weights = _vectors(v, xs, "the input to the user-provided function is a single Tensor")
+        weights = _vectors(v, xs, is_tuple, "the input to the user-provided function is a single Tensor", "vhp")
         _all_require_grad((_scalar(result, "vhp"),), "outputs", strict)
         first = _gradient(outputs, xs, strict)
         found = _product(first, xs, weights, create_graph, strict, None)
@@ -219,7 +248,7 @@ def hvp(
     """
     with enable_grad():
         is_tuple, xs, result, outputs, _ = _call(func, inputs, "hvp", create_graph)
-        weights = _vectors(v, xs, "the input to the user-provided function is a single Tensor")
+        weights = _vectors(v, xs, is_tuple, "the input to the user-provided function is a single Tensor", "hvp")
         _all_require_grad((_scalar(result, "hvp"),), "outputs", strict)
         first = _gradient(outputs, xs, strict)
         units = tuple(x.detach().new_zeros(x.shape).requires_grad_() for x in xs)
@@ -231,21 +260,22 @@ def hvp(
 # -- what they share -------------------------------------------------------------------------------------------------
 
 
+OUTPUTS = "outputs of the user-provided function"
+
+
 def _as_tuple(value: Any, what: str, caller: str) -> tuple[bool, tuple[Tensor, ...]]:
+    """Whether a tensor or a tuple of tensors is a tuple, and it as one.
+
+    :param what: ``"inputs"``, ``"v"`` or ``OUTPUTS``.
+    """
     if isinstance(value, Tensor):
         return False, (value,)
-    wrong = "the given inputs" if what == "inputs" else "the given outputs of the user-provided function"
-    whose = "outputs of the user-provided function given" if what == "outputs" else f"{what} given"
+    expected = f"The {what} given to {caller} must be either a Tensor or a tuple of Tensors but"
     if not isinstance(value, tuple):
-        raise TypeError(
-            f"The {whose} to {caller} must be either a Tensor or a tuple of Tensors but {wrong} has type {type(value)}."
-        )
+        raise TypeError(f"{expected} the given {what} has type {type(value)}.")
     for i, element in enumerate(value):
         if not isinstance(element, Tensor):
-            raise TypeError(
-                f"The {whose} to {caller} must be either a Tensor or a tuple of Tensors but the value at index {i} of "
-                f"{wrong} has type {type(element)}."
-            )
+            raise TypeError(f"{expected} the value at index {i} has type {type(element)}.")
     return True, value
 
 
@@ -261,7 +291,7 @@ def _call(func: Function, inputs: Any, caller: str, create_graph: bool) -> tuple
     is_tuple, given = _as_tuple(inputs, "inputs", caller)
     xs = tuple(x.view(x.shape) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in given)
     result = func(*xs)
-    was_tuple, outputs = _as_tuple(result, "outputs", caller)
+    was_tuple, outputs = _as_tuple(result, OUTPUTS, caller)
     return is_tuple, xs, result, outputs, was_tuple
 
 
@@ -274,20 +304,20 @@ def _all_require_grad(outputs: tuple[Tensor, ...], what: str, strict: bool) -> N
             )
 
 
-def _vectors(v: Any, like: tuple[Tensor, ...], single: str) -> tuple[Tensor, ...]:
+def _vectors(v: Any, like: tuple[Tensor, ...], is_tuple: bool, single: str, caller: str) -> tuple[Tensor, ...]:
     """The vectors of a product, once they are known to fit."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise AutogradError(f"The vector v can only be None if {single} with a single element.")
         return (like[0].detach().new_ones(like[0].shape),)
-    _, vectors = _as_tuple(v, "v", "the product")
+    _, vectors = _as_tuple(v, "v", caller)
     if len(vectors) != len(like):
-        if len(like) == 1:
+        if not is_tuple:
             raise AutogradError("The given v should contain a single Tensor.")
         raise AutogradError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}.")
     for i, (a, b) in enumerate(zip(vectors, like, strict=True)):
         if a.shape != b.shape:
-            where = f"Entry {i} in v" if len(like) > 1 else "v"
+            where = f"Entry {i} in v" if is_tuple else "v"
             raise AutogradError(f"{where} has invalid size: should be {b.shape} but got {a.shape}.")
     return vectors
 
@@ -317,7 +347,7 @@ def _product(
             )
         if strict and create_graph and what is not None and d is not None and not d.requires_grad:
             raise AutogradError(
-                f"{what.replace('The output', 'The jacobian')} is independent of input {i}. This is not allowed in "
+                f"The jacobian of the user-provided function is independent of input {i}. This is not allowed in "
                 "strict mode when create_graph=True."
             )
     return tuple(x.detach().new_zeros(x.shape) if d is None else d for d, x in zip(found, xs, strict=True))
@@ -375,18 +405,28 @@ def _nested(rows: list[tuple[Tensor, ...]], was_tuple: bool, is_tuple: bool, cre
     return found if was_tuple else found[0]
 
 
-def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
-    """The Jacobian by columns: one evaluation of the function per element of the inputs."""
-    if strict:
-        raise AutogradError(
-            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported '
-            "together."
-        )
+Column = Callable[[Any], list[Any]]
+"""The derivatives of the outputs in a direction of an input."""
+
+
+def _forward_jacobian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool,
+    strict: bool,
+    vectorize: bool,
+    for_each: Callable[[Column, Any], list[Any]] | None = None,
+) -> Any:
+    """The Jacobian by columns.
+
+    :param for_each: how columns are computed: ``_at_once``, by one evaluation of the function, or ``_one_by_one``.
+    """
+    together = 'torch.autograd.functional.jacobian: `{}=True` and `strategy="forward-mode"` are not supported together'
+    instead = ' (yet). Please either set `{}=False` or `strategy="reverse-mode"`.'
     if create_graph:
-        raise NotImplementedError(
-            'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
-            "together."
-        )
+        raise NotImplementedError((together + instead).format("create_graph", "create_graph"))
+    if strict:
+        raise AutogradError((together + instead).format("strict", "strict"))
     if not vectorize:
         raise NotImplementedError(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
@@ -403,11 +443,16 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
             nonlocal was_tuple
             with forward_ad.dual_level():
                 duals = [*xs[:i], forward_ad.make_dual(x, unit), *xs[i + 1 :]]
-                was_tuple, outputs = _as_tuple(func(*duals), "outputs", "jacobian")
+                was_tuple, outputs = _as_tuple(func(*duals), OUTPUTS, "jacobian")
                 pairs = [forward_ad.unpack_dual(out) for out in outputs]
                 return [p.primal.new_zeros(p.primal.shape) if p.tangent is None else p.tangent.detach() for p in pairs]
 
-        columns.append(_for_each_unit(column, x))
+        count = x.numel()
+        units = eye(count, dtype=x.dtype, device=x.device).reshape((count, *x.shape))
+        if count:
+            columns.append((for_each or _at_once)(column, units))
+        else:
+            columns.append([part.new_zeros((*part.shape, 0)) for part in column(x)])
     rows = [
         tuple(part.reshape((*part.shape[:-1], *x.shape)) for part, x in zip(by_input, xs, strict=True))
         for by_input in zip(*columns, strict=True)
@@ -415,19 +460,17 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
     return _nested(rows, was_tuple, is_tuple, False)
 
 
-def _for_each_unit(column: Callable[[Any], list[Any]], x: Tensor) -> list[Any]:
-    """What ``column`` gives for each unit vector in the shape of ``x``, in a last dimension: for all at once, if it can.
-
-    A function that looks at elements is called for each.
-    """
+def _at_once(column: Column, units: Tensor) -> list[Any]:
+    """The columns for all units, in a last dimension; one by one if the function cannot take them together."""
     from nbautograd.batching.transform import vmap
 
-    count = x.numel()
-    if not count:
-        return [part.new_zeros((*part.shape, 0)) for part in column(x.new_zeros(x.shape))]
-    units = eye(count, dtype=x.dtype, device=x.device).reshape((count, *x.shape))
     try:
         parts: list[Any] = vmap(column, out_dims=-1, randomness="same")(units)
-    except ElementsError:
-        parts = [stack(list(several), -1) for several in zip(*map(column, units.unbind()), strict=True)]
+    except (ElementsError, NoRuleError):
+        parts = _one_by_one(column, units)
     return parts
+
+
+def _one_by_one(column: Column, units: Tensor) -> list[Any]:
+    """The same by an evaluation for each; the function may differentiate by its inputs."""
+    return [stack(list(several), -1) for several in zip(*map(column, units.unbind()), strict=True)]

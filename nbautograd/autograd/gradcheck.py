@@ -77,7 +77,7 @@ def gradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    arguments = _tuple(inputs)
     _check_inputs(arguments)
     try:
         check = Check(Point(func, arguments, eps), atol, rtol, nondet_tol, check_grad_dtypes)
@@ -165,12 +165,12 @@ def gradgradcheck(
     for name, option in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
         if option and not check_rev_over_rev:
             raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
-    arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    arguments = _tuple(inputs)
     if grad_outputs is None:
         outputs = _differentiable(func(*arguments))
         cotangents = tuple(_cotangent(out, i, gen_non_contig_grad_outputs) for i, out in enumerate(outputs))
     else:
-        cotangents = tuple(grad_outputs) if isinstance(grad_outputs, (tuple, list)) else (grad_outputs,)
+        cotangents = _tuple(grad_outputs)
     together = (*arguments, *cotangents)
     # Where there is nothing to differentiate, the function is its own derivative's test: nothing may depend on inputs.
     first = _first_derivative(func, together, len(arguments)) if cotangents else func
@@ -226,38 +226,59 @@ def _cotangent(out: Tensor, index: int, apart: bool = False) -> Tensor:
 # -- PyTorch's former functions ---------------------------------------------------------------------------------------
 
 
-def _former(name: str) -> None:
+def _former(name: str, grad_out: float) -> None:
     warnings.warn(
         f"{name} was part of PyTorch's private API and not meant to be exposed: use gradcheck(), or "
         "autograd.functional.jacobian()",
         FutureWarning,
         stacklevel=3,
     )
+    if grad_out != 1.0:
+        raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.")
+
+
+def _tuple(inputs: Any) -> tuple[Any, ...]:
+    return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
 
 
 def get_numerical_jacobian(
     fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
-) -> list[Tensor]:
-    """For each input that requires grad, the Jacobian of the first output by central differences; (inputs, outputs)."""
-    _former("get_numerical_jacobian")
-    point = Point(fn, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,), eps)
-    return [wrap(point.measured(i)[0]) for i in point.positions]
+) -> tuple[Tensor, ...]:
+    """The Jacobian of the first output by central differences, for each input that requires grad: (inputs, outputs).
+
+    :param fn: takes the inputs as one tuple.
+    :param target: a tensor or tuple of those of the inputs that are wanted; by default all.
+    :raises ValueError: ``grad_out`` is not 1.
+    """
+    _former("get_numerical_jacobian", grad_out)
+    point = Point(lambda *xs: fn(xs), _tuple(inputs), eps)
+    wanted = point.variables if target is None else _tuple(target)
+    return tuple(
+        wrap(point.measured(i)[0]) for i in point.positions if any(point.inputs[i] is tensor for tensor in wanted)
+    )
 
 
 def get_numerical_jacobian_wrt_specific_input(
     fn: Callable[..., Any], input_idx: int, inputs: Any, outputs: Any, eps: float, input: Any = None
-) -> list[Tensor]:
+) -> tuple[Tensor, ...]:
     """The Jacobian of each output with respect to one input by central differences; (inputs, outputs)."""
-    point = Point(fn, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,), eps)
-    return [wrap(matrix) for matrix in point.measured(input_idx)]
+    return tuple(map(wrap, Point(fn, _tuple(inputs), eps).measured(input_idx)))
 
 
 def get_analytical_jacobian(
     inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
 ) -> tuple[tuple[Tensor, ...], bool, bool, bool]:
-    """The Jacobians of an output by reverse mode; whether they are repeatable and their shapes and dtypes right."""
-    _former("get_analytical_jacobian")
-    point = Point(lambda *_: output, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,), 1e-6)
+    """The Jacobians of an output by reverse mode; whether they are repeatable and their shapes and dtypes right.
+
+    :raises ValueError: the output is complex, or ``grad_out`` is not 1.
+    """
+    _former("get_analytical_jacobian", grad_out)
+    if output.is_complex():
+        raise ValueError(
+            "Expected output to be non-complex. get_analytical_jacobian no longer supports functions that return "
+            "complex outputs."
+        )
+    point = Point(lambda *_: output, _tuple(inputs), 1e-6)
     first, second = point.computed(output), point.computed(output)
     same = all(np.allclose(a, b, 0, nondet_tol) for a, b in zip(first, second, strict=True))
     return tuple(map(wrap, first)), same, True, True

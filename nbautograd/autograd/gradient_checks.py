@@ -12,6 +12,7 @@ from nbautograd.arrays import backend
 from nbautograd.autograd.backward import grad
 from nbautograd.autograd.jacobians import Array, GradcheckError, Point, fetched, reals
 from nbautograd.autograd.undefined_gradients import grad_of_undefined
+from nbautograd.core.batched import NoRuleError
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.ops.shape.joining import stack
 
@@ -24,8 +25,8 @@ NOT_REENTRANT = (
 )
 BATCHED = "gradcheck or gradgradcheck failed while testing batched {}"
 UNDEFINED = (
-    "Backwards compatibility: gradcheck also passes undefined gradients (None) to backward functions, which stand for "
-    "zeros. check_undefined_grad=False leaves this out."
+    "Backwards compatibility: New undefined gradient support checking feature is enabled by default: backward "
+    "functions also get gradients of None, which stand for zeros. check_undefined_grad=False leaves this out."
 )
 
 
@@ -239,26 +240,41 @@ class Check:
                     f"While computing batched gradients, got: {error}\n\n{BATCHED.format('gradient computation')}"
                 ) from error
             for i, a, b in zip(self.point.positions, results, expected, strict=True):
-                a = a if a.ndim == b.ndim else a.expand(b.shape)
-                if not np.allclose(fetched(a), fetched(b)):
-                    raise GradcheckError(
-                        f"For output {o} and input {i}:\n\n{BATCHED.format('gradient computation')}\n\nGot:\n{a}\n\n"
-                        f"Expected:\n{b}"
-                    )
+                self.check_batch(o, i, a, b, "gradient computation")
+
+    def check_batch(self, o: int, i: int, result: Tensor, expected: Tensor, how: str) -> None:
+        """That what was computed for a batch is what was computed for its elements."""
+        if not np.allclose(fetched(result.expand(expected.shape)), fetched(expected)):
+            raise GradcheckError(
+                f"For output {o} and input {i}:\n\n{BATCHED.format(how)}\n\nGot:\n{result}\n\nExpected:\n{expected}"
+            )
 
     def batched_tangents(self) -> None:
-        """A batch of tangents comes to what its elements come to."""
+        """A batch of tangents comes to what its elements come to, under ``vmap``."""
+        from nbautograd.batching.transform import vmap
+
         for i, x in zip(self.point.positions, self.point.variables, strict=True):
             batch = self.batch(x)
-            first, second = ([self.point.tangents({i: batch[k]}) for k in range(2)] for _ in range(2))
-            for o, place in enumerate(self.point.places):
-                for a, b in zip(first, second, strict=True):
-                    left, right = a[place], b[place]
-                    if left is not None and right is not None and not np.allclose(fetched(left), fetched(right)):
-                        how = BATCHED.format("forward-mode gradient computation")
-                        raise GradcheckError(
-                            f"For output {o} and input {i}:\n\n{how}\n\nGot:\n{left}\n\nExpected:\n{right}"
-                        )
+
+            def push(direction: Tensor, i: int = i) -> list[Tensor]:
+                tangents = self.point.tangents({i: direction})
+                return [
+                    self.point.results[place].detach() * 0 if tangents[place] is None else tangents[place]  # type: ignore[misc]
+                    for place in self.point.places
+                ]
+
+            expected = [stack(list(column)) for column in zip(*(push(batch[k]) for k in range(2)), strict=True)]
+            how = "forward-mode gradient computation"
+            try:
+                results = vmap(push)(batch)
+            except NoRuleError:  # a custom Function is called for each element
+                results = expected
+            except RuntimeError as error:
+                raise GradcheckError(
+                    f"While computing batched gradients, got: {error}\n\n{BATCHED.format(how)}"
+                ) from error
+            for o, (a, b) in enumerate(zip(results, expected, strict=True)):
+                self.check_batch(o, i, a, b, how)
 
     def batch(self, like: Tensor) -> Tensor:
         """Two tensors of random numbers, as one."""

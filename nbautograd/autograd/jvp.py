@@ -8,13 +8,16 @@ Jv = d/du ⟨VJP(u), v⟩.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from nbautograd import protocol
 from nbautograd.arrays import dtypes, version_counter
 from nbautograd.autograd.backward import grad
+from nbautograd.autograd.saved_tensors import without_hooks
 from nbautograd.autograd.tangents import (
     Level,
     WriteFollower,
@@ -166,6 +169,18 @@ def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]
     return inputs
 
 
+@contextmanager
+def _unseen() -> Iterator[None]:
+    """Show the passes in the ``with`` block, which are no passes of the user's, to no observer."""
+    token = protocol.observers.set(())
+    try:
+        yield
+    finally:
+        protocol.observers.reset(token)
+
+
+@without_hooks()
+@_unseen()
 def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: bool) -> list[Tensor | None]:
     """The Jacobian-vector product: the tangents of the outputs, by differentiating the node's own VJP."""
     units = [wrap(np.zeros_like(out._a), LEAF) if out._a.dtype.kind in dtypes.INEXACT else None for out in outputs]

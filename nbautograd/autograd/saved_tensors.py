@@ -24,7 +24,16 @@ from nbautograd.core.tensor import Tensor, new, wrap
 from nbautograd.errors import AutogradError, ShapeError, kind_of
 from nbautograd.fusion.lazy_gradient import materialize_pending
 
-__all__ = ["Packed", "SavedTensor", "current", "pack", "pack_result", "pack_slot", "saved_tensors_hooks"]
+__all__ = [
+    "Packed",
+    "SavedTensor",
+    "current",
+    "pack",
+    "pack_result",
+    "pack_slot",
+    "saved_tensors_hooks",
+    "without_hooks",
+]
 
 Pack = Callable[[Tensor], Any]
 Unpack = Callable[[Any], Tensor]
@@ -50,15 +59,27 @@ class _Identity(Node):
     vjp_graph = vjp
 
 
+@contextmanager
+def without_hooks() -> Iterator[None]:
+    """Let no hooks apply to what is recorded in the block, or the decorated function: a step that users do not see."""
+    token = _stack.set(())
+    try:
+        yield
+    finally:
+        _stack.reset(token)
+
+
 class Packed:
     """The result of a pack hook, in the place of one saved tensor."""
 
-    __slots__ = ("dtype", "restore", "unpack", "value")
+    __slots__ = ("dtype", "own_dtype", "restore", "unpack", "value")
 
-    def __init__(self, value: Any, unpack: Unpack, dtype: Any, restore: Callable[[Tensor], Tensor] | None) -> None:
+    def __init__(self, value: Any, unpack: Unpack, tensor: Tensor, dtype: Any) -> None:
         self.value, self.unpack = value, unpack
-        self.dtype = dtype  # in which the formulas compute with it
-        self.restore = restore  # gives what is unpacked its tangents of forward mode again
+        self.own_dtype = tensor._a.dtype
+        self.dtype = dtype or self.own_dtype  # in which the formulas over arrays compute with it
+        # Gives what is unpacked its tangents of forward mode again.
+        self.restore = None if dispatch_mode.on_pack is None else dispatch_mode.on_pack(tensor)
 
     def unpacked(self) -> Tensor:
         """What the unpack hook makes of it.
@@ -120,8 +141,7 @@ def pack(tensor: Tensor, hooks: tuple[Pack, Unpack], dtype: Any = None) -> Packe
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
             "be modified by in-place operations, as the graph's own values would change: clone() it first."
         )
-    restore = None if dispatch_mode.on_pack is None else dispatch_mode.on_pack(tensor)
-    return Packed(value, hooks[1], dtype or tensor._a.dtype, restore)
+    return Packed(value, hooks[1], tensor, dtype)
 
 
 def pack_result(tensor: Tensor, hooks: tuple[Pack, Unpack]) -> Packed:
@@ -172,10 +192,17 @@ def _each(edges: Any, values: Sequence[Any]) -> Sequence[Any]:
     return edges if isinstance(edges, list) else [None] * len(values)
 
 
-def _tensors(kept: Sequence[Any], edges: Any) -> Iterator[Any]:
-    """Several packed tensors, unpacked, and what else is there."""
+def _tensors(kept: Sequence[Any], edges: Any, cast: bool = False) -> Iterator[Any]:
+    """Several packed tensors, unpacked, and what else is there.
+
+    :param cast: in the dtypes that they had, whatever the hook gives.
+    """
     for part, edge in zip(kept, _each(edges, kept), strict=True):
-        yield part.tensor(edge) if isinstance(part, Packed) else part
+        if not isinstance(part, Packed):
+            yield part
+            continue
+        tensor = part.tensor(edge)
+        yield tensor.cast(part.own_dtype) if cast and tensor._a.dtype != part.own_dtype else tensor
 
 
 class SavedTensor:
@@ -336,7 +363,8 @@ def _unpacked(node: Node, retain_graph: bool, recorded: bool = False) -> Iterato
                 many = isinstance(kept, (list, tuple))
                 if recorded:
                     edges = _edges(node, slot)
-                    setattr(node, slot, type(kept)(_tensors(kept, edges)) if many else kept.tensor(edges))
+                    each = _tensors(kept, edges, True) if many else _tensors([kept], [edges], True)
+                    setattr(node, slot, type(kept)(each) if many else next(each))
                 else:
                     each = (part.array() if isinstance(part, Packed) else part for part in (kept if many else (kept,)))
                     setattr(node, slot, type(kept)(each) if many else next(each))

@@ -307,6 +307,19 @@ class WriteFollower:
             )
 
     @staticmethod
+    def refuse_other_memory(name: str, t: Tensor) -> None:
+        """Before a tensor gets other memory, where its tangent could not follow.
+
+        :raises RuntimeError: it has a tangent.
+        """
+        if has_tangent(t):
+            if name == "resize_":
+                raise AutogradError("cannot resize variables that has a forward grad: resize a clone() of its primal")
+            raise NotImplementedError(
+                f"Trying to use forward AD with {name} that does not support it because it has not been implemented yet"
+            )
+
+    @staticmethod
     def reshape(t: Tensor, name: str, args: Any, kwargs: Any) -> None:
         """Before ``t.transpose_()`` and the like: the same to its tangents."""
         for level in visible():

@@ -30,7 +30,10 @@ __all__ = [
     "to_front",
 ]
 
-RANDOM = ("_bernoulli", "_normal_around", "_normal_spread", "_normal_both", "poisson", "binomial")
+RANDOM = (
+    "_bernoulli", "_normal_around", "_normal_spread", "_normal_both", "poisson", "binomial", "_standard_gamma",
+    "_sample_dirichlet",
+)  # fmt: skip
 """Operations that draw random numbers."""
 NOT_BATCHED = False
 """What ``Call.batched`` says of an argument that is the same for all samples."""
@@ -166,6 +169,7 @@ class Mode:
         self.level = level
 
     def __call__(self, op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Run an operation."""
         number = self.level.number
         if op.name in RANDOM and batched_tensors.innermost() is self.level:
             assert batched_tensors.on_random is not None

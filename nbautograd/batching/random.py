@@ -149,8 +149,8 @@ def _each(level: Level, function: Callable[..., Any], args: tuple[Any, ...], kwa
 def _check_same(level: Level, values: tuple[Any, ...]) -> None:
     if level.randomness == "same" and any(level_of(value) == level.number for value in values):
         raise AutogradError(
-            "Vmap does not currently support same randomness with a batched tensor input: the distribution differs from "
-            "sample to sample"
+            "Vmap does not currently support same randomness with a batched tensor input: the distribution differs "
+            "from sample to sample"
         )
 
 

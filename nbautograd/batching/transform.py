@@ -36,12 +36,12 @@ def vmap(
 ) -> Callable[..., Any]:
     """The function that maps ``func`` over a dimension of its arguments, and computes all samples at once.
 
-    :param in_dims: the dimension that is mapped over: an int for all arguments, or a tuple with an entry for each, which
-        is an int, None for one that is the same for all samples, or nested as the argument is.
+    :param in_dims: the dimension that is mapped over: an int for all arguments, or a tuple with an entry for each,
+        which is an int, None for one that is the same for all samples, or nested as the argument is.
     :param out_dims: where the results have that dimension; nested as they are where they differ. None for a result
         that is the same for all samples.
-    :param randomness: what random functions do inside: ``"error"``, draw ``"different"`` numbers for each sample, or the
-        ``"same"``.
+    :param randomness: what random functions do inside: ``"error"``, draw ``"different"`` numbers for each sample, or
+        the ``"same"``.
     :param chunk_size: how many samples are computed at once; None for all.
     :raises ValueError: ``in_dims`` or ``out_dims`` do not fit, or the samples are not equally many.
     :raises RuntimeError: inside, a value is looked at that differs from sample to sample.
@@ -147,8 +147,8 @@ def _inputs(name: str, in_dims: Dims, args: tuple[Any, ...]) -> tuple[list[Any],
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
     if len(set(sizes)) > 1:
         raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped "
-            "dimension"
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension"
         )
     return leaves, spec, dims, sizes[0]
 
@@ -163,8 +163,8 @@ def _in_dim(called: str, x: Any, dim: Any) -> int | None:
         )
     if not isinstance(x, Tensor):
         raise ValueError(
-            f"{called}: Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap over non-Tensor "
-            "arguments, please use None as the respective in_dim"
+            f"{called}: Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap over "
+            "non-Tensor arguments, please use None as the respective in_dim"
         )
     n = x._a.ndim
     if not -n <= dim < n:
@@ -172,7 +172,7 @@ def _in_dim(called: str, x: Any, dim: Any) -> int | None:
             f"{called}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {n} so expected "
             f"in_dim to satisfy -{n} <= in_dim < {n}."
         )
-    return dim % n
+    return int(dim % n)
 
 
 # -- results ---------------------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def _out_dims(name: str, out_dims: Dims, spec: Any) -> list[Any]:
         )
     if spec.type is None and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
-    dims = broadcast_prefix(out_dims, spec, same_sequences=True)
+    dims = broadcast_prefix(out_dims, spec)
     if dims is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
@@ -211,8 +211,8 @@ def _out(name: str, x: Any, dim: int | None, level: Level) -> Any:
         return x
     if not isinstance(x, Tensor):
         raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= to "
-            "None for output?"
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= "
+            "to None for output?"
         )
     n = x._a.ndim + 1
     if not -n <= dim < n:

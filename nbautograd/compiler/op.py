@@ -8,8 +8,9 @@ From that come the function ``mul`` over tensors, the method ``Tensor.mul``, the
 class ``MulBackward0``, what is saved for backward, and derivatives of every order.
 
 - A formula is Python over ``g`` (the gradient of the result), the inputs, the options, ``result``, shapes such as
-  ``input.shape``, and any declared operation. **What it names is what is saved**; nothing is kept for a gradient that
-  nobody wants. ``conj`` is dropped where nothing is complex.
+  ``input.shape``, and any declared operation. **What it names is what is saved**, of several results those that are
+  named by number (``result[1]``); nothing is kept for a gradient that nobody wants. ``conj`` is dropped where nothing
+  is complex.
 - It is compiled twice: over arrays, where the name of an operation means its body, and over tensors, where it means
   the operation itself, so that a backward pass can record itself (``create_graph=True``). Its text is what the
   pictures show, so the formula on the screen is the one that ran.

@@ -13,7 +13,7 @@ from nbautograd.compiler.argument_errors import public_name
 from nbautograd.compiler.registry import NATIVE, OPS, UNSUPPORTED
 from nbautograd.compiler.schema import OpSchema
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.errors import DeviceError, ShapeError, UnsupportedDtypeError
+from nbautograd.errors import DeviceError, DtypeError, ShapeError, UnsupportedDtypeError
 
 __all__ = [
     "F32",
@@ -86,14 +86,15 @@ def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """
     n = max(len(a), len(b))
     left, right = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
-    shape = []
-    for d, (m, k) in enumerate(zip(left, right, strict=True)):
+    shape = [1] * n
+    for d in reversed(range(n)):  # the last that does not fit is named, as by PyTorch
+        m, k = left[d], right[d]
         if m != k and m != 1 and k != 1:
             raise ShapeError(
                 f"The size of tensor a ({m}) must match the size of tensor b ({k}) at non-singleton dimension {d} "
                 f"(their shapes are {list(a)} and {list(b)})"
             )
-        shape.append(k if m == 1 else m)
+        shape[d] = k if m == 1 else m
     return tuple(shape)
 
 
@@ -155,14 +156,32 @@ def _operands(op: OpSchema, values: tuple[Any, ...]) -> tuple[list[Any], list[tu
     return arrays, kinds, device
 
 
+_OF_BOOLS = {
+    "sub": "Subtraction, the `-` operator, with {} is not supported. ",
+    "rsub": "Subtraction, the `-` operator, with {} is not supported. ",
+    "neg": "Negation, the `-` operator, on {} is not supported. ",
+}
+
+
+def _unsupported(op: OpSchema, kind: dtypes.dtype, accepts: str, kinds: list[tuple[dtypes.dtype, int]]) -> DtypeError:
+    """The error of an operation that is not defined for a dtype; of ``-``, what to write instead for bools."""
+    text = _OF_BOOLS.get(public_name(op), "")
+    if kind.rank or not text:
+        return UnsupportedDtypeError(public_name(op), kind, accepts)
+    if len(kinds) > 1 and not any(other.rank for other, _ in kinds):
+        return DtypeError(text.format("two bool tensors") + "Use the `^` or `logical_xor()` operator instead.")
+    hint = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+    return DtypeError(text.format("a bool tensor") + hint)
+
+
 def _result_dtype(op: OpSchema, kinds: list[tuple[dtypes.dtype, int]]) -> dtypes.dtype:
     """The dtype to compute in, if the operation takes it."""
     for kind, _ in kinds:
         if "bifc"[kind.rank] not in op.accepts_each:
-            raise UnsupportedDtypeError(public_name(op), kind, op.accepts_each)
+            raise _unsupported(op, kind, op.accepts_each, kinds)
     result = dtypes.result_dtype(kinds)
     if "bifc"[result.rank] not in op.accepts:
-        raise UnsupportedDtypeError(public_name(op), result, op.accepts)
+        raise _unsupported(op, result, op.accepts, kinds)
     if op.floating and result.rank < 2:
         result = dtypes.get_default_dtype()
     if result in dtypes.HALVES and op.half_policy != NATIVE:

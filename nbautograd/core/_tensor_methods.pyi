@@ -1171,7 +1171,7 @@ class TensorMethods:
     def type(self, dtype: Any, non_blocking: _bool = False) -> Tensor: ...
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor cast to the dtype of ``other``."""
-    def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
+    def unbind(self, dim: _int = 0, *, axis: _int = 0) -> tuple[Tensor, ...]:
         """The slices along a dimension, which is removed, as a tuple of views."""
     @overload
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
@@ -1210,10 +1210,16 @@ class TensorMethods:
         """``split`` whose parts may be modified in place, if the tensor itself is not used afterwards."""
     def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0, *, axis: _int = 0) -> tuple[Tensor, ...]:
         """``split_with_sizes`` whose parts may be modified in place, if the tensor itself is not used afterwards."""
+    @overload
     def unsqueeze(self, dim: _int) -> Tensor:
         """A view with a dimension of size 1 inserted at ``dim``."""
+    @overload
+    def unsqueeze(self, *, axis: _int) -> Tensor: ...
+    @overload
     def unsqueeze_(self, dim: _int) -> Tensor:
         """In-place version of ``unsqueeze``: this tensor becomes the view."""
+    @overload
+    def unsqueeze_(self, *, axis: _int) -> Tensor: ...
     def untyped_storage(self) -> UntypedStorage:
         """The tensor's storage, as bytes."""
     def var(self, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Any = None, keepdims: _bool = False) -> Tensor:

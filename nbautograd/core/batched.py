@@ -1,8 +1,9 @@
 """Batched tensors: what a function sees of its arguments while ``vmap`` runs it for a whole batch at once.
 
 A ``BatchedTensor`` holds a tensor of all samples, its ``value``, and says which dimension of that counts them. Shape,
-strides and dtype are those of one sample. Operations never see it: the dispatch mode of its level (``batching/mode.py``)
-gets every call, computes with ``value``, and wraps the result. So history, tangents and memory belong to ``value``.
+strides and dtype are those of one sample. Operations never see it: the dispatch mode of its level, of
+``batching/mode.py``, gets every call, computes with ``value``, and wraps the result. So history, tangents and memory
+belong to ``value``.
 
 Code that looks at a tensor's array gets a ``SampleArray``: shape, strides and dtype of one sample, but no elements, as
 there is none for all samples. It knows its tensor, so that an array among an operation's options is not taken for that
@@ -26,6 +27,7 @@ __all__ = [
     "BatchedTensor",
     "ElementsError",
     "Level",
+    "NoRuleError",
     "SampleArray",
     "batched",
     "elements",
@@ -50,6 +52,10 @@ NO_STORAGE = (
     "Cannot access data pointer of Tensor that doesn't have storage: inside vmap a tensor stands for all samples, and "
     "has no array of its own"
 )
+
+
+class NoRuleError(AutogradError):
+    """A custom Function has no rule for batches of samples."""
 
 
 class ElementsError(AutogradError):
@@ -117,8 +123,13 @@ on_elements: Callable[..., Any] | None = None
 """Set by ``batching/mode.py``: what functions that look at elements call inside of ``vmap``."""
 
 
+sample_by_sample: list[str] = []
+"""The names of the functions that ``looks_at_elements`` decorates; for the documentation."""
+
+
 def looks_at_elements(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator of functions that look at the elements of tensors: inside of ``vmap`` they are run sample by sample."""
+    sample_by_sample.append(function.__name__)
 
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
@@ -191,7 +202,7 @@ class BatchedTensor(Tensor):
     level: Level
 
     @property
-    def _a(self) -> Any:  # type: ignore[override]
+    def _a(self) -> Any:
         whole = self.value._a
         if not isinstance(whole, np.ndarray) or not whole.shape[self.bdim]:  # on another device, or no samples
             shape = whole.shape[: self.bdim] + whole.shape[self.bdim + 1 :]
@@ -210,16 +221,19 @@ class BatchedTensor(Tensor):
         )
 
     @property
-    def _fn(self) -> Any:  # type: ignore[override]
+    def _fn(self) -> Any:
         return self.value._fn
 
     @_fn.setter
     def _fn(self, fn: Any) -> None:
         self.value._fn = fn
 
-    def shared_array(self) -> Any:
-        """The array of one sample's shape, without elements."""
-        return self._a
+    def shared_array(self) -> NoReturn:
+        """Not inside of ``vmap``: there is no array of one sample.
+
+        :raises RuntimeError: always.
+        """
+        raise ElementsError(NO_STORAGE)
 
     @property
     def device(self) -> Any:
@@ -241,14 +255,14 @@ class BatchedTensor(Tensor):
     @property
     def requires_grad(self) -> bool:
         """Whether operations on the samples are recorded."""
-        return self.value._fn is not None
+        return bool(self.value.requires_grad)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if value != self.requires_grad:
             self.requires_grad_(value)
 
-    def backward(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
+    def backward(self, *args: Any, **kwargs: Any) -> None:
         """Not inside of ``vmap``.
 
         :raises RuntimeError: always.
@@ -320,14 +334,35 @@ class BatchedTensor(Tensor):
         """
         raise ElementsError(NO_STORAGE)
 
+    def _new(self, name: str, size: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
+        shape = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+        make = getattr(self.value, name)
+        return batched(make((self.level.size, *options.pop("size", shape)), **options), 0, self.level)
+
+    def new_zeros(self, *size: Any, **options: Any) -> Tensor:
+        """Zeros for each sample, with this tensor's dtype and device by default."""
+        return self._new("new_zeros", size, options)
+
+    def new_ones(self, *size: Any, **options: Any) -> Tensor:
+        """Ones for each sample, with this tensor's dtype and device by default."""
+        return self._new("new_ones", size, options)
+
+    def new_empty(self, *size: Any, **options: Any) -> Tensor:
+        """An uninitialised tensor for each sample, with this tensor's dtype and device by default."""
+        return self._new("new_empty", size, options)
+
+    def new_full(self, size: Any, fill_value: Any, **options: Any) -> Tensor:
+        """A tensor of ``fill_value`` for each sample, with this tensor's dtype and device by default."""
+        return self._new("new_full", (size,), {"fill_value": fill_value, **options})
+
     def __copy__(self) -> Tensor:
         return batched(self.value.__copy__(), self.bdim, self.level)
 
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec)
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
-        value = self.value.__repr__(tensor_contents=tensor_contents).replace("\n", "\n    ")
+    def __repr__(self, **options: Any) -> str:  # type: ignore[override]
+        value = repr(self.value).replace("\n", "\n    ")
         return f"BatchedTensor(lvl={self.level.number}, bdim={self.bdim}, value=\n    {value}\n)"
 
 

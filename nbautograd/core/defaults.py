@@ -86,6 +86,16 @@ def is_warn_always_enabled() -> bool:
     return _warn_always
 
 
+_warned: set[str] = set()
+
+
+def warn_once(message: str, stacklevel: int = 1) -> None:
+    """Warn once per process, or, after ``set_warn_always(True)``, each time: of what PyTorch warns of so."""
+    if message not in _warned or _warn_always:
+        _warned.add(message)
+        warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+
+
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Accepted and remembered: on the CPU every algorithm here is deterministic anyway.
 

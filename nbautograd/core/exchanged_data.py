@@ -16,9 +16,9 @@ from nbautograd.arrays import version_counter
 from nbautograd.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd.arrays.version_counter import clock, next_sequence_nr
 
-__all__ = ["exchange", "expect_hidden_writes", "latest"]
+__all__ = ["exchange", "exchanged", "expect_hidden_writes", "latest"]
 
-_former: dict[int, tuple[Any, int, Any]] = {}
+exchanged: dict[int, tuple[Any, int, Any]] = {}
 """By the id of an array that a tensor had: a weak reference to it, when it was exchanged, and one to the tensor.
 
 There are no weak references to scalars, which are kept until it is noticed that nobody else does.
@@ -39,19 +39,19 @@ def exchange(tensor: Any, array: Any) -> None:
     scalar = former if isinstance(former, np.generic) else version_counter.former_scalar(former)
     if scalar is not former:
         key = id(former)  # the entry goes with the array, without a call that an interrupt could end early
-        _former[key] = weakref.ref(former, partial(_former.pop, key)), time, weakref.ref(tensor)
+        exchanged[key] = weakref.ref(former, partial(exchanged.pop, key)), time, weakref.ref(tensor)
     if scalar is not None:
-        if len(_former) >= _Limit.entries:
+        if len(exchanged) >= _Limit.entries:
             _forget_scalars()
-        _former[id(scalar)] = scalar, time, weakref.ref(tensor)
+        exchanged[id(scalar)] = scalar, time, weakref.ref(tensor)
 
 
 def _forget_scalars() -> None:
     """Drop the scalars that only the table holds."""
-    for key, (thing, _, _) in list(_former.items()):
+    for key, (thing, _, _) in list(exchanged.items()):
         if isinstance(thing, np.generic) and getrefcount(thing) <= HELD_ONCE:
-            _former.pop(key, None)
-    _Limit.entries = max(64, 2 * len(_former))
+            exchanged.pop(key, None)
+    _Limit.entries = max(64, 2 * len(exchanged))
 
 
 def expect_hidden_writes() -> None:
@@ -61,7 +61,7 @@ def expect_hidden_writes() -> None:
 
 def latest(array: Any, time: int) -> tuple[Any, int]:
     """The array of the tensor that had ``array`` at ``time``, and since when; ``array`` if nothing was exchanged."""
-    entry = _former.get(id(array))
+    entry = exchanged.get(id(array))
     if entry is not None and entry[1] > time:
         tensor = entry[2]()
         if tensor is not None:

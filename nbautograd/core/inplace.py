@@ -78,7 +78,7 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
     former = t
     if dispatch_mode.on_copy is not None:
         former = t.clone()  # forward-mode AD differentiates the formulas, which need the former value
-    elif dispatch_mode.is_on() and t.__class__ is not BatchedTensor:
+    elif is_grad_enabled() and dispatch_mode.is_on() and t.__class__ is not BatchedTensor:
         former = wrap(t._a.copy(), t._fn)  # hooks on saved tensors may keep what they get
     try:
         return copy_into(t, function(former, *args, **kwargs))
@@ -189,7 +189,8 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
     """
     if source != target and dtypes.of(source).rank > max(1, dtypes.of(target).rank) - (target.kind == "b"):
         raise DtypeError(
-            f"result type {dtypes.of(source).name} can't be cast to the desired output type {dtypes.of(target).name}"
+            f"result type {dtypes.scalar_type(source)} can't be cast to the desired output type "
+            f"{dtypes.scalar_type(target)}"
         )
 
 

@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from nbautograd.arrays import dtypes, version_counter
-from nbautograd.arrays.version_counter import next_sequence_nr
-from nbautograd.core.exchanged_data import latest
+from nbautograd.arrays.version_counter import changed_since, next_sequence_nr
+from nbautograd.core.exchanged_data import exchanged, latest
 from nbautograd.core.hooks import Hooks, RemovableHandle
 from nbautograd.errors import SCALAR_TYPES, AutogradError, GraphFreedError, InplaceError
 from nbautograd.protocol import SourceLocator
@@ -253,7 +253,11 @@ class Node:
         :raises InplaceError: one was.
         """
         for name in self.saved:
-            self.check_slot(name)
+            value = getattr(self, name)
+            if value.__class__ is not np.ndarray or id(value) in exchanged:
+                self.check_slot(name)
+            elif changed_since(value, self._seq):
+                self.raise_changed(name, value)
 
     def check_slot(self, name: str) -> None:
         """The same for what one slot holds: an array, or several.
@@ -261,22 +265,31 @@ class Node:
         Where the data of a saved input has been exchanged since (``x.data = ...``), the slot gets the new one.
         """
         value = getattr(self, name)
-        for array in value if isinstance(value, (list, tuple)) else (value,):
-            if array is not None and array is not FREED and version_counter.changed_since(array, self._seq):
-                self.raise_changed(name, array)
-        if not hasattr(value, "dtype") or name.startswith("s_result"):
+        if value is None or value is FREED:
             return
+        if value.__class__ is list or value.__class__ is tuple:
+            for array in value:
+                if changed_since(array, self._seq):
+                    self.raise_changed(name, array)
+        elif changed_since(value, self._seq):
+            self.raise_changed(name, value)
+        elif (id(value) in exchanged or value.__class__ is not np.ndarray) and not name.startswith("s_result"):
+            self._renew(name, value)
+
+    def _renew(self, name: str, value: Any) -> None:
+        """Put the new data of a saved input into its slot, if there is any."""
         now, time = latest(value, self._seq)
-        if now is not value:
-            if version_counter.changed_since(now, time):
-                self.raise_changed(name, now)
-            if now.shape != value.shape:
-                raise AutogradError(
-                    f"The size of what {self.name()}{self.place()} saved as its input {name[2:]!r} was "
-                    f"{list(value.shape)}; its data has been exchanged for a tensor of size {list(now.shape)}, so that "
-                    "there is no gradient any more."
-                )
-            setattr(self, name, now if now.dtype == value.dtype else now.astype(value.dtype))
+        if now is value:
+            return
+        if changed_since(now, time):
+            self.raise_changed(name, now)
+        if now.shape != value.shape:
+            raise AutogradError(
+                f"The size of what {self.name()}{self.place()} saved as its input {name[2:]!r} was "
+                f"{list(value.shape)}; its data has been exchanged for a tensor of size {list(now.shape)}, so that "
+                "there is no gradient any more."
+            )
+        setattr(self, name, now if now.dtype == value.dtype else now.astype(value.dtype))
 
     def raise_changed(self, name: str, value: Any) -> NoReturn:
         """Raise the error that names the saved tensor that was written to in place."""

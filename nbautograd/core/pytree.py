@@ -84,10 +84,8 @@ def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
     return unflatten(map(function, leaves), spec)
 
 
-def broadcast_prefix(prefix: Any, spec: TreeSpec, same_sequences: bool = False) -> list[Any] | None:
+def broadcast_prefix(prefix: Any, spec: TreeSpec) -> list[Any] | None:
     """For each leaf of a structure the leaf of ``prefix`` above it; None where the two do not fit.
-
-    :param same_sequences: a tuple may stand for a list, and the other way round.
 
     >>> broadcast_prefix((0, None), flatten(({"w": 1.0, "b": 2.0}, 3.0))[1])
     [0, 0, None]
@@ -95,14 +93,11 @@ def broadcast_prefix(prefix: Any, spec: TreeSpec, same_sequences: bool = False) 
     if is_leaf(prefix):
         return [prefix] * spec.count()
     children = list(prefix.values()) if isinstance(prefix, dict) else list(prefix)
-    sequences = same_sequences and isinstance(prefix, (tuple, list)) and spec.type in (tuple, list)
-    if (type(prefix) is not spec.type and not sequences) or len(children) != len(spec.children):
+    if type(prefix) is not spec.type or len(children) != len(spec.children):
         return None
     if isinstance(prefix, dict):
         if set(prefix) != set(spec.keys):
             return None
         children = [prefix[key] for key in spec.keys]
-    parts = [
-        broadcast_prefix(child, below, same_sequences) for child, below in zip(children, spec.children, strict=True)
-    ]
+    parts = [broadcast_prefix(child, below) for child, below in zip(children, spec.children, strict=True)]
     return None if any(part is None for part in parts) else [leaf for part in parts if part for leaf in part]

@@ -23,6 +23,7 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, raw_memory, version_counter
 from nbautograd.arrays.device import as_device
+from nbautograd.arrays.reference_count import HELD_ONCE, getrefcount
 from nbautograd.core import exchanged_data
 from nbautograd.core.grad_mode import is_inference_mode_enabled
 from nbautograd.core.hooks import Hooks, LeafHooks, RemovableHandle, warn_of_hooks
@@ -47,6 +48,9 @@ class _Fields(_Methods):
     __slots__ = ("_a", "_fn")
     _a: Any
     _fn: Any
+
+
+_fn_of, _set_fn = _Fields._fn.__get__, _Fields._fn.__set__  # the slot itself, where a class in between has a property
 
 
 class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
@@ -80,8 +84,9 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     def __new__(cls, *data: Any, **options: Any) -> Any:
         """An uninitialised tensor, one of values, or another name for a tensor."""
         alias = len(data) == 1 and isinstance(data[0], Tensor)
+        source = data[0].detach() if alias else cls._construct(None, data, options)
         self = new(cls)
-        self._a, self._fn = (data[0].detach() if alias else cls._construct(None, data, options))._a, None
+        self._a, self._fn = source.shared_array(), None
         return self
 
     def __init__(self, *data: Any, **options: Any) -> None:
@@ -124,17 +129,14 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {kind_of(value)}")
-        if self._fn is not None and value._a.dtype.kind not in dtypes.INEXACT:
-            raise AutogradError(
-                "data set to a tensor that requires gradients must be floating point or complex dtype, and this one is "
-                f"of dtype {value.dtype!r}"
-            )
+        if self.requires_grad and value._a.dtype.kind not in dtypes.INEXACT:
+            words = "data set to a tensor that requires gradients must be floating point or complex dtype"
+            raise AutogradError(f"{words}, and this one is of dtype {value.dtype!r}")
         if version_counter.is_inference(self._a) and not version_counter.is_inference(value._a):
-            raise AutogradError(
-                "Inference tensors do not track version counter: only another inference tensor can be their data."
-            )
-        shared = self._view is not None or self._views is not None
-        array = version_counter.continued(value.shared_array().view(), self._a, shared)
+            raise AutogradError("Inference tensors do not track version counter: only another one can be their data.")
+        former = self._a
+        shared = getattr(former, "base", None) is not None or getrefcount(former) > HELD_ONCE  # with views of it
+        array = version_counter.continued(value.shared_array().view(), former, shared)
         exchanged_data.exchange(self, array)
 
     @data.deleter
@@ -165,13 +167,6 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         self._fn = None
         self._drop_tangents()
         return self
-
-    def _drop_tangents(self) -> None:
-        """Forget what forward mode has noted; ``autograd/forward_ad.py`` says how."""
-
-    def _tangent(self) -> Tensor | None:
-        """The tangent of forward mode's innermost level; ``autograd/forward_ad.py`` says which that is."""
-        return None
 
     # -- its place in the graph --------------------------------------------------------------------------------------
 
@@ -221,8 +216,9 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         """Let the unrecorded views of this leaf require grad as it does."""
         for ref in () if self._views is None else self._views[0]:
             view = ref()
-            if view is not None and view.is_leaf and view._fn is not LEAF:
-                view._fn = UnrecordedView() if value else None
+            fn = None if view is None else _fn_of(view)
+            if view is not None and (fn is None or fn.__class__ is UnrecordedView):
+                _set_fn(view, UnrecordedView() if value else None)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` in place.
@@ -328,7 +324,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         >>> y.grad
         tensor(3.)
         """
-        if self._fn is None:
+        if not self.requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
         if not self.is_leaf:
             self._fn.own_hooks().retain = weakref.ref(self)

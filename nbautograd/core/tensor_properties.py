@@ -19,6 +19,10 @@ class TensorProperties:
 
     __slots__ = ()
 
+    def __dir__(self: Any) -> list[str]:
+        names = {*object.__dir__(self)}
+        return sorted(names if self.is_cuda else names - {"__cuda_array_interface__"})
+
     @property
     def shape(self: Any) -> Size:
         """The shape, as a :class:`Size`."""
@@ -112,6 +116,13 @@ class TensorProperties:
     def data_ptr(self: Any) -> int:
         """The address of the first element."""
         return backend.of(self._a).address(self.shared_array())
+
+    def _drop_tangents(self: Any) -> None:
+        """Forget what forward mode has noted; ``autograd/forward_ad.py`` says how."""
+
+    def _tangent(self: Any) -> Any:
+        """The tangent of forward mode's innermost level; ``autograd/forward_ad.py`` says which that is."""
+        return None
 
 
 for _name, _method in vars(TensorProperties).items():

@@ -15,7 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nbautograd.arrays import strides, version_counter
+from nbautograd.arrays.dtypes import INEXACT
 from nbautograd.core import dispatch_mode
+from nbautograd.core.batched import elements
 from nbautograd.core.grad_mode import enable_grad, is_grad_enabled, is_inference_mode_enabled
 from nbautograd.core.hooks import alive
 from nbautograd.core.node import LEAF, Node, OutputEdge, UnrecordedView
@@ -30,6 +32,7 @@ __all__ = [
     "View",
     "ViewOfOutput",
     "check_history_follows",
+    "move_retained",
     "outdate_views",
     "rebase_history",
     "record_unrecorded_write",
@@ -64,7 +67,6 @@ class View:
     """
 
     __slots__ = ("arguments", "base", "body", "function", "obstacle", "parent")
-    as_strided: ClassVar[Callable[..., Tensor]]  # the operation, over (base, *geometry, geometry of the base)
 
     def __init__(self, parent: Tensor, body: Callable[..., Any], function: Callable[..., Any], arguments: Any) -> None:
         self.parent = parent
@@ -127,6 +129,16 @@ def views_of(base: Tensor) -> Iterator[Tensor]:
             yield view
 
 
+def _layout(base: Any, steps: Any) -> Any:
+    """What a gradient of ``base`` needs to be seen in the same steps: its strides and length in memory.
+
+    None where it lies in row-major order, as gradients do, and no step counts in memory.
+    """
+    if base.flags.c_contiguous and not any(step[0].__name__ == "as_strided_in" for step in steps):
+        return None
+    return strides.of(base), strides.length_of(base)
+
+
 class CopySlices(Node):
     """The base of a view after the view was written to: the old base with the view's region replaced."""
 
@@ -135,8 +147,12 @@ class CopySlices(Node):
     inputs = ("base", "region")
     symbol = "[…]="
     steps: Any
-    layout: Any  # the base's strides and length in memory if a step is as_strided, which counts in them; else None
+    layout: Any
     lay_out: ClassVar[Callable[..., Tensor]]  # the operation that copies g so; set by ops/shape/as_strided.py
+
+    def name(self) -> str:
+        """PyTorch's full name for it."""
+        return "torch::autograd::CopySlices"
 
     @staticmethod
     def wants(target: Any, needed: Any) -> bool:
@@ -166,7 +182,48 @@ class CopySlices(Node):
         return g, region
 
 
-CopySlices.__module__ = "builtins"
+class AsStridedBackward0(Node):
+    """A view of what its base is since it was written to, whatever operation first made the view."""
+
+    __slots__ = ("layout", "shape", "steps")
+    inputs = ("input",)
+    symbol = "strides"
+    steps: Any
+    layout: Any
+    shape: Any  # of the base
+    of_base: ClassVar[Callable[..., Tensor]]  # the gradient of as_strided; set by ops/shape/as_strided.py
+
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        """Zeros like the base, with the gradient where the view looks."""
+        whole, part = self.places(g)
+        if strides.overlaps(part.shape, strides.strides_of(part)):
+            return self.of_base(g, strides.of(whole), *strides.of(part)), None
+        part[...] = g
+        return whole, None
+
+    def vjp_graph(self, g: Tensor, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        """The same over tensors, recorded."""
+        whole, part = self.places(elements(g))
+        return self.of_base(g, strides.of(whole), *strides.of(part)), None
+
+    def places(self, g: Any) -> tuple[Any, Any]:
+        """Zeros that lie in memory as the base does, and the view of them."""
+        if self.layout is None:
+            whole = np.zeros_like(g, shape=self.shape)
+        else:
+            geometry, length = self.layout
+            whole = strides.restride(np.zeros_like(g, shape=(length,)), *geometry)
+        return whole, replay_view(whole, self.steps)
+
+
+CopySlices.__module__ = AsStridedBackward0.__module__ = "builtins"
+
+
+_PROPERTIES: Any = vars(Tensor)
+
+
+def _unmark(view: Any) -> None:
+    view.__class__ = Tensor
 
 
 class _StaleView(Tensor):
@@ -184,7 +241,7 @@ class _StaleView(Tensor):
 
     @_fn.setter
     def _fn(self, fn: Any) -> None:
-        self.__class__ = Tensor
+        _unmark(self)
         _set_fn(self, fn)
 
     def refreshed(self) -> Any:
@@ -193,25 +250,48 @@ class _StaleView(Tensor):
         :raises InplaceError: the history could not follow the write.
         """
         before = _get_fn(self)
-        if isinstance(before, Node) or self._view.base._fn is not None:
+        if _is_recorded(before) or self._view.base._fn is not None:
             check_history_follows(self, indirect=True)
             fn = _history_from_base(self)
-            _move_retained(self, before, fn)
+            move_retained(self, before, fn)
             _set_fn(self, fn)
-        self.__class__ = Tensor
+        _unmark(self)
         return _get_fn(self)
 
     @property
     def grad_fn(self) -> Any:
         """The node that made the tensor; None for a leaf."""
         self.refreshed()
-        return Tensor.grad_fn.fget(self)
+        return _PROPERTIES["grad_fn"].fget(self)
 
     @property
     def is_leaf(self) -> bool:
         """Whether nothing recorded made the tensor."""
-        self.refreshed()
-        return Tensor.is_leaf.fget(self)
+        return not _is_recorded(self.refreshed())
+
+    @property
+    def grad(self) -> Any:
+        """What backward passes have accumulated here."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        _PROPERTIES["grad"].fset(self, value)
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def retain_grad(self) -> None:
+        """Keep the gradient, unless the tensor was a leaf when it was last used."""
+        if not self.requires_grad or not self.retains_grad and _is_recorded(_get_fn(self)):
+            Tensor.retain_grad(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether its former node keeps its gradient, as its next one will."""
+        hooks = getattr(_get_fn(self), "hooks", None)
+        return hooks is not None and hooks.retain is not None
 
     @property
     def requires_grad(self) -> bool:
@@ -220,10 +300,28 @@ class _StaleView(Tensor):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        Tensor.requires_grad.fset(self, value)
+        recorded = _is_recorded(_get_fn(self))
+        if not isinstance(value, bool) or recorded:
+            _PROPERTIES["requires_grad"].fset(self, value)  # which raises
+        elif not recorded and self._a.dtype.kind in INEXACT:
+            _set_fn(self, LEAF if value else None)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Set ``requires_grad`` in place."""
+        if requires_grad is not True:
+            return Tensor.requires_grad_(self, requires_grad)
+        if not _is_recorded(_get_fn(self)):
+            self.requires_grad = True
+        return self
 
 
 _StaleView.__name__, _StaleView.__qualname__, _StaleView.__module__ = "Tensor", "Tensor", "nbautograd"
+
+
+def _is_recorded(fn: Any) -> bool:
+    return fn is not None and fn is not LEAF and fn.__class__ is not UnrecordedView
+
+
 _get_fn, _set_fn = Tensor._fn.__get__, Tensor._fn.__set__  # the slot itself
 
 
@@ -240,14 +338,23 @@ def record_unrecorded_write(t: Tensor) -> None:
     outdate_views(t if t._view is None else t._view.base)
 
 
-def _history_from_base(view: Tensor) -> Any:
+def _history_from_base(view: Tensor, steps: Any = None) -> Any:
     """The ``_fn`` of a view of what its base is now."""
-    how, base = view._view, view._view.base
-    a, whole = view._a, base.shared_array()
-    with enable_grad():
-        if a.dtype == whole.dtype:
-            return View.as_strided(base, *strides.of(a), strides.of(whole))._fn
-        return replay_view(base, how.steps())._fn
+    base = view._view.base
+    if steps is None:
+        steps = view._view.steps()
+    whole = base.shared_array()
+    if view._a.dtype != whole.dtype:
+        with enable_grad():
+            return replay_view(base, steps)._fn
+    node = new(AsStridedBackward0)
+    node.next0 = base if base._fn is LEAF else base._fn or UnrecordedView()
+    node.next1 = node.input_meta = node.extras = None
+    node.steps, node.layout, node.shape = steps, _layout(whole, steps), whole.shape
+    node._seq = version_counter.next_sequence_nr()
+    if dispatch_mode.is_on():
+        dispatch_mode.node_created(node)
+    return node
 
 
 def check_history_follows(view: Tensor, indirect: bool) -> None:
@@ -260,7 +367,7 @@ def check_history_follows(view: Tensor, indirect: bool) -> None:
     if why is None:
         return
     fn = _get_fn(view)
-    recorded = fn.__class__ is not UnrecordedView and fn is not None and fn is not LEAF
+    recorded = _is_recorded(fn)
     written = "its base or another view of its base has been" if indirect else "is being"
     output = ""
     if recorded:
@@ -288,14 +395,14 @@ _ADVICE = {
 }
 
 
-def _move_retained(t: Tensor, before: Any, fn: Any) -> None:
+def move_retained(t: Tensor, before: Any, fn: Any) -> None:
     """Let a tensor that retains its gradient go on to do so; its other hooks stay with the former value's node."""
     hooks = before.hooks if isinstance(before, Node) else None
     if hooks is not None and hooks.retain is not None and hooks.retain() is t and isinstance(fn, Node):
         fn.own_hooks().retain, hooks.retain = hooks.retain, None
 
 
-def _bypass_hooks(t: Tensor, before: Any, fn: Node) -> None:
+def _bypass_hooks(t: Tensor, before: Any, fn: Any) -> None:
     """Send the gradient of the former value of a view straight to the base: past the hooks of the view and its parents.
 
     What else ``fn`` may have got from the view keeps its edge.
@@ -313,24 +420,23 @@ def rebase_history(t: Tensor, fn: Any) -> None:
     before = t._fn
     if t._view is None:
         t._fn = fn
-        _move_retained(t, before, fn)
+        move_retained(t, before, fn)
         if t._views is not None:
             outdate_views(t)
         return
     how, base = t._view, t._view.base
+    steps = how.steps()
     node = new(CopySlices)
-    node.next0, node.next1, node.input_meta, node.steps = base._fn, fn, None, how.steps()
-    node.layout = node.extras = None
-    if any(step[0].__name__ == "as_strided_in" for step in node.steps):
-        node.layout = (strides.of(base._a), strides.length_of(base._a))
+    node.next0, node.next1, node.input_meta, node.extras = base._fn, fn, None, None
+    node.steps, node.layout = steps, _layout(base._a, steps)
     if alive.count and before is not None and isinstance(fn, Node):
         _bypass_hooks(t, before, fn)
     node._seq = version_counter.next_sequence_nr()
     if dispatch_mode.is_on():
         dispatch_mode.node_created(node)
     if before is not None:
-        _move_retained(base, base._fn, node)
+        move_retained(base, base._fn, node)
     base._fn = node
-    t._fn = _history_from_base(t)
-    _move_retained(t, before, t._fn)
+    t._fn = _history_from_base(t, steps)
+    move_retained(t, before, t._fn)
     outdate_views(base, t)

@@ -39,9 +39,9 @@ def jvp(
     directions, given = flatten(tangents)
     if spec != given:
         raise AutogradError(
-            f"jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, "
-            f"if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents "
-            f"with structure {given}"
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, "
+            f"if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and "
+            f"tangents with structure {given}"
         )
     for name, tensors in (("primals", values), ("tangents", directions)):
         for t in tensors:
@@ -89,7 +89,9 @@ def jacfwd(func: Function, argnums: Places = 0, has_aux: bool = False, *, random
         for x in leaves:
             if not isinstance(x, Tensor):
                 raise ValueError(f"jacfwd(f, ...)(*args): Expected all inputs to be Tensors, got {kind_of(x)}")
-        columns, structure, aux = [], None, None
+        columns: list[Any] = []
+        structure: Any = None
+        aux: Any = None
         for number in range(len(leaves)):
 
             def partial(x: Any, number: int = number) -> Any:
@@ -172,8 +174,8 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
         for x, t in zip(inputs.leaves, directions, strict=True):
             if not isinstance(t, Tensor) or t.shape != x.shape or t.dtype != x.dtype:
                 raise AutogradError(
-                    "jvp_fn, returned by linearize(f, *primals): Expected each tangent to have the shape and dtype of its "
-                    f"primal, {list(x.shape)} and {x.dtype!r}, got {t!r:.60}"
+                    "jvp_fn, returned by linearize(f, *primals): Expected each tangent to have the shape and dtype of "
+                    f"its primal, {list(x.shape)} and {x.dtype!r}, got {t!r:.60}"
                 )
         with enable_grad():
             products = multiply(directions)

@@ -109,7 +109,10 @@ def _unbatched_gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any
 
 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """The value of ``func`` and the function that multiplies its Jacobian from the left: ``vjp_fn(*cotangents)``.
+    """The value of ``func`` and the function that multiplies its Jacobian from the left: ``vjp_fn(cotangents)``.
+
+    :param primals: the arguments, which may be nested. The products come as a tuple with an entry for each.
+    :param has_aux: ``func`` returns ``(value, aux)``; ``aux`` comes third.
 
     >>> import nbautograd as torch
     >>> value, product = torch.func.vjp(torch.sin, torch.tensor([0.0, 1.0]))
@@ -122,15 +125,13 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     outputs, spec = outputs_of(value, "vjp")
     multiply = Product(outputs, inputs)
 
-    def product(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
-        tree = cotangents[0] if len(cotangents) == 1 else cotangents
-        weights, given = flatten(tree)
+    def product(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
+        """The product; the graph is kept for others, and recorded where something else is differentiated."""
+        weights, given = flatten(cotangents)
         if given != spec:
-            weights, given = flatten(cotangents)
-        if len(weights) != len(outputs):
             raise AutogradError(
-                f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                f"cotangents: {given}, primal output: {spec}"
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {given}, primal output: {spec}"
             )
         with enable_grad():
             gradients = multiply(weights)

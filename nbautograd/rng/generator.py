@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, strides as stride_tools
+from nbautograd.arrays import backend, dtypes, strides as stride_tools
 from nbautograd.arrays.device import as_device, device as Device  # noqa: N812 - ``device`` is a parameter here
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
@@ -382,7 +382,10 @@ class Generator:
         size = weights.shape[-1] if weights.ndim else 0
         _check(1 <= weights.ndim <= 2, f"prob_dist must be 1 or 2 dim, got {weights.ndim} dimensions")
         kind = weights.dtype
-        _check(kind.kind in "fV", f"multinomial only supports floating-point dtypes for input, got: {kind}")
+        _check(
+            kind.kind in "fV",
+            f"multinomial only supports floating-point dtypes for input, got: {dtypes.scalar_type(kind)}",
+        )
         _check(count > 0, f"cannot sample n_sample <= 0 samples, got {count}")
         _check(
             replacement or count <= size,

@@ -203,6 +203,10 @@ class _SaveInputs(Function):
     def backward(ctx: Any, *gradients: Any) -> Any:
         raise AssertionError("nothing is computed from the result, so no gradient arrives here")
 
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> None:
+        """Nothing: the result has no elements."""
+
 
 class _Place:
     """Placeholder of a saved tensor: its index in the frame."""

@@ -196,3 +196,15 @@ def test_a_level_leaves_nothing_behind():
     with pytest.raises(KeyError), ours.dual_level():
         raise KeyError
     assert not dispatch_mode.is_on()
+
+
+def test_observers_see_the_passes_of_the_user_alone():
+    from nbautograd import protocol
+
+    events = []
+    with ours.dual_level(), protocol.observe(events.append):
+        x = ours.make_dual(nb.ones(2, requires_grad=True), nb.ones(2))
+        y = (x * x).sin().sum()
+        assert not events
+        nb.autograd.grad(y, x)
+    assert sum(isinstance(event, protocol.PassStarted) for event in events) == 1

@@ -194,10 +194,13 @@ def test_in_place_functions_follow_the_version(T):
     assert x.grad.tolist() == [2, 2]
 
 
-def test_once_differentiable_says_so_even_for_constant_gradients():
-    square = made(nb, lambda ctx, x: x * x, nb.autograd.function.once_differentiable(lambda ctx, g: g * 2))
-    x = nb.ones(2, requires_grad=True)
-    (first,) = nb.autograd.grad(square.apply(x).sum(), x, create_graph=True)
+@both
+def test_once_differentiable_says_so_where_a_gradient_requires_grad(T):
+    square = made(T, lambda ctx, x: x * x, T.autograd.function.once_differentiable(lambda ctx, g: g * 2))
+    x, v = T.ones(2, requires_grad=True), T.ones(2, requires_grad=True)
+    (constant,) = T.autograd.grad(square.apply(x).sum(), x, create_graph=True)
+    assert not constant.requires_grad
+    (first,) = T.autograd.grad(square.apply(x), x, v, create_graph=True)
     with pytest.raises(RuntimeError, match="marked with @once_differentiable"):
         first.sum().backward()
 
@@ -313,6 +316,8 @@ def test_once_differentiable():
         first.backward()
 
 
-def test_functions_cannot_be_instantiated():
-    with pytest.raises(RuntimeError, match="Exp should not be instantiated"):
-        Exp()
+def test_functions_should_not_be_instantiated():
+    with pytest.warns(DeprecationWarning, match="Exp'> should not be instantiated"):
+        instance = Exp()
+    with pytest.raises(RuntimeError, match=r"Legacy autograd function.*Exp\.apply"):
+        instance(nb.ones(1))

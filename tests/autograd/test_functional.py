@@ -72,7 +72,7 @@ MISUSES = [
     ),
     (lambda T, f, x: f.jacobian(lambda x: x, 3), "inputs given to jacobian must be either a Tensor or a tuple"),
     (lambda T, f, x: f.jacobian(lambda x: x, [x]), "inputs given to jacobian must be either a Tensor or a tuple"),
-    (lambda T, f, x: f.jacobian(lambda *x: x[0], (x, 3)), "value at index 1 of the given inputs"),
+    (lambda T, f, x: f.jacobian(lambda *x: x[0], (x, 3)), "value at index 1 has type"),
     (lambda T, f, x: f.vjp(lambda x: x * 2, x), "The vector v can only be None if the user-provided function returns"),
     (lambda T, f, x: f.vjp(lambda x: x * 2, x, T.ones(3)), "v has invalid size: should be"),
     (lambda T, f, x: f.vjp(lambda x: x * 2, x, (T.ones(2), T.ones(2))), "given v should contain a single Tensor"),

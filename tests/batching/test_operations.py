@@ -26,7 +26,7 @@ CASES = [case for case in cases.CASES if case.shapes and case.name not in REFUSE
 WRITES = "set into zeros"
 """A case that writes into a tensor of zeros, which inside of vmap is one for all samples."""
 OTHERWISE = {"index_fill tensor": "PyTorch takes the first sample's value for all"}
-LAYOUT = "as_strided view_as_complex complex"
+LAYOUT = "as_strided complex istft"
 """Words in the names of cases whose results depend on how a sample lies in memory: only mapped over dimension 0."""
 
 
@@ -96,6 +96,36 @@ def test_as_in_pytorch(case):
         result = vmap(lambda *xs: case.call(nb, *xs), in_dims=dims)(*batches(nb, samples, dims))
         assert str(result.dtype) == str(expected.dtype)
         close(result, expected)
+
+
+MORE = {
+    "unfold of no dimension": (lambda x: x.unfold(0, 1, 1), ()),
+    "index_reduce of the sample's index": (
+        lambda x: x.index_reduce(0, (x[:2] * 0).sum(1).long(), x[:2] * 2, "amax"),
+        (3, 2),
+    ),
+    "quantile of the sample": (lambda x: x.quantile(x[0].sigmoid()), (4,)),
+    "taken along": (lambda x: x.take_along_dim(x.argsort(1), 1), (3, 4)),
+    "multilabel margin": (lambda x: nb.nn.functional.multilabel_margin_loss(x, x.argsort(1)), (2, 3)),
+    "fill": (lambda x: nb.zeros_like(x).fill_(x[0, 0]), (2, 3)),
+    "argmax": (lambda x: nb.stack([x.argmax(), x.argmin(1).sum(), x.argmax(0, True).sum()]), (2, 3)),
+    "both extremes": (lambda x: nb.stack([*x.aminmax(), *x.sum().aminmax()]), (2, 3)),
+    "of no dimension": (lambda x: x.softmax(0) + x.cumsum(0) + x.sort(0)[0] + x.max(0)[0] + x.sum(0) + x.squeeze(), ()),
+    "empty": (lambda x: nb.cat([x[:0], x]).sum(0) + x[:0].sum(0) + x.new_ones(0).sum(), (2, 3)),
+    "einsum": (lambda x: nb.einsum("ij,ik->jk", x, x.exp()), (3, 2)),
+    "norms": (lambda x: x.norm() + nb.linalg.norm(x, 2) + x.norm(dim=0).sum() + nb.linalg.vector_norm(x, 1), (3, 2)),
+    "searchsorted": (lambda x: nb.searchsorted(x.sort()[0], x * 0.5), (5,)),
+    "complex": (lambda x: nb.fft.fft(x).abs() + nb.complex(x, x).angle(), (4,)),
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_more_programs(name):
+    program, shape = MORE[name]
+    x = nb.tensor(np.random.default_rng(0).standard_normal((4, *shape)))
+    result, expected = vmap(program)(x), nb.stack([program(sample) for sample in x])
+    assert result.dtype == expected.dtype
+    close(result, expected)
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))

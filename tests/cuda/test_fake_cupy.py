@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
+from nbautograd.arrays import backend
 from nbautograd.errors import CudaUnavailableError, DeviceError
 from tests.cuda.fake_cupy import fake_cupy, present
+from tests.differences.test_engine import run_nested
 from tests.strict.strict_array import StrictArray
 
 
@@ -132,3 +134,23 @@ def test_a_forked_child_is_told(cupy: Any) -> None:
     with pytest.raises(CudaUnavailableError, match=r"forked subprocess.*spawn"):
         nb.zeros(2, device="cuda")
     assert np.isfinite(nb.ones(2).sum().item())
+
+
+def test_settings_of_a_thread_for_another() -> None:
+    """Nested backward passes run on other threads, which begin with CUDA's first device and its default stream."""
+    stream = nb.cuda.Stream(1)
+    before = nb.cuda.current_stream()
+    with nb.cuda.device(1), nb.cuda.stream(stream):
+        adopt = backend.thread_settings()
+    assert (nb.cuda.current_device(), nb.cuda.current_stream()) == (0, before)
+    try:
+        adopt()
+        assert (nb.cuda.current_device(), nb.cuda.current_stream()) == (1, stream)
+    finally:
+        nb.cuda.set_stream(before)
+
+
+def test_nested_passes() -> None:
+    with nb.device("cuda"):
+        grad = run_nested(nb, 150)
+    assert (grad.device.type, grad.tolist()) == ("cuda", 1.0)

@@ -6,7 +6,7 @@ import threading
 import warnings
 from typing import Any
 
-from tests.differences.both import agrees
+from tests.differences.both import agrees, differs
 from tests.differences.test_engine import engine_of, run_nested
 
 # -- accumulation ------------------------------------------------------------------------------------------------------
@@ -231,3 +231,61 @@ def test_order_of_all_kinds_of_hooks(torch: Any) -> Any:
     node.register_hook(lambda i, o: log.append("after the leaf"))
     y.backward()
     return log
+
+
+@agrees
+def test_hooks_that_remove_hooks_of_nodes_and_leaves(torch: Any) -> Any:
+    log: list[str] = []
+    x = torch.ones(1, requires_grad=True)
+    y = x * 2
+    node, leaf_hooks, node_hooks = y.grad_fn, [], []
+
+    def first(*gradients: Any) -> None:
+        log.append("before")
+        node_hooks[0].remove()
+
+    def accumulated(leaf: Any) -> None:
+        log.append("accumulated")
+        leaf_hooks[0].remove()
+
+    node.register_prehook(first)
+    node_hooks.append(node.register_hook(lambda inputs, outputs: log.append("after")))
+    x.register_post_accumulate_grad_hook(accumulated)
+    leaf_hooks.append(x.register_post_accumulate_grad_hook(lambda leaf: log.append("second")))
+    for _ in range(2):
+        y.backward(retain_graph=True)
+    return log
+
+
+@agrees
+def test_a_hook_added_to_what_is_still_to_come(torch: Any) -> Any:
+    log: list[str] = []
+    y = torch.ones(1, requires_grad=True) * 2
+    z = y * 3
+    z.register_hook(lambda g: y.register_hook(lambda g: log.append("added")) and None)
+    z.backward()
+    return log
+
+
+@agrees
+def test_a_node_called_in_a_hook(torch: Any) -> Any:
+    log: list[Any] = []
+    x = torch.ones(2, requires_grad=True)
+    y = x * x
+    y.register_hook(lambda g: log.append([d.tolist() for d in y.grad_fn(g)]))
+    y.sum().backward()
+    return log, x.grad
+
+
+@differs(
+    "`grad` by a tensor gives what its hooks return",
+    pytorch=[[30.0, 30.0], [3.0, 3.0]],
+    here=[[30.0, 30.0], [30.0, 30.0]],
+)
+def test_grad_by_a_tensor_with_a_hook(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda g: g * 10)
+    (alone,) = torch.autograd.grad((y * 3).sum(), y)
+    _, beside_a_leaf = torch.autograd.grad((y * 3).sum(), (x, y))
+    return [alone.tolist(), beside_a_leaf.tolist()]

@@ -100,7 +100,7 @@ def test_only_inputs(torch: Any) -> Any:
 
 
 @differs(
-    "A batch of gradients is a loop over passes",
+    "Where a Function or a hook sees gradients, a batch of them is a loop over passes",
     pytorch=[1, Raised(RuntimeError), Raised(RuntimeError)],
     here=[2, [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]],
 )

@@ -110,16 +110,14 @@ def test_a_pass_works_after_a_nested_one_failed(torch: Any) -> Any:
 
 @agrees
 def test_modes_reach_nested_passes(torch: Any) -> Any:
-    modes = []
+    modes: list[Any] = []
 
     def look() -> None:
-        modes.append((torch.is_grad_enabled(), torch.get_default_dtype(), str(torch.get_default_device())))
+        modes.append((torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_anomaly_enabled()))
 
-    x = torch.tensor(300.0, requires_grad=True)
-    before = torch.get_default_device()
-    torch.set_default_device("meta" if hasattr(torch, "_C") else "cpu")
-    torch.set_default_device(before)
-    nested(torch, look)(x).sum().backward(create_graph=False)
+    run_nested(torch, 300, look)
+    with torch.autograd.set_detect_anomaly(True):
+        run_nested(torch, 80, look)
     return modes
 
 

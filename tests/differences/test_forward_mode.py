@@ -1,4 +1,4 @@
-"""Forward mode: dual tensors, their views and writes to them, printing, errors, and ``jvp`` of Functions."""
+"""Forward mode: dual tensors, their views and writes to them, printing and errors."""
 
 from __future__ import annotations
 
@@ -281,6 +281,85 @@ def test_inference_mode(torch: Any) -> Any:
         return inside, tangent(torch, c * 2), c.is_inference()
 
 
+@agrees(says="cannot resize variables that has a forward grad")
+def test_resize(torch: Any) -> Any:
+    with level(torch):
+        dual(torch, 2).resize_(1)
+
+
+@agrees(says="Trying to use forward AD with set_ that does not support it because it has not been implemented yet")
+def test_set(torch: Any) -> Any:
+    with level(torch):
+        dual(torch, 2).set_(torch.zeros(2))
+
+
+@agrees
+def test_running_statistics_have_no_tangent(torch: Any) -> Any:
+    with level(torch):
+        norm = torch.nn.BatchNorm1d(2)
+        x = torch.autograd.forward_ad.make_dual(torch.arange(6.0).view(3, 2) ** 2, torch.arange(6.0).view(3, 2))
+        return tangent(torch, norm(x)), norm.running_mean, tangent(torch, norm.running_mean)
+
+
+@agrees
+def test_checkpoint(torch: Any) -> Any:
+    with level(torch):
+        x = torch.tensor([0.5, 1.0], requires_grad=True)
+        d = torch.autograd.forward_ad.make_dual(x, torch.ones(2))
+        y = torch.utils.checkpoint.checkpoint(lambda a: (a**3).exp(), d, use_reentrant=False)
+        return tangent(torch, y), tangent(torch, torch.autograd.grad(y.sum(), d)[0])
+
+
+@agrees
+def test_kinds_of_numbers(torch: Any) -> Any:
+    make_dual = torch.autograd.forward_ad.make_dual
+    with level(torch):
+        z = make_dual(torch.full((3,), 1j), torch.full((3,), 2 + 1j))
+        z.real.mul_(3)
+        z.imag[0] = 5.0
+        torch.view_as_real(z)[1, 0] = 7.0
+        half = make_dual(torch.ones(3, dtype=torch.float16), torch.full((3,), 2.0, dtype=torch.float16))
+        half.mul_((half * half).exp())
+        whole = torch.ones(3, dtype=torch.int64)
+        whole.copy_(make_dual(torch.ones(3), torch.ones(3)))
+        return [tangent(torch, t) for t in (z, z.abs(), half, half.double(), whole)], z, half
+
+
+@agrees
+def test_a_module_with_dual_parameters(torch: Any) -> Any:
+    with level(torch):
+        layer = torch.nn.Linear(2, 2)
+        torch.nn.init.constant_(layer.bias, 0.5)
+        weight = torch.nn.init.constant_(layer.weight, 0.5)
+        del layer.weight
+        layer.weight = torch.autograd.forward_ad.make_dual(weight, torch.ones(2, 2))
+        return tangent(torch, layer(torch.ones(2)))
+
+
+@agrees
+def test_levels_inside_each_other(torch: Any) -> Any:
+    def write(x: Any) -> Any:
+        y = x.clone()
+        y[0] *= 3
+        y.sin_()
+        z = torch.zeros(3)
+        z[:2] = y
+        return z
+
+    x, jvp = torch.tensor([1.0, 2.0]), torch.func.jvp
+    confused = jvp(lambda a: a * jvp(lambda b: a + b, (x,), (torch.ones(2),))[1], (x,), (torch.ones(2),))
+    second = jvp(lambda a: jvp(write, (a,), (a * 2,))[1], (x,), (torch.ones(2),))
+    third = jvp(
+        lambda a: jvp(lambda b: jvp(lambda c: a * b * c**3, (b,), (x,))[1], (a,), (x,))[1], (x,), (torch.ones(2),)
+    )
+    return (
+        confused,
+        second,
+        third,
+        jvp(lambda a: jvp(torch.func.grad(lambda b: (b**4).sum()), (a,), (x,))[1], (x,), (x,)),
+    )
+
+
 @agrees
 def test_data_and_copies(torch: Any) -> Any:
     import copy
@@ -362,148 +441,17 @@ def test_given_gradients_with_tangents(torch: Any) -> Any:
         return tangent(torch, torch.autograd.grad(x * 2, x, dual(torch, 2))[0])
 
 
-# -- Functions ---------------------------------------------------------------------------------------------------------
+@agrees
+def test_anomaly_mode_looks_at_gradients_alone(torch: Any) -> Any:
+    with level(torch), torch.autograd.detect_anomaly():
+        return str(tangent(torch, torch.autograd.forward_ad.make_dual(torch.zeros(2), torch.zeros(2)).sqrt()))
 
 
-def applied(torch: Any, forward: Any, jvp: Any, **names: Any) -> Any:
-    """What a Function of one dual tensor returns: its value, its tangent, and how they are views."""
-    members = {"forward": staticmethod(forward), "jvp": staticmethod(jvp), **names}
-    function = type("Function", (torch.autograd.Function,), members)
+@differs(
+    "`torch.func.jvp` works inside of a `dual_level()`", pytorch=Raised(RuntimeError), here=[[2.0, 4.0], [2.0, 2.0]]
+)
+def test_func_inside_of_a_level(torch: Any) -> Any:
     with level(torch):
-        t = torch.full((3,), 2.0)
-        d = torch.autograd.forward_ad.make_dual(torch.ones(3), t)
-        result = function.apply(d)
-        own = tangent(torch, result)
-        return result, own, own is t, result is d, result._is_view(), own is not None and own._base is t
-
-
-def written(ctx: Any, x: Any) -> Any:
-    ctx.mark_dirty(x)
-    return x.mul_(2)
-
-
-def fixed(ctx: Any, x: Any) -> Any:
-    result = x * 2
-    ctx.mark_non_differentiable(result)
-    return result
-
-
-@agrees(says="is returning a view (or an input as-is) but the jvp is not returning a view")
-def test_an_input_and_no_view(torch: Any) -> Any:
-    return applied(torch, lambda ctx, x: x, lambda ctx, t: t)
-
-
-@agrees(says="is returning a view (or an input as-is) but the jvp is not returning a view")
-def test_a_view_and_no_view(torch: Any) -> Any:
-    return applied(torch, lambda ctx, x: x[:2], lambda ctx, t: t[:2] * 2)
-
-
-@agrees(says="A custom Function is returning a view but the jvp is not returning a view of the given grad input")
-def test_a_view_of_something_else(torch: Any) -> Any:
-    return applied(torch, lambda ctx, x: x[:2], lambda ctx, t: torch.ones(3)[:2])
-
-
-@agrees
-def test_views(torch: Any) -> Any:
-    return [
-        applied(torch, lambda ctx, x: x, lambda ctx, t: t.view_as(t)),
-        applied(torch, lambda ctx, x: x[:2], lambda ctx, t: t[:2]),
-    ]
-
-
-@agrees(says="An inplace custom Function is not modifying the forward mode gradients inplace")
-def test_a_write_without_that_of_the_tangent(torch: Any) -> Any:
-    return applied(torch, written, lambda ctx, t: t * 2)
-
-
-@agrees(says="An inplace custom Function is not modifying the forward mode gradients inplace")
-def test_a_write_and_no_tangent(torch: Any) -> Any:
-    return applied(torch, written, lambda ctx, t: None)
-
-
-@agrees(says="An inplace custom Function is not")
-def test_a_write_and_another_tangent(torch: Any) -> Any:
-    return applied(torch, written, lambda ctx, t: t.mul_(2).clone())
-
-
-@agrees
-def test_a_write(torch: Any) -> Any:
-    return applied(torch, written, lambda ctx, t: t.mul_(2))
-
-
-@agrees
-def test_a_write_to_a_view_without_tangent(torch: Any) -> Any:
-    class Times(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any, y: Any) -> Any:
-            ctx.mark_dirty(x)
-            return x.mul_(y)
-
-        @staticmethod
-        def jvp(ctx: Any, a: Any, b: Any) -> Any:
-            return a.add_(b * 3)
-
-    with level(torch):
-        base = torch.ones(2, 3)
-        Times.apply(base[1], dual(torch, 3))
-        return tangent(torch, base)
-
-
-@agrees(says="expected Variable or None (got int) for grad output 0")
-def test_a_number_as_tangent(torch: Any) -> Any:
-    return applied(torch, lambda ctx, x: x * 2, lambda ctx, t: 5)
-
-
-@agrees(says="expected Variable or None (got list) for grad output 0")
-def test_a_list_as_tangent(torch: Any) -> Any:
-    return applied(torch, lambda ctx, x: x * 2, lambda ctx, t: [t])
-
-
-@agrees(says="Function's jvp returned an invalid number of forward gradients (expected 1 but got 0)")
-def test_no_tangents(torch: Any) -> Any:
-    return applied(torch, lambda ctx, x: x * 2, lambda ctx, t: ())
-
-
-@agrees(says="that has a different size than that of the original Tensor")
-def test_a_tangent_of_another_shape(torch: Any) -> Any:
-    return applied(torch, lambda ctx, x: x * 2, lambda ctx, t: t[:2])
-
-
-@agrees(says="Function's jvp returned a gradient at position 0, but")
-def test_a_tangent_of_what_is_not_differentiable(torch: Any) -> Any:
-    return applied(torch, fixed, lambda ctx, t: t * 2)
-
-
-@agrees
-def test_what_jvp_gets(torch: Any) -> Any:
-    got: list[Any] = []
-
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        got.append([*tangents, torch.is_grad_enabled(), tangent(torch, tangents[0])])
-        return tangents[0]
-
-    def forward(ctx: Any, *args: Any) -> Any:
-        return args[0] * 2
-
-    def bare(ctx: Any, *args: Any) -> Any:
-        ctx.set_materialize_grads(False)
-        return args[0] * 2
-
-    with level(torch):
-        for function in (forward, bare):
-            members = {"forward": staticmethod(function), "jvp": staticmethod(jvp)}
-            result = type("Function", (torch.autograd.Function,), members).apply(
-                dual(torch, 3), torch.ones(2), torch.ones(2).long(), 5, torch.ones(2, dtype=torch.complex64)
-            )
-            got.append(tangent(torch, result))
-    return [[str(part) for part in parts] if isinstance(parts, list) else parts for parts in got]
-
-
-@agrees
-def test_nothing_to_differentiate(torch: Any) -> Any:
-    return applied(torch, fixed, lambda ctx, t: None)
-
-
-@differs("A Function's `jvp` may return None for a tangent of zeros", pytorch=Raised(RuntimeError), here=None)
-def test_none_as_tangent(torch: Any) -> Any:
-    return applied(torch, lambda ctx, x: x * 2, lambda ctx, t: None)[1]
+        x = torch.autograd.forward_ad.make_dual(torch.tensor([1.0, 2.0]), torch.ones(2))
+        along = torch.func.jvp(lambda y: y * y, (x,), (torch.ones(2),))[1]
+        return torch.autograd.forward_ad.unpack_dual(along).primal.tolist(), tangent(torch, along).tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import warnings
 from typing import Any
@@ -432,3 +433,44 @@ def test_number_of_an_input(torch: Any) -> Any:
         torch.autograd.gradcheck(lambda n, x: wrong(x), (3, x))
     except RuntimeError as error:
         return ["with respect to input 0" in str(error), "with respect to input 1" in str(error)]
+
+
+@agrees
+def test_former_functions(torch: Any) -> Any:
+    module = importlib.import_module(f"{torch.__name__}.autograd.gradcheck")
+    x, y = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([1.0, 2.0], [3.0, 4.0]))
+
+    def fn(inputs: Any) -> Any:
+        return inputs[0] * 2 * inputs[1], inputs[0] * 3
+
+    def measured(*args: Any, **options: Any) -> Any:
+        return [(jacobian * 1e6).round() for jacobian in module.get_numerical_jacobian(*args, eps=1e-6, **options)]
+
+    return [
+        measured(fn, (x, y)),
+        measured(fn, (x, y), target=y),
+        verdict(lambda: measured(fn, (x, y), grad_out=2.0)),
+        module.get_analytical_jacobian((x, y), x * y),
+        verdict(lambda: module.get_analytical_jacobian((x, y), x * y, grad_out=2.0)),
+        verdict(lambda: module.get_analytical_jacobian((x, y), x * y * 1j)),
+        len(module.get_numerical_jacobian_wrt_specific_input(lambda a, b: a * b, 0, (x, y), (x * y,), 1e-6)),
+    ]
+
+
+@agrees
+def test_warning_of_undefined_gradients(torch: Any) -> Any:
+    def check(g: Any) -> None:
+        if g is None:
+            raise RuntimeError("nothing there")
+
+    def run(x: Any) -> Any:
+        y = x.clone()
+        y.register_hook(check)
+        return y
+
+    x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        passes = torch.autograd.gradcheck(run, (x,), raise_exception=False)
+    words = "Backwards compatibility: New undefined gradient support checking feature"
+    return passes, [(w.category.__name__, str(w.message).startswith(words)) for w in caught]

@@ -374,6 +374,45 @@ def test_messages_name_what_pytorch_names(expression, words):
     assert isinstance(ours, type(theirs))
 
 
-def test_what_is_missing_says_so():
-    with pytest.raises(NotImplementedError, match="derivative is not implemented"):
-        nb._standard_gamma(nb.ones(2, requires_grad=True))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_samples_of_the_gamma_distribution_have_pytorchs_gradients(dtype):
+    shapes = np.random.default_rng(0).uniform(-3, 5, 500)
+    outcomes = []
+    for T in (nb, torch):
+        T.manual_seed(0)
+        alpha = T.tensor(np.exp(shapes), dtype=getattr(T, dtype), requires_grad=True)
+        samples = T._standard_gamma(alpha)
+        samples.sum().backward()
+        outcomes.append((samples.tolist(), alpha.grad.tolist()))
+    assert outcomes[0][0] == outcomes[1][0]
+    np.testing.assert_allclose(outcomes[0][1], outcomes[1][1], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-4), ("float64", 1e-10)])
+def test_gradients_of_dirichlet_samples_are_pytorchs_in_every_region(dtype, tolerance):
+    """In float32 PyTorch computes the tails in float32, which takes digits where parameters are large."""
+    rng = np.random.default_rng(0)
+    alpha, beta = np.exp(rng.uniform(-3, 5, (2, 2000)))
+    x = np.clip(rng.beta(alpha, beta), 1e-30, 1 - 1e-6)
+    ours, theirs = (
+        T._dirichlet_grad(*(T.tensor(a, dtype=getattr(T, dtype)) for a in (x, alpha, alpha + beta))).tolist()
+        for T in (nb, torch)
+    )
+    np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+def test_the_gradient_of_a_dirichlet_sample_keeps_it_on_the_simplex():
+    concentration = nb.tensor([[0.3, 2.0, 9.0], [50.0, 1.0, 5.0]], dtype=nb.float64, requires_grad=True)
+    samples = nb._sample_dirichlet(concentration)
+    (gradient,) = nb.autograd.grad(samples.sum(), concentration, retain_graph=True)
+    assert gradient.abs().max() < 1e-12
+    samples[..., 0].sum().backward()
+    assert (concentration.grad[:, 0] > 0).all() and (concentration.grad[:, 1:] < 0).all()
+
+
+@pytest.mark.parametrize("name", ["_standard_gamma", "_sample_dirichlet"])
+def test_gradients_of_samples_have_no_derivative(name):
+    alpha = nb.tensor([1.0, 2.0], requires_grad=True)
+    (gradient,) = nb.autograd.grad(getattr(nb, name)(alpha)[0], alpha, create_graph=True)
+    with pytest.raises(NotImplementedError, match=r"the derivative for '_(standard_gamma|dirichlet)_grad' is not"):
+        gradient.sum().backward()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from nbautograd.batching.mode import Call, Unsuitable, aligned, rule
-from nbautograd.core.batched import batched
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops.elementwise.selection import where
 from nbautograd.ops.queries import result_type
@@ -48,7 +47,7 @@ def _cast(call: Call, names: list[str], values: dict[str, Any]) -> dict[str, Any
     for with_dims in (True, False):
         group = [name for name in names if bool(call.ndim(name)) is with_dims]
         for name in group:
-            sample = batched(values[name], 0, call.level) if call.batched.get(name) else values[name]
+            sample = call.as_sample(name)
             kind = sample if kind is None else _common(kind, sample)
     if kind is None:
         return {}

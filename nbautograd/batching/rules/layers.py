@@ -79,7 +79,7 @@ def convolution(call: Call) -> Any:
     only_tensors(call)
     size, shape = call.size, call.values.get("shape")
     if not call.batched.get("weight") and not call.batched.get("bias"):
-        changes = {} if shape is None else {"shape": (size * shape[0], *shape[1:])}
+        changes: dict[str, Any] = {} if shape is None else {"shape": (size * shape[0], *shape[1:])}
         return unfold(call.run(input=fold(call.full("input")), **changes), size)
     changes = {"input": channels(call.full("input")), "weight": fold(call.full("weight"))}
     changes["groups"] = size * call.values["groups"]
@@ -112,7 +112,7 @@ def norm(call: Call) -> Any:
     """The statistics are each sample's own; a weight is that of all samples, or each has its own."""
     only_tensors(call)
     rows, axes, wide, own = (tuple(call.values[name]) for name in ("rows", "axes", "wide", "own"))
-    changes = {"rows": (call.size, *rows), "axes": tuple(d + 1 for d in axes)}
+    changes: dict[str, Any] = {"rows": (call.size, *rows), "axes": tuple(d + 1 for d in axes)}
     factors = [name for name in ("weight", "bias") if call.values[name] is not None]
     if any(call.batched.get(name) for name in factors):
         changes |= {name: call.full(name) for name in factors}

@@ -26,7 +26,8 @@ WHOLE = {
 
 def flat(call: Call, name: str) -> Any:
     """The elements of each sample in one dimension."""
-    return reshape(call.values[name], call.size, math.prod(call.shape(name)))
+    x = call.values[name]
+    return x if call.ndim(name) == 1 else reshape(x, call.size, math.prod(call.shape(name)))
 
 
 @rule(" ".join(WHOLE), "reduced")
@@ -67,7 +68,7 @@ def _flat(result: Any, size: int) -> Any:
 def both_extremes(call: Call) -> Any:
     """The smallest and the largest, of all elements or along a dimension."""
     only_tensors(call)
-    x, ndim, dim = call.values["input"], call.ndim("input"), call.values["dim"]
+    ndim, dim = call.ndim("input"), call.values["dim"]
     if dim is not None and ndim:
         return call.run(dim=behind(dim, ndim))
     results = call.run(input=flat(call, "input"), dim=1, keepdim=False)
@@ -80,7 +81,7 @@ def both_extremes(call: Call) -> Any:
 def where_extreme(call: Call) -> Any:
     """Without a dimension, an index into the sample's elements one after the other."""
     only_tensors(call)
-    x, ndim, dim, keepdim = call.values["input"], call.ndim("input"), call.values["dim"], call.values["keepdim"]
+    ndim, dim, keepdim = call.ndim("input"), call.values["dim"], call.values["keepdim"]
     if dim is not None and ndim:
         return call.run(dim=behind(dim, ndim))
     if dim is not None:

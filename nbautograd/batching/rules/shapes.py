@@ -30,7 +30,7 @@ def behind(dim: Any, ndim: int) -> Any:
 
 
 @rule(
-    """select slice_ diagonal unfold unbind split_evenly split_at split_apart split_apart_at transpose flip
+    """select slice_ diagonal unbind split_evenly split_at split_apart split_apart_at transpose flip
     rot90 hermitian_twice _fft_c2c _fft_r2c _fft_c2r index_select""",
     "dimensions moved",
 )
@@ -60,7 +60,7 @@ def along(call: Call) -> Any:
             changes[name] = behind(call.values[name], ndim)
     if ndim:
         return call.run(**changes)
-    if call.op.kind == "view" and call.op.name != "unfold":
+    if call.op.kind == "view":
         return without_dims(call)
     for name in tensors:
         if name not in same and not call.ndim(name):
@@ -80,7 +80,7 @@ def _same_for_all(call: Call, tensors: list[str]) -> set[str]:
     """
     if call.op.name not in ("index_select", "index_add", "index_copy", "index_fill"):
         return set()
-    same = {name for name in ("index", "value") if name in tensors}
+    same = {name for name in tensors if name in ("index", "value")}
     if any(call.batched.get(name) for name in same):
         raise Unsuitable
     return same
@@ -91,6 +91,17 @@ def without_dims(call: Call) -> Any:
     if call.op.name != "transpose":
         raise Unsuitable
     return view(call.values["input"], call.size)
+
+
+@rule("unfold", "moved")
+def unfold(call: Call) -> Any:
+    """Of a sample without dimensions the only window is the sample."""
+    only_tensors(call)
+    ndim, dim = call.ndim("input"), call.values["dimension"]
+    if ndim:
+        return call.run(dimension=behind(dim, ndim))
+    behind(dim, 0)
+    return call.run(input=unsqueeze(call.values["input"], 1), dimension=1).squeeze(1)
 
 
 @rule("as_strided_in", "strides of all samples")

@@ -181,7 +181,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     check_tensors("prelu", input=input, weight=weight)
     x, w = input._a, weight._a
     if x.dtype != w.dtype:
-        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype!r} and {weight.dtype!r}")
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {dtypes.scalar_type(input.dtype)} and "
+            f"{dtypes.scalar_type(weight.dtype)}"
+        )
     if w.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}")
     if w.size != 1:

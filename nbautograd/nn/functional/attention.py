@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from nbautograd.arrays import backend
+from nbautograd.arrays import backend, dtypes
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import DtypeError, ShapeError
 from nbautograd.nn.functional.dropout import dropout
@@ -82,8 +82,9 @@ def _check_attention(
         )
     if not query._a.dtype == key._a.dtype == value._a.dtype:
         raise DtypeError(
-            f"{name}(): Expected query, key, and value to have the same dtype, but got {query.dtype!r}, {key.dtype!r} "
-            f"and {value.dtype!r}"
+            f"{name}(): Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{dtypes.c_type(query.dtype)} key.dtype: {dtypes.c_type(key.dtype)} and value.dtype: "
+            f"{dtypes.c_type(value.dtype)} instead."
         )
     if attn_mask is not None and is_causal:
         raise RuntimeError(f"{name}(): Explicit attn_mask should not be set when is_causal=True")

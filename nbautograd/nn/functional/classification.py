@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend
+from nbautograd.arrays import backend, dtypes
 from nbautograd.compiler.argument_errors import with_argument_errors
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
-from nbautograd.core.batched import elements
+from nbautograd.core.batched import elements, looks_at_elements
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
@@ -139,7 +139,9 @@ def _check_target(name: str, input: Tensor, target: Tensor) -> None:
     if t.shape != expected and not (a.ndim == 1 and t.shape == (1,)):
         raise ShapeError(f"{name}(): Expected target size {list(expected)}, got {list(t.shape)}")
     if t.dtype is not INT64 and t.dtype not in (INT64, UINT8):
-        raise DtypeError(f"{name}(): expected target dtype to be Long or Byte, but got {target.dtype!r}")
+        raise DtypeError(
+            f"{name}(): expected target dtype to be Long or Byte, but got {dtypes.scalar_type(target.dtype)}"
+        )
 
 
 def nll_loss(
@@ -197,7 +199,10 @@ def _check_weight(name: str, input: Tensor, weight: Tensor | None) -> None:
             f"tensor of shape: {list(weight._a.shape)}"
         )
     if weight._a.dtype != input._a.dtype:
-        raise DtypeError(f"{name}(): expected scalar type of weight to be {input.dtype!r} but found {weight.dtype!r}")
+        raise DtypeError(
+            f"{name}(): expected scalar type {dtypes.scalar_type(input.dtype)} but found "
+            f"{dtypes.scalar_type(weight.dtype)} for weight"
+        )
 
 
 @with_argument_errors
@@ -365,7 +370,9 @@ def multi_margin_loss(
     if target._a.ndim > 1 or target._a.size != rows:
         raise RuntimeError(f"inconsistent target size, expected {rows} but got {list(target._a.shape)}")
     if target._a.dtype != np.int64:
-        raise DtypeError(f"multi_margin_loss(): expected target dtype to be Long, but got {target.dtype!r}")
+        raise DtypeError(
+            f"multi_margin_loss(): expected target dtype to be Long, but got {dtypes.scalar_type(target.dtype)}"
+        )
     floating_only("multi_margin_loss", input)
     classes = shape[-1] if shape else 1
     if weight is not None and weight._a.size != classes:
@@ -411,6 +418,7 @@ def _multilabel_margin(input: Tensor, target: Tensor, reduction: str) -> Tensor:
     return aggregate((gap * pairs).sum(-1).sum(-1) / input.shape[-1], reduction)
 
 
+@looks_at_elements
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -439,7 +447,9 @@ def multilabel_margin_loss(
     if target._a.shape != shape:
         raise RuntimeError(f"inconsistent target size: {list(target._a.shape)} for input of size: {list(shape)}")
     if target._a.dtype != np.int64:
-        raise DtypeError(f"multilabel_margin_loss(): expected target dtype to be Long, but got {target.dtype!r}")
+        raise DtypeError(
+            f"multilabel_margin_loss(): expected target dtype to be Long, but got {dtypes.scalar_type(target.dtype)}"
+        )
     floating_only("multilabel_margin_loss", input)
     classes = shape[-1] if shape else 1
     if target._a.size and (int(target._a.min()) < -1 or int(target._a.max()) >= classes):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from nbautograd.arrays import dtypes
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError
 from nbautograd.nn.functional._common import tuple_of
@@ -78,12 +79,10 @@ def _check(
                 f"{name}(): Given weight of size {list(weight._a.shape)}, expected bias to be 1-dimensional with "
                 f"{out} elements, but got bias of size {list(bias._a.shape)} instead"
             )
-    for x in (weight, bias):
+    for label, x in (("bias", bias), ("weight", weight)):
         if x is not None and x._a.dtype != input._a.dtype:
-            raise DtypeError(
-                f"{name}(): input and weight and bias must have the same dtype (expected scalar type that of the "
-                f"input), but found {input.dtype!r} and {x.dtype!r}"
-            )
+            kinds = f"Input type ({dtypes.c_type(input.dtype)}) and {label} type ({dtypes.c_type(x.dtype)})"
+            raise DtypeError(f"{name}(): {kinds} should be the same")
 
 
 def _convolution(

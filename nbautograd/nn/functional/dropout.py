@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend
+from nbautograd.arrays import backend, dtypes
 from nbautograd.core.batched import random_function
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.ops.queries import check_tensors
@@ -30,7 +30,9 @@ def _kept(input: Tensor, p: float, whole_channels: bool) -> Any:
     """A mask of 1 (kept) and 0 (dropped), drawn in memory order as PyTorch does."""
     a = input._a
     if input.dtype.rank < 2:
-        raise RuntimeError(f"dropout(): result type Float can't be cast to the desired output type, {input.dtype!r}")
+        raise RuntimeError(
+            f"dropout(): result type Float can't be cast to the desired output type {dtypes.scalar_type(input.dtype)}"
+        )
     kind = np.dtype(
         np.float64 if a.dtype.char in "dD" else np.float32
     )  # the factors of half types are computed in single precision

@@ -87,7 +87,7 @@ def _check_index(name: str, input: Tensor, rows: int) -> None:
     if a.dtype not in (np.int64, np.int32):
         raise RuntimeError(
             f"{name}(): Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
-            f"Int; but got {input.dtype!r}"
+            f"Int; but got {input.type()} instead"
         )
     a = elements(input)
     if a.size and (int(a.min()) < 0 or int(a.max()) >= rows):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend
+from nbautograd.arrays import backend, dtypes
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor, wrap
@@ -237,7 +237,10 @@ def grid_sample(
     if not input.is_floating_point():
         raise UnsupportedDtypeError("grid_sample", input.dtype, "f")
     if input._a.dtype != grid._a.dtype:
-        raise DtypeError(f"grid_sample(): expected scalar type {input.dtype!r} for grid but found {grid.dtype!r}")
+        raise DtypeError(
+            f"grid_sample(): expected scalar type {dtypes.scalar_type(input.dtype)} but found "
+            f"{dtypes.scalar_type(grid.dtype)} for grid"
+        )
     return _SAMPLERS[n](input, grid, (mode, padding_mode, bool(align_corners)), (0,) * n)
 
 

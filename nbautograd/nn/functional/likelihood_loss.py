@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import precise
+from nbautograd.arrays import dtypes, precise
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
 from nbautograd.core.batched import elements
@@ -107,7 +107,10 @@ def binary_cross_entropy(
         )
     floating_only("binary_cross_entropy", input)
     if target._a.dtype != input._a.dtype:
-        raise RuntimeError(f"binary_cross_entropy(): Found dtype {target.dtype!r} but expected {input.dtype!r}")
+        raise RuntimeError(
+            f"binary_cross_entropy(): Found dtype {dtypes.scalar_type(target.dtype)} but expected "
+            f"{dtypes.scalar_type(input.dtype)}"
+        )
     given = elements(input)
     if given.size and not bool(((given >= 0) & (given <= 1)).all()):
         raise RuntimeError("binary_cross_entropy(): all elements of input should be between 0 and 1")
@@ -277,7 +280,8 @@ def poisson_nll_loss(
     reduction = legacy_reduction(size_average, reduce, reduction)
     check_tensors("poisson_nll_loss", input=input, target=target)
     check_reduction(reduction)
-    losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    logarithms = target * (input if log_input else (input + eps).log())
+    losses = (input.exp() if log_input else input) - logarithms
     if full:
         stirling = target * target.log() - target + (target * (2 * math.pi)).log() * 0.5
         losses = losses + stirling.masked_fill(target <= 1, 0)

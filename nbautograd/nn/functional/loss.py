@@ -11,8 +11,9 @@ import numpy as np
 from nbautograd.arrays import dtypes
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import op
+from nbautograd.compiler.promotion import broadcast_shapes
 from nbautograd.core.tensor import Tensor
-from nbautograd.errors import ShapeError, UnsupportedDtypeError, kind_of
+from nbautograd.errors import UnsupportedDtypeError, kind_of
 from nbautograd.nn.functional._common import check_reduction, legacy_reduction, reduced
 from nbautograd.ops._internal import pairwise_sum
 from nbautograd.ops.elementwise.arithmetic import abs, sgn
@@ -66,11 +67,8 @@ def joint_shape(name: str, *tensors: Tensor) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*(t._a.shape for t in tensors))
     except ValueError:
-        a, b = (list(t._a.shape) for t in tensors[:2])
-        raise ShapeError(
-            f"{name}(): The size of tensor a {a} must match the size of tensor b {b} where neither is 1: they do not "
-            "broadcast"
-        ) from None
+        broadcast_shapes(tensors[0]._a.shape, tensors[1]._a.shape)  # which says what does not fit
+        raise
 
 
 def floating_only(name: str, *tensors: Tensor) -> None:

@@ -109,10 +109,12 @@ def cosine_embedding_loss(
                 f"tensors, but found {label} with sizes {list(x._a.shape)}"
             )
     eps = 1e-12  # inside the root: PyTorch's way here, unlike in cosine_similarity
+    product = (input1 * input2).sum(-1)
     lengths = ((input1 * input1).sum(-1) + eps) * ((input2 * input2).sum(-1) + eps)
-    cosine = (input1 * input2).sum(-1) / lengths.sqrt()
+    cosine = product / lengths.sqrt()
+    too_close = (cosine - margin).clamp(min=0)
     alike = where(target == 1, 1 - cosine, 0)
-    return reduced(alike + where(target == -1, (cosine - margin).clamp(min=0), 0), reduction)
+    return reduced(alike + where(target == -1, too_close, 0), reduction)
 
 
 def triplet_margin_loss(

@@ -161,13 +161,16 @@ def _floating(name: str, input: Tensor) -> None:
 def _same_dtype(name: str, input: Tensor, *others: Tensor | None) -> None:
     for t in others:
         if t is not None and t._a.dtype != input._a.dtype:
-            raise DtypeError(f"{name}(): expected scalar type {input.dtype!r} as that of input but found {t.dtype!r}")
+            raise DtypeError(
+                f"{name}(): mixed dtype (CPU): expect parameter to have scalar type of "
+                f"{dtypes.scalar_type(input.dtype)}, as input has, but found {dtypes.scalar_type(t.dtype)}"
+            )
 
 
 def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:
     """Update a running statistic with that of a batch."""
     with no_grad():
-        running.copy_(running * (1 - momentum) + fresh.reshape(-1).to(running.dtype) * momentum)
+        running.copy_(running * (1 - momentum) + fresh.detach().reshape(-1).to(running.dtype) * momentum)
 
 
 def batch_norm(

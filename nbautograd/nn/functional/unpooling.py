@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.arrays import dtypes
 from nbautograd.core.batched import elements
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError
@@ -34,7 +35,9 @@ def _unpool(
     around = tuple_of(padding, n, f"{name}: padding")
     a, index = input._a, indices._a
     if index.dtype != np.int64:
-        raise RuntimeError(f"{name}(): elements in indices should be type int64 but got: {indices.dtype!r}")
+        raise RuntimeError(
+            f"{name}(): elements in indices should be type int64 but got: {dtypes.scalar_type(indices.dtype)}"
+        )
     if index.shape != a.shape:
         raise ShapeError(
             f"{name}(): Expected shape of indices to be same as that of the input tensor ({list(a.shape)}) but got "

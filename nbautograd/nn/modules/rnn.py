@@ -41,8 +41,9 @@ def _lstm(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
     def step(x: Tensor, state: State) -> State:
         h, c = state
         i, f, g, o = (x + F.linear(h, w_hh, b_hh)).chunk(4, -1)
-        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-        h = o.sigmoid() * c.tanh()
+        i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+        c = f * c + i * g
+        h = o * c.tanh()
         return (h if w_hr is None else F.linear(h, w_hr)), c
 
     return step
@@ -55,8 +56,9 @@ def _gru(w_hh: Tensor, b_hh: Tensor | None, w_hr: Tensor | None) -> Step:
         (h,) = state
         x_r, x_z, x_n = x.chunk(3, -1)
         h_r, h_z, h_n = F.linear(h, w_hh, b_hh).chunk(3, -1)
-        new = (x_n + (x_r + h_r).sigmoid() * h_n).tanh()
-        return ((h - new) * (x_z + h_z).sigmoid() + new,)
+        reset, update = (x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()
+        new = (x_n + h_n * reset).tanh()
+        return ((h - new) * update + new,)
 
     return step
 
@@ -222,7 +224,11 @@ class RNNBase(Module):
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.shape[-1]}"
             )
         if data.dtype != self.weight_ih_l0.dtype:
-            raise ValueError(f"input must have the type {self.weight_ih_l0.dtype!r}, got type {data.dtype!r}")
+            kind = self.weight_ih_l0.dtype
+            raise ValueError(
+                f"RNN input dtype ({data.dtype!r}) does not match weight dtype ({kind!r}). Convert input: "
+                f"input.to({kind!r}), or convert model: model.to({data.dtype!r})"
+            )
         if packed is None:
             data = data.unsqueeze(1) if not batched else data.transpose(0, 1) if self.batch_first else data
         sizes = None if packed is None else packed.batch_sizes.tolist()

@@ -8,6 +8,7 @@ from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.memory_format import preserve_format
 from nbautograd.compiler.op import NATIVE, composite, op
+from nbautograd.core.defaults import warn_once
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
 from nbautograd.ops.shape.shape import contiguous
@@ -44,6 +45,8 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     kind, place, copy, wanted = _target(args, kwargs)
     kind = input.dtype if kind is None else kind
     target = input.device if place is None else as_device(place)
+    if input._a.dtype.kind == "c" and kind.rank in (1, 2):
+        warn_once("Casting complex values to real discards the imaginary part", stacklevel=3)
     if kind is not input.dtype or target != input.device or copy:
         result = move(input, kind.numpy, target, input.device)
         input = result if kind.rank > 1 else result.detach()

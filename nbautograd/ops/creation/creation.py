@@ -13,6 +13,7 @@ from nbautograd.arrays.memory_format import contiguous_format, memory_format, pr
 from nbautograd.arrays.size import as_int, dimension, new_shape
 from nbautograd.compiler.op import op
 from nbautograd.compiler.promotion import broadcast_shapes
+from nbautograd.core.batched import BatchedTensor, batched
 from nbautograd.core.inplace import resize_into
 from nbautograd.core.overrides import offer, overloaded, subclasses
 from nbautograd.core.tensor import Tensor, array_of, wrap
@@ -88,7 +89,10 @@ def _ordered(like: Any, shape: tuple[int, ...], order: memory_format | None, dty
 def _fill_out(name: str, out: Tensor, shape: tuple[int, ...], fill: Any, dtype: dtypes.dtype | None) -> Tensor:
     """Write the filled array into ``out=``, which is resized without a warning and keeps its dtype."""
     if dtype is not None and dtype is not out.dtype:
-        raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
+        raise RuntimeError(
+            f"{name}(): dtype {dtypes.scalar_type(dtype)} does not match dtype of out parameter "
+            f"({dtypes.scalar_type(out.dtype)})"
+        )
     result = wrap(fill(backend.module(out.device), shape, out._a.dtype))
     if out._a.shape != shape:
         out._a = result._a
@@ -182,6 +186,9 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
             if name != "full_like" or key != "fill_value":
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
         dtype = check_options(name, dtype, layout, pin_memory)
+        if input.__class__ is BatchedTensor:
+            options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+            return batched(make(input.value, *value, **options, **fill_value), input.bdim, input.level)
         a = input._a
         place = input.device if device is None else as_device(device)
         kind = input.dtype if dtype is None else dtype

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import as_int
 from nbautograd.compiler.op import NATIVE, composite, op
 from nbautograd.core.batched import random_function
-from nbautograd.core.grad_mode import is_grad_enabled
 from nbautograd.core.inplace import copy_into
 from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.ops.creation.from_data import finish
 from nbautograd.ops.creation.random import resized_out
 from nbautograd.ops.creation.random_inplace import bernoulli_, check_dtype, common_shape, decided, source
+from nbautograd.ops.creation.reparameterization import _dirichlet_grad, _standard_gamma_grad  # noqa: F401
+from nbautograd.ops.reduction.softmax import sum_along  # noqa: F401 - a formula names it
 from nbautograd.rng.generator import Generator
 
 __all__ = ["_sample_dirichlet", "_standard_gamma", "bernoulli", "binomial", "multinomial", "poisson"]
@@ -84,9 +86,13 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     tensor([ 5., 40.])
     """
     if count.dtype.kind not in "fV":
-        raise ValueError(f"binomial only supports floating-point dtypes for count, got: {dtypes.of(count.dtype)!r}")
+        raise ValueError(
+            f"binomial only supports floating-point dtypes for count, got: {dtypes.scalar_type(count.dtype)}"
+        )
     if prob.dtype.kind not in "fV":
-        raise ValueError(f"binomial only supports floating-point dtypes for prob, got: {dtypes.of(prob.dtype)!r}")
+        raise ValueError(
+            f"binomial only supports floating-point dtypes for prob, got: {dtypes.scalar_type(prob.dtype)}"
+        )
     if count.dtype.itemsize == 2:
         raise NotImplementedError(f"binomial() is not implemented for {dtypes.of(count.dtype)!r}")
     if count.dtype != prob.dtype:
@@ -98,39 +104,50 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     return backend.module(backend.device_of(count)).asarray(drawn)
 
 
-def _check_wide(name: str, input: Tensor) -> None:
-    """Raise for half precision, and for inputs that require grad: the derivative is not implemented."""
-    if input.dtype in dtypes.HALVES:
-        raise NotImplementedError(f"{name}() is not implemented for {input.dtype!r}, but for float32 and float64")
-    if input._fn is not None and is_grad_enabled():
-        raise NotImplementedError(f"{name}(): the derivative is not implemented; use input.detach()")
+def _check_wide(name: str, dtype: np.dtype[Any]) -> None:
+    """Raise for half precision."""
+    check_dtype(name, dtype, "f")
+    if dtype.itemsize == 2:
+        raise NotImplementedError(f"{name}() is not implemented for {dtypes.of(dtype)!r}, but for float32 and float64")
 
 
-@composite(method=False)
-@random_function("distribution")
+@op(
+    node="StandardGammaBackward0",
+    symbol="Γ",
+    method=False,
+    half=NATIVE,
+    input="g * _standard_gamma_grad(input, result)",
+)
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Samples of the gamma distribution with the elements of ``input`` as shape parameters and scale 1.
 
-    :raises NotImplementedError: ``input`` requires grad (there is no derivative with respect to the shape
-        parameter), or is not of dtype float32 or float64.
+    The gradient is that of implicit reparameterization, :func:`_standard_gamma_grad`.
+
+    :raises NotImplementedError: ``input`` is not of dtype float32 or float64.
     """
-    check_dtype("_standard_gamma", input._a.dtype, "f")
-    _check_wide("_standard_gamma", input)
-    drawn = source(generator).gamma(backend.fetch(input._a), input._a.dtype)
-    return finish(backend.module(input.device).asarray(drawn))
+    _check_wide("_standard_gamma", input.dtype)
+    drawn = source(generator).gamma(backend.fetch(input), input.dtype)
+    return backend.module(backend.device_of(input)).asarray(drawn)
 
 
-@composite(method=False)
-@random_function("distribution")
+@op(
+    node="SampleDirichletBackward0",
+    symbol="Dir",
+    method=False,
+    half=NATIVE,
+    input="_dirichlet_grad(result, input, sum_along(input, -1)) * (g - sum_along(g * result, -1))",
+)
 def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Samples of the Dirichlet distribution whose concentrations are in the last dimension of ``input``.
 
+    The gradient is that of implicit reparameterization, by :func:`_dirichlet_grad`; PyTorch has it in
+    ``torch.distributions`` only.
+
     :raises NotImplementedError: ``input`` is of half precision.
     """
-    check_dtype("_sample_dirichlet", input._a.dtype, "f")
-    _check_wide("_sample_dirichlet", input)
-    drawn = source(generator).dirichlet(backend.fetch(input._a), input._a.dtype)
-    return finish(backend.module(input.device).asarray(drawn))
+    _check_wide("_sample_dirichlet", input.dtype)
+    drawn = source(generator).dirichlet(backend.fetch(input), input.dtype)
+    return backend.module(backend.device_of(input)).asarray(drawn)
 
 
 @composite()

@@ -12,6 +12,8 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.device import as_device, device
 from nbautograd.arrays.memory_format import strided
+from nbautograd.core.batched import BatchedTensor
+from nbautograd.core.defaults import warn_once
 from nbautograd.core.node import LEAF
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, kind_of
@@ -105,8 +107,7 @@ def _values(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
         return leaves if dtype is None else backend.run_quietly(leaves.astype, dtype.numpy)
     kind = _common_dtype(leaves) if dtype is None else dtype
     array: np.ndarray[Any, Any] = _CONVERT[kind.rank](leaves, kind)
-    array.resize(shape, refcheck=False)  # in place: no view, the array owns its memory
-    return array
+    return array if array.shape == tuple(shape) else np.array(array.reshape(shape))  # a copy: it owns its memory
 
 
 def _flatten(data: Any) -> tuple[list[int], Any]:
@@ -154,6 +155,8 @@ def _scalar(item: Any) -> Any:
             f"only one element tensors can be converted to Python scalars, and this one has shape {list(item.shape)}: "
             "torch.stack() joins tensors"
         )
+    if isinstance(item, BatchedTensor):
+        item.item()  # which says that there is none
     array = backend.fetch(item._a) if isinstance(item, Tensor) else item
     return array.reshape(())[()]
 
@@ -278,8 +281,10 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
+        if isinstance(data, BatchedTensor):
+            return data.detach().to(dtype=data.dtype if dtype is None else dtype).clone()
         place = data.device if device is None else as_device(device)
-        values = data._a if dtype is None else data._a.astype(dtype.numpy)
+        values = data._a if dtype is None else data.detach().to(dtype)._a
         return finish(backend.module(place).array(values), requires_grad)
     return finish(backend.module(as_device(device)).asarray(_values(data, dtype)), requires_grad)
 
@@ -327,5 +332,11 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
             "supported: make a copy of it, such as array.copy(), first."
+        )
+    if not ndarray.flags.writeable:
+        warn_once(
+            "The given NumPy array is not writable, and writing to the tensor raises, too: copy the array to have a "
+            "tensor that can be written to.",
+            stacklevel=2,
         )
     return wrap(ndarray.view(np.ndarray))

@@ -73,7 +73,10 @@ def _new(
         return finish(backend.module(as_device(place)).asarray(draw(shape, kind)), requires_grad)
     with resized_out(out, shape, name):
         if dtype is not None and dtype is not out.dtype:
-            raise RuntimeError(f"{name}(): dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r})")
+            raise RuntimeError(
+                f"{name}(): dtype {dtypes.scalar_type(dtype)} does not match dtype of out parameter "
+                f"({dtypes.scalar_type(out.dtype)})"
+            )
         return copy_into(out, wrap(backend.module(out.device).asarray(in_memory_order(out._a, draw))))
 
 

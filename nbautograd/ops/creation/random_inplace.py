@@ -40,7 +40,9 @@ def check_dtype(name: str, kind: np.dtype[Any], accepted: str = "fc") -> None:
     if kind.kind.replace("V", "f") not in accepted:
         words = {"f": "floating", "c": "complex", "i": "integer", "b": "bool"}
         expected = ", ".join(word for letter, word in words.items() if letter in accepted)
-        raise NotImplementedError(f"{name}() is not implemented for {dtypes.of(kind)!r}: its dtypes are {expected}")
+        raise NotImplementedError(
+            f"{name}() is not implemented for '{dtypes.scalar_type(kind)}': its dtypes are {expected}"
+        )
 
 
 def in_memory_order(array: Any, draw: Draw) -> Array:
@@ -231,7 +233,9 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Generator | Non
     tensor([0.0599, 0.0650])
     """
     if self._a.dtype.kind not in "fV":
-        raise RuntimeError(f"exponential_(): dtype must be a floating point, but this is {self.dtype!r}")
+        raise RuntimeError(
+            f"exponential_(): dtype must be a floating point but you specified {dtypes.scalar_type(self.dtype)}"
+        )
     return _fill(self, "exponential_", lambda shape, kind: source(generator).exponential(shape, kind, lambd))
 
 
@@ -245,7 +249,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     torch.Size([2])
     """
     if self._a.dtype.kind not in "fV":
-        raise RuntimeError(f"cauchy_(): dtype must be a floating point, but this is {self.dtype!r}")
+        raise RuntimeError(f"cauchy_(): dtype must be a floating point but you specified {dtypes.c_type(self.dtype)}")
     return _fill(self, "cauchy_", lambda shape, kind: source(generator).cauchy(shape, kind, median, sigma))
 
 

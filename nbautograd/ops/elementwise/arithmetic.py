@@ -176,7 +176,7 @@ def positive(input: Tensor) -> Tensor:
     tensor([ 1., -2.])
     """
     if input.dtype.rank == 0:
-        raise UnsupportedDtypeError("positive", input.dtype, "ifc")
+        raise DtypeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
 
@@ -257,7 +257,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     check_tensors("lerp", input=input, end=end)
     if input.dtype is not end.dtype:
         raise DtypeError(
-            f"lerp(): expected dtype {input.dtype!r} for `end`, as for `input`, but got dtype {end.dtype!r}"
+            f"lerp(): expected dtype {dtypes.c_type(input.dtype)} for `end` but got dtype {dtypes.c_type(end.dtype)}"
         )
     if input.dtype.rank < 2:
         raise UnsupportedDtypeError("lerp", input.dtype, "fc")

@@ -146,7 +146,8 @@ def view_as_complex(input: Tensor) -> Tensor:
     kind = dtypes.of(input.dtype)
     if kind not in (dtypes.float32, dtypes.float64):
         raise DtypeError(
-            f"view_as_complex is only supported for float and double tensors, but got a tensor of {kind!r}"
+            f"view_as_complex is only supported for float and double tensors, but got a tensor of scalar type: "
+            f"{dtypes.scalar_type(kind)}"
         )
     if not input.ndim:
         raise RuntimeError("view_as_complex(): Input tensor must have one or more dimensions")

@@ -105,7 +105,7 @@ def bitwise_xor(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     return input ^ other
 
 
-@op(kind=POINTWISE, accepts="bi", operators="__invert__")
+@op(kind=POINTWISE, accepts="bi")
 def bitwise_not(input: Tensor) -> Tensor:
     """Bitwise NOT of integers; logical NOT of bools.
 
@@ -114,6 +114,15 @@ def bitwise_not(input: Tensor) -> Tensor:
     tensor([False,  True])
     """
     return ~input
+
+
+@composite(operators="__invert__", method=False)
+def _invert(input: Tensor) -> Tensor:
+    if input.dtype.rank > 1:
+        raise TypeError(
+            f"~ (operator.invert) is only implemented on integer and Boolean-type tensors, and this is {input.dtype!r}"
+        )
+    return bitwise_not(input)
 
 
 @op(kind=POINTWISE, accepts="i", operators="__lshift__ __ilshift__")

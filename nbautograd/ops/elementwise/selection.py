@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.arrays import dtypes
 from nbautograd.arrays.masking import bitwise_where
 from nbautograd.compiler.op import POINTWISE, alias, composite, op
 from nbautograd.core.overrides import UNHANDLED, offer, subclasses
@@ -54,7 +55,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
         return condition.nonzero(as_tuple=True)
     if isinstance(condition, Tensor) and condition._a.dtype.char not in "?B":
         raise DtypeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype!r}"
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{dtypes.scalar_type(condition.dtype)}"
         )
     try:
         return _where(condition, input, other, out=out)

@@ -187,7 +187,9 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     tensor([[30]])
     """
     if indices._a.dtype.char not in "lqp":
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype!r}")
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.scalar_type(indices.dtype)}"
+        )
     if dim is None:
         x, where, d = reshape(input, -1), reshape(indices, -1), 0
     else:
@@ -237,7 +239,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
         )
     kind = value.dtype.kind if hasattr(value, "dtype") else "c" if isinstance(value, complex) else ""
     if kind == "c" and input.dtype.kind != "c":
-        raise RuntimeError(f"value cannot be converted to type {dtypes.of(input.dtype).name} without overflow: {value}")
+        raise RuntimeError(f"value cannot be converted to type {dtypes.c_type(input.dtype)} without overflow: {value}")
     output = own(np.broadcast_to(input, joint_shape([input.shape, mask.shape])))
     output[np.broadcast_to(mask, output.shape)] = value
     return output
@@ -255,8 +257,9 @@ def check_mask(name: str, mask: Any) -> None:
     """
     if mask.dtype.kind != "b":
         raise RuntimeError(
-            f"{name}: only supports boolean masks (expected BoolTensor for mask), but got mask with dtype "
-            f"{dtypes.of(mask.dtype).name}"
+            f"{name} only supports boolean masks, but got mask with dtype {dtypes.c_type(mask.dtype)} ({name}: "
+            f"expected "
+            "BoolTensor for mask)"
         )
 
 
@@ -404,7 +407,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     if source.dtype != input.dtype:
         raise RuntimeError(
             "put_(): self and source expected to have the same dtype, but got self.dtype = "
-            f"{dtypes.of(input.dtype)!r} and source.dtype = {dtypes.of(source.dtype)!r}"
+            f"{dtypes.scalar_type(input.dtype)} and source.dtype = {dtypes.scalar_type(source.dtype)}"
         )
     if source.size != index.size:
         raise IndexError(

@@ -9,6 +9,7 @@ import numpy as np
 from nbautograd.arrays import backend, dtypes
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import NATIVE, composite, op
+from nbautograd.core.batched import looks_at_elements
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import SCALAR_TYPES
 from nbautograd.ops.indexing.gather import (
@@ -104,7 +105,9 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
             [1., 1.]])
     """
     if index.dtype.char not in "lqp":
-        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {dtypes.of(index.dtype).name}")
+        raise RuntimeError(
+            f"index_copy_(): Expected a long tensor for index, but got {dtypes.scalar_type(index.dtype)}"
+        )
     d = _check_slices("index_copy_", input, dim, index, source, IndexError)
     output = own(input)
     _lines(output)[at_slices(d, index)] = _lines(source)
@@ -176,6 +179,11 @@ INDEX_REDUCTIONS = {
 }
 
 
+@looks_at_elements
+def _index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor) -> int:
+    return _check_slices("index_reduce", input._a, dim, index._a, source._a, IndexError)
+
+
 @composite(inplace_method=True, out=True)
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
@@ -193,6 +201,6 @@ def index_reduce(
     """
     if reduce not in INDEX_REDUCTIONS:
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    d = _check_slices("index_reduce", input._a, dim, index._a, source._a, IndexError)
+    d = _index_reduce(input, dim, index, source)
     places = spread_index(index, source._a.shape, d)
     return INDEX_REDUCTIONS[reduce](input, d, places, source, include_self)

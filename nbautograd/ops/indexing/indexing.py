@@ -264,7 +264,8 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
     if chosen is None:
         check_writable(part, "index assignment")
-        check_operand(part, value, "index assignment")
+        if value._a.ndim or not part._a.ndim:  # else it fills the part
+            check_operand(part, value, "index assignment")
         copy_into(part, copy(part, _fitting(value, part._a.shape)))
         return
     shape = value._a.shape
@@ -298,7 +299,7 @@ def number_as(value: Any, kind: dtypes.dtype, place: Any) -> Tensor:
     :raises RuntimeError: it is complex, and the dtype is not.
     """
     if isinstance(value, (complex, np.complexfloating)) and not kind.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow: {value}")
+        raise RuntimeError(f"value cannot be converted to type {dtypes.c_type(kind)} without overflow: {value}")
     if kind.rank == 1 and isinstance(value, (float, np.floating)):
         value = int(value)
     return tensor(value, dtype=kind, device=place)
@@ -312,6 +313,19 @@ def _dtypes_differ(destination: Tensor, source: Tensor) -> str:
     )
 
 
+def _first_mismatch(shape: tuple[int, ...], have: tuple[int, ...]) -> str:
+    """What ``expand`` says of a shape that does not fit."""
+    sizes = f"Target sizes: {list(shape)}.  Tensor sizes: {list(have)}"
+    for d in range(len(shape)):
+        n = have[d - len(shape)] if len(shape) - d <= len(have) else 1
+        if len(have) <= len(shape) and n not in (1, shape[d]):
+            return (
+                f"The expanded size of the tensor ({shape[d]}) must match the existing size ({n}) at non-singleton "
+                f"dimension {d}.  {sizes}"
+            )
+    return f"The expanded size must match the existing size at each non-singleton dimension.  {sizes}"
+
+
 def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:
     """The value without surplus leading dimensions of size 1; raise if it does not broadcast to ``shape``."""
     have = value._a.shape
@@ -321,7 +335,7 @@ def _fitting(value: Tensor, shape: tuple[int, ...]) -> Tensor:
     if len(have) > len(shape) or any(n not in (1, m) for n, m in zip(padded, shape, strict=True)):
         raise ShapeError(
             f"shape mismatch: value tensor of shape {list(value._a.shape)} cannot be broadcast to indexing result of "
-            f"shape {list(shape)}: The expanded size must match the existing size at each non-singleton dimension"
+            f"shape {list(shape)}: {_first_mismatch(shape, have)}"
         )
     return value if have == value._a.shape else view(value, *have)
 

@@ -50,8 +50,8 @@ def _replace(target: Any, key: Any, values: Any) -> None:
 def _same_dtype(name: str, input: Any, src: Any) -> None:
     if src.dtype != input.dtype:
         raise RuntimeError(
-            f"{name}(): Expected self.dtype to be equal to src.dtype, got {dtypes.of(input.dtype)!r} and "
-            f"{dtypes.of(src.dtype)!r}"
+            f"{name}(): Expected self.dtype to be equal to src.dtype, got {dtypes.scalar_type(input.dtype)} and "
+            f"{dtypes.scalar_type(src.dtype)}"
         )
 
 
@@ -323,7 +323,7 @@ def _targets(input: Any, dim: int, index: Any) -> Any:
         return index.reshape(-1)
     strides = stride_tools.contiguous(input.shape)
     key = along(index, dimension(dim, input.ndim))
-    return sum(np.broadcast_to(k, index.shape) * s for k, s in zip(key, strides, strict=True)).reshape(-1)  # type: ignore[no-any-return, attr-defined]
+    return sum(np.broadcast_to(k, index.shape) * s for k, s in zip(key, strides, strict=True)).reshape(-1)
 
 
 @op(node="ScatterReduceBackward0", symbol="scatter Π", method=False, **PROD)

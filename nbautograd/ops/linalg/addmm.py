@@ -29,7 +29,7 @@ __all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm"]
 
 
 def _add_product(input: Any, mat1: Any, mat2: Any, beta: Number, alpha: Number) -> Any:
-    product_ = check_mm(mat1, mat2)
+    product_ = check_mm(mat1, mat2, "addmm")
     if alpha == 1 and beta == 1 and input.__class__ is np.ndarray and input.dtype is product_.dtype:
         try:
             product_ += input
@@ -45,7 +45,7 @@ def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> 
 
     The memory of the product, which is a temporary, is reused for the result.
     """
-    check_same_dtype(name, input, product_)
+    check_same_dtype(name, input, product_, "self and mat2 must have the same dtype, but got {a} and {b}")
     if isinstance(product_, np.generic):
         product_ = np.array(product_)
     if alpha != 1:

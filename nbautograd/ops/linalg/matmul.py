@@ -9,6 +9,7 @@ import numpy as np
 
 from nbautograd.arrays import dtypes
 from nbautograd.compiler.op import alias, composite, op
+from nbautograd.compiler.promotion import broadcast_shapes
 from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import DtypeError, ShapeError, is_pytorchs
@@ -18,16 +19,33 @@ from nbautograd.ops.shape.shape import unsafe_view
 __all__ = ["bmm", "dot", "ger", "matmul", "mm", "mv", "outer"]
 
 
-def check_same_dtype(name: str, a: Any, b: Any) -> None:
+_SAME_DTYPE = {
+    "mm": "expected m1 and m2 to have the same dtype, but got: {c_a} != {c_b}",
+    "addmm": "mat1 and mat2 must have the same dtype, but got {a} and {b}",
+    "mv": "addmv input tensors must have the same dtype, but got {a} and {b}",
+    "vdot": "dot : expected both vectors to have same dtype, but found {a} and {b}",
+    "tensordot": "both inputs should have same dtype, but got {a} and {b}",
+    "dot": "dot : expected both vectors to have same dtype, but found {a} and {b}",
+}
+"""What PyTorch says of operands of two dtypes, by operation."""
+
+
+def check_same_dtype(name: str, a: Any, b: Any, words: str = "") -> None:
     """Make sure that two arrays have the same dtype, and not bool."""
     if a.dtype is b.dtype and a.dtype.kind == "f":
         return
     if a.dtype.kind == "b" and b.dtype.kind == "b":
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'; cast to an integer dtype first")
     if a.dtype != b.dtype:
+        words = words or _SAME_DTYPE.get(name, "expected scalar type {a} but found {b}")
         raise DtypeError(
-            f"{name}(): expected both tensors to have the same dtype, but got: {dtypes.of(a.dtype).name} != "
-            f"{dtypes.of(b.dtype).name}"
+            f"{name}(): "
+            + words.format(
+                a=dtypes.scalar_type(a.dtype),
+                b=dtypes.scalar_type(b.dtype),
+                c_a=dtypes.c_type(a.dtype),
+                c_b=dtypes.c_type(b.dtype),
+            )
         )
 
 
@@ -36,7 +54,7 @@ def product(a: Any, b: Any) -> Any:
     return a.dot(b) if a.__class__ is np.ndarray else a @ b
 
 
-def check_mm(a: Any, b: Any) -> Any:
+def check_mm(a: Any, b: Any, name: str = "mm") -> Any:
     if a.__class__ is np.ndarray and a.ndim == 2 == b.ndim and a.dtype is b.dtype and a.dtype.char in "fd":
         try:
             return a.dot(b)
@@ -49,7 +67,7 @@ def check_mm(a: Any, b: Any) -> Any:
         raise ShapeError(
             f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
         )
-    check_same_dtype("mm", a, b)
+    check_same_dtype(name, a, b)
     return product(a, b)
 
 
@@ -243,18 +261,15 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
     right = b.unsqueeze(1) if b._a.ndim == 1 else b
     (*batch_a, n, k), (*batch_b, k2, p) = left._a.shape, right._a.shape
     if k != k2:
-        raise ShapeError(
-            f"matmul(): shapes {list(a._a.shape)} and {list(b._a.shape)} cannot be multiplied ({k} != {k2})"
-        )
+        raise ShapeError(_unlike_sizes(a._a.shape, b._a.shape, (*batch_a, n, k), (*batch_b, k2, p)))
     if not batch_b:  # fold the batch into rows: a single matrix product
         result = unsafe_view(mm(left.reshape(math.prod(batch_a) * n, k), right), (*batch_a, n, p))
     else:
         try:
             batch = np.broadcast_shapes(tuple(batch_a), tuple(batch_b))
         except ValueError:
-            raise ShapeError(
-                f"matmul(): the batch dimensions of {list(a._a.shape)} and {list(b._a.shape)} do not broadcast"
-            ) from None
+            broadcast_shapes(tuple(batch_a), tuple(batch_b))  # which says what does not fit
+            raise
         count = math.prod(batch)
         rows, columns = left.expand(*batch, n, k), right.expand(*batch, k, p)
         result = bmm(rows.reshape(count, n, k), columns.reshape(count, k, p))
@@ -262,6 +277,19 @@ def _batched(a: Tensor, b: Tensor) -> Tensor:
     if a._a.ndim == 1:
         result = result.squeeze(-2)
     return result.squeeze(-1) if b._a.ndim == 1 else result
+
+
+def _unlike_sizes(a: tuple[int, ...], b: tuple[int, ...], left: tuple[int, ...], right: tuple[int, ...]) -> str:
+    """What ``matmul`` says of inner sizes that differ: as of one matrix product, or of a batch of them."""
+    shapes = f"matmul(): shapes {list(a)} and {list(b)} cannot be multiplied"
+    (*batch, n, k), (*other_batch, k2, p) = left, right
+    if not other_batch:
+        return f"{shapes}: mat1 and mat2 shapes cannot be multiplied ({math.prod(batch) * n}x{k} and {k2}x{p})"
+    count = math.prod(broadcast_shapes(tuple(batch), tuple(other_batch)))
+    return (
+        f"{shapes}: Expected size for first two dimensions of batch2 tensor to be: [{count}, {k}] but got: "
+        f"[{count}, {k2}]."
+    )
 
 
 @composite(operators="__rmatmul__", method=False)

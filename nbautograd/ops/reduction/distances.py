@@ -202,12 +202,13 @@ def cdist(
         if x._a.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x._a.ndim}D")
         if not x.dtype.is_floating_point:
-            raise DtypeError(f"cdist only supports floating-point dtypes, {name} got: {dtypes.of(x._a.dtype).name}")
+            raise DtypeError(f"cdist only supports floating-point dtypes, {name} got: {dtypes.scalar_type(x.dtype)}")
     a, b = x1._a.shape, x2._a.shape
     if a[-1] != b[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {a[-1]} X2: {b[-1]}")
     if x1._a.dtype != x2._a.dtype:
-        raise DtypeError(f"cdist(): expected X2 to be of {x1.dtype!r}, as X1 is, but found {x2.dtype!r}")
+        kinds = f"expected scalar type {dtypes.scalar_type(x1.dtype)} but found {dtypes.scalar_type(x2.dtype)}"
+        raise DtypeError(f"cdist(): {kinds}: X1 and X2 must have the same dtype")
     if not p >= 0:
         raise RuntimeError(f"cdist only supports non-negative p values, not {p}")
     mode = compute_mode or "use_mm_for_euclid_dist_if_necessary"
@@ -235,7 +236,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if input._a.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input._a.ndim}D")
     if not input.dtype.is_floating_point:
-        raise DtypeError(f"pdist only supports floating-point dtypes, got {dtypes.of(input._a.dtype).name}")
+        raise DtypeError(f"pdist only supports floating-point dtypes, got {dtypes.scalar_type(input.dtype)}")
     if not p >= 0:
         raise RuntimeError(f"pdist only supports non-negative p values, not {p}")
     first, second = (wrap(backend.module(input.device).asarray(i)) for i in np.triu_indices(input._a.shape[0], 1))

@@ -31,14 +31,15 @@ def _in_dtype(name: str, x: Tensor, dtype: dtypes.dtype | None) -> Tensor:
     if dtype is None:
         return x
     if not (dtype.is_floating_point or dtype.is_complex):
-        raise DtypeError(f"{name}: dtype should be floating point or complex, but got {dtype.name}")
+        raise DtypeError(f"{name}: dtype should be floating point or complex, but got {dtypes.scalar_type(dtype)}")
     if dtype.is_complex != x.dtype.is_complex:
         have, want = ("complex", "complex") if x.dtype.is_complex else ("real", "real")
-        raise DtypeError(f"{name}: dtype should be {want} for {have} inputs, but got {dtype.name}")
+        raise DtypeError(f"{name}: dtype should be {want} for {have} inputs, but got {dtypes.scalar_type(dtype)}")
     if dtypes.promote_types(x.dtype, dtype) is not dtype:
         raise DtypeError(
-            f"{name}: the dtype of the input ({x.dtype.name}) should be convertible without narrowing to the "
-            f"specified dtype ({dtype.name})"
+            f"{name}: the dtype of the input ({dtypes.scalar_type(x.dtype)}) should be convertible without "
+            f"narrowing to "
+            f"the specified dtype ({dtypes.scalar_type(dtype)})"
         )
     return x.to(dtype)
 
@@ -231,7 +232,7 @@ def norm(
         input = input.to(dtype)
     if input._a.dtype.kind not in dtypes.INEXACT:
         raise DtypeError(
-            f"norm(): Expected a floating point or complex tensor as input. Got {dtypes.of(input._a.dtype).name}"
+            f"norm(): Expected a floating point or complex tensor as input. Got {dtypes.scalar_type(input.dtype)}"
         )
     if p == "nuc":
         return linalg_matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)

@@ -30,12 +30,12 @@ def _floating(name: str, a: Any, dtype: dtypes.dtype | None) -> None:
     if dtype is None and a.dtype.kind not in dtypes.INEXACT:
         raise DtypeError(
             f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-            f"Got: {dtypes.of(a.dtype).name}"
+            f"Got: {dtypes.scalar_type(a.dtype)}"
         )
     if dtype is not None and dtype.rank < 2:
         raise DtypeError(
             f"{name}(): could not infer output dtype. Optional dtype must be either a floating point or complex "
-            f"dtype. Got: {dtype.name}"
+            f"dtype. Got: {dtypes.scalar_type(dtype)}"
         )
 
 
@@ -201,7 +201,10 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dt
     tensor(1.5000)
     """
     if input._a.dtype.kind not in dtypes.INEXACT:
-        raise DtypeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype!r}")
+        raise DtypeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got "
+            f"{dtypes.scalar_type(input.dtype)}"
+        )
     there = sum(input == input, dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / there
 

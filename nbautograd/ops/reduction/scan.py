@@ -262,7 +262,9 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     tensor([1000.0000, 1000.6932])
     """
     if input._a.dtype.kind not in dtypes.INEXACT:
-        raise NotImplementedError(f"logcumsumexp(): not implemented for {input.dtype!r}, only for floating dtypes")
+        raise NotImplementedError(
+            f"logcumsumexp(): not implemented for '{dtypes.scalar_type(input.dtype)}', only for floating dtypes"
+        )
     return logcumsumexp_over(input, dim)
 
 

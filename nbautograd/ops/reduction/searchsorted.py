@@ -58,7 +58,9 @@ def _searched(name: str, sequence: Tensor, values: Any, out_int32: bool, right: 
             f"sorter tensor {list(sorter._a.shape)}"
         )
     if sorter is not None and sorter._a.dtype != np.int64:
-        raise RuntimeError(f"{name}(): sorter must be a tensor of long dtype but got dtype {sorter.dtype!r}")
+        raise RuntimeError(
+            f"{name}(): sorter must be a tensor of long dtype but got dtype {dtypes.scalar_type(sorter.dtype)}"
+        )
     if a.dtype.kind == "c" or b.dtype.kind == "c":
         raise RuntimeError(f"{name}(): does not support complex input, which has no order")
     result = search(sequence.detach(), values.detach(), right, sorter)

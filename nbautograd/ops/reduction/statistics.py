@@ -34,7 +34,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     tensor([0, 2, 0, 1])
     """
     if input.dtype.kind not in "iu":
-        name = dtypes.of(input.dtype).name
+        name = dtypes.scalar_type(input.dtype)
         raise NotImplementedError(f"bincount(): not implemented for '{name}': only supports integral inputs")
     if input.ndim != 1 or (input.size and int(input.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
@@ -64,7 +64,7 @@ def _positive(bins: int, name: str) -> int:
 def _floating(a: Any, name: str) -> None:
     if a.dtype not in (np.float32, np.float64):
         raise NotImplementedError(
-            f"{name}(): not implemented for '{dtypes.of(a.dtype).name}': expected float32 or float64"
+            f"{name}(): not implemented for '{dtypes.scalar_type(a.dtype)}': expected float32 or float64"
         )
 
 
@@ -94,7 +94,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """
     a = input._a
     if not input.dtype.is_floating_point:
-        raise NotImplementedError(f"histc(): not implemented for {input.dtype!r}, only for floating dtypes")
+        raise NotImplementedError(
+            f"histc(): not implemented for '{dtypes.scalar_type(input.dtype)}', only for floating dtypes"
+        )
     _positive(bins, "histc")
     if max < min:
         raise RuntimeError(f"histc(): max must be larger than min, but got min={min}, max={max}")
@@ -207,7 +209,7 @@ def _histogram(
             if how._a.dtype != points.dtype:
                 raise DtypeError(
                     f"{name}(): input tensor and bins tensors should have the same dtype, but got input with dtype "
-                    f"{input.dtype!r} and bins with dtype {how.dtype!r}"
+                    f"{dtypes.scalar_type(input.dtype)} and bins with dtype {dtypes.scalar_type(how.dtype)}"
                 )
             edges.append(how._a)
             continue
@@ -254,7 +256,10 @@ def _weights(weights: Tensor | None, name: str, kinds: str, wanted: str, n: int)
     if a.ndim > 1:
         raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {a.ndim}")
     if a.dtype.kind not in kinds:
-        raise DtypeError(f"cov(): expected {name} to have {wanted} dtype but got {name} with {weights.dtype!r}")
+        raise DtypeError(
+            f"cov(): expected {name} to have {wanted} dtype but got {name} with "
+            f"{dtypes.scalar_type(weights.dtype)} dtype"
+        )
     if a.size != n:
         raise RuntimeError(
             f"cov(): expected {name} to have the same numel as there are observations in the input but got {a.size} "

@@ -12,12 +12,22 @@ from nbautograd.arrays.memory_format import contiguous_format, preserve_format
 from nbautograd.arrays.size import sizes
 from nbautograd.arrays.strides import Geometry, restride
 from nbautograd.compiler.op import NATIVE, OPS, alias, composite, op
+from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from nbautograd.core.inplace import check_history, followers
 from nbautograd.core.node import LEAF
 from nbautograd.core.storage import TypedStorage, UntypedStorage
 from nbautograd.core.tensor import Tensor, new
-from nbautograd.core.views import CopySlices, DualView, View, record_unrecorded_write, views_of
+from nbautograd.core.views import (
+    AsStridedBackward0,
+    CopySlices,
+    DualView,
+    View,
+    move_retained,
+    outdate_views,
+    record_unrecorded_write,
+    views_of,
+)
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.ops.elementwise.complex import view_as_complex, view_as_real
 from nbautograd.ops.queries import check_tensors
@@ -110,7 +120,7 @@ def lay_out(input: Tensor, home: Any, length: int) -> Tensor:
 
 
 CopySlices.lay_out = staticmethod(lay_out)  # core does not know operations
-View.as_strided = staticmethod(OPS["as_strided_in"].temporary_view)
+AsStridedBackward0.of_base = staticmethod(slicing.as_strided_back)
 
 
 # -- in place --------------------------------------------------------------------------------------------------------
@@ -122,6 +132,10 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_tensors(name, input=self)
         check_history(self, name)
+        if isinstance(self, BatchedTensor):  # the samples are those of a view, and the memory is theirs
+            view: Any = function(self, *args, **kwargs)
+            self.value, self.bdim = view.value, view.bdim
+            return self
         self.shared_array()
         before = new(Tensor)  # not by wrap(), which would mark its memory in inference mode
         before._a, before._fn, before._view = self._a, self._fn, self._view
@@ -137,7 +151,9 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
         self._a = result._a
         if self._fn is not LEAF and is_grad_enabled() and not is_inference_mode_enabled():
             self._fn = result._fn
+            move_retained(self, before._fn, self._fn)
             version_counter.record_write(self._a)
+            outdate_views(self if self._view is None else self._view.base, self)
         else:
             record_unrecorded_write(self)
         return self
@@ -189,6 +205,8 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
     """
     if self.requires_grad and not self.is_inference() and not is_inference_mode_enabled():
         raise AutogradError("cannot resize variables that require grad")
+    for follower in followers:
+        follower.refuse_other_memory("resize_", self)
     shape = sizes(sizes_ if size is None else (size,), "size")
     if min(shape, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
@@ -253,6 +271,8 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     tensor([1., 1.])
     """
     check_history(self, "set_")
+    for follower in followers:
+        follower.refuse_other_memory("set_", self)
     if source is None:
         self._a = np.zeros_like(self._a, shape=(0,))
         return self

@@ -105,7 +105,9 @@ def _signal(name: str, input: Any, real: bool = False) -> Tensor:
     if kind.is_complex and real:
         raise DtypeError(f"{name} expects a real input tensor (a floating-point dtype), but got {kind!r}")
     if kind.is_floating_point and kind.itemsize < 4:
-        raise DtypeError(f"{name}(): Unsupported dtype {kind!r}: Fourier transforms take float32 and wider")
+        raise DtypeError(
+            f"{name}(): Unsupported dtype {dtypes.scalar_type(kind)}: Fourier transforms take float32 and wider"
+        )
     return input.to(dtypes.get_default_dtype()) if kind.rank < 2 else input
 
 

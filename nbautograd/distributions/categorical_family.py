@@ -1,0 +1,213 @@
+"""Distributions of choices among several: categorical, one-hot, multinomial ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbautograd.arrays.dtypes import finfo, int64
+from nbautograd.arrays.size import Size
+from nbautograd.core.tensor import Tensor
+from nbautograd.distributions import constraints
+from nbautograd.distributions.by_probability import ByProbability, WithCategorical
+from nbautograd.distributions.counts import Binomial
+from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.utils import broadcast_all
+from nbautograd.nn.functional import one_hot
+from nbautograd.ops.creation.creation import eye, full, ones_like, zeros
+from nbautograd.ops.creation.distributions import multinomial
+from nbautograd.ops.creation.from_data import tensor
+from nbautograd.ops.creation.ranges import arange
+from nbautograd.ops.elementwise.selection import where
+from nbautograd.ops.shape.broadcasting import broadcast_tensors
+
+__all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough"]
+
+_CHOICE = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+
+@expandable
+class Categorical(ByProbability, Distribution):
+    """The categorical distribution: i with probability ``probs[..., i]``.
+
+    :param probs: weights in the last dimension, which are normalized.
+    :param logits: logarithms of weights, instead.
+    :raises ValueError: both are given, or none; there is no dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Categorical(torch.tensor([1.0, 3.0])).probs
+    tensor([0.2500, 0.7500])
+    """
+
+    arg_constraints = _CHOICE
+    has_enumerate_support = True
+    _binary = False
+
+    def __init__(
+        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
+        ((name, given),) = self._given(probs, logits).items()
+        if given.dim() < 1:
+            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
+        if name == "probs":
+            self.probs = given / given.sum(-1, keepdim=True)
+        else:
+            self.logits = given - given.logsumexp(dim=-1, keepdim=True)
+        self._num_events = given.shape[-1]
+        super().__init__(given.shape[:-1], validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        """The indices of the choices."""
+        return constraints.integer_interval(0, self._num_events - 1)
+
+    def _undefined(self) -> Tensor:
+        return full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
+
+    def _mean(self) -> Tensor:
+        return self._undefined()
+
+    def _mode(self) -> Tensor:
+        return self.probs.argmax(-1)
+
+    def _variance(self) -> Tensor:
+        return self._undefined()
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        weights = self.probs.reshape(-1, self._num_events)
+        drawn = multinomial(weights, sample_shape.numel(), True).T
+        return drawn.reshape(self._extended_shape(sample_shape))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        index, log_probs = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
+        return log_probs.gather(-1, index[..., :1]).squeeze(-1)
+
+    def _entropy(self) -> Tensor:
+        finite = self.logits.clamp(min=finfo(self.logits.dtype).min)
+        return -(finite * self.probs).sum(-1)
+
+    def _values(self) -> Tensor:
+        return arange(self._num_events, dtype=int64, device=self._param.device)
+
+
+@expandable
+class OneHotCategorical(WithCategorical, Distribution):
+    """The categorical distribution with choices as vectors: 1 for the choice, 0 for all others.
+
+    :param probs: weights in the last dimension, which are normalized.
+    :param logits: logarithms of weights, instead.
+    :raises ValueError: both are given, or none; there is no dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.OneHotCategorical(torch.tensor([1.0, 3.0])).mode
+    tensor([0., 1.])
+    """
+
+    arg_constraints = _CHOICE
+    support = constraints.one_hot
+    has_enumerate_support = True
+
+    def __init__(
+        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
+        self._categorical = Categorical(probs, logits)
+        shape = self._categorical.batch_shape, self._categorical.param_shape[-1:]
+        super().__init__(*shape, validate_args=validate_args)
+
+    def _mean(self) -> Tensor:
+        return self.probs
+
+    def _mode(self) -> Tensor:
+        return one_hot(self.probs.argmax(-1), self.probs.shape[-1]).to(self.probs)
+
+    def _variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return one_hot(self._categorical.sample(sample_shape), self._categorical._num_events).to(self.probs)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return self._categorical.log_prob(value.argmax(-1))
+
+    def _entropy(self) -> Tensor:
+        return self._categorical.entropy()
+
+    def _values(self) -> Tensor:
+        return eye(self._event_shape[0], dtype=self._param.dtype, device=self._param.device)
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """One-hot samples whose gradients are those of the probabilities (Y. Bengio, N. Léonard, A. Courville, 2013).
+
+    >>> import nbautograd as torch
+    >>> logits = torch.zeros(3, requires_grad=True)
+    >>> torch.distributions.OneHotCategoricalStraightThrough(logits=logits).rsample().sum()
+    tensor(1., grad_fn=<SumBackward0>)
+    """
+
+    has_rsample = True
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        return self.sample(sample_shape) + (self.probs - self.probs.detach())
+
+
+@expandable
+class Multinomial(WithCategorical, Distribution):
+    """The multinomial distribution: how often each of several choices is taken in ``total_count`` trials.
+
+    :param total_count: the number of trials.
+    :param probs: weights in the last dimension, which are normalized.
+    :param logits: logarithms of weights, instead.
+    :raises NotImplementedError: ``total_count`` is no int.
+    :raises ValueError: both are given, or none; there is no dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Multinomial(8, torch.tensor([1.0, 3.0])).mean
+    tensor([2., 6.])
+    """
+
+    arg_constraints = _CHOICE
+    total_count: int
+
+    def __init__(
+        self,
+        total_count: int = 1,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count = total_count
+        self._categorical = Categorical(probs=probs, logits=logits)
+        shape = self._categorical.batch_shape, self._categorical.param_shape[-1:]
+        super().__init__(*shape, validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> Any:
+        """Counts that sum to ``total_count``."""
+        return constraints.multinomial(self.total_count)
+
+    def _mean(self) -> Tensor:
+        return self.probs * self.total_count
+
+    def _variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        chosen = self._categorical.sample(Size((self.total_count,)) + sample_shape).movedim(0, -1)
+        counts = zeros(self._extended_shape(sample_shape), dtype=chosen.dtype, device=chosen.device)
+        return counts.scatter_add_(-1, chosen, ones_like(chosen)).type_as(self.probs)
+
+    def _entropy(self) -> Tensor:
+        """N H(p) - ln n! + Σᵢ E[ln xᵢ!], where xᵢ has a binomial distribution."""
+        binomial = Binomial(self.total_count, probs=self.probs)
+        log_factorial = tensor(self.total_count + 1.0, dtype=self.probs.dtype).lgamma()
+        counts = binomial.enumerate_support(expand=False)[1:]
+        expected = binomial.log_prob(counts).exp() * (counts + 1).lgamma()
+        return self.total_count * self._categorical.entropy() - log_factorial + expected.sum([0, -1])
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        logits, value = broadcast_all(self.logits, value)
+        logits = where((value == 0) & (logits == -math.inf), 0.0, logits)  # 0 · log 0 is 0
+        return (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1) + (logits * value).sum(-1)

@@ -1,0 +1,525 @@
+"""What parameters and samples have to satisfy: sets of numbers, vectors and matrices, each with a ``check``.
+
+A constraint that needs no parameters is an object, such as ``positive``; one that does is a class, such as
+``greater_than(lower_bound)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nbautograd.arrays.dtypes import bool_, finfo
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops.creation.creation import full
+from nbautograd.ops.elementwise.comparison import isclose
+from nbautograd.ops.linalg.cholesky import linalg_cholesky_ex
+from nbautograd.ops.linalg.eig import linalg_eigvalsh
+from nbautograd.ops.shape.joining import cat as concatenate, stack as stacked
+
+__all__ = [
+    "Constraint",
+    "MixtureSameFamilyConstraint",
+    "boolean",
+    "cat",
+    "corr_cholesky",
+    "dependent",
+    "dependent_property",
+    "greater_than",
+    "greater_than_eq",
+    "half_open_interval",
+    "independent",
+    "integer_interval",
+    "interval",
+    "is_dependent",
+    "less_than",
+    "lower_cholesky",
+    "lower_triangular",
+    "multinomial",
+    "nonnegative",
+    "nonnegative_integer",
+    "one_hot",
+    "positive",
+    "positive_definite",
+    "positive_integer",
+    "positive_semidefinite",
+    "real",
+    "real_vector",
+    "simplex",
+    "square",
+    "stack",
+    "symmetric",
+    "unit_interval",
+]
+
+
+class Constraint:
+    """Base of constraints: a set, and whether values are in it.
+
+    ``event_dim`` is the number of dimensions of one value, ``is_discrete`` says whether the set is.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.constraints.positive.check(torch.tensor([1., -1.]))
+    tensor([ True, False])
+    """
+
+    is_discrete: Any = False
+    event_dim: Any = 0
+    _shown: tuple[str, ...] = ()
+    """The attributes that ``repr`` shows."""
+
+    def check(self, value: Tensor) -> Tensor:
+        """For each value of ``event_dim`` dimensions, whether it is in the set: a tensor of bools.
+
+        >>> import nbautograd as torch
+        >>> torch.distributions.constraints.simplex.check(torch.tensor([[0.5, 0.5], [1., 1.]]))
+        tensor([ True, False])
+        """
+        return self._check(value)
+
+    def _check(self, value: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)}" for name in self._shown)
+        return f"{self.__class__.__name__.removeprefix('_')}({shown})"
+
+
+# -- constraints that depend on others ---------------------------------------------------------------------------------
+
+
+class _Dependent(Constraint):
+    """Stands for a constraint that depends on other parameters, and so is not known of a class."""
+
+    def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> None:
+        self._is_discrete = is_discrete
+        self._event_dim = event_dim
+        super().__init__()
+
+    @property
+    def is_discrete(self) -> Any:
+        if self._is_discrete is NotImplemented:
+            raise NotImplementedError(".is_discrete cannot be determined statically")
+        return self._is_discrete
+
+    @property
+    def event_dim(self) -> Any:
+        if self._event_dim is NotImplemented:
+            raise NotImplementedError(".event_dim cannot be determined statically")
+        return self._event_dim
+
+    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
+        return _Dependent(
+            is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
+            event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
+        )
+
+    def _check(self, value: Tensor) -> Tensor:
+        raise ValueError("Cannot determine validity of dependent constraint")
+
+
+def is_dependent(constraint: Constraint) -> bool:
+    """Whether a constraint is known of instances only.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.constraints.is_dependent(torch.distributions.Uniform.support)
+    True
+    """
+    return isinstance(constraint, _Dependent)
+
+
+class _DependentProperty(property, _Dependent):
+    """A property that is a constraint: of a class a dependent one, of an instance what the function returns.
+
+    >>> import nbautograd as torch
+    >>> constraints = torch.distributions.constraints
+    >>> class Above:
+    ...     def __init__(self, bound):
+    ...         self.bound = bound
+    ...     @constraints.dependent_property(is_discrete=False, event_dim=0)
+    ...     def support(self):
+    ...         return constraints.greater_than(self.bound)
+    >>> Above.support.event_dim, Above(3).support
+    (0, GreaterThan(lower_bound=3))
+    """
+
+    def __init__(
+        self,
+        fn: Callable[[Any], Any] | None = None,
+        *,
+        is_discrete: Any = NotImplemented,
+        event_dim: Any = NotImplemented,
+    ) -> None:
+        property.__init__(self, fn)
+        self._is_discrete = is_discrete
+        self._event_dim = event_dim
+
+    def __call__(self, fn: Callable[[Any], Any]) -> _DependentProperty:  # type: ignore[override]
+        return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
+
+
+class _Wrapping(Constraint):
+    """A constraint on what another one constrains, taken together in some other way."""
+
+    def __init__(self, base_constraint: Constraint) -> None:
+        if not isinstance(base_constraint, Constraint):
+            raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
+        self.base_constraint = base_constraint
+        super().__init__()
+
+    @property
+    def is_discrete(self) -> Any:
+        return self.base_constraint.is_discrete
+
+    @property
+    def event_dim(self) -> Any:
+        return self.base_constraint.event_dim
+
+
+def _all_rightmost(result: Tensor, kept: int) -> Tensor:
+    """Whether all are true over all dimensions but the first ``kept``."""
+    return result.reshape(result.shape[:kept] + (-1,)).all(-1)
+
+
+class _IndependentConstraint(_Wrapping):
+    """Another constraint, which has to hold over ``reinterpreted_batch_ndims`` more dimensions."""
+
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
+        super().__init__(base_constraint)
+        if not isinstance(reinterpreted_batch_ndims, int):
+            kind = type(reinterpreted_batch_ndims).__name__
+            raise AssertionError(f"reinterpreted_batch_ndims must be an int, got {kind}")
+        if reinterpreted_batch_ndims < 0:
+            raise AssertionError(f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    @property
+    def event_dim(self) -> Any:
+        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
+
+    def _check(self, value: Tensor) -> Tensor:
+        result = self.base_constraint.check(value)
+        if result.dim() < self.reinterpreted_batch_ndims:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        return _all_rightmost(result, result.dim() - self.reinterpreted_batch_ndims)
+
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
+
+class MixtureSameFamilyConstraint(_Wrapping):
+    """What samples of a mixture satisfy: ``base_constraint``, of the components', for every component.
+
+    >>> import nbautograd as torch
+    >>> constraints = torch.distributions.constraints
+    >>> constraints.MixtureSameFamilyConstraint(constraints.positive).check(torch.tensor([1., -1.]))
+    tensor([ True, False])
+    """
+
+    def _check(self, value: Tensor) -> Tensor:
+        result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
+        if value.dim() < self.event_dim:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        return _all_rightmost(result, value.dim() - self.event_dim)
+
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__}({self.base_constraint!r})"
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+class _Boolean(Constraint):
+    """0 and 1."""
+
+    is_discrete = True
+
+    def _check(self, value: Tensor) -> Tensor:
+        return (value == 0) | (value == 1)
+
+
+class _Real(Constraint):
+    """All real numbers: no NaN."""
+
+    def _check(self, value: Tensor) -> Tensor:
+        return value == value
+
+
+class _Above(Constraint):
+    """Base of numbers with a lower bound."""
+
+    _shown = ("lower_bound",)
+
+    def __init__(self, lower_bound: Any) -> None:
+        self.lower_bound = lower_bound
+        super().__init__()
+
+
+class _Below(Constraint):
+    """Base of numbers with an upper bound."""
+
+    _shown = ("upper_bound",)
+
+    def __init__(self, upper_bound: Any) -> None:
+        self.upper_bound = upper_bound
+        super().__init__()
+
+
+class _Between(Constraint):
+    """Base of numbers with a lower and an upper bound."""
+
+    _shown = ("lower_bound", "upper_bound")
+
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+        super().__init__()
+
+
+class _IntegerInterval(_Between):
+    """Integers from a lower to an upper bound."""
+
+    is_discrete = True
+
+    def _check(self, value: Tensor) -> Tensor:
+        return (value % 1 == 0) & (value >= self.lower_bound) & (value <= self.upper_bound)
+
+
+class _IntegerLessThan(_Below):
+    """Integers up to a bound."""
+
+    is_discrete = True
+
+    def _check(self, value: Tensor) -> Tensor:
+        return (value % 1 == 0) & (value <= self.upper_bound)
+
+
+class _IntegerGreaterThan(_Above):
+    """Integers from a bound on."""
+
+    is_discrete = True
+
+    def _check(self, value: Tensor) -> Tensor:
+        return (value % 1 == 0) & (value >= self.lower_bound)
+
+
+class _GreaterThan(_Above):
+    """Numbers above a bound."""
+
+    def _check(self, value: Tensor) -> Tensor:
+        return value > self.lower_bound
+
+
+class _GreaterThanEq(_Above):
+    """Numbers from a bound on."""
+
+    def _check(self, value: Tensor) -> Tensor:
+        return value >= self.lower_bound
+
+
+class _LessThan(_Below):
+    """Numbers below a bound."""
+
+    def _check(self, value: Tensor) -> Tensor:
+        return value < self.upper_bound
+
+
+class _Interval(_Between):
+    """Numbers between two bounds, and these."""
+
+    def _check(self, value: Tensor) -> Tensor:
+        return (value >= self.lower_bound) & (value <= self.upper_bound)
+
+
+class _HalfOpenInterval(_Between):
+    """Numbers between two bounds, and the lower one."""
+
+    def _check(self, value: Tensor) -> Tensor:
+        return (value >= self.lower_bound) & (value < self.upper_bound)
+
+
+# -- vectors -----------------------------------------------------------------------------------------------------------
+
+
+class _OneHot(Constraint):
+    """Vectors of zeros and a single one."""
+
+    is_discrete = True
+    event_dim = 1
+
+    def _check(self, value: Tensor) -> Tensor:
+        return boolean.check(value).all(-1) & (value.sum(-1) == 1)
+
+
+class _Simplex(Constraint):
+    """Vectors of nonnegative numbers that sum to 1."""
+
+    event_dim = 1
+
+    def _check(self, value: Tensor) -> Tensor:
+        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+
+
+class _Multinomial(Constraint):
+    """Vectors of nonnegative counts that sum to at most a bound."""
+
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, upper_bound: Any) -> None:
+        self.upper_bound = upper_bound
+
+    def _check(self, value: Tensor) -> Tensor:
+        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
+
+
+# -- matrices ----------------------------------------------------------------------------------------------------------
+
+
+class _LowerTriangular(Constraint):
+    """Matrices that are zero above the diagonal."""
+
+    event_dim = 2
+
+    def _check(self, value: Tensor) -> Tensor:
+        return _all_rightmost(value.tril() == value, value.dim() - 2)
+
+
+class _LowerCholesky(_LowerTriangular):
+    """Lower triangular matrices with a positive diagonal."""
+
+    def _check(self, value: Tensor) -> Tensor:
+        return super()._check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+class _CorrCholesky(_LowerCholesky):
+    """Lower triangular matrices with a positive diagonal and rows of length 1."""
+
+    def _check(self, value: Tensor) -> Tensor:
+        tolerance = finfo(value.dtype).eps * value.shape[-1] * 10
+        lengths = value.detach().norm(dim=-1)
+        return super()._check(value) & ((lengths - 1.0).abs() <= tolerance).all(-1)
+
+
+class _Square(Constraint):
+    """Square matrices."""
+
+    event_dim = 2
+
+    def _check(self, value: Tensor) -> Tensor:
+        return full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=bool_, device=value.device)
+
+
+class _Symmetric(_Square):
+    """Symmetric matrices."""
+
+    def _check(self, value: Tensor) -> Tensor:
+        if value.shape[-2] != value.shape[-1]:
+            return super()._check(value)
+        return isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
+
+
+class _PositiveSemidefinite(_Symmetric):
+    """Symmetric matrices without negative eigenvalues."""
+
+    def _check(self, value: Tensor) -> Tensor:
+        symmetric = super()._check(value)
+        return (linalg_eigvalsh(value) >= 0).all(-1) if symmetric.all() else symmetric
+
+
+class _PositiveDefinite(_Symmetric):
+    """Symmetric matrices with positive eigenvalues: those that Cholesky's decomposition works for."""
+
+    def _check(self, value: Tensor) -> Tensor:
+        symmetric = super()._check(value)
+        return linalg_cholesky_ex(value).info == 0 if symmetric.all() else symmetric
+
+
+# -- several constraints -----------------------------------------------------------------------------------------------
+
+
+class _Joined(Constraint):
+    """Base of several constraints, each for a part of a value along ``dim``."""
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
+        if not all(isinstance(constraint, Constraint) for constraint in cseq):
+            raise AssertionError("All elements of cseq must be Constraint instances")
+        self.cseq = list(cseq)
+        self.dim = dim
+        super().__init__()
+
+    @property
+    def is_discrete(self) -> Any:
+        return any(constraint.is_discrete for constraint in self.cseq)
+
+    @property
+    def event_dim(self) -> Any:
+        return max(constraint.event_dim for constraint in self.cseq)
+
+    def _check_dim(self, value: Tensor) -> None:
+        if not -value.dim() <= self.dim < value.dim():
+            raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dimensions")
+
+
+class _Cat(_Joined):
+    """Constraints of slices of the given lengths along ``dim``."""
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
+        super().__init__(cseq, dim)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.cseq):
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
+
+    def _check(self, value: Tensor) -> Tensor:
+        self._check_dim(value)
+        starts = [sum(self.lengths[:i]) for i in range(len(self.lengths))]
+        places = zip(self.cseq, starts, self.lengths, strict=True)
+        checks = [constraint.check(value.narrow(self.dim, start, length)) for constraint, start, length in places]
+        return concatenate(checks, self.dim)
+
+
+class _Stack(_Joined):
+    """Constraints of what is stacked along ``dim``."""
+
+    @property
+    def event_dim(self) -> Any:
+        dim = super().event_dim
+        return dim + 1 if self.dim + dim < 0 else dim
+
+    def _check(self, value: Tensor) -> Tensor:
+        self._check_dim(value)
+        parts = zip(value.unbind(self.dim), self.cseq, strict=False)
+        return stacked([constraint.check(part) for part, constraint in parts], self.dim)
+
+
+# -- the public names --------------------------------------------------------------------------------------------------
+
+dependent = _Dependent()
+dependent_property = _DependentProperty
+independent = _IndependentConstraint
+boolean = _Boolean()
+one_hot = _OneHot()
+nonnegative_integer = _IntegerGreaterThan(0)
+positive_integer = _IntegerGreaterThan(1)
+integer_interval = _IntegerInterval
+real = _Real()
+real_vector = independent(real, 1)
+positive = _GreaterThan(0.0)
+nonnegative = _GreaterThanEq(0.0)
+greater_than = _GreaterThan
+greater_than_eq = _GreaterThanEq
+less_than = _LessThan
+multinomial = _Multinomial
+unit_interval = _Interval(0.0, 1.0)
+interval = _Interval
+half_open_interval = _HalfOpenInterval
+simplex = _Simplex()
+lower_triangular = _LowerTriangular()
+lower_cholesky = _LowerCholesky()
+corr_cholesky = _CorrCholesky()
+square = _Square()
+symmetric = _Symmetric()
+positive_semidefinite = _PositiveSemidefinite()
+positive_definite = _PositiveDefinite()
+cat = _Cat
+stack = _Stack

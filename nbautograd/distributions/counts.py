@@ -1,0 +1,419 @@
+"""Distributions of yes and no, and of counts: Bernoulli, binomial, geometric, negative binomial, Poisson."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbautograd.arrays.dtypes import finfo
+from nbautograd.arrays.size import Size
+from nbautograd.core.tensor import Tensor
+from nbautograd.distributions import constraints
+from nbautograd.distributions.by_probability import ByProbability
+from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.exp_family import ExponentialFamily
+from nbautograd.distributions.gamma_family import Gamma
+from nbautograd.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
+from nbautograd.nn.functional import binary_cross_entropy_with_logits, logsigmoid
+from nbautograd.ops.creation.creation import empty, full_like, ones_like, zeros_like
+from nbautograd.ops.creation.distributions import bernoulli, binomial, poisson
+from nbautograd.ops.creation.random import rand
+from nbautograd.ops.creation.ranges import arange
+from nbautograd.ops.elementwise.selection import where
+
+__all__ = ["Bernoulli", "Binomial", "ContinuousBernoulli", "Geometric", "NegativeBinomial", "Poisson"]
+
+Number = Tensor | float
+
+
+def _cross_entropy(logits: Tensor, values: Tensor) -> Tensor:
+    return binary_cross_entropy_with_logits(logits, values, reduction="none")
+
+
+@expandable
+class Bernoulli(ByProbability, ExponentialFamily):
+    """The Bernoulli distribution: 1 with probability ``probs``, otherwise 0.
+
+    :param probs: the probability of 1.
+    :param logits: its log-odds, instead.
+    :raises ValueError: both are given, or none.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Bernoulli(torch.tensor([0.3])).variance
+    tensor([0.2100])
+    """
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+    has_enumerate_support = True
+    _mean_carrier_measure = 0
+
+    def __init__(
+        self, probs: Number | None = None, logits: Number | None = None, validate_args: bool | None = None
+    ) -> None:
+        self._declare(validate_args, **self._given(probs, logits))
+
+    def _mean(self) -> Tensor:
+        return self.probs
+
+    def _mode(self) -> Tensor:
+        return where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs))
+
+    def _variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return -_cross_entropy(*broadcast_all(self.logits, value))
+
+    def _entropy(self) -> Tensor:
+        return _cross_entropy(self.logits, self.probs)
+
+    def _values(self) -> Tensor:
+        return arange(2, dtype=self._param.dtype, device=self._param.device)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (self.probs.logit(),)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        return x.exp().log1p()
+
+
+def _positive_part(x: Tensor) -> Tensor:
+    """max(x, 0), with the derivative 1/2 at 0."""
+    return (x.clamp(min=0) + x - x.clamp(max=0)) / 2
+
+
+@expandable
+class Binomial(ByProbability, Distribution):
+    """The binomial distribution: how many of ``total_count`` trials succeed, each with probability ``probs``.
+
+    :param total_count: the number of trials, a number or a tensor.
+    :param probs: the probability of success.
+    :param logits: its log-odds, instead.
+    :raises ValueError: both are given, or none.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Binomial(10, torch.tensor([0.2, 0.5])).mean
+    tensor([2., 5.])
+    """
+
+    arg_constraints = {
+        "total_count": constraints.nonnegative_integer,
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    has_enumerate_support = True
+    total_count: Tensor
+
+    def __init__(
+        self,
+        total_count: Tensor | int = 1,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        ((name, given),) = self._given(probs, logits).items()
+        count, param = broadcast_all(total_count, given)
+        self._declare(validate_args, total_count=count.type_as(param), **{name: param})
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        """The integers from 0 to ``total_count``."""
+        return constraints.integer_interval(0, self.total_count)
+
+    def _mean(self) -> Tensor:
+        return self.total_count * self.probs
+
+    def _mode(self) -> Tensor:
+        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
+
+    def _variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return binomial(self.total_count.expand(shape), self.probs.expand(shape))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        n, logits = self.total_count, self.logits
+        log_factorial = (n + 1).lgamma()
+        normalizer = n * _positive_part(logits) + n * (-logits.abs()).exp().log1p() - log_factorial
+        return value * logits - (value + 1).lgamma() - (n - value + 1).lgamma() - normalizer
+
+    def _entropy(self) -> Tensor:
+        self._common_count("entropy")
+        log_prob = self.log_prob(self.enumerate_support(False))
+        return -(log_prob.exp() * log_prob).sum(0)
+
+    def _common_count(self, name: str) -> int:
+        """The number of trials, if that is the same in the whole batch."""
+        count = int(self.total_count.max())
+        if self.total_count.min() != count:
+            raise NotImplementedError(f"Inhomogeneous total count not supported by `{name}`.")
+        return count
+
+    def _values(self) -> Tensor:
+        count = self._common_count("enumerate_support")
+        return arange(1 + count, dtype=self._param.dtype, device=self._param.device)
+
+
+@expandable
+class Geometric(ByProbability, Distribution):
+    """The geometric distribution: how many trials fail before the first success, (1 - p)ᵏ p.
+
+    :param probs: the probability of success, above 0.
+    :param logits: its log-odds, instead.
+    :raises ValueError: both are given, or none; a probability of 0.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Geometric(0.25).mean
+    tensor(3.)
+    """
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.nonnegative_integer
+
+    def __init__(
+        self, probs: Number | None = None, logits: Number | None = None, validate_args: bool | None = None
+    ) -> None:
+        self._declare(validate_args, **self._given(probs, logits))
+        if self._validate_args and probs is not None and not (self.probs > 0).all():
+            value = self.probs
+            raise ValueError(
+                f"Expected parameter probs ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                f"{self!r} to be positive but found invalid values:\n{value.detach()[~(value > 0)]}"
+            )
+
+    def _mean(self) -> Tensor:
+        return 1.0 / self.probs - 1.0
+
+    def _mode(self) -> Tensor:
+        return zeros_like(self.probs)
+
+    def _variance(self) -> Tensor:
+        return (1.0 / self.probs - 1.0) / self.probs
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        shape, probs = self._extended_shape(sample_shape), self.probs
+        u = empty(shape, dtype=probs.dtype, device=probs.device).uniform_(finfo(probs.dtype).tiny, 1)
+        return (u.log() / (-probs).log1p()).floor()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        value, probs = broadcast_all(value, self.probs)
+        certain = where((probs == 1) & (value == 0), 0.0, probs)  # 0 · log 0 is 0
+        return value * (-certain).log1p() + self.probs.log()
+
+    def _entropy(self) -> Tensor:
+        return _cross_entropy(self.logits, self.probs) / self.probs
+
+
+@expandable
+class NegativeBinomial(ByProbability, Distribution):
+    """The negative binomial distribution: how many trials succeed before ``total_count`` have failed.
+
+    It is a Poisson distribution whose rate has a gamma distribution; ``total_count`` need not be an integer.
+
+    :param total_count: the number of failures.
+    :param probs: the probability of success, below 1.
+    :param logits: its log-odds, instead.
+    :raises ValueError: both are given, or none.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.NegativeBinomial(4.0, torch.tensor(0.5)).mean
+    tensor(4.)
+    """
+
+    arg_constraints = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+    total_count: Tensor
+
+    def __init__(
+        self,
+        total_count: Number,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        ((name, given),) = self._given(probs, logits).items()
+        count, param = broadcast_all(total_count, given)
+        self._declare(validate_args, total_count=count.type_as(param), **{name: param})
+
+    def _mean(self) -> Tensor:
+        return self.total_count * self.logits.exp()
+
+    def _mode(self) -> Tensor:
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
+
+    def _variance(self) -> Tensor:
+        return self.mean / (-self.logits).sigmoid()
+
+    @lazy_property
+    def _gamma(self) -> Gamma:
+        return Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return poisson(self._gamma.sample(sample_shape))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        n, logits = self.total_count, self.logits
+        power = n * logsigmoid(-logits) + value * logsigmoid(logits)
+        normalizer = -(n + value).lgamma() + (1.0 + value).lgamma() + n.lgamma()
+        return power - normalizer.masked_fill(n + value == 0.0, 0.0)
+
+
+@expandable
+class Poisson(ExponentialFamily):
+    """The Poisson distribution of the number of independent events, rateᵏ exp(-rate) / k!.
+
+    :param rate: the mean.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Poisson(2.0).log_prob(torch.tensor(0.0))
+    tensor(-2.)
+    """
+
+    arg_constraints = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer
+    rate: Tensor
+
+    def __init__(self, rate: Number, validate_args: bool | None = None) -> None:
+        self._declare(validate_args, rate=rate)
+
+    def _mean(self) -> Tensor:
+        return self.rate
+
+    def _mode(self) -> Tensor:
+        return self.rate.floor()
+
+    def _variance(self) -> Tensor:
+        return self.rate
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return poisson(self.rate.expand(self._extended_shape(sample_shape)))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        rate, value = broadcast_all(self.rate, value)
+        return value.xlogy(rate) - rate - (value + 1).lgamma()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (self.rate.log(),)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        return x.exp()
+
+
+@expandable
+class ContinuousBernoulli(ByProbability, ExponentialFamily):
+    """The continuous Bernoulli distribution on [0, 1], of density C(p) pˣ (1 - p)¹⁻ˣ.
+
+    Its normalizing constant C makes a density of what image models use as the loss of gray values (G. Loaiza-Ganem,
+    J. P. Cunningham, 2019). It is singular at p = 1/2, near which Taylor's series stand for it.
+
+    :param probs: the parameter p.
+    :param logits: its log-odds, instead.
+    :param lims: between which probabilities Taylor's series are used.
+    :raises ValueError: both are given, or none.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.ContinuousBernoulli(0.5).mean
+    tensor(0.5000)
+    """
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.unit_interval
+    has_rsample = True
+    _mean_carrier_measure = 0
+
+    def __init__(
+        self,
+        probs: Number | None = None,
+        logits: Number | None = None,
+        lims: tuple[float, float] = (0.499, 0.501),
+        validate_args: bool | None = None,
+    ) -> None:
+        given = self._given(probs, logits)
+        self._lims = lims
+        if probs is not None:
+            (probs,) = broadcast_all(probs)
+            if validate_args is not None and not constraints.unit_interval.check(probs).all():
+                raise ValueError("The parameter probs has invalid values")
+            given = {"probs": clamp_probs(probs)}
+        self._declare(validate_args, **given)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """Probabilities, clamped to the open interval."""
+        return clamp_probs(logits_to_probs(self.logits, is_binary=True))
+
+    def _stable(self) -> Tensor:
+        """Where the closed forms hold."""
+        return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
+
+    def _cut_probs(self) -> Tensor:
+        """The probabilities where the closed forms hold, elsewhere one where they do."""
+        return where(self._stable(), self.probs, self._lims[0] * ones_like(self.probs))
+
+    def _cont_bern_log_norm(self) -> Tensor:
+        """The logarithm of the normalizing constant: of 2 artanh(1 - 2p) / (1 - 2p)."""
+        p = self._cut_probs()
+        low = where(p <= 0.5, p, zeros_like(p))
+        high = where(p >= 0.5, p, ones_like(p))
+        slope = where(p <= 0.5, (-2.0 * low).log1p(), (2.0 * high - 1.0).log())
+        closed = ((-p).log1p() - p.log()).abs().log() - slope
+        x = (self.probs - 0.5).pow(2)
+        return where(self._stable(), closed, math.log(2.0) + (4.0 / 3.0 + 104.0 / 45.0 * x) * x)
+
+    def _mean(self) -> Tensor:
+        p = self._cut_probs()
+        closed = p / (2.0 * p - 1.0) + 1.0 / ((-p).log1p() - p.log())
+        x = self.probs - 0.5
+        return where(self._stable(), closed, 0.5 + (1.0 / 3.0 + 16.0 / 45.0 * x.pow(2)) * x)
+
+    def _variance(self) -> Tensor:
+        p = self._cut_probs()
+        closed = p * (p - 1.0) / (1.0 - 2.0 * p).pow(2) + 1.0 / ((-p).log1p() - p.log()).pow(2)
+        x = (self.probs - 0.5).pow(2)
+        return where(self._stable(), closed, 1.0 / 12.0 - (1.0 / 15.0 - 128.0 / 945.0 * x) * x)
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return self.icdf(rand(shape, dtype=self.probs.dtype, device=self.probs.device))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return -_cross_entropy(*broadcast_all(self.logits, value)) + self._cont_bern_log_norm()
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        p = self._cut_probs()
+        closed = (p.pow(value) * (1.0 - p).pow(1.0 - value) + p - 1.0) / (2.0 * p - 1.0)
+        inside = where(self._stable(), closed, value)
+        return where(value <= 0.0, zeros_like(value), where(value >= 1.0, ones_like(value), inside))
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        p = self._cut_probs()
+        closed = ((-p + value * (2.0 * p - 1.0)).log1p() - (-p).log1p()) / (p.log() - (-p).log1p())
+        return where(self._stable(), closed, value)
+
+    def _entropy(self) -> Tensor:
+        log_no, log_yes = (-self.probs).log1p(), self.probs.log()
+        return self.mean * (log_no - log_yes) - self._cont_bern_log_norm() - log_no
+
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (self.logits,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        """The logarithm of (exp(x) - 1) / x."""
+        low, high = (limit - 0.5 for limit in self._lims)
+        stable = (x <= low) | (x > high)
+        cut = where(stable, x, full_like(x, low))
+        closed = cut.expm1().abs().log() - cut.abs().log()
+        return where(stable, closed, 0.5 * x + x.pow(2) / 24.0 - x.pow(4) / 2880.0)

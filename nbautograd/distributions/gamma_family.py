@@ -1,0 +1,341 @@
+"""Distributions of waiting times and shares: exponential, gamma, chi-squared, F, Dirichlet and beta ones."""
+
+from __future__ import annotations
+
+import math
+
+from nbautograd.arrays.dtypes import finfo
+from nbautograd.arrays.size import Size
+from nbautograd.core.tensor import Tensor
+from nbautograd.distributions import constraints
+from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.exp_family import ExponentialFamily
+from nbautograd.distributions.utils import _Number, broadcast_all
+from nbautograd.nn.functional import one_hot
+from nbautograd.ops.creation.creation import empty, zeros_like
+from nbautograd.ops.creation.distributions import _sample_dirichlet, _standard_gamma
+from nbautograd.ops.creation.from_data import as_tensor, tensor
+from nbautograd.ops.elementwise.selection import where
+from nbautograd.ops.elementwise.special import igamma
+from nbautograd.ops.shape.joining import stack
+
+__all__ = ["Beta", "Chi2", "Dirichlet", "Exponential", "FisherSnedecor", "Gamma"]
+
+Number = Tensor | float
+
+
+@expandable
+class Exponential(ExponentialFamily):
+    """The exponential distribution, of density rate · exp(-rate · x) for x ≥ 0.
+
+    :param rate: the inverse of the mean.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Exponential(2.0).mean
+    tensor(0.5000)
+    """
+
+    arg_constraints = {"rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    _mean_carrier_measure = 0
+    rate: Tensor
+
+    def __init__(self, rate: Number, validate_args: bool | None = None) -> None:
+        self._declare(validate_args, rate=rate)
+
+    def _mean(self) -> Tensor:
+        return self.rate.reciprocal()
+
+    def _mode(self) -> Tensor:
+        return zeros_like(self.rate)
+
+    def _stddev(self) -> Tensor:
+        return self.rate.reciprocal()
+
+    def _variance(self) -> Tensor:
+        return self.rate.pow(-2)
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return empty(shape, dtype=self.rate.dtype, device=self.rate.device).exponential_() / self.rate
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return self.rate.log() - self.rate * value
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return 1 - (-self.rate * value).exp()
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        return -(-value).log1p() / self.rate
+
+    def _entropy(self) -> Tensor:
+        return 1.0 - self.rate.log()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (-self.rate,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        return -(-x).log()
+
+
+@expandable
+class Gamma(ExponentialFamily):
+    """The gamma distribution, of density rateᵃ xᵃ⁻¹ exp(-rate · x) / Γ(a).
+
+    Gradients flow through samples to both parameters.
+
+    :param concentration: the shape a.
+    :param rate: the inverse of the scale.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Gamma(2.0, 4.0).mean
+    tensor(0.5000)
+    """
+
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    _mean_carrier_measure = 0
+    concentration: Tensor
+    rate: Tensor
+
+    def __init__(self, concentration: Number, rate: Number, validate_args: bool | None = None) -> None:
+        self._declare(validate_args, concentration=concentration, rate=rate)
+
+    def _mean(self) -> Tensor:
+        return self.concentration / self.rate
+
+    def _mode(self) -> Tensor:
+        return ((self.concentration - 1) / self.rate).clamp(min=0)
+
+    def _variance(self) -> Tensor:
+        return self.concentration / self.rate.pow(2)
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        value.detach().clamp_(min=finfo(value.dtype).tiny)  # no zero; not recorded, so that gradients stay
+        return value
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density at ``value``, which may be a number here.
+
+        :raises ValueError: arguments are validated, and ``value`` is negative.
+
+        >>> import nbautograd as torch
+        >>> torch.distributions.Gamma(1.0, 1.0).log_prob(2.0)
+        tensor(-2.)
+        """
+        return super().log_prob(as_tensor(value, dtype=self.rate.dtype, device=self.rate.device))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        a = self.concentration
+        return a.xlogy(self.rate) + (a - 1).xlogy(value) - self.rate * value - a.lgamma()
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return igamma(self.concentration, self.rate * value)
+
+    def _entropy(self) -> Tensor:
+        a = self.concentration
+        return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, Tensor]:
+        return self.concentration - 1, -self.rate
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log()
+
+
+@expandable
+class Chi2(Gamma):
+    """The chi-squared distribution: of the sum of ``df`` squared standard normal numbers. It is a gamma distribution.
+
+    :param df: the degrees of freedom.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Chi2(3.0).variance
+    tensor(6.)
+    """
+
+    arg_constraints = {"df": constraints.positive}
+    _derived = ("concentration", "rate")
+
+    def __init__(self, df: Number, validate_args: bool | None = None) -> None:
+        super().__init__(0.5 * df, 0.5, validate_args=validate_args)
+
+    @property
+    def df(self) -> Tensor:
+        """The degrees of freedom."""
+        return self.concentration * 2
+
+
+@expandable
+class FisherSnedecor(Distribution):
+    """The F-distribution of R. Fisher and G. Snedecor: of the ratio of two chi-squared numbers per degree of freedom.
+
+    :param df1: the degrees of freedom above.
+    :param df2: those below; the mean exists above 2, the variance above 4.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.FisherSnedecor(1.0, 4.0).mean
+    tensor(2.)
+    """
+
+    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+    df1: Tensor
+    df2: Tensor
+
+    def __init__(self, df1: Number, df2: Number, validate_args: bool | None = None) -> None:
+        first, second = broadcast_all(df1, df2)
+        self._gamma1 = Gamma(first * 0.5, first)
+        self._gamma2 = Gamma(second * 0.5, second)
+        self._declare(validate_args, df1=first, df2=second)
+
+    def _mean(self) -> Tensor:
+        df2 = where(self.df2 <= 2, math.nan, self.df2)
+        return df2 / (df2 - 2)
+
+    def _mode(self) -> Tensor:
+        mode = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
+        return where(self.df1 <= 2, math.nan, mode)
+
+    def _variance(self) -> Tensor:
+        df1, df2 = self.df1, where(self.df2 <= 4, math.nan, self.df2)
+        return 2 * df2.pow(2) * (df1 + df2 - 2) / (df1 * (df2 - 2).pow(2) * (df2 - 4))
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        tiny = finfo(self.df2.dtype).tiny
+        x1 = self._gamma1.rsample(sample_shape)
+        x2 = self._gamma2.rsample(sample_shape).clamp(min=tiny)
+        return (x1 / x2).clamp(min=tiny)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
+        normalizer = (half1 + half2).lgamma() - half1.lgamma() - half2.lgamma()
+        power = half1 * ratio.log() + (half1 - 1) * value.log()
+        return normalizer + power - (half1 + half2) * (ratio * value).log1p()
+
+
+@expandable
+class Dirichlet(ExponentialFamily):
+    """The Dirichlet distribution of shares that sum to 1, of density Γ(Σaᵢ) / ΠΓ(aᵢ) · Πxᵢ^(aᵢ-1).
+
+    Gradients flow through samples to the concentrations.
+
+    :param concentration: the parameters aᵢ, in the last dimension.
+    :raises ValueError: it has no dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
+    tensor([0.2500, 0.7500])
+    """
+
+    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex
+    has_rsample = True
+    concentration: Tensor
+
+    def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
+        if concentration.dim() < 1:
+            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+        self.concentration = concentration
+        super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
+
+    def _mean(self) -> Tensor:
+        return self.concentration / self.concentration.sum(-1, True)
+
+    def _mode(self) -> Tensor:
+        """Below 1 in every coordinate the density is infinite at the corners: the first of them is taken."""
+        excess = (self.concentration - 1).clamp(min=0.0)
+        mode = excess / excess.sum(-1, True)
+        corner = one_hot(mode.argmax(-1), mode.shape[-1]).to(mode)
+        return where((self.concentration < 1).all(-1).unsqueeze(-1), corner, mode)
+
+    def _variance(self) -> Tensor:
+        total = self.concentration.sum(-1, True)
+        return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        return _sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        a = self.concentration
+        return (a - 1.0).xlogy(value).sum(-1) + a.sum(-1).lgamma() - a.lgamma().sum(-1)
+
+    def _entropy(self) -> Tensor:
+        a, total = self.concentration, self.concentration.sum(-1)
+        log_beta = a.lgamma().sum(-1) - total.lgamma()
+        return log_beta - (a.shape[-1] - total) * total.digamma() - ((a - 1.0) * a.digamma()).sum(-1)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor]:
+        return (self.concentration,)
+
+    def _log_normalizer(self, x: Tensor) -> Tensor:
+        return x.lgamma().sum(-1) - x.sum(-1).lgamma()
+
+
+@expandable
+class Beta(ExponentialFamily):
+    """The beta distribution on [0, 1], of density xᵃ⁻¹ (1 - x)ᵇ⁻¹ / B(a, b): the Dirichlet distribution of two shares.
+
+    :param concentration1: the parameter a.
+    :param concentration0: the parameter b.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Beta(1.0, 3.0).mean
+    tensor(0.2500)
+    """
+
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support = constraints.unit_interval
+    has_rsample = True
+
+    def __init__(self, concentration1: Number, concentration0: Number, validate_args: bool | None = None) -> None:
+        if isinstance(concentration1, _Number) and isinstance(concentration0, _Number):
+            both = tensor([float(concentration1), float(concentration0)])
+        else:
+            both = stack(broadcast_all(concentration1, concentration0), -1)
+        self._dirichlet = Dirichlet(both, validate_args=validate_args)
+        super().__init__(self._dirichlet._batch_shape, validate_args=validate_args)
+
+    @property
+    def concentration1(self) -> Tensor:
+        """The parameter of x."""
+        return self._dirichlet.concentration[..., 0]
+
+    @property
+    def concentration0(self) -> Tensor:
+        """The parameter of 1 - x."""
+        return self._dirichlet.concentration[..., 1]
+
+    def _mean(self) -> Tensor:
+        return self.concentration1 / (self.concentration1 + self.concentration0)
+
+    def _mode(self) -> Tensor:
+        return self._dirichlet.mode[..., 0]
+
+    def _variance(self) -> Tensor:
+        total = self.concentration1 + self.concentration0
+        return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        return self._dirichlet.rsample(sample_shape).select(-1, 0)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return self._dirichlet.log_prob(stack([value, 1.0 - value], -1))
+
+    def _entropy(self) -> Tensor:
+        return self._dirichlet.entropy()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, Tensor]:
+        return self.concentration1, self.concentration0
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return x.lgamma() + y.lgamma() - (x + y).lgamma()

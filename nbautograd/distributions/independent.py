@@ -1,0 +1,107 @@
+"""Batch dimensions as event dimensions."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from nbautograd.arrays.size import Size
+from nbautograd.core.tensor import Tensor
+from nbautograd.distributions import constraints
+from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.utils import _sum_rightmost
+
+__all__ = ["Independent"]
+
+D = TypeVar("D", bound=Distribution)
+
+
+@expandable
+class Independent(Distribution, Generic[D]):
+    """A distribution whose last batch dimensions are dimensions of one event: its parts are independent.
+
+    :param base_distribution: the distribution of each part.
+    :param reinterpreted_batch_ndims: how many batch dimensions.
+    :raises ValueError: there are not so many.
+
+    >>> import nbautograd as torch
+    >>> vector = torch.distributions.Independent(torch.distributions.Normal(torch.zeros(3), 1.0), 1)
+    >>> vector.batch_shape, vector.event_shape, vector.log_prob(torch.zeros(3))
+    (torch.Size([]), torch.Size([3]), tensor(-2.7568))
+    """
+
+    arg_constraints: Any = {}
+    base_dist: D
+
+    def __init__(self, base_distribution: D, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
+        batch, event = base_distribution.batch_shape, base_distribution.event_shape
+        if reinterpreted_batch_ndims > len(batch):
+            raise ValueError(
+                "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
+                f"actual {reinterpreted_batch_ndims} vs {len(batch)}"
+            )
+        kept = len(batch) - reinterpreted_batch_ndims
+        self.base_dist = base_distribution
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        super().__init__(batch[:kept], batch[kept:] + event, validate_args=validate_args)
+
+    @property
+    def has_rsample(self) -> Any:
+        """Whether the base has."""
+        return self.base_dist.has_rsample
+
+    @property
+    def has_enumerate_support(self) -> Any:
+        """Whether the base has, if it is the base's events."""
+        return self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
+
+    @constraints.dependent_property
+    def support(self) -> Any:
+        """The base's, for all parts."""
+        support = self.base_dist.support
+        if support is None or not self.reinterpreted_batch_ndims:
+            return support
+        return constraints.independent(support, self.reinterpreted_batch_ndims)
+
+    def _mean(self) -> Tensor:
+        return self.base_dist.mean
+
+    def _mode(self) -> Tensor:
+        return self.base_dist.mode
+
+    def _variance(self) -> Tensor:
+        return self.base_dist.variance
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return self.base_dist.sample(sample_shape)
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        return self.base_dist.rsample(sample_shape)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The sum of the parts' logarithms of densities; the base validates.
+
+        >>> import nbautograd as torch
+        >>> parts = torch.distributions.Bernoulli(torch.tensor([0.5, 0.5]))
+        >>> torch.distributions.Independent(parts, 1).log_prob(torch.ones(2))
+        tensor(-1.3863)
+        """
+        return _sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
+
+    def _entropy(self) -> Tensor:
+        return _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """The base's values.
+
+        :raises NotImplementedError: there are several parts, whose values would have to be combined.
+
+        >>> import nbautograd as torch
+        >>> torch.distributions.Independent(torch.distributions.Bernoulli(0.5), 0).enumerate_support()
+        tensor([0., 1.])
+        """
+        if self.reinterpreted_batch_ndims > 0:
+            raise NotImplementedError("Enumeration over cartesian product is not implemented")
+        return self.base_dist.enumerate_support(expand=expand)
+
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__}({self.base_dist}, {self.reinterpreted_batch_ndims})"

@@ -1,0 +1,161 @@
+"""Transforms of parts of a tensor along a dimension."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nbautograd.core.tensor import Tensor
+from nbautograd.distributions import constraints
+from nbautograd.distributions.transform_base import Transform
+from nbautograd.distributions.utils import _sum_rightmost
+from nbautograd.ops.shape.joining import cat, stack
+
+__all__ = ["CatTransform", "StackTransform"]
+
+
+class _Joined(Transform):
+    """Base of several transforms, each for a part along ``dim``."""
+
+    _unit = "length"
+
+    def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
+        if not all(isinstance(transform, Transform) for transform in tseq):
+            raise AssertionError("All elements of tseq must be Transform instances")
+        super().__init__(cache_size=cache_size)
+        self.transforms = [transform.with_cache(cache_size) for transform in tseq] if cache_size else list(tseq)
+        self.dim = dim
+
+    @property
+    def bijective(self) -> bool:
+        """Whether all of them are."""
+        return all(transform.bijective for transform in self.transforms)
+
+    def _size(self) -> int:
+        """How long a tensor has to be along ``dim``."""
+        return len(self.transforms)
+
+    def _parts(self, z: Tensor, name: str, what: str = "tensor") -> list[Tensor]:
+        """The parts of a tensor, one for each transform."""
+        if not -z.dim() <= self.dim < z.dim():
+            raise AssertionError(f"dim {self.dim} out of range for {what} with {z.dim()} dimensions")
+        if z.shape[self.dim] != self._size():
+            size = z.shape[self.dim]
+            raise AssertionError(f"{name}.size({self.dim}) = {size} must equal {self._unit} {self._size()}")
+        return self._cut(z)
+
+    def _cut(self, z: Tensor) -> list[Tensor]:
+        raise NotImplementedError
+
+    def _log_abs_dets(self, x: Tensor, y: Tensor) -> list[Tensor]:
+        triples = zip(self.transforms, self._parts(x, "x", "x"), self._parts(y, "y", "y"), strict=True)
+        return [transform.log_abs_det_jacobian(*pair) for transform, *pair in triples]
+
+    def _each(self, parts: list[Tensor], function: Callable[[Transform], Callable[[Tensor], Tensor]]) -> list[Tensor]:
+        return [function(transform)(part) for transform, part in zip(self.transforms, parts, strict=True)]
+
+
+class CatTransform(_Joined):
+    """Transforms of slices of the given lengths along ``dim``.
+
+    :param tseq: the transforms.
+    :param dim: along which dimension.
+    :param lengths: by default 1 for each.
+
+    >>> import nbautograd as torch
+    >>> parts = [torch.distributions.ExpTransform(), torch.distributions.identity_transform]
+    >>> torch.distributions.CatTransform(parts, lengths=[1, 2])(torch.zeros(3))
+    tensor([1., 0., 0.])
+    """
+
+    _arguments = ("transforms", "dim", "lengths")
+
+    def __init__(
+        self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
+    ) -> None:
+        super().__init__(tseq, dim, cache_size)
+        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.transforms):
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
+
+    @property
+    def event_dim(self) -> int:
+        """The greatest number of dimensions that one of the transforms takes."""
+        return max(transform.event_dim for transform in self.transforms)
+
+    @property
+    def length(self) -> int:
+        """The sum of the lengths."""
+        return sum(self.lengths)
+
+    def _size(self) -> int:
+        return self.length
+
+    def _cut(self, z: Tensor) -> list[Tensor]:
+        return list(z.split(self.lengths, self.dim))
+
+    def _call(self, x: Tensor) -> Tensor:
+        return cat(self._each(self._parts(x, "x"), lambda transform: transform), dim=self.dim)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return cat(self._each(self._parts(y, "y"), lambda transform: transform.inv), dim=self.dim)
+
+    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
+        dets = self._log_abs_dets(x, y)
+        pairs = zip(dets, self.transforms, strict=True)
+        dets = [_sum_rightmost(det, self.event_dim - transform.event_dim) for det, transform in pairs]
+        dim = (self.dim - x.dim() if self.dim >= 0 else self.dim) + self.event_dim
+        return cat(dets, dim=dim) if dim < 0 else functools.reduce(operator.add, dets)
+
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        """Those of the transforms, side by side."""
+        return constraints.cat([transform.domain for transform in self.transforms], self.dim, self.lengths)
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        """Those of the transforms, side by side."""
+        return constraints.cat([transform.codomain for transform in self.transforms], self.dim, self.lengths)
+
+
+class StackTransform(_Joined):
+    """Transforms of what is stacked along ``dim``.
+
+    :param tseq: the transforms.
+    :param dim: along which dimension.
+
+    >>> import nbautograd as torch
+    >>> parts = [torch.distributions.ExpTransform(), torch.distributions.identity_transform]
+    >>> torch.distributions.StackTransform(parts, dim=1)(torch.zeros(3, 2))[0]
+    tensor([1., 0.])
+    """
+
+    _arguments = ("transforms", "dim")
+    _unit = "len(transforms)"
+
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(tseq, dim, cache_size)
+
+    def _cut(self, z: Tensor) -> list[Tensor]:
+        return list(z.unbind(self.dim))
+
+    def _call(self, x: Tensor) -> Tensor:
+        return stack(self._each(self._parts(x, "x"), lambda transform: transform), dim=self.dim)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return stack(self._each(self._parts(y, "y"), lambda transform: transform.inv), dim=self.dim)
+
+    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
+        return stack(self._log_abs_dets(x, y), dim=self.dim)
+
+    @constraints.dependent_property
+    def domain(self) -> Any:
+        """Those of the transforms, stacked."""
+        return constraints.stack([transform.domain for transform in self.transforms], self.dim)
+
+    @constraints.dependent_property
+    def codomain(self) -> Any:
+        """Those of the transforms, stacked."""
+        return constraints.stack([transform.codomain for transform in self.transforms], self.dim)

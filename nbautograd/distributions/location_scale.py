@@ -1,0 +1,401 @@
+"""Distributions of real numbers with a location and a scale: normal, Laplace, Cauchy, Student's t, and uniform ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbautograd.arrays.dtypes import finfo
+from nbautograd.arrays.size import Size
+from nbautograd.core.tensor import Tensor
+from nbautograd.distributions import constraints
+from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.exp_family import ExponentialFamily
+from nbautograd.distributions.gamma_family import Chi2
+from nbautograd.distributions.utils import _standard_normal
+from nbautograd.ops.creation.creation import empty, full, ones_like
+from nbautograd.ops.creation.random import normal, rand
+from nbautograd.ops.elementwise.comparison import isclose
+from nbautograd.ops.elementwise.selection import where
+from nbautograd.ops.shape.broadcasting import broadcast_to
+
+__all__ = ["Cauchy", "GeneralizedPareto", "Laplace", "Normal", "StudentT", "Uniform"]
+
+Number = Tensor | float
+
+
+@expandable
+class Normal(ExponentialFamily):
+    """The normal (Gaussian) distribution, of density exp(-(x - loc)² / 2 scale²) / (scale √(2π)).
+
+    :param loc: the mean.
+    :param scale: the standard deviation.
+
+    >>> import nbautograd as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.distributions.Normal(torch.tensor([0.0, 10.0]), 1.0).sample()
+    tensor([1.5410, 9.7066])
+    """
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+    _mean_carrier_measure = 0
+    loc: Tensor
+    scale: Tensor
+
+    def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
+        self._declare(validate_args, loc=loc, scale=scale)
+
+    def _mean(self) -> Tensor:
+        return self.loc
+
+    def _mode(self) -> Tensor:
+        return self.loc
+
+    def _stddev(self) -> Tensor:
+        return self.scale
+
+    def _variance(self) -> Tensor:
+        return self.stddev.pow(2)
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return normal(self.loc.expand(shape), self.scale.expand(shape))
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return self.loc + _standard_normal(shape, self.loc.dtype, self.loc.device) * self.scale
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        square = (value - self.loc) ** 2
+        return -square / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
+
+    def _entropy(self) -> Tensor:
+        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, Tensor]:
+        return self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal()
+
+    def _log_normalizer(self, x: Tensor, y: Tensor) -> Tensor:
+        return -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log()
+
+
+@expandable
+class Laplace(Distribution):
+    """The Laplace distribution, of density exp(-|x - loc| / scale) / (2 scale).
+
+    :param loc: the mean.
+    :param scale: the mean distance from it.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Laplace(0.0, 1.0).log_prob(torch.tensor(1.0))
+    tensor(-1.6931)
+    """
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+    loc: Tensor
+    scale: Tensor
+
+    def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
+        self._declare(validate_args, loc=loc, scale=scale)
+
+    def _mean(self) -> Tensor:
+        return self.loc
+
+    def _mode(self) -> Tensor:
+        return self.loc
+
+    def _variance(self) -> Tensor:
+        return 2 * self.scale.pow(2)
+
+    def _stddev(self) -> Tensor:
+        return 2**0.5 * self.scale
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        u = empty(shape, dtype=self.loc.dtype, device=self.loc.device).uniform_(finfo(self.loc.dtype).eps - 1, 1)
+        return self.loc - self.scale * u.sign() * (-u.abs()).log1p()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        distance = value - self.loc
+        return 0.5 - 0.5 * distance.sign() * (-distance.abs() / self.scale).expm1()
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        above = value - 0.5
+        return self.loc - self.scale * above.sign() * (-2 * above.abs()).log1p()
+
+    def _entropy(self) -> Tensor:
+        return 1 + (2 * self.scale).log()
+
+
+@expandable
+class Cauchy(Distribution):
+    """The Cauchy (Lorentz) distribution, of density 1 / (π scale (1 + ((x - loc) / scale)²)). It has no mean.
+
+    :param loc: the median.
+    :param scale: half of the width at half of the maximum.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Cauchy(0.0, 1.0).cdf(torch.tensor(1.0))
+    tensor(0.7500)
+    """
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+    loc: Tensor
+    scale: Tensor
+
+    def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
+        self._declare(validate_args, loc=loc, scale=scale)
+
+    def _everywhere(self, value: float) -> Tensor:
+        return full(self._extended_shape(), value, dtype=self.loc.dtype, device=self.loc.device)
+
+    def _mean(self) -> Tensor:
+        return self._everywhere(math.nan)
+
+    def _mode(self) -> Tensor:
+        return self.loc
+
+    def _variance(self) -> Tensor:
+        return self._everywhere(math.inf)
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return self.loc + empty(shape, dtype=self.loc.dtype, device=self.loc.device).cauchy_() * self.scale
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
+
+    def _entropy(self) -> Tensor:
+        return math.log(4 * math.pi) + self.scale.log()
+
+
+@expandable
+class StudentT(Distribution):
+    """Student's t-distribution: a standard normal number over the root of a chi-squared one per degree of freedom.
+
+    :param df: the degrees of freedom; the mean exists above 1, the variance above 2.
+    :param loc: the location.
+    :param scale: the scale.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.StudentT(torch.tensor([1.0, 2.0, 5.0])).variance
+    tensor([   nan,    inf, 1.6667])
+    """
+
+    arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+    df: Tensor
+    loc: Tensor
+    scale: Tensor
+
+    def __init__(self, df: Number, loc: Number = 0.0, scale: Number = 1.0, validate_args: bool | None = None) -> None:
+        self._declare(validate_args, df=df, loc=loc, scale=scale)
+        self._chi2 = Chi2(self.df)
+
+    def _mean(self) -> Tensor:
+        return where(self.df <= 1, math.nan, self.loc)
+
+    def _mode(self) -> Tensor:
+        return self.loc
+
+    def _variance(self) -> Tensor:
+        finite = self.df > 2
+        safe = where(finite, self.df, 3.0)
+        variance = where(finite, self.scale.pow(2) * safe / (safe - 2), math.inf)
+        return where(self.df <= 1, math.nan, variance)
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        x = _standard_normal(shape, self.df.dtype, self.df.device)
+        z = self._chi2.rsample(sample_shape)
+        return self.loc + self.scale * (x * (z / self.df).rsqrt())
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        y = (value - self.loc) / self.scale
+        normalizer = (
+            self.scale.log()
+            + 0.5 * self.df.log()
+            + 0.5 * math.log(math.pi)
+            + (0.5 * self.df).lgamma()
+            - (0.5 * (self.df + 1.0)).lgamma()
+        )
+        return -0.5 * (self.df + 1.0) * (y**2.0 / self.df).log1p() - normalizer
+
+    def _entropy(self) -> Tensor:
+        half, more = 0.5 * self.df, 0.5 * (self.df + 1)
+        log_beta = half.lgamma() + math.lgamma(0.5) - more.lgamma()
+        return self.scale.log() + more * (more.digamma() - half.digamma()) + 0.5 * self.df.log() + log_beta
+
+
+@expandable
+class Uniform(Distribution):
+    """The uniform distribution on [low, high).
+
+    :param low: the lower end.
+    :param high: the upper end.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Uniform(0.0, 4.0).entropy()
+    tensor(1.3863)
+    """
+
+    has_rsample = True
+    low: Tensor
+    high: Tensor
+
+    def __init__(self, low: Number, high: Number, validate_args: bool | None = None) -> None:
+        self._declare(validate_args, low=low, high=high)
+
+    @property
+    def arg_constraints(self) -> dict[str, constraints.Constraint]:
+        """Each end has to be on its side of the other."""
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        """The interval, and both of its ends."""
+        return constraints.interval(self.low, self.high)
+
+    def _mean(self) -> Tensor:
+        return (self.high + self.low) / 2
+
+    def _mode(self) -> Tensor:
+        return math.nan * self.high
+
+    def _stddev(self) -> Tensor:
+        return (self.high - self.low) / 12**0.5
+
+    def _variance(self) -> Tensor:
+        return (self.high - self.low).pow(2) / 12
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        u = rand(shape, dtype=self.low.dtype, device=self.low.device)
+        return self.low + u * (self.high - self.low)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
+        return inside.log() - (self.high - self.low).log()
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        return value * (self.high - self.low) + self.low
+
+    def _entropy(self) -> Tensor:
+        return (self.high - self.low).log()
+
+
+@expandable
+class GeneralizedPareto(Distribution):
+    """The generalized Pareto distribution, of what exceeds a threshold: 1 - F(x) = (1 + ξ z)^(-1/ξ), z = (x - μ) / σ.
+
+    :param loc: the threshold μ.
+    :param scale: the scale σ.
+    :param concentration: the shape ξ: 0 is an exponential distribution; below 0 there is an upper end, μ - σ / ξ.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.0).cdf(torch.tensor(1.0))
+    tensor(0.6321)
+    """
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
+    has_rsample = True
+    loc: Tensor
+    scale: Tensor
+    concentration: Tensor
+
+    def __init__(self, loc: Number, scale: Number, concentration: Number, validate_args: bool | None = None) -> None:
+        self._declare(validate_args, loc=loc, scale=scale, concentration=concentration)
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        """From the threshold up to the end, if there is one."""
+        end = self.loc - self.scale / self.concentration
+        return constraints.interval(self.loc, where(self.concentration < 0, end, math.inf))
+
+    def _shape(self) -> tuple[Tensor, Tensor]:
+        """Where the shape is 0, and one to divide by: 1 there."""
+        zero = isclose(self.concentration, self.concentration.new_zeros(()))
+        return zero, where(zero, ones_like(self.concentration), self.concentration)
+
+    def _mean(self) -> Tensor:
+        exists = self.concentration < 1
+        return where(exists, self.loc + self.scale / (1 - where(exists, self.concentration, 0.5)), math.nan)
+
+    def _mode(self) -> Tensor:
+        return self.loc
+
+    def _variance(self) -> Tensor:
+        exists = self.concentration < 0.5
+        shape = where(exists, self.concentration, 0.25)
+        return where(exists, self.scale**2 / ((1 - shape) ** 2 * (1 - 2 * shape)), math.nan)
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return self.icdf(rand(shape, dtype=self.loc.dtype, device=self.loc.device))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        z = (value - self.loc) / self.scale
+        zero, shape = self._shape()
+        power = 1 / shape + ones_like(z)
+        powered = where(power == 0, power, power * (shape * z).log1p())
+        return -self.scale.log() - where(zero, z, powered)
+
+    def log_survival_function(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability of a sample above ``value``.
+
+        >>> import nbautograd as torch
+        >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.0).log_survival_function(torch.tensor(2.0))
+        tensor(-2.)
+        """
+        if self._validate_args:
+            self._validate_sample(value)
+        z = (value - self.loc) / self.scale
+        zero, shape = self._shape()
+        return where(zero, -z, -(shape * z).log1p() / shape)
+
+    def log_cdf(self, value: Tensor) -> Tensor:
+        """The logarithm of ``cdf``.
+
+        >>> import nbautograd as torch
+        >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.0).log_cdf(torch.tensor(2.0))
+        tensor(-0.1454)
+        """
+        return (-self.log_survival_function(value).exp()).log1p()
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return self.log_cdf(value).exp()
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        zero, shape = self._shape()
+        log_survival = (-value).log1p()
+        powered = self.loc + self.scale / shape * (-shape * log_survival).expm1()
+        return where(zero, self.loc - self.scale * log_survival, powered)
+
+    def _entropy(self) -> Tensor:
+        return broadcast_to(self.scale.log() + self.concentration + 1, self._batch_shape)

@@ -1,0 +1,127 @@
+"""Mixtures of distributions of one family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd.arrays.size import Size
+from nbautograd.core.tensor import Tensor
+from nbautograd.distributions import constraints
+from nbautograd.distributions.categorical_family import Categorical
+from nbautograd.distributions.constraints import MixtureSameFamilyConstraint
+from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.nn.functional import log_softmax
+
+__all__ = ["MixtureSameFamily"]
+
+
+@expandable
+class MixtureSameFamily(Distribution):
+    """A mixture: a component is chosen, then a sample of it is drawn.
+
+    :param mixture_distribution: a ``Categorical`` over the components.
+    :param component_distribution: one whose last batch dimension is that of the components.
+    :raises ValueError: they are no such distributions, or their shapes do not match.
+
+    >>> import nbautograd as torch
+    >>> d = torch.distributions
+    >>> normals = d.Normal(torch.tensor([-1.0, 1.0]), 0.5)
+    >>> d.MixtureSameFamily(d.Categorical(torch.ones(2)), normals).variance
+    tensor(1.2500)
+    """
+
+    arg_constraints: Any = {}
+    has_rsample = False
+
+    def __init__(
+        self,
+        mixture_distribution: Categorical,
+        component_distribution: Distribution,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not isinstance(mixture_distribution, Categorical):
+            raise ValueError(" The Mixture distribution needs to be an  instance of torch.distributions.Categorical")
+        if not isinstance(component_distribution, Distribution):
+            raise ValueError("The Component distribution needs to be an instance of torch.distributions.Distribution")
+        mixtures, batch = mixture_distribution.batch_shape, component_distribution.batch_shape[:-1]
+        for size1, size2 in zip(reversed(mixtures), reversed(batch), strict=False):
+            if size1 != 1 and size2 != 1 and size1 != size2:
+                raise ValueError(
+                    f"`mixture_distribution.batch_shape` ({mixtures}) is not compatible with "
+                    f"`component_distribution.batch_shape`({batch})"
+                )
+        weights, components = mixture_distribution.param_shape[-1], component_distribution.batch_shape[-1]
+        if weights != components:
+            raise ValueError(
+                f"`mixture_distribution component` ({weights}) does not equal "
+                f"`component_distribution.batch_shape[-1]` ({components})"
+            )
+        self._mixture_distribution = mixture_distribution
+        self._component_distribution = component_distribution
+        self._num_component = weights
+        self._event_ndims = len(component_distribution.event_shape)
+        super().__init__(batch, component_distribution.event_shape, validate_args=validate_args)
+
+    @constraints.dependent_property
+    def support(self) -> Any:
+        """That of the components."""
+        support = self._component_distribution.support
+        return None if support is None else MixtureSameFamilyConstraint(support)
+
+    @property
+    def mixture_distribution(self) -> Categorical:
+        """The distribution over the components."""
+        return self._mixture_distribution
+
+    @property
+    def component_distribution(self) -> Distribution:
+        """The components, along the last batch dimension."""
+        return self._component_distribution
+
+    def _mixed(self, moments: Tensor) -> Tensor:
+        """The mean over the components, by their probabilities."""
+        probs = self._mixture_distribution.probs
+        missing = len(self._batch_shape) - len(self._mixture_distribution.batch_shape)
+        padding = 0 if len(self._mixture_distribution.batch_shape) == 1 else missing
+        shape = probs.shape[:-1] + (1,) * padding + probs.shape[-1:] + (1,) * self._event_ndims
+        return (probs.reshape(shape) * moments).sum(-1 - self._event_ndims)
+
+    def _mean(self) -> Tensor:
+        return self._mixed(self._component_distribution.mean)
+
+    def _variance(self) -> Tensor:
+        """The mean of the variances, and the variance of the means."""
+        within = self._mixed(self._component_distribution.variance)
+        gaps = self._component_distribution.mean - self._padded(self.mean)
+        return within + self._mixed(gaps.pow(2.0))
+
+    def _padded(self, value: Tensor) -> Tensor:
+        """The value with a dimension for the components."""
+        return value.unsqueeze(-1 - self._event_ndims)
+
+    def cdf(self, x: Tensor) -> Tensor:
+        """The cumulative distribution function: the components', by their probabilities.
+
+        >>> import nbautograd as torch
+        >>> d = torch.distributions
+        >>> d.MixtureSameFamily(d.Categorical(torch.ones(2)), d.Normal(torch.zeros(2), 1.0)).cdf(torch.tensor(0.0))
+        tensor(0.5000)
+        """
+        below = self._component_distribution.cdf(self._padded(x))
+        return (below * self._mixture_distribution.probs).sum(-1)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        each = self._component_distribution.log_prob(self._padded(value))
+        return (each + log_softmax(self._mixture_distribution.logits, dim=-1)).logsumexp(dim=-1)
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        """Samples of all components, of which one is taken."""
+        dim = len(sample_shape) + len(self._batch_shape)
+        chosen = self._mixture_distribution.sample(sample_shape)
+        drawn = self._component_distribution.sample(sample_shape)
+        places = chosen.reshape(chosen.shape + (1,) * (len(self._event_shape) + 1))
+        places = places.repeat((1,) * len(chosen.shape) + (1,) + self._event_shape)
+        return drawn.gather(dim, places).squeeze(dim)
+
+    def __repr__(self) -> str:
+        return f"MixtureSameFamily(\n  {self._mixture_distribution},\n  {self._component_distribution})"

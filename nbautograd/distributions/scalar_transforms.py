@@ -1,0 +1,296 @@
+"""Transforms of numbers, element by element."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbautograd.arrays.dtypes import finfo
+from nbautograd.core.tensor import Tensor
+from nbautograd.distributions import constraints
+from nbautograd.distributions.transform_base import Transform
+from nbautograd.distributions.utils import _Number, _sum_rightmost, broadcast_all
+from nbautograd.nn.functional import softplus
+from nbautograd.ops.creation.creation import full_like
+from nbautograd.ops.shape.broadcasting import broadcast_shapes
+
+__all__ = [
+    "AbsTransform",
+    "AffineTransform",
+    "CumulativeDistributionTransform",
+    "ExpTransform",
+    "PowerTransform",
+    "SigmoidTransform",
+    "SoftplusTransform",
+    "TanhTransform",
+]
+
+
+class _Plain(Transform):
+    """Base of transforms without parameters, all of which are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self))
+
+    __hash__ = None
+
+
+class ExpTransform(_Plain):
+    """y = exp(x).
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.ExpTransform()(torch.tensor(0.0))
+    tensor(1.)
+    """
+
+    domain = constraints.real
+    codomain = constraints.positive
+    bijective = True
+    sign = +1
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.exp()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.log()
+
+    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
+        return x
+
+
+class PowerTransform(Transform):
+    """y = x ** exponent, of positive numbers.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.PowerTransform(2.0)(torch.tensor(3.0))
+    tensor(9.)
+    """
+
+    domain = constraints.positive
+    codomain = constraints.positive
+    bijective = True
+    _arguments = ("exponent",)
+
+    def __init__(self, exponent: Tensor | float, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    def _sign(self) -> Any:
+        return self.exponent.sign()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PowerTransform) and bool((self.exponent == other.exponent).all())
+
+    __hash__ = None
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.pow(1 / self.exponent)
+
+    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
+        return (self.exponent * y / x).abs().log()
+
+    def _forward_shape(self, shape: Any) -> Any:
+        return broadcast_shapes(shape, self.exponent.shape)
+
+    _inverse_shape = _forward_shape
+
+
+def _inside_unit(values: Tensor) -> Tensor:
+    """Values clamped to the open unit interval."""
+    info = finfo(values.dtype)
+    return values.clamp(min=info.tiny, max=1.0 - info.eps)
+
+
+class SigmoidTransform(_Plain):
+    """y = 1 / (1 + exp(-x)), with the inverse log(y) - log(1 - y).
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.SigmoidTransform()(torch.tensor(0.0))
+    tensor(0.5000)
+    """
+
+    domain = constraints.real
+    codomain = constraints.unit_interval
+    bijective = True
+    sign = +1
+
+    def _call(self, x: Tensor) -> Tensor:
+        return _inside_unit(x.sigmoid())
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        y = _inside_unit(y)
+        return y.log() - (-y).log1p()
+
+    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
+        return -softplus(-x) - softplus(x)
+
+
+class SoftplusTransform(_Plain):
+    """y = log(1 + exp(x)), which is x itself where x is above 20.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.SoftplusTransform()(torch.tensor(0.0))
+    tensor(0.6931)
+    """
+
+    domain = constraints.real
+    codomain = constraints.positive
+    bijective = True
+    sign = +1
+
+    def _call(self, x: Tensor) -> Tensor:
+        return softplus(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (-y).expm1().neg().log() + y
+
+    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
+        return -softplus(-x)
+
+
+class TanhTransform(_Plain):
+    """y = tanh(x). A cache is more accurate than its inverse near ±1.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.TanhTransform()(torch.tensor(0.0))
+    tensor(0.)
+    """
+
+    domain = constraints.real
+    codomain = constraints.interval(-1.0, 1.0)
+    bijective = True
+    sign = +1
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.tanh()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.atanh()
+
+    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
+        return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))  # log(1 - tanh²), without cancellation
+
+
+class AbsTransform(_Plain):
+    """y = |x|; as the inverse of y it gives y, which is one of the two.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.AbsTransform()(torch.tensor(-2.0))
+    tensor(2.)
+    """
+
+    domain = constraints.real
+    codomain = constraints.positive
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.abs()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two parameters, numbers or tensors, are equal."""
+    equal = a == b
+    return bool(equal.all()) if isinstance(equal, Tensor) else bool(equal)
+
+
+class AffineTransform(Transform):
+    """y = loc + scale * x, element by element.
+
+    :param loc: a number or a tensor.
+    :param scale: a number or a tensor.
+    :param event_dim: the number of dimensions of one value: 0 for numbers, 1 for vectors, ...
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor(3.0))
+    tensor(7.)
+    """
+
+    bijective = True
+    _arguments = ("loc", "scale", "event_dim")
+
+    def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.loc = loc
+        self.scale = scale
+        self._event_dim = event_dim
+
+    @property
+    def event_dim(self) -> int:
+        """The number of dimensions of one value."""
+        return self._event_dim
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        """Real numbers, of ``event_dim`` dimensions."""
+        return constraints.independent(constraints.real, self._event_dim) if self._event_dim else constraints.real
+
+    codomain = domain
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AffineTransform) and _same(self.loc, other.loc) and _same(self.scale, other.scale)
+
+    __hash__ = None
+
+    def _sign(self) -> Any:
+        if isinstance(self.scale, _Number):
+            return (self.scale > 0) - (self.scale < 0)
+        return self.scale.sign()
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (y - self.loc) / self.scale
+
+    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
+        if isinstance(self.scale, _Number):
+            result = full_like(x, math.log(abs(self.scale)))
+        else:
+            result = self.scale.abs().log()
+        kept = x.dim() - self._event_dim
+        return _sum_rightmost(result, self._event_dim).expand(x.shape[:kept])
+
+    def _forward_shape(self, shape: Any) -> Any:
+        return broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
+
+    _inverse_shape = _forward_shape
+
+
+class CumulativeDistributionTransform(Transform):
+    """y = F(x), the cumulative distribution function of a distribution of numbers: y is uniform if x is a sample.
+
+    :param distribution: one that has ``cdf`` and ``icdf``.
+
+    >>> import nbautograd as torch
+    >>> normal = torch.distributions.Normal(0.0, 1.0)
+    >>> torch.distributions.CumulativeDistributionTransform(normal)(torch.tensor(0.0))
+    tensor(0.5000)
+    """
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign = +1
+    _arguments = ("distribution",)
+
+    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size=cache_size)
+        self.distribution = distribution
+
+    @property
+    def domain(self) -> Any:
+        """The support of the distribution."""
+        return self.distribution.support
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self.distribution.icdf(y)
+
+    def _log_abs_det(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.distribution.log_prob(x)

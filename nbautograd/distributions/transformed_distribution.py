@@ -1,0 +1,154 @@
+"""Distributions of functions of random variables, by the change of variables."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbautograd.arrays.size import Size
+from nbautograd.core.tensor import Tensor
+from nbautograd.distributions import constraints
+from nbautograd.distributions.distribution import Distribution, expandable
+from nbautograd.distributions.independent import Independent
+from nbautograd.distributions.transforms import ComposeTransform, Transform
+from nbautograd.distributions.utils import _sum_rightmost
+
+__all__ = ["TransformedDistribution"]
+
+
+def _as_list(transforms: Any) -> list[Transform]:
+    """A transform, or a list of them, as a list.
+
+    :raises ValueError: it is neither.
+    """
+    if isinstance(transforms, Transform):
+        return [transforms]
+    if not isinstance(transforms, list):
+        raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
+    if not all(isinstance(transform, Transform) for transform in transforms):
+        raise ValueError("transforms must be a Transform or a list of Transforms")
+    return transforms
+
+
+def of_base(name: str, path: str = "base_dist") -> Any:
+    """A property: the parameter of this name of the base distribution."""
+
+    def get(self: Any) -> Tensor:
+        for part in path.split("."):
+            self = getattr(self, part)
+        return getattr(self, name)
+
+    return property(get, doc=f"The parameter ``{name}`` of the base distribution.")
+
+
+@expandable
+class TransformedDistribution(Distribution):
+    """The distribution of y = fₙ(... f₁(x)), where x has the base distribution.
+
+    Its density is log p(y) = log p(x) - log |det ∂y/∂x|.
+
+    :param base_distribution: that of x.
+    :param transforms: a transform, or a list of them, in the order in which they are applied.
+    :raises ValueError: they are no transforms, or x has too few dimensions.
+
+    >>> import nbautograd as torch
+    >>> d = torch.distributions
+    >>> log_normal = d.TransformedDistribution(d.Normal(0.0, 1.0), [d.ExpTransform()])
+    >>> log_normal.log_prob(torch.tensor(1.0))
+    tensor(-0.9189)
+    """
+
+    arg_constraints: Any = {}
+    base_dist: Any
+
+    def __init__(self, base_distribution: Distribution, transforms: Any, validate_args: bool | None = None) -> None:
+        self.transforms = _as_list(transforms)
+        transform = ComposeTransform(self.transforms)
+        domain_dim, codomain_dim = transform.domain.event_dim, transform.codomain.event_dim
+        shape = base_distribution.batch_shape + base_distribution.event_shape
+        base_dim = len(base_distribution.event_shape)
+        if len(shape) < domain_dim:
+            raise ValueError(f"base_distribution needs to have shape with size at least {domain_dim}, but got {shape}.")
+        forward_shape = Size(transform.forward_shape(shape))
+        base_shape = Size(transform.inverse_shape(forward_shape))  # transforms with several parameters broadcast
+        if shape != base_shape:
+            base_distribution = base_distribution.expand(base_shape[: len(base_shape) - base_dim])
+        if domain_dim > base_dim:
+            base_distribution = Independent(base_distribution, domain_dim - base_dim)
+        self.base_dist = base_distribution
+        event_dim = max(codomain_dim, base_dim + codomain_dim - domain_dim)
+        if len(forward_shape) < event_dim:
+            raise AssertionError(f"forward_shape length {len(forward_shape)} must be >= event_dim {event_dim}")
+        cut = len(forward_shape) - event_dim
+        super().__init__(forward_shape[:cut], forward_shape[cut:], validate_args=validate_args)
+
+    def _expanded(self, name: str, value: Any, batch_shape: Size) -> Any:
+        if name != "base_dist":
+            return super()._expanded(name, value, batch_shape)
+        shape = batch_shape + self._event_shape
+        for transform in reversed(self.transforms):
+            shape = transform.inverse_shape(shape)
+        return value.expand(shape[: len(shape) - len(value.event_shape)])
+
+    @constraints.dependent_property(is_discrete=False)
+    def support(self) -> Any:
+        """What the last transform gives."""
+        if not self.transforms:
+            return self.base_dist.support
+        support = self.transforms[-1].codomain
+        extra = len(self._event_shape) - support.event_dim
+        return constraints.independent(support, extra) if extra > 0 else support
+
+    @property
+    def has_rsample(self) -> Any:
+        """Whether the base has."""
+        return self.base_dist.has_rsample
+
+    def _transformed(self, x: Tensor) -> Tensor:
+        for transform in self.transforms:
+            x = transform(x)
+        return x
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return self._transformed(self.base_dist.sample(sample_shape))
+
+    def _rsample(self, sample_shape: Size) -> Tensor:
+        return self._transformed(self.base_dist.rsample(sample_shape))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        event_dim = len(self._event_shape)
+        result: Any = 0.0
+        y = value
+        for transform in reversed(self.transforms):
+            x = transform.inv(y)
+            event_dim += transform.domain.event_dim - transform.codomain.event_dim
+            slope = transform.log_abs_det_jacobian(x, y)
+            result = result - _sum_rightmost(slope, event_dim - transform.domain.event_dim)
+            y = x
+        base = self.base_dist.log_prob(y)
+        return result + _sum_rightmost(base, event_dim - len(self.base_dist.event_shape))
+
+    def _turned(self, probability: Tensor) -> Tensor:
+        """The probability p, or 1 - p where the transforms decrease."""
+        sign = math.prod(transform.sign for transform in self.transforms)
+        if isinstance(sign, int) and sign == 1:
+            return probability
+        return sign * (probability - 0.5) + 0.5
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The cumulative distribution function, where all transforms are monotonic.
+
+        :raises ValueError: arguments are validated, and ``value`` is not in the support.
+
+        >>> import nbautograd as torch
+        >>> torch.distributions.LogNormal(0.0, 1.0).cdf(torch.tensor(1.0))
+        tensor(0.5000)
+        """
+        for transform in reversed(self.transforms):
+            value = transform.inv(value)
+        if self._validate_args:
+            self.base_dist._validate_sample(value)
+        return self._turned(self.base_dist.cdf(value))
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        return self._transformed(self.base_dist.icdf(self._turned(value)))

@@ -1,0 +1,427 @@
+"""Distributions that are others', transformed: log-normal, half-normal, Gumbel, Weibull, Pareto, ..."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbautograd.arrays.dtypes import finfo
+from nbautograd.core.tensor import Tensor
+from nbautograd.distributions import constraints
+from nbautograd.distributions.distribution import expandable
+from nbautograd.distributions.gamma_family import Exponential, Gamma
+from nbautograd.distributions.location_scale import Cauchy, Normal, Uniform
+from nbautograd.distributions.transformed_distribution import TransformedDistribution, of_base
+from nbautograd.distributions.transforms import (
+    AbsTransform,
+    AffineTransform,
+    ExpTransform,
+    PowerTransform,
+    StickBreakingTransform,
+)
+from nbautograd.distributions.utils import broadcast_all, euler_constant
+from nbautograd.ops.creation.creation import full, full_like, ones_like, zeros_like
+from nbautograd.ops.creation.from_data import as_tensor
+from nbautograd.ops.elementwise.selection import where
+
+__all__ = [
+    "Gumbel",
+    "HalfCauchy",
+    "HalfNormal",
+    "InverseGamma",
+    "Kumaraswamy",
+    "LogNormal",
+    "LogisticNormal",
+    "Pareto",
+    "Weibull",
+]
+
+Number = Tensor | float
+_LOCATION_AND_SCALE = {"loc": constraints.real, "scale": constraints.positive}
+
+
+@expandable
+class LogNormal(TransformedDistribution):
+    """The log-normal distribution: of exp(x), where x is normal.
+
+    :param loc: the mean of the logarithm.
+    :param scale: the standard deviation of the logarithm.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.LogNormal(0.0, 1.0).mean
+    tensor(1.6487)
+    """
+
+    arg_constraints = _LOCATION_AND_SCALE
+    support = constraints.positive
+    has_rsample = True
+    loc = of_base("loc")
+    scale = of_base("scale")
+
+    def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
+        base = Normal(loc, scale, validate_args=validate_args)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+    def _mean(self) -> Tensor:
+        return (self.loc + self.scale.pow(2) / 2).exp()
+
+    def _mode(self) -> Tensor:
+        return (self.loc - self.scale.square()).exp()
+
+    def _variance(self) -> Tensor:
+        square = self.scale.pow(2)
+        return square.expm1() * (2 * self.loc + square).exp()
+
+    def _entropy(self) -> Tensor:
+        return self.base_dist.entropy() + self.loc
+
+
+@expandable
+class LogisticNormal(TransformedDistribution):
+    """The logistic-normal distribution on the simplex: normal vectors, by stick breaking.
+
+    :param loc: the means, in the last dimension.
+    :param scale: the standard deviations.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.LogisticNormal(torch.zeros(3), torch.ones(3)).sample().shape
+    torch.Size([4])
+    """
+
+    arg_constraints = _LOCATION_AND_SCALE
+    support = constraints.simplex
+    has_rsample = True
+    loc = of_base("loc", "base_dist.base_dist")
+    scale = of_base("scale", "base_dist.base_dist")
+
+    def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
+        base = Normal(loc, scale, validate_args=validate_args)
+        if not base.batch_shape:
+            base = base.expand([1])
+        super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
+
+
+@expandable
+class HalfNormal(TransformedDistribution):
+    """The half-normal distribution: of |x|, where x is normal with mean 0.
+
+    :param scale: the standard deviation of x.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.HalfNormal(1.0).mean
+    tensor(0.7979)
+    """
+
+    arg_constraints = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    scale = of_base("scale")
+
+    def __init__(self, scale: Number, validate_args: bool | None = None) -> None:
+        super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
+
+    def _mean(self) -> Tensor:
+        return self.scale * math.sqrt(2 / math.pi)
+
+    def _mode(self) -> Tensor:
+        return zeros_like(self.scale)
+
+    def _variance(self) -> Tensor:
+        return self.scale.pow(2) * (1 - 2 / math.pi)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The cumulative distribution function.
+
+        :raises ValueError: arguments are validated, and ``value`` is negative.
+
+        >>> import nbautograd as torch
+        >>> torch.distributions.HalfNormal(1.0).cdf(torch.tensor(1.0))
+        tensor(0.6827)
+        """
+        if self._validate_args:
+            self._validate_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def _entropy(self) -> Tensor:
+        return self.base_dist.entropy() - math.log(2)
+
+
+@expandable
+class HalfCauchy(TransformedDistribution):
+    """The half-Cauchy distribution: of |x|, where x has a Cauchy distribution around 0.
+
+    :param scale: that of x, the median of |x|.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.HalfCauchy(2.0).cdf(torch.tensor(2.0))
+    tensor(0.5000)
+    """
+
+    arg_constraints = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    scale = of_base("scale")
+
+    def __init__(self, scale: Number, validate_args: bool | None = None) -> None:
+        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
+
+    def _mean(self) -> Tensor:
+        return full(self._extended_shape(), math.inf, dtype=self.scale.dtype, device=self.scale.device)
+
+    def _mode(self) -> Tensor:
+        return zeros_like(self.scale)
+
+    def _variance(self) -> Tensor:
+        return self.base_dist.variance
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        value = as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
+        return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The cumulative distribution function.
+
+        :raises ValueError: arguments are validated, and ``value`` is negative.
+
+        >>> import nbautograd as torch
+        >>> torch.distributions.HalfCauchy(1.0).cdf(torch.tensor(1.0))
+        tensor(0.5000)
+        """
+        if self._validate_args:
+            self._validate_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def _icdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def _entropy(self) -> Tensor:
+        return self.base_dist.entropy() - math.log(2)
+
+
+@expandable
+class InverseGamma(TransformedDistribution):
+    """The inverse-gamma distribution: of 1 / x, where x has a gamma distribution.
+
+    :param concentration: the shape of x; the mean exists above 1, the variance above 2.
+    :param rate: the rate of x.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.InverseGamma(torch.tensor([2.0]), torch.tensor([3.0])).mean
+    tensor([3.])
+    """
+
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+    concentration = of_base("concentration")
+    rate = of_base("rate")
+
+    def __init__(self, concentration: Number, rate: Number, validate_args: bool | None = None) -> None:
+        base = Gamma(concentration, rate, validate_args=validate_args)
+        super().__init__(base, PowerTransform(-base.rate.new_ones(())), validate_args=validate_args)
+
+    def _mean(self) -> Tensor:
+        return where(self.concentration > 1, self.rate / (self.concentration - 1), math.inf)
+
+    def _mode(self) -> Tensor:
+        return self.rate / (self.concentration + 1)
+
+    def _variance(self) -> Tensor:
+        a = self.concentration
+        return where(a > 2, self.rate.square() / ((a - 1).square() * (a - 2)), math.inf)
+
+    def _entropy(self) -> Tensor:
+        a = self.concentration
+        return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
+
+
+@expandable
+class Gumbel(TransformedDistribution):
+    """The Gumbel distribution of greatest values: F(x) = exp(-exp(-(x - loc) / scale)).
+
+    :param loc: the mode.
+    :param scale: the scale.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Gumbel(1.0, 2.0).mean
+    tensor(2.1544)
+    """
+
+    arg_constraints = _LOCATION_AND_SCALE
+    support = constraints.real
+    loc: Tensor
+    scale: Tensor
+
+    def __init__(self, loc: Number, scale: Number, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast_all(loc, scale)
+        info = finfo(self.loc.dtype)
+        low, high = full_like(self.loc, info.tiny), full_like(self.loc, 1 - info.eps)
+        transforms = [
+            ExpTransform().inv,
+            AffineTransform(loc=0, scale=-ones_like(self.scale)),
+            ExpTransform().inv,
+            AffineTransform(loc=self.loc, scale=-self.scale),
+        ]
+        super().__init__(Uniform(low, high, validate_args=validate_args), transforms, validate_args=validate_args)
+
+    def _mean(self) -> Tensor:
+        return self.loc + self.scale * euler_constant
+
+    def _mode(self) -> Tensor:
+        return self.loc
+
+    def _stddev(self) -> Tensor:
+        return math.pi / math.sqrt(6) * self.scale
+
+    def _variance(self) -> Tensor:
+        return self.stddev.pow(2)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        y = (self.loc - value) / self.scale
+        return y - y.exp() - self.scale.log()
+
+    def _entropy(self) -> Tensor:
+        return self.scale.log() + (1 + euler_constant)
+
+
+@expandable
+class Kumaraswamy(TransformedDistribution):
+    """Kumaraswamy's distribution on [0, 1], F(x) = 1 - (1 - xᵃ)ᵇ: like the beta distribution, with a closed form.
+
+    :param concentration1: the parameter a.
+    :param concentration0: the parameter b.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Kumaraswamy(1.0, 1.0).mean
+    tensor(0.5000)
+    """
+
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support = constraints.unit_interval
+    has_rsample = True
+    concentration1: Tensor
+    concentration0: Tensor
+
+    def __init__(self, concentration1: Number, concentration0: Number, validate_args: bool | None = None) -> None:
+        self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
+        base = Uniform(
+            full_like(self.concentration0, 0), full_like(self.concentration0, 1), validate_args=validate_args
+        )
+        transforms = [
+            PowerTransform(exponent=self.concentration0.reciprocal()),
+            AffineTransform(loc=1.0, scale=-1.0),
+            PowerTransform(exponent=self.concentration1.reciprocal()),
+        ]
+        super().__init__(base, transforms, validate_args=validate_args)
+
+    def _moment(self, n: int) -> Tensor:
+        """B B(1 + n/a, b)."""
+        power, b = 1 + n / self.concentration1, self.concentration0
+        return b * (power.lgamma() + b.lgamma() - (power + b).lgamma()).exp()
+
+    def _mean(self) -> Tensor:
+        return self._moment(1)
+
+    def _mode(self) -> Tensor:
+        a, b = self.concentration1, self.concentration0
+        log_mode = b.reciprocal() * (-b).log1p() - (-b * a).log1p()
+        return where((b < 1) | (a < 1), math.nan, log_mode).exp()
+
+    def _variance(self) -> Tensor:
+        return self._moment(2) - self.mean.pow(2)
+
+    def _entropy(self) -> Tensor:
+        a, b = self.concentration1, self.concentration0
+        harmonic = (b + 1).digamma() + euler_constant
+        return (1 - b.reciprocal()) + (1 - a.reciprocal()) * harmonic - a.log() - b.log()
+
+
+@expandable
+class Pareto(TransformedDistribution):
+    """The Pareto distribution, 1 - F(x) = (scale / x)ᵅ for x ≥ scale.
+
+    :param scale: the least value.
+    :param alpha: the exponent α; the mean exists above 1, the variance above 2.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Pareto(1.0, torch.tensor([1.0, 2.0])).mean
+    tensor([inf, 2.])
+    """
+
+    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
+    scale: Tensor
+    alpha: Tensor
+
+    def __init__(self, scale: Number, alpha: Number, validate_args: bool | None = None) -> None:
+        self.scale, self.alpha = broadcast_all(scale, alpha)
+        base = Exponential(self.alpha, validate_args=validate_args)
+        transforms = [ExpTransform(), AffineTransform(loc=0, scale=self.scale)]
+        super().__init__(base, transforms, validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        """Numbers from the scale on."""
+        return constraints.greater_than_eq(self.scale)
+
+    def _mean(self) -> Tensor:
+        alpha = self.alpha.clamp(min=1)
+        return alpha * self.scale / (alpha - 1)
+
+    def _mode(self) -> Tensor:
+        return self.scale
+
+    def _variance(self) -> Tensor:
+        alpha = self.alpha.clamp(min=2)
+        return self.scale.pow(2) * alpha / ((alpha - 1).pow(2) * (alpha - 2))
+
+    def _entropy(self) -> Tensor:
+        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
+
+
+@expandable
+class Weibull(TransformedDistribution):
+    """The Weibull distribution of lifetimes, 1 - F(x) = exp(-(x / scale)ᵏ).
+
+    :param scale: the scale.
+    :param concentration: the shape k: above 1 failures become more frequent with time.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.Weibull(2.0, 1.0).mean
+    tensor(2.)
+    """
+
+    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
+    support = constraints.positive
+    _derived = ("concentration_reciprocal",)
+    scale: Tensor
+    concentration: Tensor
+
+    def __init__(self, scale: Number, concentration: Number, validate_args: bool | None = None) -> None:
+        self.scale, self.concentration = broadcast_all(scale, concentration)
+        self.concentration_reciprocal = self.concentration.reciprocal()
+        base = Exponential(ones_like(self.scale), validate_args=validate_args)
+        transforms = [
+            PowerTransform(exponent=self.concentration_reciprocal),
+            AffineTransform(loc=0, scale=self.scale),
+        ]
+        super().__init__(base, transforms, validate_args=validate_args)
+
+    def _mean(self) -> Tensor:
+        return self.scale * (1 + self.concentration_reciprocal).lgamma().exp()
+
+    def _mode(self) -> Tensor:
+        return self.scale * ((self.concentration - 1) / self.concentration) ** self.concentration.reciprocal()
+
+    def _variance(self) -> Tensor:
+        second = (1 + 2 * self.concentration_reciprocal).lgamma().exp()
+        return self.scale.pow(2) * (second - (2 * (1 + self.concentration_reciprocal).lgamma()).exp())
+
+    def _entropy(self) -> Tensor:
+        ratio = self.concentration_reciprocal
+        return euler_constant * (1 - ratio) + (self.scale * ratio).log() + 1

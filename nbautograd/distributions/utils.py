@@ -1,0 +1,172 @@
+"""What distributions share: parameters of one shape, probabilities and logits, matrices from vectors."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from nbautograd.arrays.dtypes import dtype as DType, finfo, get_default_dtype  # noqa: N812
+from nbautograd.core.grad_mode import enable_grad
+from nbautograd.core.tensor import Tensor
+from nbautograd.nn.functional import softmax
+from nbautograd.ops.creation.creation import empty
+from nbautograd.ops.creation.from_data import tensor
+from nbautograd.ops.creation.ranges import arange
+from nbautograd.ops.shape.broadcasting import broadcast_tensors
+
+__all__ = [
+    "broadcast_all",
+    "clamp_probs",
+    "lazy_property",
+    "logits_to_probs",
+    "probs_to_logits",
+    "tril_matrix_to_vec",
+    "vec_to_tril_matrix",
+]
+
+euler_constant: Final[float] = 0.57721566490153286060
+_Number = (bool, int, float)
+
+
+def _is_tensor_like(value: Any) -> bool:
+    return isinstance(value, Tensor) or hasattr(type(value), "__torch_function__")
+
+
+def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+    """Tensors of one shape, from tensors and numbers.
+
+    Numbers become tensors of the first tensor's dtype and device, or of the default ones.
+
+    :raises ValueError: a value is neither.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.utils.broadcast_all(torch.zeros(2), 1.0)
+    (tensor([0., 0.]), tensor([1., 1.]))
+    """
+    if not all(_is_tensor_like(value) or isinstance(value, _Number) for value in values):
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
+        )
+    options: dict[str, Any] = {"dtype": get_default_dtype()}
+    for value in values:
+        if isinstance(value, Tensor):
+            options = {"dtype": value.dtype, "device": value.device}
+            break
+    tensors = [value if _is_tensor_like(value) else tensor(value, **options) for value in values]
+    return tuple(broadcast_tensors(*tensors))
+
+
+def _standard_normal(shape: Sequence[int], dtype: DType | None, device: Any) -> Tensor:
+    """Samples of the standard normal distribution."""
+    return empty(shape, dtype=dtype, device=device).normal_()
+
+
+def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
+    """The sum over the last ``dim`` dimensions."""
+    return value if dim == 0 else value.reshape(value.shape[:-dim] + (-1,)).sum(-1)
+
+
+def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
+    """Probabilities from logits: by the sigmoid function, or by softmax over the last dimension.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.utils.logits_to_probs(torch.zeros(2))
+    tensor([0.5000, 0.5000])
+    """
+    return logits.sigmoid() if is_binary else softmax(logits, dim=-1)
+
+
+def clamp_probs(probs: Tensor) -> Tensor:
+    """Probabilities clamped to between the dtype's ``eps`` and 1 minus that.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.utils.clamp_probs(torch.tensor([0., 0.5])) > 0
+    tensor([True, True])
+    """
+    eps = finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
+    """Logits from probabilities: log-odds, or logarithms.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.utils.probs_to_logits(torch.tensor([0.5]), is_binary=True)
+    tensor([0.])
+    """
+    clamped = clamp_probs(probs)
+    return clamped.log() - (-clamped).log1p() if is_binary else clamped.log()
+
+
+class lazy_property:  # noqa: N801 - PyTorch's name
+    """A property that is computed once, with gradients, and then is an attribute of the instance.
+
+    >>> import nbautograd as torch
+    >>> class Square:
+    ...     def __init__(self, side):
+    ...         self.side = side
+    ...     @torch.distributions.utils.lazy_property
+    ...     def area(self):
+    ...         return self.side * self.side
+    >>> square = Square(3)
+    >>> square.area, vars(square)
+    (9, {'side': 3, 'area': 9})
+    """
+
+    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+        self.wrapped = wrapped
+        functools.update_wrapper(self, wrapped)  # type: ignore[arg-type]
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        with enable_grad():
+            value = self.wrapped(instance)
+        setattr(instance, self.wrapped.__name__, value)
+        return value
+
+
+def _below(n: int, diag: int, like: Tensor) -> Tensor:
+    """Which elements of an n by n matrix are on the diagonal ``diag`` or below it."""
+    column = arange(n, device=like.device)
+    return column < column.view(-1, 1) + (diag + 1)
+
+
+def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
+    """The lower triangle of matrices as vectors, row by row: up to the diagonal ``diag``.
+
+    :raises ValueError: the matrices have no such diagonal.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1, 0], [2, 3]]))
+    tensor([1, 2, 3])
+    """
+    n = mat.shape[-1]
+    if not -n <= diag < n:
+        raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
+    return mat[..., _below(n, diag, mat)]
+
+
+def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
+    """Matrices with these vectors as their lower triangles, row by row; zero elsewhere.
+
+    :raises ValueError: no triangle has as many elements.
+
+    >>> import nbautograd as torch
+    >>> torch.distributions.utils.vec_to_tril_matrix(torch.tensor([1, 2, 3.]))
+    tensor([[1., 0.],
+            [2., 3.]])
+    """
+    odd = 1 + 2 * diag
+    size = (math.sqrt(odd**2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) - odd) / 2  # of n (n + odd) / 2 elements
+    n = round(size)
+    if n - size > finfo(vec.dtype).eps:
+        raise ValueError(
+            f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as "
+            "the lower triangular part of a square D x D matrix."
+        )
+    mat: Tensor = vec.new_zeros(vec.shape[:-1] + (n, n))
+    mat[..., _below(n, diag, vec)] = vec
+    return mat
