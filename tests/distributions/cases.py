@@ -93,7 +93,9 @@ def _choices(name: str, path: str = "", **more: Any) -> list[Case]:
         Case(name, {**more, "probs": WEIGHTS}, path),
         Case(name, {**more, "logits": LOGITS[0]}, path),
         Case(name, {**more, "logits": [LOGITS, WEIGHTS]}, path),
-        Case(name, {**{k: np.array(v, F32) if k == "temperature" else v for k, v in more.items()}, "probs": NARROW}, path),
+        Case(
+            name, {**{k: np.array(v, F32) if k == "temperature" else v for k, v in more.items()}, "probs": NARROW}, path
+        ),
     ]
 
 
