@@ -26,6 +26,7 @@ NAMESPACES = (
     "linalg",
     "nn",
     "optim",
+    "overrides",
     "random",
     "serialization",
     "signal",

@@ -142,6 +142,7 @@ MODULES: dict[str, str] = {
     "optim.rprop": "Rprop",
     "optim.sgd": "SGD",
     "optim.swa_utils": "",
+    "overrides": "",
     "random": "",
     "return_types": "",
     "serialization": "",

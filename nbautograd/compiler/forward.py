@@ -20,6 +20,8 @@ __all__ = ["OPERATOR", "TEMPORARY_VIEW", "TILED", "ForwardWriter"]
 
 OPERATOR, TEMPORARY_VIEW = "operator", "temporary view"
 """Function variants: for special methods such as ``__add__``; for views that are used once, inside a formula."""
+FORMER = ("former_1", "former_2")
+"""Parameters that only calls in a former order reach: see ``compiler/former_signatures.py``."""
 TILED = "tiled"
 """The node variant of a large result: its formulas are computed tile by tile, or lazily."""
 NAME_OPERATION = "except INPUT_ERRORS as error: name_operation(OP, error); raise"
@@ -58,6 +60,10 @@ class ForwardWriter:
             body.append(f"if dim is None: raise TypeError(\"{op.name}() missing 1 required argument: 'dim'\")")
         if self.fixed is not None:
             body = [f"{name} = {value!r}" for name, value in self.fixed.items()]
+        elif op.former:
+            out = ", out" if op.has_out else ""
+            arguments = ", ".join((*op.positional, *FORMER[: len(op.former)]))
+            body.append(f"if {FORMER[0]} is not ...: return call_former(OP, ({arguments}){out})")
         if op.rest:
             body.append(f"{op.rest} = sizes(_rest if {op.rest} is None else ({op.rest},), {op.rest!r})")
         if op.has_out and self.fixed is None:
@@ -80,6 +86,7 @@ class ForwardWriter:
         parts = [name + ("=None" if i >= first_default else "") for i, name in enumerate(op.positional)]
         if op.numpy_names and op.required_dim:
             parts[op.positional.index("dim")] = "dim=None"
+        parts += [f"{name}=None" for name in FORMER[: len(op.former)]]
         keywords = [f"{name}=None" for name in op.keywords] + ["out=None"] * op.has_out
         keywords += [f"{NUMPY_NAMES[name]}=None" for name in op.numpy_names]
         if op.rest:

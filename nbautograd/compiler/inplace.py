@@ -73,7 +73,8 @@ def _compile(method: Any, op: OpSchema) -> None:
     source = "\n".join(_lines(op, computing))
     method.__globals__.update({**op.body.__globals__, **method.__globals__})
     # A call from another thread in between finds the former code, which has no use for defaults.
-    method.__defaults__, method.__kwdefaults__ = op.body.__defaults__, op.body.__kwdefaults__
+    defaults = (*(op.body.__defaults__ or ()), *(...,) * len(op.former))
+    method.__defaults__, method.__kwdefaults__ = defaults or None, op.body.__kwdefaults__
     method.__code__ = compiled(source, f"<nbautograd {method.__name__}>", method.__name__)
 
 
@@ -84,6 +85,8 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
     optional = len(op.body.__defaults__ or ())
     required = len(op.positional) - optional
     parts = [*op.positional[:required], *(f"{option}=None" for option in op.positional[required:])]
+    former = [f"former_{number + 1}" for number in range(len(op.former))]
+    parts += [f"{each}=None" for each in former]
     parts += ["*", *(f"{option}=None" for option in op.keywords)] if op.keywords else []
     options = [option for option in (*op.positional, *op.keywords) if option not in op.tensors]
     arguments = "".join(f"{name}, " for name in op.positional[1:])
@@ -117,6 +120,10 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
     is_array = f"{first}_class is not float32 and {first}_class is not float64"
     return [
         f"def {name}({', '.join(parts)}):",
+        *(
+            f"    if {each} is not ...: return call_former(OP, ({', '.join((*op.positional, *former))}), None, METHOD)"
+            for each in former[:1]
+        ),
         f"    try: {target} = {first}._a; unrecorded = {first}._fn is None or not is_grad_enabled()",
         "    except AttributeError: unrecorded = False  # no tensor, as apply_inplace will say",
         "    if unrecorded and not followers and not preparers:",

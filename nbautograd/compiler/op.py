@@ -171,7 +171,7 @@ class CompiledOp(OpSchema):
 
     def _set_defaults(self, function: Any) -> None:
         defaults = self.body.__defaults__ or ()
-        function.__defaults__ = (None, *defaults) if self.required_dim else defaults
+        function.__defaults__ = (None, *defaults) if self.required_dim else (*defaults, *(...,) * len(self.former))
         function.__kwdefaults__ = {
             **(self.body.__kwdefaults__ or {}),
             **({"out": None} if self.has_out else {}),
@@ -213,6 +213,7 @@ def op(
     name: str | None = None,
     half: str = UPCAST,
     recorded: str | None = None,
+    former: str = "",
     **formulas: str,
 ) -> Callable[[F], F]:
     """Declare an operation by its body over arrays.
@@ -240,6 +241,7 @@ def op(
         operations that only move or cast values; ``REFUSED`` raises.
     :param recorded: the operation of ``(g, result)`` that does what the formula of the only input says, for real
         numbers: a recorded pass then takes one step instead of several.
+    :param former: the factors that may stand between the tensors, as in PyTorch's early days.
     :param formulas: for each differentiable input, its gradient.
     """
     pointwise = kind == POINTWISE
@@ -256,6 +258,7 @@ def op(
         "name": name,
         "half": half,
         "recorded": recorded,
+        "former": former,
     }
 
     def declare(body: F) -> F:

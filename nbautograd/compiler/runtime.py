@@ -12,6 +12,7 @@ from nbautograd.arrays.size import sizes
 from nbautograd.arrays.version_counter import next_sequence_nr
 from nbautograd.compiler.argument_errors import name_operation, not_implemented_or_raise, refuse_or_offer
 from nbautograd.compiler.elementwise import CONSTANTS, compile_kernel
+from nbautograd.compiler.former_signatures import call_former
 from nbautograd.compiler.promotion import (
     F32,
     F64,
@@ -82,6 +83,7 @@ FORWARD: dict[str, Any] = {
     "MIN_TILED_SIZE": tiling.MIN_TILED_SIZE,
     "OutputEdge": OutputEdge,
     "ViewOfOutput": views.ViewOfOutput,
+    "call_former": call_former,
     "check_devices": check_devices,
     "compute_tiled": _compute_tiled,
     "edge_of": _edge_of,
@@ -108,6 +110,7 @@ FORWARD: dict[str, Any] = {
 INPLACE: dict[str, Any] = {
     **_BOTH,
     "apply_inplace": inplace.apply_inplace,
+    "call_former": call_former,
     "broadcasts_to": broadcasts_to,
     "check_operand": overlap.check_operand,
     "check_writable": inplace.check_writable,

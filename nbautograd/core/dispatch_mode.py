@@ -25,7 +25,18 @@ from nbautograd.core.tensor import Tensor
 UNHANDLED = object()
 """What ``override`` returns where it has nothing to say."""
 
-__all__ = ["UNHANDLED", "Call", "dispatch", "is_on", "is_on_anywhere", "node_created", "on_switch", "pop", "push", "set_override"]
+__all__ = [
+    "UNHANDLED",
+    "Call",
+    "dispatch",
+    "is_on",
+    "is_on_anywhere",
+    "node_created",
+    "on_switch",
+    "pop",
+    "push",
+    "set_override",
+]
 
 
 class Call(NamedTuple):
@@ -68,7 +79,7 @@ All three are set by forward-mode AD alone, whose levels all threads share.
 
 
 override: Callable[..., Any] | None = None
-"""Called with every operation's function and arguments, once there is a subclass of tensors: ``core/overrides.py``'s."""
+"""Called with every operation's function and arguments once there is a subclass of tensors: see ``core/overrides.py``."""
 
 
 def set_override(function: Callable[..., Any] | None) -> None:

@@ -112,8 +112,8 @@ def handle(function: Callable[..., Any], arguments: list[Any], args: tuple[Any, 
             return result
     name = getattr(function, "__name__", repr(function))
     raise TypeError(
-        f"Multiple dispatch failed for 'torch.{name}'; all __torch_function__ handlers returned NotImplemented: those of "
-        f"{', '.join(kind.__qualname__ for kind in kinds)}"
+        f"Multiple dispatch failed for 'torch.{name}'; all __torch_function__ handlers returned NotImplemented: those "
+        f"of {', '.join(kind.__qualname__ for kind in kinds)}"
     )
 
 
@@ -137,7 +137,7 @@ def _torch_function(cls: type, func: Any, types: Any, args: Any = (), kwargs: An
     :param types: the classes among the arguments that have a ``__torch_function__``.
     """
     home = getattr(func, "__module__", None) or ""
-    if isinstance(func, _BUILTIN) or home.partition(".")[0] == "torch" and is_pytorchs(func):
+    if isinstance(func, _BUILTIN) or home.partition(".")[0] == "torch":
         raise TypeError(
             f"{getattr(func, '__name__', func)}() is PyTorch's and was given a tensor of nbautograd: take the "
             "function from nbautograd, too, or write torch.from_dlpack(x.detach()) for the tensor"
@@ -171,7 +171,7 @@ def _as_subclass(self: Tensor, cls: type) -> Any:
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError("cls must be a type (and a subclass of torch.Tensor)")
     with DisableTorchFunctionSubclass():
-        alias = self.view_as(self)
+        alias = self._alias()
     alias.__class__ = cls
     return alias
 

@@ -78,6 +78,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     _results_are_plain = False  # whether operations on a subclass come to tensors that are not of it
     _data_since = 0  # when its array was last exchanged: see core/exchanged_data.py
 
+    _alias: Callable[[], Tensor]  # attached by ops/indexing/indexing.py
     _construct: Callable[..., Tensor]  # attached by ops/creation/legacy_tensor_types.py
 
     def __new__(cls, *data: Any, **options: Any) -> Any:

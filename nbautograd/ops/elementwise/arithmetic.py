@@ -42,6 +42,7 @@ __all__ = [
 
 @op(
     node="AddBackward0",
+    former="alpha",
     symbol="+",
     kind=POINTWISE,
     operators="__add__ __radd__ __iadd__",
@@ -85,6 +86,7 @@ def times(alpha: Number, array: Any) -> Any:
 
 @op(
     node="SubBackward0",
+    former="alpha",
     symbol="−",
     kind=POINTWISE,
     operators="__sub__ __isub__",
@@ -284,6 +286,7 @@ def _lerp(input: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
 
 @op(
     node="AddcmulBackward0",
+    former="value",
     symbol="addcmul",
     kind=POINTWISE,
     accepts="ifc",
@@ -303,6 +306,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
 
 @op(
     node="AddcdivBackward0",
+    former="value",
     symbol="addcdiv",
     kind=POINTWISE,
     accepts="fc",

@@ -184,6 +184,9 @@ def view_alias(x: Tensor) -> Tensor:
     return _alias(x)
 
 
+Tensor._alias = view_alias
+
+
 @op(node="AliasBackward0", symbol="alias", kind=VIEW, method=False, input="g")
 def _alias(input: Tensor) -> Tensor:
     """The same memory."""

@@ -64,6 +64,7 @@ def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> 
 
 @op(
     node="AddmmBackward0",
+    former="beta alpha",
     symbol="+ @",
     input="sum_to(g, input.shape) if beta == 1 else sum_to(g, input.shape) * beta.conjugate()",
     mat1="mm(g, conj(t(mat2))) if alpha == 1 else mm(g, conj(t(mat2))) * alpha.conjugate()",
@@ -85,6 +86,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
 
 @op(
     node="AddmvBackward0",
+    former="beta alpha",
     symbol="+ @",
     input="sum_to(g, input.shape) * beta.conjugate()",
     mat="outer_product(g, conj(vec)) * alpha.conjugate()",
@@ -148,6 +150,7 @@ def one_dtype(*tensors: Tensor) -> list[Tensor]:
 
 @op(
     node="AddbmmBackward0",
+    former="beta alpha",
     symbol="+ Σ@",
     input="sum_to(g, input.shape) * beta.conjugate()",
     batch1="bmm(spread(g, (batch1.shape[0], *g.shape), 0), conj(transpose(batch2, 1, 2))) * alpha.conjugate()",
@@ -170,6 +173,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
 
 @op(
     node="BaddbmmBackward0",
+    former="beta alpha",
     symbol="+ @",
     input="sum_to(g, input.shape) * beta.conjugate()",
     batch1="bmm(g, conj(transpose(batch2, 1, 2))) * alpha.conjugate()",

@@ -1,0 +1,105 @@
+"""``torch.overrides``: for functions that take part in ``__torch_function__``, and for code that asks who does."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from nbautograd import _namespaces
+from nbautograd.core import overrides
+from nbautograd.core.tensor import Tensor
+
+__all__ = [
+    "get_default_nowrap_functions",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "resolve_name",
+    "wrap_torch_function",
+]
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether one of the arguments is of a class that says with ``__torch_function__`` what functions do with it.
+
+    >>> import nbautograd as torch
+    >>> torch.overrides.has_torch_function([torch.ones(2), 3])
+    False
+    """
+    return bool(overrides.overloaded(relevant_args))
+
+
+def has_torch_function_unary(relevant_arg: Any) -> bool:
+    """:func:`has_torch_function` of one argument."""
+    return has_torch_function((relevant_arg,))
+
+
+def has_torch_function_variadic(*relevant_args: Any) -> bool:
+    """:func:`has_torch_function` of its arguments."""
+    return has_torch_function(relevant_args)
+
+
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """What the classes of ``relevant_args`` make of the call ``public_api(*args, **kwargs)``.
+
+    :raises TypeError: all of them decline.
+    """
+    return overrides.handle(public_api, overrides.overloaded(relevant_args), args, kwargs)
+
+
+def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Any]:
+    """Decorator: the function asks the classes of its arguments first.
+
+    :param dispatcher: returns those arguments that count, given all.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def public(*args: Any, **kwargs: Any) -> Any:
+            relevant = overrides.overloaded(dispatcher(*args, **kwargs))
+            return overrides.handle(public, relevant, args, kwargs) if relevant else function(*args, **kwargs)
+
+        return public
+
+    return decorate
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Whether something is a tensor, or of a class with ``__torch_function__``.
+
+    >>> import nbautograd as torch
+    >>> torch.overrides.is_tensor_like(torch.ones(2)), torch.overrides.is_tensor_like(3)
+    (True, False)
+    """
+    return type(inp) is Tensor or hasattr(inp, "__torch_function__")
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether a function is a method of ``Tensor``, or the getter of a property."""
+    name = getattr(func, "__name__", "")
+    return name == "__get__" or any(value is func for cls in Tensor.__mro__ for value in vars(cls).values())
+
+
+def get_default_nowrap_functions() -> set[Callable[..., Any]]:
+    """The functions whose results are not made tensors of a subclass: getters of which none goes through here."""
+    return set()
+
+
+def resolve_name(f: Callable[..., Any]) -> str | None:
+    """The name of a function of PyTorch's, with its module; None if there is none.
+
+    >>> import nbautograd as torch
+    >>> torch.overrides.resolve_name(torch.nn.functional.relu), torch.overrides.resolve_name(torch.add)
+    ('torch.nn.functional.relu', 'torch.add')
+    """
+    name = getattr(f, "__name__", "")
+    for path in ("", "nn.functional", "linalg", "fft", "special"):
+        if name and getattr(_namespaces.module(path), name, None) is f:
+            return ".".join(["torch", *([path] if path else []), name])
+    return f"torch.Tensor.{name}" if getattr(Tensor, name, None) is f else None
