@@ -54,7 +54,7 @@ def _is_on_one_device(case: Case) -> bool:
     return all(tensors) if "temperature" in given else any(tensors)
 
 
-@pytest.mark.parametrize("case", filter(_is_on_one_device, CASES), ids=str)
+@pytest.mark.parametrize("case", [case for case in CASES if _is_on_one_device(case)], ids=str)
 def test_numbers_are_those_of_the_cpu(case: Case) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
