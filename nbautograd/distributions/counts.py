@@ -10,6 +10,7 @@ from nbautograd.arrays.size import Size
 from nbautograd.core.tensor import Tensor
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import ByProbability
+from nbautograd.distributions.constraint_base import _is_all_true
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Gamma
@@ -181,7 +182,7 @@ class Geometric(ByProbability, Distribution):
         self, probs: Number | None = None, logits: Number | None = None, validate_args: bool | None = None
     ) -> None:
         self._declare(validate_args, **self._given(probs, logits))
-        if self._validate_args and probs is not None and not (self.probs > 0).all():
+        if self._validate_args and probs is not None and not _is_all_true(self.probs > 0):
             value = self.probs
             raise ValueError(
                 f"Expected parameter probs ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
@@ -344,7 +345,7 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
         self._lims = lims
         if probs is not None:
             (probs,) = broadcast_all(probs)
-            if validate_args is not None and not constraints.unit_interval.check(probs).all():
+            if validate_args is not None and not _is_all_true(constraints.unit_interval.check(probs)):
                 raise ValueError("The parameter probs has invalid values")
             given = {"probs": clamp_probs(probs)}
         self._declare(validate_args, **given)

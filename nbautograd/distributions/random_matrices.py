@@ -11,6 +11,7 @@ from nbautograd.arrays.dtypes import finfo
 from nbautograd.arrays.size import Size
 from nbautograd.core.tensor import Tensor
 from nbautograd.distributions import constraints
+from nbautograd.distributions.constraint_base import _is_all_true
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Beta, Chi2
@@ -135,10 +136,10 @@ class Wishart(ExponentialFamily):
         else:
             batch_shape = broadcast_shapes(batch_shape, df.shape)
             self.df = df.expand(batch_shape)
-        if (self.df <= event_shape[-1] - 1).any():
+        if not _is_all_true(self.df > event_shape[-1] - 1):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {event_shape[-1] - 1}.")
         setattr(self, name, param.expand(batch_shape + (-1, -1)))
-        if (self.df < event_shape[-1]).any():
+        if not _is_all_true(self.df >= event_shape[-1]):
             warnings.warn(
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
                 stacklevel=2,
@@ -229,7 +230,7 @@ class Wishart(ExponentialFamily):
         for _ in range(tries - 1):
             regular = self.support.check(sample)
             regular = regular.all(batch) if batch else regular
-            if regular.all():
+            if _is_all_true(regular):
                 break
             warnings.warn("Singular sample detected.", stacklevel=2)
             again = self._bartlett_sampling(shape)

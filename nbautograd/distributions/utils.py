@@ -121,11 +121,18 @@ class lazy_property:  # noqa: N801 - PyTorch's name
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
-            return self
+            return _PropertyOfTheClass(self.wrapped)
         with enable_grad():
             value = self.wrapped(instance)
         setattr(instance, self.wrapped.__name__, value)
         return value
+
+
+class _PropertyOfTheClass(lazy_property, property):
+    """What a class has as its lazy property: a property to whoever documents the class."""
+
+    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+        property.__init__(self, wrapped)
 
 
 def _below(n: int, diag: int, like: Tensor) -> Tensor:
