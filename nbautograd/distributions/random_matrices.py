@@ -15,7 +15,7 @@ from nbautograd.distributions.constraint_base import _is_all_true
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Beta, Chi2
-from nbautograd.distributions.multivariate_normal import _half_log_det, _scale_tril
+from nbautograd.distributions.multivariate_normal import _half_log_det, _one_of, _scale_tril
 from nbautograd.distributions.utils import _Number, broadcast_all, lazy_property, vec_to_tril_matrix
 from nbautograd.ops.creation.creation import eye
 from nbautograd.ops.creation.from_data import tensor
@@ -119,15 +119,12 @@ class Wishart(ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        matrices = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        if len(given) != 1:
-            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        ((name, param),) = given
+        name, param = _one_of(
+            AssertionError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )
         if param.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         batch_shape, event_shape = param.shape[:-2], param.shape[-2:]

@@ -383,14 +383,14 @@ def test_the_positive_definite_case() -> None:
     covariance = library_value(nb, SPD)
     loc = nb.zeros(3, dtype=nb.float64)
     value = library_value(nb, np.array([0.3, -1.0, 2.0]))
-    given = d.MultivariateNormal(loc, covariance)
+    expected = d.MultivariateNormal(loc, covariance)
     for other in (
         d.MultivariateNormal(loc, precision_matrix=covariance.inverse()),
         d.MultivariateNormal(loc, scale_tril=nb.linalg.cholesky(covariance)),
     ):
-        close(other.log_prob(value), given.log_prob(value))
+        close(other.log_prob(value), expected.log_prob(value))
         close(other.covariance_matrix, covariance)
-        close(other.precision_matrix, given.precision_matrix)
+        close(other.precision_matrix, expected.precision_matrix)
 
 
 @pytest.mark.parametrize(
@@ -413,8 +413,8 @@ def test_distributions_inside_of_vmap(case: Case) -> None:
     whole = case.build(nb)
     value = whole.sample()
 
-    def log_prob(value: Any, *given: Any) -> Any:
-        return case.build(nb, dict(zip(parameters, given, strict=True))).log_prob(value)
+    def log_prob(value: Any, *values: Any) -> Any:
+        return case.build(nb, dict(zip(parameters, values, strict=True))).log_prob(value)
 
     close(nb.vmap(log_prob)(value, *parameters.values()), whole.log_prob(value))
     if case.name == "Normal":
