@@ -80,7 +80,7 @@ def rename() -> None:
     listed = {name: path for path, names in _namespaces.MODULES.items() for name in names.split()}
     loaded = {path: sys.modules.get(f"{PACKAGE}.{path}") for path in _namespaces.MODULES}
     scopes = {path: vars(module) for path, module in loaded.items() if module is not None}
-    for path, scope in {**scopes, "": vars(sys.modules[PACKAGE])}.items():
+    for path, scope in {"": vars(sys.modules[PACKAGE]), **scopes}.items():  # other modules import the package's own
         for name, cls in list(scope.items()):
             if isinstance(cls, type) and cls.__name__ == name and cls.__module__.partition(".")[0] == PACKAGE:
                 place = ELSEWHERE.get(name) or f"torch.{_place(cls, listed.get(name), path)}".rstrip(".")

@@ -53,7 +53,6 @@ REFUSED: tuple[Callable[[Any, Any], Any], ...] = (
     lambda torch, x: torch.add(x, x, None),
     lambda torch, x: x.add_(x, x),
     lambda torch, x: torch.mul(x, 2, x),
-    lambda torch, x: torch.addmm(x, 2, x, x),
 )
 
 
