@@ -140,6 +140,8 @@ def unshared(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if not array.size:
         return array.copy()
     apart = np.asarray(Apart(array))
+    if apart.strides != array.strides:  # NumPy's interface forgets those of lengths of 1
+        apart = np.lib.stride_tricks.as_strided(apart, strides=array.strides)
     return apart.view(array.dtype) if array.dtype.kind == "V" else apart  # NumPy's interface does not name bfloat16
 
 

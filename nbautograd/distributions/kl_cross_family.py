@@ -99,6 +99,18 @@ def _mean_exponential(p: Any, loc: Tensor, scale: Tensor) -> Tensor:
     return result
 
 
+def _with_moments(p: Any, order: int) -> tuple[Any, Any]:
+    """p, and where it has no moment of this order; there a Pareto distribution is replaced by one that has."""
+    if not isinstance(p, Pareto):
+        return p, False
+    missing = p.alpha <= order
+    return Pareto(p.scale, where(missing, order + 1.0, p.alpha), validate_args=False), missing
+
+
+def _unless(infinite: Any, divergence: Tensor) -> Tensor:
+    return divergence if infinite is False else where(infinite, math.inf, divergence)
+
+
 # -- by class of q -----------------------------------------------------------------------------------------------------
 
 
@@ -109,9 +121,10 @@ def _to_poisson(p: Any, q: Any) -> Tensor:
 
 @_registered(Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Pareto, Uniform, q=Normal)
 def _to_normal(p: Any, q: Any) -> Tensor:
+    p, infinite = _with_moments(p, 2)
     variance = q.scale.pow(2)
     square = p.variance + (p.mean - q.loc).pow(2)
-    return -p.entropy() + 0.5 * (2 * math.pi * variance).log() + square / (2 * variance)
+    return _unless(infinite, -p.entropy() + 0.5 * (2 * math.pi * variance).log() + square / (2 * variance))
 
 
 @_registered(Normal, q=Laplace)
@@ -136,14 +149,16 @@ def _above_zero(p: Any, divergence: Tensor) -> Tensor:
 
 @_registered(Beta, ContinuousBernoulli, Gamma, Pareto, Uniform, q=Exponential)
 def _to_exponential(p: Any, q: Any) -> Tensor:
-    return _above_zero(p, -p.entropy() - q.rate.log() + q.rate * p.mean)
+    p, infinite = _with_moments(p, 1)
+    return _unless(infinite, _above_zero(p, -p.entropy() - q.rate.log() + q.rate * p.mean))
 
 
 @_registered(Beta, Exponential, Pareto, Uniform, q=Gamma)
 def _to_gamma(p: Any, q: Any) -> Tensor:
+    p, infinite = _with_moments(p, 1)
     a, rate = q.concentration, q.rate
     normalizer = a.lgamma() - a * rate.log()
-    return _above_zero(p, -p.entropy() + normalizer - (a - 1) * _mean_log(p) + rate * p.mean)
+    return _unless(infinite, _above_zero(p, -p.entropy() + normalizer - (a - 1) * _mean_log(p) + rate * p.mean))
 
 
 @_registered(Beta, Uniform, q=ContinuousBernoulli)

@@ -50,7 +50,7 @@ class MixtureSameFamily(Distribution):
                     f"`mixture_distribution.batch_shape` ({mixtures}) is not compatible with "
                     f"`component_distribution.batch_shape`({batch})"
                 )
-        weights, components = mixture_distribution.param_shape[-1], component_distribution.batch_shape[-1]
+        weights, components = mixture_distribution.logits.shape[-1], component_distribution.batch_shape[-1]
         if weights != components:
             raise ValueError(
                 f"`mixture_distribution component` ({weights}) does not equal "
@@ -117,7 +117,10 @@ class MixtureSameFamily(Distribution):
     def _sample(self, sample_shape: Size) -> Tensor:
         """Samples of all components, of which one is taken."""
         dim = len(sample_shape) + len(self._batch_shape)
-        chosen = self._mixture_distribution.sample(sample_shape)
+        mixture = self._mixture_distribution
+        if len(mixture.batch_shape) < len(self._batch_shape):
+            mixture = mixture.expand(self._batch_shape)
+        chosen = mixture.sample(sample_shape)
         drawn = self._component_distribution.sample(sample_shape)
         places = chosen.reshape(chosen.shape + (1,) * (len(self._event_shape) + 1))
         places = places.repeat((1,) * len(chosen.shape) + (1,) + self._event_shape)

@@ -10,10 +10,10 @@ from typing import Any, Final
 from nbautograd.arrays.dtypes import dtype as DType, finfo, get_default_dtype  # noqa: N812
 from nbautograd.core.grad_mode import enable_grad
 from nbautograd.core.tensor import Tensor
-from nbautograd.nn.functional import softmax
 from nbautograd.ops.creation.creation import empty
 from nbautograd.ops.creation.from_data import tensor
 from nbautograd.ops.creation.ranges import arange
+from nbautograd.ops.reduction.softmax import softmax
 from nbautograd.ops.shape.broadcasting import broadcast_tensors
 
 __all__ = [
@@ -162,7 +162,7 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     odd = 1 + 2 * diag
     size = (math.sqrt(odd**2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) - odd) / 2  # of n (n + odd) / 2 elements
     n = round(size)
-    if n - size > finfo(vec.dtype).eps:
+    if abs(n - size) > finfo(vec.dtype).eps:
         raise ValueError(
             f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as "
             "the lower triangular part of a square D x D matrix."

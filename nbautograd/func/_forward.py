@@ -60,13 +60,12 @@ def jvp(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
             "with strict=True."
         )
-    result = unflatten([detached(pair.primal) for pair in pairs], structure)
+    result = detached(unflatten([pair.primal for pair in pairs], structure))
     products = [
-        pair.primal.detach().new_zeros(pair.primal.shape) if pair.tangent is None else detached(pair.tangent)
-        for pair in pairs
+        pair.primal.detach().new_zeros(pair.primal.shape) if pair.tangent is None else pair.tangent for pair in pairs
     ]
-    product = unflatten(products, structure)
-    return (result, product, tree_map(detached, aux)) if has_aux else (result, product)
+    product = detached(unflatten(products, structure))
+    return (result, product, detached(aux)) if has_aux else (result, product)
 
 
 def jacfwd(func: Function, argnums: Places = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
@@ -179,7 +178,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
                 )
         with enable_grad():
             products = multiply(directions)
-        return unflatten([detached(p) for p in products], structure)
+        return detached(unflatten(products, structure))
 
     units.kept(None)
     return inputs.kept(value), product

@@ -10,7 +10,7 @@ from nbautograd.autograd.topology import reachable
 from nbautograd.batching.levels import map_samples, on_level
 from nbautograd.core.batched import BatchedTensor, Level, levels
 from nbautograd.core.node import LEAF
-from nbautograd.core.pytree import flatten, tree_map, unflatten
+from nbautograd.core.pytree import flatten, unflatten
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
 
@@ -92,7 +92,7 @@ class Inputs:
             sample = samples_of(leaf)
             if sample._fn is LEAF:
                 sample.__dict__[SPENT] = True
-        return tree_map(detached, tree)
+        return detached(tree)
 
 
 def leaf_of(x: Tensor) -> Any:
@@ -107,18 +107,33 @@ def leaf_of(x: Tensor) -> Any:
     return fresh
 
 
-def detached(value: Any) -> Any:
-    """A result without its history, if that leads to nothing but leaves of derivatives that have been taken.
+def detached(tree: Any) -> Any:
+    """Results without their history, where that leads to nothing but leaves of derivatives that have been taken.
 
-    With a tangent it keeps its history, which is dropped when the tangent is taken.
+    One with a tangent keeps its history, which is dropped when the tangent is taken.
     """
-    if not isinstance(value, Tensor):
-        return value
+    values, spec = flatten(tree)
+    roots = {i: root for i, value in enumerate(values) if (root := _root(value)) is not None}
+    if not roots:
+        return tree
+    if _is_spent(list(roots.values())):  # as nearly always: one walk for all
+        spent = dict.fromkeys(roots, True)
+    else:
+        spent = {i: _is_spent([root]) for i, root in roots.items()}
+    return unflatten([value.detach() if spent.get(i) else value for i, value in enumerate(values)], spec)
+
+
+def _root(value: Any) -> Any:
+    """Where the history of a result begins; None where it has none, or keeps it."""
     sample = samples_of(value)
-    if sample._fn is None or has_tangent(sample):
-        return value
-    _, order = reachable([sample if sample._fn is LEAF else sample._fn])
-    return value if any(not node._seq and SPENT not in node.__dict__ for node in order) else value.detach()
+    if not isinstance(sample, Tensor) or sample._fn is None or has_tangent(sample):
+        return None
+    return sample if sample._fn is LEAF else sample._fn
+
+
+def _is_spent(roots: list[Any]) -> bool:
+    _, order = reachable(roots)
+    return all(node._seq or SPENT in node.__dict__ for node in order)
 
 
 def samples_of(t: Any) -> Any:

@@ -135,7 +135,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
             )
         with enable_grad():
             gradients = multiply(weights)
-        result = inputs.like_args([detached(d) for d in gradients])
+        result = detached(inputs.like_args(gradients))
         return result  # type: ignore[no-any-return]
 
     return (inputs.kept(value), product, inputs.kept(aux)) if has_aux else (inputs.kept(value), product)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["CASES", "Case", "as_numpy", "close", "library_value"]
+__all__ = ["CASES", "SPD", "TRIL", "Case", "as_numpy", "close", "library_value"]
 
 
 class Case(NamedTuple):

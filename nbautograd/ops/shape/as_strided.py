@@ -145,6 +145,9 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
         if self._view is None:
             fix_views(self, result._a)
         else:
+            for view in views_of(self._view.base):
+                if view._view.parent is self:  # it goes on to be a view of what this tensor was
+                    view._view.parent = before
             obstacle = self._view.obstacle
             self._view = result._view
             self._view.obstacle = obstacle

@@ -1,0 +1,232 @@
+"""Kullback-Leibler divergences: every pair that PyTorch has, which function is chosen, and one's own."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from tests import needs
+from tests.distributions.cases import CASES, TRIL, Case, as_numpy, close
+
+torch = needs.package("torch")
+
+MORE = {  # beside the cases: parameters on both sides of what makes a divergence infinite
+    "Bernoulli": [Case("Bernoulli", {"probs": [0.0, 0.3, 1.0]}), Case("Bernoulli", {"probs": [0.5, 0.0, 1.0]})],
+    "Binomial": [Case("Binomial", {"total_count": [4, 5, 6], "probs": [0.3, 0.4, 0.5]})],
+    "Categorical": [Case("Categorical", {"probs": [0.0, 0.5, 0.5]}), Case("Categorical", {"probs": [0.5, 0.0, 0.5]})],
+    "OneHotCategorical": [Case("OneHotCategorical", {"probs": [0.0, 0.5, 0.5]})],
+    "MultivariateNormal": [Case("MultivariateNormal", {"loc": [0.5, -1.0], "scale_tril": TRIL})],
+    "Poisson": [Case("Poisson", {"rate": [0.5, 1.0, 2.0]})],
+    "Pareto": [Case("Pareto", {"scale": [0.5, 1.0, 2.0], "alpha": [0.7, 1.5, 3.5]})],
+    "Uniform": [
+        Case("Uniform", {"low": 0.0, "high": 1.0}),
+        Case("Uniform", {"low": [-0.5, 0.2, 0.6], "high": [0.7, 0.9, 1.5]}),
+        Case("Uniform", {"low": [1.0, 2.0, 3.0], "high": [7.0, 4.0, 5.0]}),
+    ],
+}
+PAIRS = sorted((p.__name__, q.__name__) for p, q in torch.distributions.kl._KL_REGISTRY)
+under_both = pytest.mark.parametrize("T", [nb, torch], ids=["nbautograd", "torch"])
+WRAPPERS = {"ExponentialFamily", "Independent", "TransformedDistribution"}
+
+
+def of(name: str) -> list[Case]:
+    return [case for case in CASES if case.name == name] + MORE.get(name, [])
+
+
+def go_together(p: Case, q: Case) -> bool:
+    """Whether both have one precision and one shape: PyTorch marks infinite divergences by masks of p's shape."""
+    shapes = [case.build(torch).batch_shape for case in (p, q)]
+    return is_wide(p) == is_wide(q) and (shapes[0] == shapes[1] or not shapes[1] and len(shapes[0]) == 1)
+
+
+def is_wide(case: Case) -> bool:
+    arrays = [np.asarray(value) for value in case.parameters.values() if isinstance(value, (list, np.ndarray))]
+    return any(array.dtype == np.float64 for array in arrays)
+
+
+def pairs_of(p: str, q: str) -> list[tuple[Case, Case]]:
+    return [pair for pair in itertools.product(of(p), of(q)) if go_together(*pair)]
+
+
+def divergence(T: Any, p: Case, q: Case, gradients: bool = False) -> Any:
+    """KL(p || q), or its gradients by all parameters; None if PyTorch's parameters do not go together."""
+    parameters = [case.tensors(T, requires_grad=gradients) for case in (p, q)]
+    try:
+        value = T.distributions.kl_divergence(
+            *(case.build(T, given) for case, given in zip((p, q), parameters, strict=True))
+        )
+    except (RuntimeError, ValueError, NotImplementedError, IndexError) as error:
+        return type(error)
+    if not gradients:
+        return value
+    leaves = [x for given in parameters for x in given.values() if getattr(x, "requires_grad", False)]
+    if not leaves or not value.requires_grad:
+        return []
+    return T.autograd.grad(T.where(T.isfinite(value), value, 0.0).sum(), leaves, allow_unused=True)
+
+
+def test_the_pairs_are_pytorchs() -> None:
+    assert sorted((p.__name__, q.__name__) for p, q in nb.distributions.kl._KL_REGISTRY) == PAIRS
+
+
+@pytest.mark.parametrize(("p", "q"), [pair for pair in PAIRS if not {*pair} & WRAPPERS])
+def test_every_pair(p: str, q: str) -> None:
+    compared = 0
+    for case_p, case_q in pairs_of(p, q):
+        ours, theirs = (divergence(T, case_p, case_q) for T in (nb, torch))
+        if isinstance(theirs, type):
+            assert not isinstance(ours, type) or issubclass(ours, theirs) or issubclass(theirs, ours)
+            continue
+        close(ours, theirs, 1e-8 if is_wide(case_p) else 1e-5)
+        compared += 1
+    assert compared
+
+
+@pytest.mark.parametrize(("p", "q"), [pair for pair in PAIRS if not {*pair} & WRAPPERS])
+def test_gradients_of_every_pair(p: str, q: str) -> None:
+    for case_p, case_q in pairs_of(p, q):
+        ours, theirs = (divergence(T, case_p, case_q, gradients=True) for T in (nb, torch))
+        if isinstance(theirs, type):
+            continue
+        assert len(ours) == len(theirs)
+        for mine, other in zip(ours, theirs, strict=True):
+            if mine is None or other is None:
+                assert all(g is None or not as_numpy(g).any() for g in (mine, other))
+            elif np.isfinite(as_numpy(other)).all():
+                close(mine, other, 1e-7 if is_wide(case_p) else 1e-4)
+
+
+@pytest.mark.parametrize("name", ["Normal", "Gamma", "Exponential", "Beta", "Bernoulli", "Dirichlet", "Geometric"])
+def test_a_divergence_from_itself_is_zero(name: str) -> None:
+    for case in of(name)[:2]:
+        d = case.build(nb)
+        assert nb.distributions.kl_divergence(d, d).abs().max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [("Normal", "Gumbel"), ("Gamma", "Normal"), ("Beta", "Gamma"), ("Uniform", "Normal"), ("Laplace", "Normal")],
+)
+def test_a_divergence_is_the_mean_of_the_difference_of_logarithms(p: str, q: str) -> None:
+    """By Monte Carlo, which knows no formula."""
+    nb.manual_seed(0)
+    d = nb.distributions
+    given = {
+        "Normal": d.Normal(0.5, 0.7),
+        "Gumbel": d.Gumbel(0.2, 1.1),
+        "Gamma": d.Gamma(2.0, 1.5),
+        "Beta": d.Beta(2.0, 3.0),
+        "Uniform": d.Uniform(0.1, 0.8),
+        "Laplace": d.Laplace(0.3, 0.5),
+    }
+    x = given[p].sample((50_000,))
+    estimate = (given[p].log_prob(x) - given[q].log_prob(x)).mean()
+    assert abs(d.kl_divergence(given[p], given[q]) - estimate) < 0.05
+
+
+def test_what_is_made_of_others() -> None:
+    for T in (nb, torch):
+        d = T.distributions
+        p, q = (d.Normal(T.tensor([0.0, loc]), 1.0) for loc in (1.0, 3.0))
+        assert d.kl_divergence(d.Independent(p, 1), d.Independent(q, 1)).item() == pytest.approx(2.0)
+        exp = d.ExpTransform()
+        assert d.kl_divergence(
+            d.TransformedDistribution(p, exp), d.TransformedDistribution(q, [exp])
+        ).tolist() == pytest.approx([0.0, 2.0])
+        for other in (d.TransformedDistribution(q, d.TanhTransform()), d.Independent(q, 0), d.Laplace(0.0, 1.0)):
+            mine = d.TransformedDistribution(p, exp) if not isinstance(other, d.Independent) else d.Independent(p, 1)
+            with pytest.raises(NotImplementedError):
+                d.kl_divergence(mine, other)
+
+
+def test_exponential_families_by_their_log_normalizers() -> None:
+    """PyTorch's own formulas take precedence; Wishart has none."""
+    for case in of("Wishart")[:2]:
+        outcomes = []
+        for T in (nb, torch):
+            d = case.build(T)
+            outcomes.append(T.distributions.kl_divergence(d, case.build(T)))
+        close(*outcomes)
+    for p, q in (("Normal", "Poisson"), ("Gamma", "Dirichlet")):
+        with pytest.raises(NotImplementedError, match="The cross KL-divergence between different exponential families"):
+            nb.distributions.kl_divergence(of(p)[0].build(nb), of(q)[0].build(nb))
+
+
+@pytest.mark.parametrize("name", ["Normal", "Gamma", "Exponential", "Beta", "Dirichlet"])
+def test_the_general_formula_is_the_special_one(name: str) -> None:
+    """Formulas of exponential families, and the one by Bregman divergences."""
+    registry = nb.distributions.kl._KL_REGISTRY
+    family = nb.distributions.ExponentialFamily
+    p = of(name)[1].build(nb) if len(of(name)) > 1 else of(name)[0].build(nb)
+    q = p.expand(p.batch_shape)
+    general = registry[family, family](p, q)
+    np.testing.assert_allclose(as_numpy(general), 0.0, atol=1e-9)
+
+
+def test_infinite_divergences_broadcast() -> None:
+    """Where p has no moment, whatever q's shape; PyTorch marks rows instead of columns."""
+    d = nb.distributions
+    p = d.Pareto(1.0, nb.tensor([0.5, 1.5, 3.0]))
+    q = d.Normal(nb.zeros(3, 1), 1.0)
+    assert d.kl_divergence(p, q).isinf().tolist() == [[True, True, False]] * 3
+    assert d.kl_divergence(p, d.Exponential(nb.ones(3, 1))).isinf().tolist() == [[True, False, False]] * 3
+
+
+@under_both
+def test_ones_own_divergences(T: Any) -> None:
+    d = T.distributions
+
+    class Left(d.Normal):
+        pass
+
+    class Right(Left):
+        pass
+
+    calls = []
+    registry, before = d.kl._KL_REGISTRY, dict(d.kl._KL_REGISTRY)
+    try:
+        d.register_kl(Left, d.Normal)(lambda p, q: calls.append("left") or T.zeros(()))
+        d.register_kl(d.Normal, Left)(lambda p, q: calls.append("right") or T.zeros(()))
+        d.kl_divergence(Right(0.0, 1.0), d.Normal(0.0, 1.0))
+        d.kl_divergence(d.Normal(0.0, 1.0), Right(0.0, 1.0))
+        with pytest.warns(RuntimeWarning, match=r"Ambiguous kl_divergence\(Right, Right\). Please register_kl\(Left"):
+            d.kl_divergence(Right(0.0, 1.0), Right(0.0, 1.0))
+        assert calls == ["left", "right", "left"]
+    finally:
+        registry.clear()
+        registry.update(before)
+        d.kl._KL_MEMOIZE.clear()
+
+
+def test_what_cannot_be_registered() -> None:
+    for wrong in (3, int, "Normal"):
+        with pytest.raises(TypeError, match="Expected type_p to be a Distribution subclass"):
+            nb.distributions.register_kl(wrong, nb.distributions.Normal)
+        with pytest.raises(TypeError, match="Expected type_q to be a Distribution subclass"):
+            nb.distributions.register_kl(nb.distributions.Normal, wrong)
+
+
+def test_what_is_not_implemented() -> None:
+    for T in (nb, torch):
+        d = T.distributions
+        with pytest.raises(NotImplementedError, match=r"No KL\(p \|\| q\) is implemented for p type StudentT and q"):
+            d.kl_divergence(d.StudentT(3.0), d.Cauchy(0.0, 1.0))
+        with pytest.raises(
+            NotImplementedError, match=r"KL between Binomials where q.total_count > p.total_count is not"
+        ):
+            d.kl_divergence(d.Binomial(3, T.tensor(0.5)), d.Binomial(4, T.tensor(0.5)))
+        with pytest.raises(ValueError, match="KL-divergence between two Multivariate Normals with"):
+            d.kl_divergence(*(d.MultivariateNormal(T.zeros(n), T.eye(n)) for n in (2, 3)))
+
+
+def test_nothing_warns() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for p, q in itertools.product(("Normal", "Uniform", "Pareto"), ("Normal", "Uniform", "Gamma")):
+            if (p, q) in PAIRS:
+                nb.distributions.kl_divergence(of(p)[0].build(nb), of(q)[0].build(nb))
