@@ -44,6 +44,13 @@ class ModuleName(str):
     __slots__ = ("ours",)
     ours: str
 
+    @classmethod
+    def of(cls, theirs: str, ours: str) -> ModuleName:
+        """PyTorch's name, which knows ours."""
+        name = cls(theirs)
+        name.ours = ours
+        return name
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         return str, (self.ours,)
 
@@ -64,6 +71,7 @@ def adopt() -> None:
     scope = vars(sys.modules[PACKAGE])
     version = import_module(f"{PACKAGE}.torch_version").TorchVersion
     scope["__version__"] = version(f"{VERSION}+{PACKAGE}.{scope['__version__']}")
+    scope["__name__"] = ModuleName.of("torch", PACKAGE)
 
 
 def give_back() -> None:
@@ -73,6 +81,7 @@ def give_back() -> None:
     _former.clear()
     scope = vars(sys.modules[PACKAGE])
     scope["__version__"] = str(scope["__version__"]).partition(f"+{PACKAGE}.")[2]
+    scope["__name__"] = PACKAGE
 
 
 def rename() -> None:
@@ -85,9 +94,7 @@ def rename() -> None:
             if isinstance(cls, type) and cls.__name__ == name and cls.__module__.partition(".")[0] == PACKAGE:
                 place = ELSEWHERE.get(name) or f"torch.{_place(cls, listed.get(name), path)}".rstrip(".")
                 _former[cls] = cls.__module__
-                module = ModuleName(place)
-                module.ours = cls.__module__
-                cls.__module__ = module
+                cls.__module__ = ModuleName.of(place, cls.__module__)
 
 
 def _place(cls: type, listed: str | None, seen_in: str) -> str:
