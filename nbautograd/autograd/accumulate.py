@@ -61,20 +61,20 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
             d = pending[leaf] = materialize(d)
         if held is None:
             if create_graph:
-                made = empty_like(leaf.detach()).copy_(d)
+                gradient = empty_like(leaf.detach()).copy_(d)
             else:
                 # By its reference count nobody else holds it: it becomes .grad, which shares memory with nothing.
                 owned = getrefcount(d) <= HELD_ONCE and is_whole(d)
-                made = new(Tensor)
+                gradient = new(Tensor)
                 if d.ndim > 1 and d.strides != leaf._a.strides:
-                    made._a = _laid_out(leaf, d)
+                    gradient._a = _laid_out(leaf, d)
                 elif owned or isinstance(d, np.generic):
-                    made._a = d
+                    gradient._a = d
                 else:
-                    made._a = d.copy()
+                    gradient._a = d.copy()
                     pending[leaf] = None  # another leaf that got the same array may take it
-                made._fn = None
-            fresh.append((leaf, made))
+                gradient._fn = None
+            fresh.append((leaf, gradient))
         elif create_graph:
             fresh.append((leaf, held + as_tensor(d)))
         else:

@@ -59,12 +59,12 @@ def _answers(hook: Any, old: list[Any], shown: tuple[Any, ...], answer: Any) -> 
             f"hook {name_of(hook)} has returned an incorrect number of values (got {len(answer)}, but expected "
             f"{len(old)})"
         )
-    found = []
-    for g, given, new in zip(old, shown, answer, strict=True):
+    replaced = []
+    for g, tensor, new in zip(old, shown, answer, strict=True):
         if g is None and new is not None:
             raise RuntimeError(f"can't replace a None gradient with a non-None value (hook {name_of(hook)})")
-        found.append(None if g is None else _answer(hook, g, given, new))
-    return found
+        replaced.append(None if g is None else _answer(hook, g, tensor, new))
+    return replaced
 
 
 def tensor_hooks(node: Node, g: Any) -> Any:
@@ -111,9 +111,9 @@ def pre_hooks(node: Node, g: Any) -> Any:
         return g
     for hook in list(hooks.pre.values()):
         many = isinstance(g, OutputGrads)
-        given = g.take(node.outputs()) if many else [g]
-        shown = tuple(map(_shown, given))
-        values = _answers(hook, given, shown, hook(shown))
+        incoming = g.take(node.outputs()) if many else [g]
+        shown = tuple(map(_shown, incoming))
+        values = _answers(hook, incoming, shown, hook(shown))
         new = OutputGrads({i: v for i, v in enumerate(values) if v is not None}) if many else values[0]
         for observer in protocol.observers.get():
             observer(protocol.HookCalled(node, "pre", g, new))
@@ -123,16 +123,16 @@ def pre_hooks(node: Node, g: Any) -> Any:
 
 def post_hooks(node: Node, d: Any, d1: Any, g: Any) -> list[Any]:
     """The gradients of a node's inputs after the hooks that run after the node."""
-    found = list(d1) if d is MULTIPLE else [d, d1][: node.arity]
+    gradients = list(d1) if d is MULTIPLE else [d, d1][: node.arity]
     hooks = node.hooks
     if hooks is None or not hooks.post:
-        return found
+        return gradients
     outputs = g.take(node.outputs()) if isinstance(g, OutputGrads) else [g]
     for hook in list(hooks.post.values()):
-        shown = tuple(map(_shown, found))
+        shown = tuple(map(_shown, gradients))
         answer = hook(shown, tuple(map(_shown, outputs)))
-        new = _answers(hook, found, shown, answer)
+        new = _answers(hook, gradients, shown, answer)
         for observer in protocol.observers.get() if answer is not None else ():
-            observer(protocol.HookCalled(node, "post", tuple(found), tuple(new)))
-        found = new
-    return found
+            observer(protocol.HookCalled(node, "post", tuple(gradients), tuple(new)))
+        gradients = new
+    return gradients

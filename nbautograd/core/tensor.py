@@ -433,8 +433,8 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             for name, value in self.__dict__.items():
                 if name == "_grad" or not name.startswith("_"):
                     setattr(copied, name, deepcopy(value, memo))
-        found: Tensor = memo[id(self)]
-        return found
+        duplicate: Tensor = memo[id(self)]
+        return duplicate
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickled as PyTorch's: with its strides and as a leaf, but without gradient, hooks and sharing of memory."""
@@ -453,9 +453,9 @@ def _rebuild_tensor(cls: type[Tensor], flat: Any, place: tuple[Any, ...], where:
     if flat.dtype == np.uint8 and not flat.flags.writeable:
         flat = flat.copy()
     array = backend.module(as_device(where)).asarray(np.ndarray(shape, dtype.numpy, flat, offset, strides))
-    made = wrap(array, LEAF if requires_grad else None)
-    made.__class__ = cls
-    return made
+    tensor = wrap(array, LEAF if requires_grad else None)
+    tensor.__class__ = cls
+    return tensor
 
 
 def wrap(array: Any, fn: Any = None) -> Tensor:
