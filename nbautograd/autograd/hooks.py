@@ -1,4 +1,4 @@
-"""Runs the hooks of nodes and leaves: which gradients they get, and which they may return."""
+"""Calls the hooks of nodes and leaves, and checks the gradients that they return."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def name_of(hook: Any) -> str:
 
 
 def _shown(g: Any) -> Any:
-    """A gradient as a hook gets it: a tensor of its own, so that an in-place write in the hook reaches nobody else."""
+    """A gradient as a hook gets it: a copy, so that an in-place write in the hook changes nothing else."""
     return g if g is None or isinstance(g, Tensor) else wrap(g.copy())
 
 
 def _answer(hook: Any, g: Any, shown: Tensor, new: Any) -> Any:
-    """The gradient after a hook: the one that it returned, checked for shape and type, or its own if None."""
+    """The gradient after a hook: the returned one, checked for shape and type; or, if None, the one it got."""
     if new is None:
         return shown if isinstance(g, Tensor) else shown._a
     if not isinstance(new, Tensor):
@@ -47,7 +47,7 @@ def _answer(hook: Any, g: Any, shown: Tensor, new: Any) -> Any:
 
 
 def _answers(hook: Any, old: list[Any], shown: tuple[Any, ...], answer: Any) -> list[Any]:
-    """The same for a hook that gets, and returns, one gradient per input or output."""
+    """The gradients after a hook that gets and returns a tuple: one gradient per input or output of the node."""
     if answer is None:
         answer = [None] * len(old)
     elif isinstance(answer, Tensor) and len(old) == 1:
@@ -68,7 +68,7 @@ def _answers(hook: Any, old: list[Any], shown: tuple[Any, ...], answer: Any) -> 
 
 
 def tensor_hooks(node: Node, g: Any) -> Any:
-    """The gradient of a tensor after its hooks; it is then complete, and kept if the tensor retains it."""
+    """The gradient of a tensor after its hooks; it is stored in ``.grad`` if the tensor retains it."""
     hooks = node.hooks
     if hooks is None:
         return g
@@ -88,7 +88,7 @@ def tensor_hooks(node: Node, g: Any) -> Any:
 
 
 def _tell_of_none(hooks: Hooks, g: OutputGrads) -> None:
-    """Call the hooks of the outputs at which no gradient has arrived with None."""
+    """Call the hooks of outputs without a gradient with None."""
     for index, own in hooks.outputs.items():
         if index not in g.by_index:
             for hook in list(own.tensor.values()):

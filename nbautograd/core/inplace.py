@@ -1,8 +1,8 @@
 """In-place writes: which tensors may be written to, and the write itself.
 
 ``apply_inplace`` implements ``x.mul_(y)`` and the like: compute out of place, then ``copy_into``, which writes the
-result into the tensor's memory, advances the version counter and gives the tensor the history of the result. How the history
-of views and their base follows is in ``core/views.py``.
+result into the tensor's memory, advances the version counter and gives the tensor the history of the result. How the
+history of views and their base follows is in ``core/views.py``.
 """
 
 from __future__ import annotations
