@@ -416,7 +416,7 @@ def _bypass_hooks(t: Tensor, before: Any, fn: Any) -> None:
 
 
 def rebase_history(t: Tensor, fn: Any) -> None:
-    """Give ``t`` the history ``fn``, its base a ``CopySlices`` node, and mark the other views of that base as stale."""
+    """Give ``t`` the history ``fn``, its base a ``CopySlices`` node, and mark its other views as stale."""
     before = t._fn
     if t._view is None:
         t._fn = fn
