@@ -52,7 +52,7 @@ IMPORTED = {
     "Sequence": "collections.abc",
     "Tensor": "nbautograd.core.tensor",
 }
-PLAIN = {"None", "dict", "list", "object", "str", "tuple", *BUILTIN}
+PLAIN = {"None", "dict", "list", "object", "str", "tuple", "type", *BUILTIN}
 ALIASES = {
     "Number": "int | float | complex | bool",
     "Dims": "int | tuple[int, ...] | list[int] | None",

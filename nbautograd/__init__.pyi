@@ -21,6 +21,7 @@ from nbautograd import library as library
 from nbautograd import linalg as linalg
 from nbautograd import nn as nn
 from nbautograd import optim as optim
+from nbautograd import overrides as overrides
 from nbautograd import protocol as protocol
 from nbautograd import random as random
 from nbautograd import return_types as return_types

@@ -74,7 +74,7 @@ torch.linalg.eigh(x).vectors  # E: "linalg_eigh" has no attribute "vectors"  [at
 torch.fft.fft(x, axes=0)  # E: Unexpected keyword argument "axes" for "fft"  [call-arg]
 torch.summ(x)  # E: Module has no attribute "summ"  [attr-defined]
 torch.sum(x, dim="rows")  # E: Argument "dim" to "sum" has incompatible type "str"  [arg-type]
-x.max().values  # E: "Tensor" has no attribute "values"  [attr-defined]
+x.max().value  # E: "Tensor" has no attribute "value"  [attr-defined]
 x.topk()  # E: Missing positional argument "k" in call to "topk" of "TensorMethods"  [call-arg]
 x.add([1, 2])  # E: Argument 1 to "add" of "TensorMethods" has incompatible type "list[int]"  [arg-type]
 x.reshape("2")  # E: Argument 1 to "reshape" of "TensorMethods" has incompatible type "str"  [arg-type]

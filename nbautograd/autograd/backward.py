@@ -19,6 +19,7 @@ from nbautograd.core.grad_mode import is_forward_ad_active
 from nbautograd.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import AutogradError, ShapeError, is_pytorchs, kind_of
+from nbautograd.ops._internal import cast
 from nbautograd.ops.shape.joining import stack
 
 __all__ = ["GradientEdge", "ImperativeEngine", "backward", "grad", "key_of"]
@@ -354,7 +355,7 @@ def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
     if g.__class__ is BatchedTensor:
         return g.to(tensor.dtype)
     if g._fn is None and is_forward_ad_active():  # which may have given it a tangent
-        return g if g._a.dtype == a.dtype else g.cast(a.dtype)
+        return g if g._a.dtype == a.dtype else cast(g, a.dtype)
     return g if g._fn is not None else (g._a if g._a.dtype == a.dtype else g._a.astype(a.dtype))
 
 

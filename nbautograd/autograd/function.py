@@ -20,6 +20,7 @@ from nbautograd.core.pytree import flatten
 from nbautograd.core.tensor import Tensor, new, wrap
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.fusion.lazy_gradient import materialize_pending
+from nbautograd.ops._internal import cast, sum_to
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
 
@@ -221,7 +222,7 @@ class BackwardCFunction(Node, FunctionCtx):
     def _fitted(self, g: Tensor, position: int, shape: tuple[int, ...], dtype: Any) -> Tensor:
         if g._a.shape != shape:
             try:
-                g = g.sum_to(shape)
+                g = sum_to(g, shape)
             except RuntimeError:
                 raise AutogradError(
                     f"Function {self.name()} returned an invalid gradient at index {position} - got "
@@ -232,8 +233,8 @@ class BackwardCFunction(Node, FunctionCtx):
             return g
         if g._a.dtype.kind == "c" and dtype.kind != "c":
             g = g.real
-        cast: Tensor = g.cast(dtype)
-        return cast
+        converted: Tensor = cast(g, dtype)
+        return converted
 
 
 BackwardCFunction.__module__ = "nbautograd.autograd.function"

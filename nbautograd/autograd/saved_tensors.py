@@ -23,6 +23,7 @@ from nbautograd.core.node import FREED, Node, OutputEdge
 from nbautograd.core.tensor import Tensor, new, wrap
 from nbautograd.errors import AutogradError, ShapeError, kind_of
 from nbautograd.fusion.lazy_gradient import materialize_pending
+from nbautograd.ops._internal import cast
 
 __all__ = [
     "Packed",
@@ -192,17 +193,17 @@ def _each(edges: Any, values: Sequence[Any]) -> Sequence[Any]:
     return edges if isinstance(edges, list) else [None] * len(values)
 
 
-def _tensors(kept: Sequence[Any], edges: Any, cast: bool = False) -> Iterator[Any]:
+def _tensors(kept: Sequence[Any], edges: Any, same_dtype: bool = False) -> Iterator[Any]:
     """Several packed tensors, unpacked, and what else is there.
 
-    :param cast: in the dtypes that they had, whatever the hook gives.
+    :param same_dtype: in the dtypes that they had, whatever the hook gives.
     """
     for part, edge in zip(kept, _each(edges, kept), strict=True):
         if not isinstance(part, Packed):
             yield part
             continue
         tensor = part.tensor(edge)
-        yield tensor.cast(part.own_dtype) if cast and tensor._a.dtype != part.own_dtype else tensor
+        yield cast(tensor, part.own_dtype) if same_dtype and tensor._a.dtype != part.own_dtype else tensor
 
 
 class SavedTensor:

@@ -24,6 +24,7 @@ from nbautograd.core.inplace import check_writable
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.core.views import DualView, replay_view
 from nbautograd.errors import AutogradError, ShapeError
+from nbautograd.ops._internal import cast
 
 __all__ = [
     "Level",
@@ -206,7 +207,7 @@ def cast_to(tangent: Tensor, t: Tensor) -> Tensor:
         return tangent
     if tangent.is_complex() and not t.is_complex():
         tangent = tangent.real
-    fitting: Tensor = tangent.cast(t._a.dtype)
+    fitting: Tensor = cast(tangent, t._a.dtype)
     return fitting
 
 

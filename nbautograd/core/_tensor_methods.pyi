@@ -192,6 +192,8 @@ class TensorMethods:
         """In-place version of ``as_strided``: this tensor becomes the view."""
     def as_strided_scatter(self, src: Tensor, size: Any, stride: Any, storage_offset: _int | None = None) -> Tensor:
         """A copy of ``input`` with ``copy.as_strided(size, stride, storage_offset)`` replaced by ``src``."""
+    def as_subclass(self, cls: type) -> Any:
+        """The same tensor, with its history, as one of a subclass."""
     def asin(self) -> Tensor:
         """The inverse sine (arcsine) of each element, in radians; nan outside [-1, 1]."""
     def asin_(self) -> Tensor:
@@ -258,8 +260,6 @@ class TensorMethods:
         """A view of the tensor broadcast to ``size``."""
     def byte(self, memory_format: Any = None) -> Tensor:
         """The tensor cast to uint8; the tensor itself if it has that dtype."""
-    def cast(self, dtype: Any) -> Tensor:
-        """The tensor cast to a NumPy dtype."""
     def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """Fill with samples of the Cauchy distribution with location ``median`` and scale ``sigma``."""
     def cdouble(self, memory_format: Any = None) -> Tensor:
@@ -1091,8 +1091,6 @@ class TensorMethods:
         """In-place version of ``sub``: writes the result into this tensor and returns it."""
     def sum(self, dim: Dims = None, keepdim: _bool = False, *, dtype: dtype | None = None, axis: Dims = None, keepdims: _bool = False) -> Tensor:
         """The sum of all elements or over ``dim``; int64 for integers and bools."""
-    def sum_to(self, shape: Any) -> Tensor:
-        """The sum over the dimensions along which ``shape`` was broadcast: the transpose of broadcasting."""
     @overload
     def sum_to_size(self, *size: _int) -> Tensor:
         """The sum over the dimensions along which ``size`` broadcasts to the shape of ``input``."""

@@ -97,7 +97,7 @@ def zeros_of(input: Tensor) -> Tensor:
     return np.zeros_like(input)
 
 
-@op(node="SumToSizeBackward0", symbol="Σ", kind=PLAIN, input="expand(g, *input.shape)")
+@op(node="SumToSizeBackward0", symbol="Σ", input="expand(g, *input.shape)", method=False)
 def sum_to(input: Tensor, shape: Any) -> Tensor:
     """The sum over the dimensions along which ``shape`` was broadcast: the transpose of broadcasting."""
     if input.shape == shape:
@@ -109,7 +109,7 @@ def sum_to(input: Tensor, shape: Any) -> Tensor:
     return pairwise_sum(input, broadcast_axes(input.shape, tuple(shape)), True).reshape(shape)
 
 
-@op(node="ToCopyBackward0", symbol="cast", kind=PLAIN, half=NATIVE, input="cast_back(g, input.dtype)")
+@op(node="ToCopyBackward0", symbol="cast", half=NATIVE, input="cast_back(g, input.dtype)", method=False)
 def cast(input: Tensor, dtype: Any) -> Tensor:
     """The tensor cast to a NumPy dtype."""
     return input.astype(dtype)
