@@ -205,8 +205,8 @@ def _check_arguments(gradients: tuple[Any, ...], keywords: dict[str, Any], expec
 
 def _apply(node: Node, gradients: tuple[Any, ...], create_graph: bool) -> Any:
     _set_modes(create_graph)
-    given = [g if g is None or create_graph else g._a for g in gradients]
-    g = given[0] if len(given) == 1 else OutputGrads({i: a for i, a in enumerate(given) if a is not None})
+    incoming = [g if g is None or create_graph else g._a for g in gradients]
+    g = incoming[0] if len(incoming) == 1 else OutputGrads({i: a for i, a in enumerate(incoming) if a is not None})
     if node.hooks is not None:
         g = pre_hooks(node, g)
     node.check_saved()

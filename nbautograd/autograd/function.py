@@ -141,17 +141,17 @@ class BackwardCFunction(Node, FunctionCtx):
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, over arrays."""
         materialize_pending()  # it may write to anything
-        given = g.take(self._count) if isinstance(g, OutputGrads) else [g]
+        incoming = g.take(self._count) if isinstance(g, OutputGrads) else [g]
         # Copies: backward may write into them, while other nodes may have got the same arrays.
-        tensors = [None if d is None else wrap(d.copy()) for d in given]
+        tensors = [None if d is None else wrap(d.copy()) for d in incoming]
         return MULTIPLE, [None if d is None else d._a for d in self._call_backward(tensors, retain_graph)]
 
     def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, recorded."""
-        given = g.take(self._count) if isinstance(g, OutputGrads) else [g]
-        before = [None if d is None else version_counter.version_of(d._a) for d in given]
-        answer = self._call_backward(given, retain_graph)
-        for d, version in zip(given, before, strict=True):
+        incoming = g.take(self._count) if isinstance(g, OutputGrads) else [g]
+        before = [None if d is None else version_counter.version_of(d._a) for d in incoming]
+        answer = self._call_backward(incoming, retain_graph)
+        for d, version in zip(incoming, before, strict=True):
             if d is not None and version_counter.version_of(d._a) != version:
                 raise AutogradError(
                     f"{self.name()}: backward() has modified its incoming gradient by an inplace operation, which "
@@ -180,10 +180,10 @@ class BackwardCFunction(Node, FunctionCtx):
         if self._materialize:
             gradients = [self._zeros(i) if g is None else g for i, g in enumerate(gradients)]
         answer = self._backward()(self, *gradients)
-        found = self._checked(list(answer) if isinstance(answer, (tuple, list)) else [answer])
+        gradients = self._checked(list(answer) if isinstance(answer, (tuple, list)) else [answer])
         if not retain_graph and self._kept:
             self._kept = FREED
-        return found
+        return gradients
 
     def _zeros(self, index: int) -> Tensor | None:
         if self._outputs[index] is None:
@@ -201,7 +201,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 f"function {name} returned an incorrect number of gradients (expected {expected}, got {len(values)}): "
                 f"backward() must return one for each argument of forward(), None where there is none"
             )
-        found: list[Any] = [None] * len(self.all_edges)
+        by_edge: list[Any] = [None] * len(self.all_edges)
         for position, (slot, value) in enumerate(zip(self._slots, values, strict=True)):
             if value is None:
                 continue
@@ -216,8 +216,8 @@ class BackwardCFunction(Node, FunctionCtx):
                     f"{position + 1}"
                 )
             if self.all_edges[slot] is not None:
-                found[slot] = self._fitted(value, position, *self.input_meta[slot])
-        return found
+                by_edge[slot] = self._fitted(value, position, *self.input_meta[slot])
+        return by_edge
 
     def _fitted(self, g: Tensor, position: int, shape: tuple[int, ...], dtype: Any) -> Tensor:
         if g._a.shape != shape:

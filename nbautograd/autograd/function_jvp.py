@@ -29,9 +29,9 @@ def set_tangents(node: Any, args: Sequence[Any], outputs: list[Any], level: Leve
     """
     own = [tangent_of(a, level) for a in args]
     with below(level.number):
-        given = [_zeros(a) if t is None and node._materialize else t for a, t in zip(args, own, strict=True)]
-        versions = [None if t is None else version_counter.version_of(t._a) for t in given]
-        answer = node._function.jvp(ForwardContext(node), *given)
+        in_tangents = [_zeros(a) if t is None and node._materialize else t for a, t in zip(args, own, strict=True)]
+        versions = [None if t is None else version_counter.version_of(t._a) for t in in_tangents]
+        answer = node._function.jvp(ForwardContext(node), *in_tangents)
     returned = list(answer) if isinstance(answer, tuple) else [answer]
     if len(returned) != len(outputs):
         raise AutogradError(
@@ -102,9 +102,9 @@ def _checked_view(tangent: Tensor | None, own: Tensor | None) -> Tensor:
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
         )
     if own is not None and _base(tangent) is not _base(own):
-        whose = "given grad input" if own._view is None else "same base as the given grad input"
+        expected = "given grad input" if own._view is None else "same base as the given grad input"
         raise AutogradError(
-            f"A custom Function is returning a view but the jvp is not returning a view of the {whose}."
+            f"A custom Function is returning a view but the jvp is not returning a view of the {expected}."
         )
     return tangent
 

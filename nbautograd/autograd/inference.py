@@ -68,8 +68,8 @@ made in inference mode; clone() it, or make it under torch.no_grad() instead of 
 
     def clone(self) -> inference_mode:
         """A fresh one of the same mode."""
-        made: inference_mode = type(self)(self.mode)
-        return made
+        fresh: inference_mode = type(self)(self.mode)
+        return fresh
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorate a function or a generator function."""

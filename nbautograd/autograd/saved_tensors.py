@@ -292,7 +292,7 @@ def _pack_node(node: Node, call: dispatch_mode.Call | None) -> None:
     if hooks is None or call is None:
         return
     names = (*call.op.positional, *([call.op.rest] if call.op.rest else []))
-    given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+    arguments = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
     for slot in node.saved:
         value, name = getattr(node, slot), slot[2:]
         if value is None or value is FREED:
@@ -305,9 +305,9 @@ def _pack_node(node: Node, call: dispatch_mode.Call | None) -> None:
         elif name in call.op.keys:
             _keep(node, slot, tuple(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
         elif isinstance(value, (list, tuple)):
-            _keep(node, slot, [pack(t, hooks, a.dtype) for t, a in zip(given[name], value, strict=True)])
-        elif isinstance(given.get(name), Tensor):
-            _keep(node, slot, pack(given[name], hooks, value.dtype))
+            _keep(node, slot, [pack(t, hooks, a.dtype) for t, a in zip(arguments[name], value, strict=True)])
+        elif isinstance(arguments.get(name), Tensor):
+            _keep(node, slot, pack(arguments[name], hooks, value.dtype))
 
 
 _variants: dict[type[Node], type[Node]] = {}
@@ -342,9 +342,9 @@ def _variant(cls: type[Node]) -> type[Node]:
         "_packed_of": cls,
         **{f.__name__: f for f in (vjp, vjp_graph, saved_values)},
     }
-    made: type[Node] = type(cls.__name__, (cls,), members)
-    _variants[cls] = made
-    return made
+    variant: type[Node] = type(cls.__name__, (cls,), members)
+    _variants[cls] = variant
+    return variant
 
 
 @contextmanager

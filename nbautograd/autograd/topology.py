@@ -49,7 +49,7 @@ def nodes_between(roots: list[tuple[Any, Any]], leaves: set[Any]) -> set[Any]:
     """The nodes on the paths from the roots to some leaves, and these: the two functions above in one, for less."""
     stack = [target for target, _ in roots]
     seen = set()
-    found = []
+    visited = []
     while stack:
         node = stack.pop()
         sequence_nr = node._seq
@@ -66,9 +66,9 @@ def nodes_between(roots: list[tuple[Any, Any]], leaves: set[Any]) -> set[Any]:
                 stack.append(next0)
             if next1 is not None:
                 stack.append(next1)
-        found.append((sequence_nr, node, targets))
+        visited.append((sequence_nr, node, targets))
     needed = set(leaves)
-    for _, node, targets in sorted(found, key=itemgetter(0)):
+    for _, node, targets in sorted(visited, key=itemgetter(0)):
         for target in targets:
             if target in needed:
                 needed.add(node)

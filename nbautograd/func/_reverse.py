@@ -127,11 +127,11 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 
     def product(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
         """The product; the graph is kept for others, and recorded where something else is differentiated."""
-        weights, given = flatten(cotangents)
-        if given != spec:
+        weights, cotangent_spec = flatten(cotangents)
+        if cotangent_spec != spec:
             raise AutogradError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
-                f"function. cotangents: {given}, primal output: {spec}"
+                f"function. cotangents: {cotangent_spec}, primal output: {spec}"
             )
         with enable_grad():
             gradients = multiply(weights)
