@@ -81,7 +81,7 @@ class BackwardCFunction(Node, FunctionCtx):
         if not isinstance(value, saving.Packed):
             for array, time in ((saved.array, saved.time), latest(saved.array, saved.time)):
                 if version_counter.changed_since(array, time):
-                    self.raise_changed(f"saved tensor {position}", array)
+                    self.report_changed(f"saved tensor {position}", array)
             if isinstance(value, Tensor):
                 return value
         if isinstance(edge, int):

@@ -79,6 +79,7 @@ def connect(node: Any, tensors: list[Tensor], outputs: list[Any], recorded: bool
             differentiable += 1
             fn = node if len(outputs) == 1 else OutputEdge(node, index)
             if is_input and is_dirty:
+                out._grad = None  # that of the former value
                 rebase_history(out, fn)
             elif is_input:
                 outputs[index] = _view_of_itself(out)

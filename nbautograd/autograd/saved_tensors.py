@@ -168,6 +168,8 @@ def _saved_as_tensors(node: Node, slot: str) -> Any:
     :raises GraphFreedError: a backward pass has used it up.
     :raises InplaceError: it was written to since.
     """
+    if not node.needs(slot):
+        return None
     kept = _packed(node).get(slot)
     if kept is not None:
         edges = _edges(node, slot)
@@ -295,7 +297,7 @@ def _pack_node(node: Node, call: dispatch_mode.Call | None) -> None:
     arguments = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
     for slot in node.saved:
         value, name = getattr(node, slot), slot[2:]
-        if value is None or value is FREED:
+        if value is None or value is FREED or not node.needs(slot):
             continue
         if name.startswith("result"):
             if isinstance(value, (list, tuple)):

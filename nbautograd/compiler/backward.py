@@ -61,6 +61,9 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
         "saved": tuple(slot(what) for what in sorted(_tensors_in(saved, op), key=_pytorchs_order)),
         "takes_lazy_gradient": variant == TILED,
     }
+    if not op.lists:
+        users = {what: [i for i, name in enumerate(members["inputs"]) if what in needs[name]] for what in op.tensors}
+        members["needed_by"] = {slot(what): of[0] for what, of in users.items() if len(of) == 1 < len(needs)}
     if op.many_edges:
         members["next_nodes"] = lambda self: self.all_edges
     if op.many:

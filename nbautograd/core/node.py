@@ -88,6 +88,7 @@ class Node:
     formulas: dict[str, str] = {}  # noqa: RUF012 - how the gradient of each is computed from g
     symbol = ""
     saved: tuple[str, ...] = ()  # names of the slots that hold saved tensors
+    needed_by: dict[str, int] = {}  # noqa: RUF012 - saved inputs that one formula alone uses: which of them
     _relays = (
         False  # whether the engine may run it at once, out of order: a temporary view with one input and one consumer
     )
@@ -259,7 +260,7 @@ class Node:
             if value.__class__ is not np.ndarray or id(value) in exchanged:
                 self.check_slot(name)
             elif changed_since(value, self._seq):
-                self.raise_changed(name, value)
+                self.report_changed(name, value)
 
     def check_slot(self, name: str) -> None:
         """Compare the version counters of one slot, which holds an array or several.
@@ -272,9 +273,9 @@ class Node:
         if value.__class__ is list or value.__class__ is tuple:
             for array in value:
                 if changed_since(array, self._seq):
-                    self.raise_changed(name, array)
+                    self.report_changed(name, array)
         elif changed_since(value, self._seq):
-            self.raise_changed(name, value)
+            self.report_changed(name, value)
         elif (id(value) in exchanged or value.__class__ is not np.ndarray) and not name.startswith("s_result"):
             self._renew(name, value)
 
@@ -284,8 +285,8 @@ class Node:
         if now is value:
             return
         if changed_since(now, time):
-            self.raise_changed(name, now)
-        if now.shape != value.shape:
+            self.report_changed(name, now)
+        elif now.shape != value.shape and self.needs(name):
             raise AutogradError(
                 f"The size of what {self.name()}{self.place()} saved as its input {name[2:]!r} was "
                 f"{list(value.shape)}; its data has been exchanged for a tensor of size {list(now.shape)}, so that "
@@ -293,8 +294,16 @@ class Node:
             )
         setattr(self, name, now if now.dtype == value.dtype else now.astype(value.dtype))
 
-    def raise_changed(self, name: str, value: Any) -> NoReturn:
-        """Raise the error that names the saved tensor that was written to in place."""
+    def needs(self, name: str) -> bool:
+        """Whether a saved input is needed: not if the only gradient that it is for goes nowhere."""
+        position = self.needed_by.get(name)
+        target = self if position is None else self.next_nodes()[position]
+        return target is not None and target.__class__ is not UnrecordedView
+
+    def report_changed(self, name: str, value: Any) -> None:
+        """Raise the error that names the saved tensor that was written to in place, if it is needed."""
+        if not self.needs(name):
+            return
         was, now = version_counter.version_at(value, self._seq), version_counter.version_of(value)
         written = version_counter.where_written(value)
         culprit = "" if written is None else f" The last write was in {_located(*written)}."

@@ -235,7 +235,8 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             raise TypeError(
                 f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind_of(requires_grad)}"
             )
-        if not requires_grad or self.is_leaf:
+        inferred = version_counter.is_inference(self._a) and not is_inference_mode_enabled()
+        if not requires_grad or inferred or self.is_leaf:
             self.requires_grad = requires_grad
         return self
 

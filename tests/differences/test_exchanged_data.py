@@ -102,6 +102,17 @@ def test_exchanged_data_that_was_promoted(torch: Any) -> Any:
 
 
 @agrees
+def test_exchanged_data_and_a_view_of_all_of_it(torch: Any) -> Any:
+    x = leaf(torch, 1.0, 2.0)
+    with torch.no_grad():
+        former = x.squeeze()
+    y = x * former
+    x.data = torch.zeros(2)
+    y.sum().backward()
+    return x.grad, former
+
+
+@agrees
 def test_views_of_views_by_data(torch: Any) -> Any:
     x = torch.arange(6.0)
     part = x[2:5].data

@@ -11,7 +11,7 @@ import pytest
 
 import nbautograd
 from tests import needs
-from tests.differences.both import outcome, same
+from tests.differences.both import agrees, outcome, same
 
 Maker = Callable[[Any], Any]
 
@@ -259,6 +259,13 @@ def program(made: str, done: str, where: str) -> Callable[[Any], Any]:
             return "RuntimeError", next((words for words in WORDS if words in str(error)), "other words")
 
     return run
+
+
+@agrees(says="Setting requires_grad=True on inference tensor outside InferenceMode is not allowed")
+def test_what_was_computed_into_an_inference_tensor(torch: Any) -> Any:
+    with torch.inference_mode():
+        t = plain(torch)
+    t.detach().mul_(leaf(torch)).requires_grad_()
 
 
 NOT_COMPARED = {

@@ -141,6 +141,22 @@ def test_it_is_no_root(torch: Any) -> Any:
 
 
 @agrees
+def test_nothing_is_saved_for_its_gradient(torch: Any) -> Any:
+    a, b = leaf(torch) * 1, torch.ones(4)
+    with torch.no_grad():
+        v = a.view(4)
+    with torch.inference_mode():
+        inferred = torch.ones(4)
+    packed = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: packed.append(t) or t, lambda t: t):
+        v * b
+    y, z = v * b, v * inferred
+    b.add_(1)
+    y.sum().backward()
+    return y.grad_fn._saved_self, y.grad_fn._saved_other, z, len(packed)
+
+
+@agrees
 def test_it_can_be_made_a_leaf(torch: Any) -> Any:
     x = leaf(torch)
     with torch.no_grad():
@@ -195,6 +211,29 @@ def test_a_view_in_place_keeps_the_mode_of_the_view(torch: Any) -> Any:
         v.unsqueeze_(0)
     v.add_(1)
     return v.shape, v.requires_grad
+
+
+@agrees
+def test_a_view_that_was_turned_in_place_before_its_base_requires_grad(torch: Any) -> Any:
+    x = torch.ones(2)
+    v = x[:1]
+    v.unsqueeze_(0)
+    x.requires_grad_()
+    v.backward(torch.ones(1, 1))
+    return v.is_leaf, v.grad_fn is None, x.grad
+
+
+@agrees
+def test_a_slice_of_everything_is_written_to_as_the_tensor_itself(torch: Any) -> Any:
+    s = torch.tensor(2.0, requires_grad=True)
+    results = []
+    for key in (slice(None), slice(0, 2), slice(0, 9, 1), slice(-2, None), slice(0, 1), ...):
+        x = torch.ones(2)
+        v = x.view(2)
+        v[key] = s
+        v.retain_grad()
+        results += [v.retains_grad, x, v.grad_fn.name()]
+    return results
 
 
 # -- layouts ----------------------------------------------------------------------------------------------------------
@@ -343,89 +382,6 @@ def test_versions_go_on_after_data_was_exchanged(written: bool) -> None:
         return [*versions, a._version, z._version, z.tolist()]
 
     assert program(nbautograd) == program(needs.package("torch"))
-
-
-# -- custom functions -------------------------------------------------------------------------------------------------
-
-
-def function(torch: Any, forward: Any) -> Any:
-    class Made(torch.autograd.Function):
-        @staticmethod
-        def backward(ctx: Any, *g: Any) -> Any:
-            return g[0]
-
-    Made.forward = staticmethod(forward)
-    return Made
-
-
-FORWARDS = {
-    "input": lambda ctx, x: x,
-    "view": lambda ctx, x: x.view(-1),
-    "written": lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2))[1],
-    "written, two": lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2), (x, x.sum()))[2],
-    "fixed input": lambda ctx, x: (ctx.mark_non_differentiable(x), x)[1],
-    "two views": lambda ctx, x: (x.view(-1), x.view(-1)),
-}
-INPUTS = {
-    "plain": lambda torch: torch.arange(4.0),
-    "leaf": leaf,
-    "computed": lambda torch: leaf(torch) * 1,
-    "view": lambda torch: (leaf(torch, 5) * 1)[1:],
-    "view of a leaf": lambda torch: leaf(torch, 5)[1:],
-    "one of several views": lambda torch: (leaf(torch, 8) * 1).split(4)[0],
-}
-
-
-def flags(t: Any, x: Any) -> Any:
-    return t.requires_grad, t.is_leaf, t.grad_fn is None, t._is_view(), t is x, t._version, t.tolist()
-
-
-@pytest.mark.parametrize("forward", FORWARDS)
-@pytest.mark.parametrize("given", INPUTS)
-@pytest.mark.parametrize("recorded", [True, False])
-@pytest.mark.parametrize("then", ["nothing", "result written", "input written"])
-def test_what_a_function_returns(forward: str, given: str, recorded: bool, then: str) -> None:
-    def program(torch: Any) -> Any:
-        x = INPUTS[given](torch)
-        try:
-            with torch.set_grad_enabled(recorded):
-                results = function(torch, FORWARDS[forward]).apply(x)
-            results = results if isinstance(results, tuple) else (results,)
-            if then == "result written":
-                results[0].add_(leaf(torch))
-            if then == "input written":
-                x.add_(1)
-            return [flags(t, x) for t in (*results, x)]
-        except RuntimeError as error:
-            return next((words for words in REFUSALS if words in str(error)), "other words")
-
-    ours, theirs = program(nbautograd), program(needs.package("torch"))
-    if ours != theirs:  # a write through what is detached from one of several views: see docs/differences.md
-        assert given == "one of several views" and then == "result written" and theirs == REFUSALS[0]
-
-
-REFUSALS = (
-    "This view is the output of a function that returns multiple views",
-    "This view was created inside a custom Function",
-    "your Function cannot return more than one Tensor",
-    "a view of a leaf Variable that requires grad",
-    "a leaf Variable that requires grad",
-)
-
-
-@agrees
-def test_marking_what_is_no_input(torch: Any) -> Any:
-    import warnings
-
-    def forward(ctx: Any, x: Any) -> Any:
-        y = x * 2
-        ctx.mark_dirty(y)
-        return y
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        function(torch, forward).apply(leaf(torch))
-    return ["received a tensor that was not an input" in str(warning.message) for warning in caught]
 
 
 # -- kept differences -------------------------------------------------------------------------------------------------

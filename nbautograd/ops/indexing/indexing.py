@@ -260,7 +260,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     if key.__class__ is list:
         key = _as_tuple(key)
     value = _assigned(x, value)
-    whole = key is Ellipsis or isinstance(key, tuple) and not key
+    whole = key is Ellipsis or (_is_all(key, x) if key.__class__ is slice else isinstance(key, tuple) and not key)
     part, chosen = (x, None) if whole else _resolve(x, _items(x, key))
     if chosen is None:
         check_writable(part, "index assignment")
@@ -282,6 +282,14 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     target = part.shared_array()
     _assign(target, chosen, value._a)
     record_unrecorded_write(part)
+
+
+def _is_all(key: slice, x: Tensor) -> bool:
+    """Whether a slice is all of ``x`` as it stands: PyTorch then writes to ``x`` itself, and makes no view."""
+    shape, (start, stop, step) = x._a.shape, (key.start, key.stop, key.step)
+    if not shape or not all(part is None or part.__class__ is int for part in (start, stop, step)):
+        return False
+    return start in (None, 0) and step in (None, 1) and (stop is None or stop >= shape[0])
 
 
 def _assigned(x: Tensor, value: Any) -> Tensor:

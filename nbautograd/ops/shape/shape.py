@@ -269,7 +269,8 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 def without(a: Any, gone: Any) -> Any:
     """An array without those of the dimensions ``gone`` that have size 1."""
     if a.size:
-        return a.squeeze(tuple(d for d in gone if a.shape and a.shape[d] == 1))
+        view = a.squeeze(tuple(d for d in gone if a.shape and a.shape[d] == 1))
+        return a.view() if view is a else view  # NumPy returns what has nothing to squeeze
     left = [d for d, n in enumerate(a.shape) if n != 1 or d not in gone]
     strides = strides_of(a)
     return restride(a, tuple(a.shape[d] for d in left), tuple(strides[d] for d in left))
