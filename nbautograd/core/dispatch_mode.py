@@ -79,7 +79,7 @@ All three are set by forward-mode AD alone, whose levels all threads share.
 
 
 override: Callable[..., Any] | None = None
-"""Called with every operation's function and arguments once there is a subclass of tensors: see ``core/overrides.py``."""
+"""Called with each operation's function and arguments while tensors have subclasses: see ``core/overrides.py``."""
 
 
 def set_override(function: Callable[..., Any] | None) -> None:
