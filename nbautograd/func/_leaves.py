@@ -86,7 +86,7 @@ class Inputs:
             rest = rest[spec.count() :]
         return trees[0] if self.single else tuple(trees)
 
-    def kept(self, tree: Any) -> Any:
+    def detach(self, tree: Any) -> Any:
         """Results, detached where nothing is differentiated any more; outer derivatives go through the others."""
         for leaf in self.leaves:
             sample = samples_of(leaf)

@@ -62,8 +62,8 @@ def grad_and_value(func: Function, argnums: Places = 0, has_aux: bool = False) -
                     f"{value.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
             gradients = Product([value], inputs)([None])
-        result = inputs.kept(inputs.like_args(gradients))
-        return result, ((inputs.kept(value), inputs.kept(aux)) if has_aux else inputs.kept(value))
+        result = inputs.detach(inputs.like_args(gradients))
+        return result, ((inputs.detach(value), inputs.detach(aux)) if has_aux else inputs.detach(value))
 
     return both
 
@@ -138,7 +138,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
         result = detached(inputs.like_args(gradients))
         return result  # type: ignore[no-any-return]
 
-    return (inputs.kept(value), product, inputs.kept(aux)) if has_aux else (inputs.kept(value), product)
+    return (inputs.detach(value), product, inputs.detach(aux)) if has_aux else (inputs.detach(value), product)
 
 
 def outputs_of(value: Any, name: str) -> tuple[list[Any], Any]:
@@ -181,8 +181,8 @@ def jacrev(func: Function, argnums: Places = 0, *, has_aux: bool = False, chunk_
             value, aux = with_aux(func(*inputs.args), has_aux, "jacrev")
             outputs, spec = outputs_of(value, "jacrev")
             rows = [_jacobian(out, inputs, chunk_size) for out in outputs]
-        result = inputs.kept(unflatten([inputs.like_args(parts) for parts in rows], spec))
-        return (result, inputs.kept(aux)) if has_aux else result
+        result = inputs.detach(unflatten([inputs.like_args(parts) for parts in rows], spec))
+        return (result, inputs.detach(aux)) if has_aux else result
 
     return jacobian
 
