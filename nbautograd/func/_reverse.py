@@ -69,7 +69,7 @@ def grad_and_value(func: Function, argnums: Places = 0, has_aux: bool = False) -
 
 
 class Product:
-    """The product of cotangents with the Jacobian of outputs that have been computed."""
+    """The vector-Jacobian product of computed outputs."""
 
     __slots__ = ("inputs", "outputs")
 
@@ -77,19 +77,19 @@ class Product:
         self.outputs, self.inputs = outputs, inputs
 
     def __call__(self, cotangents: list[Any]) -> list[Any]:
-        """The gradient of each leaf; None stands for 1."""
+        """The gradient of each leaf; a cotangent of None stands for 1."""
         return _gradients(self.outputs, self.inputs.leaves, cotangents, self.inputs.stack)
 
 
 def _gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any], stack: tuple[Level, ...]) -> list[Any]:
     """The gradients by ``xs``, leaves that are batched at all levels of ``stack``.
 
-    A pass runs over the samples of all levels: their sum's derivative by the leaf of a sample is that sample's own.
+    One backward pass computes the gradients of all samples: the gradient of their sum by one sample's leaf is its own.
     """
     if not stack:
         return _unbatched_gradients(outputs, xs, cotangents)
     level = stack[-1]
-    # What is the same for all samples does not depend on leaves that each have their own.
+    # An output that is not batched at this level does not depend on the leaves, which are.
     pairs = [(out, g) for out, g in zip(outputs, cotangents, strict=True) if batched_at(out, level)]
     outs = [split(out, level) for out, _ in pairs]
     weights = [
@@ -126,7 +126,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     multiply = Product(outputs, inputs)
 
     def product(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
-        """The product; the graph is kept for others, and recorded where something else is differentiated."""
+        """The vector-Jacobian product; the graph is retained, and the pass is recorded for outer transforms."""
         weights, cotangent_spec = flatten(cotangents)
         if cotangent_spec != spec:
             raise AutogradError(
