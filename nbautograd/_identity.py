@@ -44,6 +44,13 @@ class ModuleName(str):
     __slots__ = ("ours",)
     ours: str
 
+    @classmethod
+    def of(cls, theirs: str, ours: str) -> ModuleName:
+        """PyTorch's name, which knows ours."""
+        name = cls(theirs)
+        name.ours = ours
+        return name
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         return str, (self.ours,)
 
@@ -64,6 +71,7 @@ def adopt() -> None:
     scope = vars(sys.modules[PACKAGE])
     version = import_module(f"{PACKAGE}.torch_version").TorchVersion
     scope["__version__"] = version(f"{VERSION}+{PACKAGE}.{scope['__version__']}")
+    scope["__name__"] = ModuleName.of("torch", PACKAGE)
 
 
 def give_back() -> None:
@@ -73,6 +81,7 @@ def give_back() -> None:
     _former.clear()
     scope = vars(sys.modules[PACKAGE])
     scope["__version__"] = str(scope["__version__"]).partition(f"+{PACKAGE}.")[2]
+    scope["__name__"] = PACKAGE
 
 
 def rename() -> None:
@@ -80,14 +89,12 @@ def rename() -> None:
     listed = {name: path for path, names in _namespaces.MODULES.items() for name in names.split()}
     loaded = {path: sys.modules.get(f"{PACKAGE}.{path}") for path in _namespaces.MODULES}
     scopes = {path: vars(module) for path, module in loaded.items() if module is not None}
-    for path, scope in {**scopes, "": vars(sys.modules[PACKAGE])}.items():
+    for path, scope in {"": vars(sys.modules[PACKAGE]), **scopes}.items():  # other modules import the package's own
         for name, cls in list(scope.items()):
             if isinstance(cls, type) and cls.__name__ == name and cls.__module__.partition(".")[0] == PACKAGE:
                 place = ELSEWHERE.get(name) or f"torch.{_place(cls, listed.get(name), path)}".rstrip(".")
                 _former[cls] = cls.__module__
-                module = ModuleName(place)
-                module.ours = cls.__module__
-                cls.__module__ = module
+                cls.__module__ = ModuleName.of(place, cls.__module__)
 
 
 def _place(cls: type, listed: str | None, seen_in: str) -> str:

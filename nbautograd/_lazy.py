@@ -13,7 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from nbautograd import _namespaces
+from nbautograd import _absent, _namespaces
 
 __all__ = ["FAMILIES", "METHODS", "NAMES", "NAMESPACES", "attach", "attributes", "load"]
 
@@ -168,7 +168,7 @@ def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
             return value
         if below + name in _namespaces.MODULES:
             return _namespaces.module(below + name)
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        raise AttributeError(_absent.explain(below.rstrip("."), name), name=name, obj=sys.modules[package])
 
     def list_all() -> list[str]:
         return sorted(name for name in {*scope, *names} if is_listed(name, scope.get(name)))

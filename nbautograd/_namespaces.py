@@ -12,6 +12,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from nbautograd import _absent
+
 __all__ = ["MODULES", "OWN", "children", "exists", "is_hidden", "is_public", "module"]
 
 PACKAGE = __name__.partition(".")[0]
@@ -185,7 +187,7 @@ class _Names(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name not in vars(self)["__all__"]:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+            raise AttributeError(_absent.explain(self.__name__[len(PACKAGE) + 1 :], name), name=name, obj=self)
         return _look_up(self.__name__[len(PACKAGE) + 1 :], name)
 
     def __dir__(self) -> list[str]:
@@ -253,6 +255,8 @@ def module(path: str) -> ModuleType:
         result = import_module(_ours(path)) if exists(path) else _Names(path)
         vars(package).setdefault(leaf, result)
     for name in MODULES.get(path, "").split():
-        if not hasattr(result, name):
+        if name not in vars(result) and not hasattr(result, name):
             setattr(result, name, _look_up(path, name))
+    if path in MODULES and not isinstance(result, _Names):
+        _absent.answer(result.__name__, path)
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nbautograd import _absent
 from nbautograd.ops.signal.fftfreq import (
     fft_fftfreq as fftfreq,
     fft_fftshift as fftshift,
@@ -53,3 +54,5 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+
+_absent.answer(__name__)

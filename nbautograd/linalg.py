@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nbautograd import _absent
 from nbautograd.errors import LinAlgError
 from nbautograd.ops.linalg.cholesky import linalg_cholesky as cholesky, linalg_cholesky_ex as cholesky_ex
 from nbautograd.ops.linalg.eig import (
@@ -101,3 +102,5 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+_absent.answer(__name__)

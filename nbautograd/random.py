@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from nbautograd import _absent
 from nbautograd.ops.creation.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from nbautograd.rng.generator import default_generator
 
@@ -38,3 +39,6 @@ def fork_rng(
     finally:
         if state is not None:
             default_generator.set_state(state)
+
+
+_absent.answer(__name__)

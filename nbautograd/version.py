@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from nbautograd import _absent
+
 __all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
 
 __version__: str
@@ -20,4 +22,4 @@ def __getattr__(name: str) -> Any:
         return package.__version__
     if name == "cuda":  # of the GPU's runtime, where one can be used
         return package.cuda.devices.runtime_version() if package.cuda.is_available() else None
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(_absent.explain(__name__.partition(".")[2], name), name=name, obj=sys.modules[__name__])

@@ -119,9 +119,10 @@ def test_the_version_is_pytorchs() -> None:
 
         assert torch.__version__ == torch.version.__version__ == f"2.13.0+nbautograd.{before}"
         assert torch.__version__ >= "2.1" and torch.__version__ > (1, 9) and not torch.__version__ < "2.13"
+        assert torch.__name__ == "torch" and torch.nn.__name__ == "nbautograd.nn"
         assert tuple(map(int, torch.__version__.split("+")[0].split("."))) == (2, 13, 0)
         assert torch.version.hip is None and (torch.version.cuda is None) == (not torch.cuda.is_available())
-    assert nbautograd.__version__ == before
+    assert nbautograd.__version__ == before and nbautograd.__name__ == "nbautograd"
     with nbautograd.standing_in("another_name"):
         assert nbautograd.__version__ == before and nbautograd.Tensor.__module__ == "nbautograd"
 

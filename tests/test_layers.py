@@ -31,7 +31,16 @@ NAMESPACES = """
 LAYERS = [
     {
         f"nbautograd.{name}"
-        for name in ("errors", "_lazy", "_former", "_identity", "_import_hook", "_atomic_file", "_namespaces")
+        for name in (
+            "errors",
+            "_absent",
+            "_lazy",
+            "_former",
+            "_identity",
+            "_import_hook",
+            "_atomic_file",
+            "_namespaces",
+        )
     },
     {"nbautograd.protocol"},
     {"nbautograd.arrays"},

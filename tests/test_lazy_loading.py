@@ -109,7 +109,10 @@ try:
 except AttributeError as error:
     print(error)
 """
-    assert fresh(code) == "module 'nbautograd' has no attribute 'nothing_of_the_kind'"
+    assert fresh(code) == (
+        "module 'nbautograd' has no attribute 'nothing_of_the_kind': it is not part of nbautograd, and PyTorch has no "
+        "torch.nothing_of_the_kind"
+    )
 
 
 def test_a_module_that_cannot_be_loaded_says_why_each_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,11 +5,13 @@ Tangents are stored in ``autograd/tangents.py``; ``autograd/jvp.py`` computes th
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
+from nbautograd import _absent
 from nbautograd.autograd import jvp, tangents
 from nbautograd.autograd.tangents import has_tangent, levels, set_tangent, tangent_of, visible
 from nbautograd.core import dispatch_mode, inplace
@@ -112,7 +114,7 @@ def __getattr__(name: str) -> Any:
     """``_current_level``: the number of the innermost level, -1 outside."""
     if name == "_current_level":
         return _innermost()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(_absent.explain(__name__.partition(".")[2], name), name=name, obj=sys.modules[__name__])
 
 
 # -- dual tensors ------------------------------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ class TensorMethods:
         """In-place version of ``as_strided``: this tensor becomes the view."""
     def as_strided_scatter(self, src: Tensor, size: Any, stride: Any, storage_offset: _int | None = None) -> Tensor:
         """A copy of ``input`` with ``copy.as_strided(size, stride, storage_offset)`` replaced by ``src``."""
-    def as_subclass(self, cls: type) -> Any:
+    def as_subclass(self, cls: Any) -> Any:
         """The same tensor, with its history, as one of a subclass."""
     def asin(self) -> Tensor:
         """The inverse sine (arcsine) of each element, in radians; nan outside [-1, 1]."""

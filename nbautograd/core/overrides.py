@@ -158,7 +158,7 @@ def _convert(result: Any, cls: type) -> Any:
     return result
 
 
-def _as_subclass(self: Tensor, cls: type) -> Any:
+def _as_subclass(self: Tensor, cls: Any) -> Any:
     """The same tensor, with its history, as one of a subclass.
 
     :raises TypeError: ``cls`` is no class of tensors.
@@ -176,7 +176,7 @@ def _as_subclass(self: Tensor, cls: type) -> Any:
     return alias
 
 
-def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **options: Any) -> Any:
+def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False, **options: Any) -> Any:
     """A new leaf of class ``cls`` that shares the memory of ``data``."""
     if not isinstance(data, Tensor):
         raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
@@ -187,16 +187,16 @@ def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **option
     return leaf
 
 
-def _notice(cls: type, **options: Any) -> None:
+def _notice(cls: Any, **options: Any) -> None:
     """Called with every class derived from ``Tensor``."""
     super(Tensor, cls).__init_subclass__(**options)
     if cls.__module__.partition(".")[0] == PACKAGE:
         return
-    cls._printed_as = cls.__name__  # type: ignore[attr-defined]
-    plain = cls._results_are_plain and cls.__torch_function__.__func__ is _torch_function  # type: ignore[attr-defined]
+    cls._printed_as = cls.__name__
+    plain = cls._results_are_plain and cls.__torch_function__.__func__ is _torch_function
     if plain or not _has_a_say(cls):
         return
-    cls._has_a_say = True  # type: ignore[attr-defined]
+    cls._has_a_say = True
     for name in _PLAIN:
         if name not in vars(cls) and getattr(cls, name) is getattr(Tensor, name):
             setattr(cls, name, _of_own_class(getattr(Tensor, name)))
@@ -227,9 +227,10 @@ def _of_own_class(method: Any) -> Any:
 _PLAIN = ("data", "detach", "new_empty", "new_full", "new_ones", "new_tensor", "new_zeros")
 """Methods that are no operations."""
 
-Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[assignment]
-Tensor.as_subclass = _as_subclass
-Tensor._make_subclass = staticmethod(_make_subclass)
-Tensor.__init_subclass__ = classmethod(_notice)  # type: ignore[assignment]
+_tensor_class: Any = Tensor
+_tensor_class.__torch_function__ = classmethod(_torch_function)
+_tensor_class.as_subclass = _as_subclass
+_tensor_class._make_subclass = staticmethod(_make_subclass)
+_tensor_class.__init_subclass__ = classmethod(_notice)  # type: ignore[arg-type]
 _torch_function.__name__ = "__torch_function__"
 _as_subclass.__name__ = _as_subclass.__qualname__ = "as_subclass"

@@ -17,7 +17,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -78,6 +78,8 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     _results_are_plain = False  # whether operations on a subclass come to tensors that are not of it
     _data_since = 0  # when its array was last exchanged: see core/exchanged_data.py
 
+    __torch_function__: ClassVar[Any]  # these two by core/overrides.py
+    _make_subclass: ClassVar[Any]
     _alias: Callable[[], Tensor]  # attached by ops/indexing/indexing.py
     _construct: Callable[..., Tensor]  # attached by ops/creation/legacy_tensor_types.py
 

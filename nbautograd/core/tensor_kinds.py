@@ -6,7 +6,7 @@ import math
 import types
 import warnings
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbautograd.arrays import dtypes
 from nbautograd.core.grad_mode import no_grad
@@ -48,14 +48,15 @@ class TensorKinds:
     is_vulkan: bool = _never("is on a device of Vulkan's")
     volatile: bool = _never("is volatile, which ``no_grad`` has replaced")
 
-    coalesce = _part("coalesce", "sparse coordinate")
-    is_coalesced = _part("is_coalesced", "sparse coordinate")
-    indices = _part("indices", "sparse coordinate")
-    values = _part("values", "sparse")
-    crow_indices = _part("crow_indices", "sparse row compressed")
-    col_indices = _part("col_indices", "sparse row compressed")
-    ccol_indices = _part("ccol_indices", "sparse column compressed")
-    row_indices = _part("row_indices", "sparse column compressed")
+    if not TYPE_CHECKING:  # which had better name ``x.max().values`` a mistake
+        coalesce = _part("coalesce", "sparse coordinate")
+        is_coalesced = _part("is_coalesced", "sparse coordinate")
+        indices = _part("indices", "sparse coordinate")
+        values = _part("values", "sparse")
+        crow_indices = _part("crow_indices", "sparse row compressed")
+        col_indices = _part("col_indices", "sparse row compressed")
+        ccol_indices = _part("ccol_indices", "sparse column compressed")
+        row_indices = _part("row_indices", "sparse column compressed")
 
     @property
     def name(self: Any) -> None:
@@ -178,12 +179,12 @@ def _map(name: str, target: Any, function: Callable[..., Any], **others: Any) ->
     :raises RuntimeError: a tensor requires grad.
     """
     for position, (argument, other) in enumerate(others.items(), 1):
-        if not isinstance(other, TensorKinds):
+        if not hasattr(other, "is_sparse"):
             raise TypeError(
                 f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {kind_of(other)}"
             )
-        if other.dtype is not target.dtype:  # type: ignore[attr-defined]
-            wanted, got = (f"torch.{SCALAR_TYPES[t.dtype.name]}Tensor" for t in (target, other))  # type: ignore[attr-defined]
+        if other.dtype is not target.dtype:
+            wanted, got = (f"torch.{SCALAR_TYPES[t.dtype.name]}Tensor" for t in (target, other))
             raise TypeError(f"{name}: expected {wanted} for '{argument}' (got {got})")
     if any(t.requires_grad for t in (target, *others.values())):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")

@@ -6,6 +6,7 @@ As in PyTorch, what only asks or tidies up (``is_available``, ``device_count``, 
 
 from __future__ import annotations
 
+from nbautograd import _absent
 from nbautograd.cuda.devices import (
     current_device,
     device,
@@ -71,3 +72,5 @@ __all__ = [
     "synchronize",
     "why_not",
 ]
+
+_absent.answer(__name__)

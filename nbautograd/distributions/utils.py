@@ -10,8 +10,8 @@ from typing import Any, Final
 from nbautograd.arrays.dtypes import dtype as DType, finfo, get_default_dtype  # noqa: N812
 from nbautograd.core.grad_mode import enable_grad
 from nbautograd.core.tensor import Tensor
-from nbautograd.ops.creation.creation import empty
 from nbautograd.ops.creation.from_data import tensor
+from nbautograd.ops.creation.random import randn
 from nbautograd.ops.creation.ranges import arange
 from nbautograd.ops.reduction.softmax import softmax
 from nbautograd.ops.shape.broadcasting import broadcast_tensors
@@ -60,7 +60,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
 def _standard_normal(shape: Sequence[int], dtype: DType | None, device: Any) -> Tensor:
     """Samples of the standard normal distribution."""
-    return empty(shape, dtype=dtype, device=device).normal_()
+    return randn(shape, dtype=dtype, device=device)
 
 
 def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
@@ -121,11 +121,18 @@ class lazy_property:  # noqa: N801 - PyTorch's name
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
-            return self
+            return _PropertyOfTheClass(self.wrapped)
         with enable_grad():
             value = self.wrapped(instance)
         setattr(instance, self.wrapped.__name__, value)
         return value
+
+
+class _PropertyOfTheClass(lazy_property, property):
+    """What a class has as its lazy property: a property to whoever documents the class."""
+
+    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+        property.__init__(self, wrapped)
 
 
 def _below(n: int, diag: int, like: Tensor) -> Tensor:

@@ -5,9 +5,11 @@ The functions of :mod:`nbautograd.nn.functional` are there at once; the modules 
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from nbautograd import _absent
 from nbautograd.nn import functional as functional
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ def __getattr__(name: str) -> Any:
         if name in module.__all__:
             globals()[name] = getattr(module, name)
             return globals()[name]
-    raise AttributeError(f"module 'nbautograd.nn' has no attribute {name!r}")
+    raise AttributeError(_absent.explain("nn", name), name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

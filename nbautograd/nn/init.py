@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from nbautograd import _absent
 from nbautograd.compiler.argument_errors import with_argument_errors
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor
@@ -350,3 +351,5 @@ for _name in [
     globals()[_name] = _deprecated(_name)
 for _name in ("orthogonal", "sparse"):
     globals()[_name] = _deprecated(_name)
+
+_absent.answer(__name__)

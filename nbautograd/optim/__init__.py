@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from nbautograd import _absent
 from nbautograd.optim.adam import Adam, Adamax, AdamW, NAdam, RAdam
 from nbautograd.optim.lbfgs import LBFGS
 from nbautograd.optim.matrices import Adafactor, Muon
@@ -48,4 +50,4 @@ def __getattr__(name: str) -> Any:
         return import_module(f"nbautograd.optim.{name}")
     if name in ABSENT:
         raise AttributeError(f"nbautograd has no torch.optim.{name}: {ABSENT[name]}")
-    raise AttributeError(f"module 'nbautograd.optim' has no attribute {name!r}")
+    raise AttributeError(_absent.explain("optim", name), name=name, obj=sys.modules[__name__])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.differences.both import agrees
+from tests.differences.both import Raised, TensorValue, agrees, differs
 
 PROGRAMS: tuple[Callable[[Any, Any], Any], ...] = (
     lambda torch, x: torch.add(x, 2.0, x),
@@ -53,7 +53,6 @@ REFUSED: tuple[Callable[[Any, Any], Any], ...] = (
     lambda torch, x: torch.add(x, x, None),
     lambda torch, x: x.add_(x, x),
     lambda torch, x: torch.mul(x, 2, x),
-    lambda torch, x: torch.addmm(x, 2, x, x),
 )
 
 
@@ -76,3 +75,12 @@ def test_numpys_names(torch: Any) -> Any:
         *(torch.matmul(x=x, x2=x.t()), torch.squeeze(x=x), torch.std(x=x, axis=0), torch.tile(x, dims=(1, 2))),
         *(torch.ceil_(input=x / 2), torch.round_(input=x / 2), x.clone().resize_(size=(2, 2))),
     ]
+
+
+@differs(
+    "Elementwise functions do not take NumPy's names of their operands",
+    pytorch=TensorValue("float32", (1,), [1.0]),
+    here=Raised(TypeError),
+)
+def test_numpys_names_of_operands(torch: Any) -> Any:
+    return torch.exp(x=torch.zeros(1))

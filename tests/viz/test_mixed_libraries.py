@@ -147,6 +147,7 @@ def test_pytorch_alone_and_standing_in_are_left_alone(said, pytorch):
     assert said("import torch\nfrom torch import nn\nfrom torch.utils.data import DataLoader") == []
     with nb.standing_in():
         assert said("import torch\nfrom torch import nn\nimport torch.nn.functional as F") == []
+        assert said("from torch.nn import Linear\nimport nbautograd as nb\nlayer, x = Linear(1, 1), nb.ones(1)") == []
 
 
 def test_a_line_that_hands_on_to_the_other_is_explained(said, pytorch):

@@ -154,7 +154,7 @@ class EmbeddingBag(_Table):
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """A row per bag: rows of a 2-D input, or pieces of a 1-D input that begin at ``offsets``."""
-        return F.embedding_bag(
+        pooled: Tensor = F.embedding_bag(
             input,
             self.weight,
             offsets,
@@ -167,6 +167,7 @@ class EmbeddingBag(_Table):
             self.include_last_offset,
             self.padding_idx,
         )
+        return pooled
 
     def extra_repr(self) -> str:
         """The sizes, and the options that are not as by default."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
+from nbautograd import _absent
 from nbautograd.nn.utils import rnn
 from nbautograd.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from nbautograd.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
@@ -23,4 +25,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in ("parametrizations", "parametrize"):  # which need modules, which need these helpers
         return import_module(f"nbautograd.nn.utils.{name}")
-    raise AttributeError(f"module 'nbautograd.nn.utils' has no attribute {name!r}")
+    raise AttributeError(_absent.explain("nn.utils", name), name=name, obj=sys.modules[__name__])

@@ -179,7 +179,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
         if subclasses and overloaded((input,)):
             options = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format, **fill_value}
             options = {key: option for key, option in options.items() if option is not None}
-            return offer(make, (input, *value), options)  # type: ignore[no-any-return]
+            return offer(make, (input, *value), options)
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
         for key in fill_value:

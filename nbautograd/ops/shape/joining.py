@@ -83,12 +83,12 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int |
     tensor([1, 2, 3])
     """
     if subclasses and (answer := offer(cat, (tensors, dim), {})) is not UNHANDLED:
-        return answer  # type: ignore[no-any-return]
+        return answer
     try:
         result = cat_same(_one_dtype(tensors, "cat"), dim if axis is None else axis)
     except TypeError:
         if (answer := offer(cat, (tensors, dim), {})) is not UNHANDLED:
-            return answer  # type: ignore[no-any-return]
+            return answer
         raise
     return into(out, result, "cat")
 

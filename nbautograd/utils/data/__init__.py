@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+from nbautograd import _absent
 from nbautograd.utils.data.collate import default_collate, default_convert
 from nbautograd.utils.data.dataloader import DataLoader
 from nbautograd.utils.data.dataset import (
@@ -68,4 +70,4 @@ ABSENT = dict.fromkeys(
 def __getattr__(name: str) -> Any:
     if name in ABSENT:
         raise AttributeError(f"nbautograd has no torch.utils.data.{name}: {ABSENT[name]}")
-    raise AttributeError(f"module 'nbautograd.utils.data' has no attribute {name!r}")
+    raise AttributeError(_absent.explain("utils.data", name), name=name, obj=sys.modules[__name__])

@@ -111,13 +111,15 @@ def _is_of(value: Any, package: str) -> bool:
         home = getattr(value, "__module__", None) or ""
     else:
         home = ""
+    home = getattr(home, "ours", home)  # while nbautograd stands in, its names are PyTorch's
     if home.partition(".")[0] == package:
         return True
     if isinstance(value, (ModuleType, type)):
         return False
     if package == THEIRS:
         return is_pytorchs(value)
-    return any(cls.__module__.partition(".")[0] == package for cls in type(value).__mro__)
+    homes = [getattr(cls.__module__, "ours", cls.__module__) for cls in type(value).__mro__]
+    return any(home.partition(".")[0] == package for home in homes)
 
 
 def _as_usual(name: str, value: Any) -> bool:

@@ -1,0 +1,77 @@
+"""What an error says of a name that is not here: whether PyTorch has it, and what does the same."""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import NoReturn
+
+__all__ = ["answer", "explain"]
+
+PACKAGE = __name__.partition(".")[0]
+HINTS = {
+    r"float8_|float4_|bits\d|u?int[1-7]$|bit$|complex32|chalf": "its floats have 16 bits and more, its integers 8",
+    r"q?u?int(8|32|4x2|2x4)$|.*quantiz|q_|per_(channel|tensor)_|.*fake_quant|fbgemm|dequantize|int_repr|qscheme": (
+        "nothing is quantized; tensor.half() and tensor.bfloat16() save memory"
+    ),
+    r".*sparse|.*_(crow|col|row|ccol)_indices|hspmm|hsmm|smm|saddmm|sspaddmm|coalesce": (
+        "use SciPy's sparse arrays, or dense tensors"
+    ),
+    r"cudnn|miopen|mkldnn|mkl|vulkan|fbgemm|xnnpack": "it calls a library that is not used",
+    r"(mps|xpu|mtia|xla|ipu|hpu)$": "tensors are on the CPU or on CUDA devices",
+    r"eig$|symeig$|lstsq$|solve$|matrix_rank$|qr_$": "PyTorch removed it; see torch.linalg",
+    r"(lstm|gru|rnn_tanh|rnn_relu)(_cell)?$": "use torch.nn.LSTM, GRU, RNN and their cells",
+    r"(batch|instance)_norm$|embedding(_bag)?$|ctc_loss$|.*_loss$|kl_div$|binary_cross_entropy": (
+        "use the function of that name in torch.nn.functional"
+    ),
+    r".*Storage$": "use tensor.untyped_storage()",
+    r"sym_|Sym|.*Type$|Script|Graph$|Node$|CompilationUnit|import_ir|parse_": "it belongs to PyTorch's compiler",
+    r"compile$|jit$|fx$|export$": "functions run as they are written, without compilation",
+    r"multiprocessing$|distributed$|.*DataParallel|futures$": "it is one process with one device",
+    r"from_file$": "use torch.from_numpy(numpy.memmap(...))",
+    r"vmap$": "use torch.func.vmap",
+}
+"""By patterns of names: what to say beside that they are not here."""
+
+
+@cache
+def _names() -> dict[str, frozenset[str]]:
+    """PyTorch's public names that are not here, by module; see ``docs/absent_names.py``."""
+    lines = Path(__file__).with_name("_absent_names.txt").read_text(encoding="utf-8").splitlines()
+    pairs = (line.split(": ", 1) for line in lines)
+    return {path.strip("."): frozenset(names.split()) for path, names in pairs}
+
+
+def explain(path: str, name: str) -> str:
+    """The message of the AttributeError for a name in one of the package's modules.
+
+    >>> print(explain("", "quantize_per_tensor"))
+    module 'nbautograd' has no attribute 'quantize_per_tensor': torch.quantize_per_tensor is PyTorch's and not part of \
+nbautograd; nothing is quantized; tensor.half() and tensor.bfloat16() save memory
+    >>> print(explain("nn", "Lineer"))
+    module 'nbautograd.nn' has no attribute 'Lineer': it is not part of nbautograd, and PyTorch has no torch.nn.Lineer
+    """
+    message = f"module {f'{PACKAGE}.{path}'.rstrip('.')!r} has no attribute {name!r}"
+    if name.startswith("_"):
+        return message
+    full = ".".join(["torch", *([path] if path else []), name])
+    if name not in _names().get(path, ()):
+        return f"{message}: it is not part of {PACKAGE}, and PyTorch has no {full}"
+    hint = next((f"; {text}" for pattern, text in HINTS.items() if re.match(pattern, name)), "")
+    return f"{message}: {full} is PyTorch's and not part of {PACKAGE}{hint}"
+
+
+def answer(module: str, path: str | None = None) -> None:
+    """Let a module without ``__getattr__`` say so of the names that it has not got.
+
+    :param path: that of PyTorch's module; by default that of the module.
+    """
+    scope = vars(sys.modules[module])
+    below = module.partition(".")[2] if path is None else path
+
+    def absent(name: str) -> NoReturn:
+        raise AttributeError(explain(below, name), name=name, obj=sys.modules[module])
+
+    scope.setdefault("__getattr__", absent)

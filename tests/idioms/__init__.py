@@ -1,0 +1,1 @@
+"""Training scripts in the style of PyTorch's first tutorials."""

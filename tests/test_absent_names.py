@@ -1,0 +1,58 @@
+"""What is said of names that are not here."""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import pytest
+
+import nbautograd
+from nbautograd import _absent, _namespaces
+from tests import needs
+
+PLACES = [
+    path for path in _namespaces.MODULES if path not in ("_tensor", "_tensor_str", "return_types", "utils.tensorboard")
+]
+
+
+@pytest.mark.parametrize("path", ["", *PLACES])
+def test_a_name_that_nobody_has(path: str) -> None:
+    module = _namespaces.module(path)
+    name = ".".join(["torch", *([path] if path else []), "what_nobody_has"])
+    with pytest.raises(AttributeError, match=f"not part of nbautograd, and PyTorch has no {re.escape(name)}$") as error:
+        module.what_nobody_has  # noqa: B018
+    assert error.value.name == "what_nobody_has" and not hasattr(module, "__what_nobody_has__")
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "says"),
+    [
+        (
+            "",
+            "quantize_per_tensor",
+            "torch.quantize_per_tensor is PyTorch's and not part of nbautograd; nothing is",
+        ),
+        ("", "float8_e5m2", "is PyTorch's and not part of nbautograd; its floats have 16 bits and more"),
+        ("", "lstm", "use torch.nn.LSTM"),
+        ("nn", "SyncBatchNorm", "torch.nn.SyncBatchNorm is PyTorch's and not part of nbautograd"),
+        ("optim", "Adamm", "PyTorch has no torch.optim.Adamm"),
+    ],
+)
+def test_a_name_of_pytorchs(path: str, name: str, says: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(says)):
+        getattr(_namespaces.module(path), name)
+    assert not hasattr(_namespaces.module(path), name)
+
+
+def test_the_list_is_of_pytorchs_names() -> None:
+    needs.package("torch")
+    for path, names in _absent._names().items():
+        theirs = importlib.import_module(f"torch.{path}".rstrip("."))
+        assert [name for name in names if not hasattr(theirs, name)] == [], path
+    assert len(_absent._names()[""]) > 200
+
+
+def test_imports_say_so_too() -> None:
+    with nbautograd.standing_in(), pytest.raises(ImportError, match="cannot import name 'quantize_per_tensor'"):
+        from torch import quantize_per_tensor  # noqa: F401
