@@ -1,4 +1,4 @@
-"""The end of a backward pass: the sums that have arrived at the leaves are added to their ``.grad``."""
+"""AccumulateGrad: at the end of a backward pass the gradients of the leaves are added to their ``.grad``."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Grown = list[tuple[Tensor, Any]]  # tensors that are some leaf's .grad, and what
 
 
 def finish(pending: dict[Tensor, Any], create_graph: bool) -> None:
-    """Add what arrived at the leaves to their ``.grad``: at all of them or, if that fails or is interrupted, at none.
+    """Add the gradients in ``pending`` to the ``.grad`` of their leaves: of all or, after an error, of none.
 
-    Whatever can fail comes first. An interrupt that comes later has to wait until the last leaf has its gradient.
+    Steps that may fail come first. An interrupt after them is raised when the last leaf has its gradient.
     """
     with _lock:
         fresh, grown = _prepare(pending, create_graph)
@@ -61,20 +61,20 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
             d = pending[leaf] = materialize(d)
         if held is None:
             if create_graph:
-                made = empty_like(leaf.detach()).copy_(d)
+                gradient = empty_like(leaf.detach()).copy_(d)
             else:
-                # By its reference count nobody else holds it: it becomes .grad, which shares memory with nothing.
+                # Where its reference count says that nothing else refers to it, the array itself becomes .grad.
                 owned = getrefcount(d) <= HELD_ONCE and is_whole(d)
-                made = new(Tensor)
+                gradient = new(Tensor)
                 if d.ndim > 1 and d.strides != leaf._a.strides:
-                    made._a = _laid_out(leaf, d)
+                    gradient._a = _laid_out(leaf, d)
                 elif owned or isinstance(d, np.generic):
-                    made._a = d
+                    gradient._a = d
                 else:
-                    made._a = d.copy()
+                    gradient._a = d.copy()
                     pending[leaf] = None  # another leaf that got the same array may take it
-                made._fn = None
-            fresh.append((leaf, made))
+                gradient._fn = None
+            fresh.append((leaf, gradient))
         elif create_graph:
             fresh.append((leaf, held + as_tensor(d)))
         else:
@@ -85,14 +85,14 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
 
 
 def _laid_out(leaf: Tensor, d: Any) -> Any:
-    """A copy of a gradient that lies in memory as its leaf does, whose ``.grad`` it becomes."""
+    """A copy of a gradient with the strides of its leaf, to become its ``.grad``."""
     array = empty_like(leaf.detach()).shared_array()
     array[...] = d
     return array
 
 
 def _refuse(leaf: Tensor, held: Tensor, d: Any) -> NoReturn:
-    """Raise the error that says that a gradient does not fit what it would be added to."""
+    """Raise the error for a gradient whose shape differs from that of ``.grad``."""
     raise AutogradError(
         f"Function AccumulateGrad returned an invalid gradient at index 0 - got {list(d.shape)} but expected shape "
         f"compatible with {list(held.shape)}, that of the .grad that is there: the .data of the leaf, now of shape "
@@ -101,7 +101,7 @@ def _refuse(leaf: Tensor, held: Tensor, d: Any) -> NoReturn:
 
 
 def _commit(leaves: Iterator[tuple[Tensor, Tensor]], sums: Iterator[tuple[Tensor, Any]], grown: Grown) -> None:
-    """Take the steps that are left; what an interrupt has kept from being taken is taken by a second call.
+    """Assign and add the gradients. After an interrupt a second call takes the remaining steps.
 
     Python runs handlers of signals at calls and at jumps backward only. There is no call in the first two loops, nor
     an unpacking, which may need memory; so a step of theirs is taken or not begun. A step of the third may be taken
@@ -120,7 +120,7 @@ _warned = False  # of the process: the warning is shown once
 
 
 def warn_of_cycle() -> None:
-    """What ``backward(create_graph=True)`` leaves behind: once, or each time after ``set_warn_always(True)``."""
+    """Warn that ``backward(create_graph=True)`` creates a reference cycle: once, unless ``set_warn_always(True)``."""
     global _warned
     if not _warned or is_warn_always_enabled():
         _warned = True

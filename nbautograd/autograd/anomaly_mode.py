@@ -26,13 +26,13 @@ HINT = (
 
 
 class _AnomalyMode:
-    """The switch, shared by all threads as PyTorch's is."""
+    """The state of anomaly detection, shared by all threads as PyTorch's is."""
 
     __slots__ = ("check_nan", "on", "wanted")
 
     def __init__(self) -> None:
         self.on = self.check_nan = False
-        self.wanted = True  # check_nan as it was given, whether on or not
+        self.wanted = True  # the last argument check_nan, whether the mode is on or not
 
 
 mode = _AnomalyMode()
@@ -40,7 +40,7 @@ _running: ContextVar[Node | None] = ContextVar("running_node", default=None)
 
 
 def note(node: Node, _: Any = None) -> None:
-    """The dispatch mode: remember where in the user's code ``node`` was made, and during the formula of which node."""
+    """The dispatch mode: note the stack of user code that created ``node``, and the node whose vjp was running."""
     if not mode.on or TRACEBACK in node.metadata:
         return
     frame: Any = sys._getframe(1)
@@ -69,12 +69,12 @@ def check(node: Node, gradients: list[Any]) -> None:
 
 @contextmanager
 def watching(node: Node) -> Iterator[None]:
-    """Run a node's formula; should it fail, warn with the forward line that made the node."""
+    """Run a node's vjp; if it fails, warn with the forward call that created the node."""
     token = _running.set(node)
     try:
         yield
     except Exception:
-        for part in _story(node):
+        for part in _forward_calls(node):
             try:
                 warnings.warn(part, UserWarning, stacklevel=2)
             except UserWarning as warning:  # warnings are errors, but the error of the graph is what counts
@@ -84,11 +84,11 @@ def watching(node: Node) -> Iterator[None]:
         _running.reset(token)
 
 
-def _story(node: Node) -> Iterator[str]:
-    """Where a node was made; and in the formula of which other node, and where that was made, and so on."""
+def _forward_calls(node: Node) -> Iterator[str]:
+    """The forward call that created a node; if another node's vjp created it, that node's forward call, and so on."""
     import traceback
 
-    def told(node: Node, sentence: str) -> str:
+    def described(node: Node, sentence: str) -> str:
         where = node.metadata.get(TRACEBACK)
         if where is not None:
             return f"{sentence}:\n{''.join(traceback.format_list(where))}"
@@ -97,11 +97,11 @@ def _story(node: Node) -> Iterator[str]:
             "Enable detect anomaly during forward pass for more information."
         )
 
-    yield told(node, f"Error detected in {node.name()}. Traceback of forward call that caused the error")
+    yield described(node, f"Error detected in {node.name()}. Traceback of forward call that caused the error")
     parent, seen = node.metadata.get(PARENT), {node}
     while parent is not None and parent not in seen:
         seen.add(parent)
-        yield told(
+        yield described(
             parent,
             f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of forward call that induced the "
             "previous calculation",
@@ -141,7 +141,7 @@ def _state() -> tuple[bool, bool]:
 
 
 class detect_anomaly:  # noqa: N801 - PyTorch's name
-    """Find the operation that makes a NaN gradient: it raises, and a warning shows the forward line that called it.
+    """Find the operation whose gradient is NaN: backward raises, and a warning shows the forward call of the operation.
 
     Both the forward and the backward computation have to run inside the ``with`` block. It is slow.
 

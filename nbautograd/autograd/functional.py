@@ -45,8 +45,8 @@ def vjp(
         is_tuple, xs, _, outputs, was_tuple = _call(func, inputs, "vjp", create_graph)
         _all_require_grad(outputs, "outputs", strict)
         weights = _vectors(v, outputs, was_tuple, "the user-provided function returns a single Tensor", "vjp")
-        found = _product(outputs, xs, weights, create_graph, strict, "The output of the user-provided function")
-    return _given(outputs, was_tuple, create_graph), _given(found, is_tuple, create_graph)
+        product = _product(outputs, xs, weights, create_graph, strict, "The output of the user-provided function")
+    return _returned(outputs, was_tuple, create_graph), _returned(product, is_tuple, create_graph)
 
 
 def jvp(
@@ -64,10 +64,12 @@ def jvp(
         is_tuple, xs, _, outputs, was_tuple = _call(func, inputs, "jvp", create_graph)
         weights = _vectors(v, xs, is_tuple, "the input to the user-provided function is a single Tensor", "jvp")
         _all_require_grad(outputs, "outputs", strict)
-        units = tuple(out.detach().new_zeros(out.shape).requires_grad_() for out in outputs)
-        gradients = _product(outputs, xs, units, True, strict, "The output of the user-provided function")
-        found = _transposed(gradients, units, weights, create_graph, strict, "The grad of the user-provided function")
-    return _given(outputs, was_tuple, create_graph), _given(found, was_tuple, create_graph)
+        cotangents = tuple(out.detach().new_zeros(out.shape).requires_grad_() for out in outputs)
+        gradients = _product(outputs, xs, cotangents, True, strict, "The output of the user-provided function")
+        product = _transposed(
+            gradients, cotangents, weights, create_graph, strict, "The grad of the user-provided function"
+        )
+    return _returned(outputs, was_tuple, create_graph), _returned(product, was_tuple, create_graph)
 
 
 def jacobian(
@@ -106,10 +108,10 @@ def jacobian(
             columns: list[list[Tensor]] = [[] for _ in xs]
             flat = out.reshape(-1)
             for element in range(out.numel()):
-                found: Any = (None,) * len(xs)
+                gradients: Any = (None,) * len(xs)
                 if flat.requires_grad:
-                    found = grad(flat[element], xs, retain_graph=True, create_graph=create_graph, allow_unused=True)
-                for i, (x, d, column) in enumerate(zip(xs, found, columns, strict=True)):
+                    gradients = grad(flat[element], xs, retain_graph=True, create_graph=create_graph, allow_unused=True)
+                for i, (x, d, column) in enumerate(zip(xs, gradients, columns, strict=True)):
                     if strict and d is None:
                         raise AutogradError(
                             f"Output {o} of the user-provided function is independent of input {i}. This is not "
@@ -204,13 +206,13 @@ def hessian(
         _, outputs = _as_tuple(answer, OUTPUTS, "hessian")
         _all_require_grad(outputs, "outputs", strict)
         result = _scalar(answer, "hessian")
-        found: Any = (None,) * len(xs)
+        gradients: Any = (None,) * len(xs)
         if result.requires_grad:
-            found = grad(result, xs, create_graph=True, allow_unused=True)
-        for i, d in enumerate(found):
+            gradients = grad(result, xs, create_graph=True, allow_unused=True)
+        for i, d in enumerate(gradients):
             if strict and (d is None or not d.requires_grad):
                 raise AutogradError(INDEPENDENT_OF_INPUT.format(i))
-        return tuple(x.new_zeros(x.shape) if d is None else d for d, x in zip(found, xs, strict=True))
+        return tuple(x.new_zeros(x.shape) if d is None else d for d, x in zip(gradients, xs, strict=True))
 
     if outer_jacobian_strategy == "forward-mode":
         rows = _forward_jacobian(first, inputs, create_graph, strict, vectorize, _one_by_one)
@@ -233,8 +235,8 @@ def vhp(
         weights = _vectors(v, xs, is_tuple, "the input to the user-provided function is a single Tensor", "vhp")
         _all_require_grad((_scalar(result, "vhp"),), "outputs", strict)
         first = _gradient(outputs, xs, strict)
-        found = _product(first, xs, weights, create_graph, strict, None)
-    return _given(outputs, False, create_graph), _given(found, is_tuple, create_graph)
+        product = _product(first, xs, weights, create_graph, strict, None)
+    return _returned(outputs, False, create_graph), _returned(product, is_tuple, create_graph)
 
 
 def hvp(
@@ -251,10 +253,10 @@ def hvp(
         weights = _vectors(v, xs, is_tuple, "the input to the user-provided function is a single Tensor", "hvp")
         _all_require_grad((_scalar(result, "hvp"),), "outputs", strict)
         first = _gradient(outputs, xs, strict)
-        units = tuple(x.detach().new_zeros(x.shape).requires_grad_() for x in xs)
-        second = _product(first, xs, units, True, strict, None)
-        found = _transposed(second, units, weights, create_graph, strict, None)
-    return _given(outputs, False, create_graph), _given(found, is_tuple, create_graph)
+        cotangents = tuple(x.detach().new_zeros(x.shape).requires_grad_() for x in xs)
+        second = _product(first, xs, cotangents, True, strict, None)
+        product = _transposed(second, cotangents, weights, create_graph, strict, None)
+    return _returned(outputs, False, create_graph), _returned(product, is_tuple, create_graph)
 
 
 # -- what they share -------------------------------------------------------------------------------------------------
@@ -288,8 +290,8 @@ def _with_grad(x: Tensor) -> Tensor:
 
 def _call(func: Function, inputs: Any, caller: str, create_graph: bool) -> tuple[Any, ...]:
     """The inputs made ready to be differentiated by, and what the function returns for them."""
-    is_tuple, given = _as_tuple(inputs, "inputs", caller)
-    xs = tuple(x.view(x.shape) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in given)
+    is_tuple, tensors = _as_tuple(inputs, "inputs", caller)
+    xs = tuple(x.view(x.shape) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in tensors)
     result = func(*xs)
     was_tuple, outputs = _as_tuple(result, OUTPUTS, caller)
     return is_tuple, xs, result, outputs, was_tuple
@@ -332,13 +334,13 @@ def _product(
 ) -> tuple[Tensor, ...]:
     """``grad`` with zeros, or an error if ``strict``, where nothing depends on an input."""
     pairs = [(out, w) for out, w in zip(outputs, weights, strict=True) if out.requires_grad]
-    found: Any = (None,) * len(xs)
+    gradients: Any = (None,) * len(xs)
     if pairs:
-        found = grad(
+        gradients = grad(
             [out for out, _ in pairs], xs, [w for _, w in pairs], create_graph=create_graph, retain_graph=True,
             allow_unused=True,
         )  # fmt: skip
-    for i, d in enumerate(found):
+    for i, d in enumerate(gradients):
         if strict and d is None:
             raise AutogradError(
                 INDEPENDENT_OF_INPUT.format(i)
@@ -350,26 +352,26 @@ def _product(
                 f"The jacobian of the user-provided function is independent of input {i}. This is not allowed in "
                 "strict mode when create_graph=True."
             )
-    return tuple(x.detach().new_zeros(x.shape) if d is None else d for d, x in zip(found, xs, strict=True))
+    return tuple(x.detach().new_zeros(x.shape) if d is None else d for d, x in zip(gradients, xs, strict=True))
 
 
 def _transposed(
     gradients: tuple[Tensor, ...],
-    units: tuple[Tensor, ...],
+    cotangents: tuple[Tensor, ...],
     weights: tuple[Tensor, ...],
     create_graph: bool,
     strict: bool,
     what: str | None,
 ) -> tuple[Tensor, ...]:
-    """The derivative, by ``units``, of gradients that are linear in them: the transposed product."""
-    return _product(gradients, units, weights, create_graph, strict and what is not None, what)
+    """The Jacobian times ``weights``, by double backward: ``gradients`` are linear in ``cotangents``."""
+    return _product(gradients, cotangents, weights, create_graph, strict and what is not None, what)
 
 
 def _gradient(outputs: tuple[Tensor, ...], xs: tuple[Tensor, ...], strict: bool) -> tuple[Tensor, ...]:
     if not outputs[0].requires_grad:
         return tuple(x.detach().new_zeros(x.shape) for x in xs)
-    found = grad(outputs[0], xs, create_graph=True, allow_unused=True)
-    for i, d in enumerate(found):
+    gradients = grad(outputs[0], xs, create_graph=True, allow_unused=True)
+    for i, d in enumerate(gradients):
         if strict and d is None:
             raise AutogradError(
                 f"The output of the user-provided function is independent of input {i}. This is not allowed in strict "
@@ -377,7 +379,7 @@ def _gradient(outputs: tuple[Tensor, ...], xs: tuple[Tensor, ...], strict: bool)
             )
         if strict and not d.requires_grad:
             raise AutogradError(INDEPENDENT_OF_INPUT.format(i))
-    return tuple(x.detach().new_zeros(x.shape) if d is None else d for d, x in zip(found, xs, strict=True))
+    return tuple(x.detach().new_zeros(x.shape) if d is None else d for d, x in zip(gradients, xs, strict=True))
 
 
 def _scalar(result: Any, caller: str) -> Tensor:
@@ -390,19 +392,19 @@ def _scalar(result: Any, caller: str) -> Tensor:
 
 
 def _stacked(rows: list[Tensor], x: Tensor) -> Tensor:
-    found: Tensor = stack(rows) if rows else x.detach().new_zeros((0, *x.shape))
-    return found
+    stacked: Tensor = stack(rows) if rows else x.detach().new_zeros((0, *x.shape))
+    return stacked
 
 
-def _given(values: tuple[Tensor, ...], is_tuple: bool, create_graph: bool) -> Any:
-    found = values if create_graph else tuple(value.detach() for value in values)
-    return found if is_tuple else found[0]
+def _returned(values: tuple[Tensor, ...], is_tuple: bool, create_graph: bool) -> Any:
+    results = values if create_graph else tuple(value.detach() for value in values)
+    return results if is_tuple else results[0]
 
 
 def _nested(rows: list[tuple[Tensor, ...]], was_tuple: bool, is_tuple: bool, create_graph: bool) -> Any:
     """A tensor, a tuple, or a tuple of tuples: as the function's outputs and inputs were."""
-    found = tuple(_given(row, is_tuple, create_graph) for row in rows)
-    return found if was_tuple else found[0]
+    nested = tuple(_returned(row, is_tuple, create_graph) for row in rows)
+    return nested if was_tuple else nested[0]
 
 
 Column = Callable[[Any], list[Any]]
@@ -432,8 +434,8 @@ def _forward_jacobian(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
             "`vectorize=True`."
         )
-    is_tuple, given = _as_tuple(inputs, "inputs", "jacobian")
-    xs = tuple(x.detach() for x in given)
+    is_tuple, tensors = _as_tuple(inputs, "inputs", "jacobian")
+    xs = tuple(x.detach() for x in tensors)
     columns = []  # by input, then by output
     was_tuple = False
     for i, x in enumerate(xs):

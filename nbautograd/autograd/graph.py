@@ -124,16 +124,17 @@ def register_multi_grad_hook(
         current = engine.current_graph_task()
         assert current is not None
         with lock:
-            found = state.get(current)
-            if found is None:
-                coming = sum(current.visits(node) for node in (ref() for ref in nodes) if node is not None)
-                found = state[current] = [coming, [None] * len(nodes)]
-            found[0] -= found[1][index] is None
-            found[1][index] = gradient
-            complete = found[0] == 0
+            if current not in state:
+                expected = sum(current.visits(node) for node in (ref() for ref in nodes) if node is not None)
+                state[current] = [expected, [None] * len(nodes)]
+            progress = state[current]  # how many gradients are still to come, and those that have arrived
+            gradients = progress[1]
+            progress[0] -= gradients[index] is None
+            gradients[index] = gradient
+            complete = progress[0] == 0
         if complete:
             del state[current]
-            fn(found[1])
+            fn(gradients)
 
     def first(index: int, gradient: Tensor) -> None:
         current = engine.current_graph_task()

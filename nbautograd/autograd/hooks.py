@@ -1,4 +1,4 @@
-"""Runs the hooks of nodes and leaves: which gradients they get, and which they may return."""
+"""Calls the hooks of nodes and leaves, and checks the gradients that they return."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def name_of(hook: Any) -> str:
 
 
 def _shown(g: Any) -> Any:
-    """A gradient as a hook gets it: a tensor of its own, so that an in-place write in the hook reaches nobody else."""
+    """A gradient as a hook gets it: a copy, so that an in-place write in the hook changes nothing else."""
     return g if g is None or isinstance(g, Tensor) else wrap(g.copy())
 
 
 def _answer(hook: Any, g: Any, shown: Tensor, new: Any) -> Any:
-    """The gradient after a hook: the one that it returned, checked for shape and type, or its own if None."""
+    """The gradient after a hook: the returned one, checked for shape and type; or, if None, the one it got."""
     if new is None:
         return shown if isinstance(g, Tensor) else shown._a
     if not isinstance(new, Tensor):
@@ -47,7 +47,7 @@ def _answer(hook: Any, g: Any, shown: Tensor, new: Any) -> Any:
 
 
 def _answers(hook: Any, old: list[Any], shown: tuple[Any, ...], answer: Any) -> list[Any]:
-    """The same for a hook that gets, and returns, one gradient per input or output."""
+    """The gradients after a hook that gets and returns a tuple: one gradient per input or output of the node."""
     if answer is None:
         answer = [None] * len(old)
     elif isinstance(answer, Tensor) and len(old) == 1:
@@ -59,16 +59,16 @@ def _answers(hook: Any, old: list[Any], shown: tuple[Any, ...], answer: Any) -> 
             f"hook {name_of(hook)} has returned an incorrect number of values (got {len(answer)}, but expected "
             f"{len(old)})"
         )
-    found = []
-    for g, given, new in zip(old, shown, answer, strict=True):
+    replaced = []
+    for g, tensor, new in zip(old, shown, answer, strict=True):
         if g is None and new is not None:
             raise RuntimeError(f"can't replace a None gradient with a non-None value (hook {name_of(hook)})")
-        found.append(None if g is None else _answer(hook, g, given, new))
-    return found
+        replaced.append(None if g is None else _answer(hook, g, tensor, new))
+    return replaced
 
 
 def tensor_hooks(node: Node, g: Any) -> Any:
-    """The gradient of a tensor after its hooks; it is then complete, and kept if the tensor retains it."""
+    """The gradient of a tensor after its hooks; it is stored in ``.grad`` if the tensor retains it."""
     hooks = node.hooks
     if hooks is None:
         return g
@@ -88,7 +88,7 @@ def tensor_hooks(node: Node, g: Any) -> Any:
 
 
 def _tell_of_none(hooks: Hooks, g: OutputGrads) -> None:
-    """Call the hooks of the outputs at which no gradient has arrived with None."""
+    """Call the hooks of outputs without a gradient with None."""
     for index, own in hooks.outputs.items():
         if index not in g.by_index:
             for hook in list(own.tensor.values()):
@@ -111,9 +111,9 @@ def pre_hooks(node: Node, g: Any) -> Any:
         return g
     for hook in list(hooks.pre.values()):
         many = isinstance(g, OutputGrads)
-        given = g.take(node.outputs()) if many else [g]
-        shown = tuple(map(_shown, given))
-        values = _answers(hook, given, shown, hook(shown))
+        incoming = g.take(node.outputs()) if many else [g]
+        shown = tuple(map(_shown, incoming))
+        values = _answers(hook, incoming, shown, hook(shown))
         new = OutputGrads({i: v for i, v in enumerate(values) if v is not None}) if many else values[0]
         for observer in protocol.observers.get():
             observer(protocol.HookCalled(node, "pre", g, new))
@@ -123,16 +123,16 @@ def pre_hooks(node: Node, g: Any) -> Any:
 
 def post_hooks(node: Node, d: Any, d1: Any, g: Any) -> list[Any]:
     """The gradients of a node's inputs after the hooks that run after the node."""
-    found = list(d1) if d is MULTIPLE else [d, d1][: node.arity]
+    gradients = list(d1) if d is MULTIPLE else [d, d1][: node.arity]
     hooks = node.hooks
     if hooks is None or not hooks.post:
-        return found
+        return gradients
     outputs = g.take(node.outputs()) if isinstance(g, OutputGrads) else [g]
     for hook in list(hooks.post.values()):
-        shown = tuple(map(_shown, found))
+        shown = tuple(map(_shown, gradients))
         answer = hook(shown, tuple(map(_shown, outputs)))
-        new = _answers(hook, found, shown, answer)
+        new = _answers(hook, gradients, shown, answer)
         for observer in protocol.observers.get() if answer is not None else ():
-            observer(protocol.HookCalled(node, "post", tuple(found), tuple(new)))
-        found = new
-    return found
+            observer(protocol.HookCalled(node, "post", tuple(gradients), tuple(new)))
+        gradients = new
+    return gradients

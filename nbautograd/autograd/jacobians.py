@@ -89,14 +89,14 @@ class Point:
         :raises AssertionError: a result has another shape or dtype on the way.
         """
         array = self.inputs[position].shared_array()
-        kept = array[where].copy()
+        original = array[where].copy()
         try:
-            array[where] = kept - self.eps * step
+            array[where] = original - self.eps * step
             below = self._values()
-            array[where] = kept + self.eps * step
+            array[where] = original + self.eps * step
             above = self._values()
         finally:
-            array[where] = kept
+            array[where] = original
         self._check_alike(below, above, "" if where is ... else f"on index {where} ")
         # A result of integers or truth values has slopes, too: if it changes, something is wrong.
         pairs = [(a if a.dtype.kind in "fc" else a.astype(float), b) for a, b in zip(above, below, strict=True)]

@@ -168,12 +168,12 @@ def _saved_as_tensors(node: Node, slot: str) -> Any:
     :raises GraphFreedError: a backward pass has used it up.
     :raises InplaceError: it was written to since.
     """
-    kept = _packed(node).get(slot)
-    if kept is not None:
+    packed = _packed(node).get(slot)
+    if packed is not None:
         edges = _edges(node, slot)
-        if not isinstance(kept, (list, tuple)):
-            return kept.tensor(edges)
-        return tuple(t if isinstance(t, Tensor) else None for t in _tensors(kept, edges))
+        if not isinstance(packed, (list, tuple)):
+            return packed.tensor(edges)
+        return tuple(t if isinstance(t, Tensor) else None for t in _tensors(packed, edges))
     value = getattr(node, slot)
     if value is FREED:
         node.raise_freed()
@@ -193,12 +193,12 @@ def _each(edges: Any, values: Sequence[Any]) -> Sequence[Any]:
     return edges if isinstance(edges, list) else [None] * len(values)
 
 
-def _tensors(kept: Sequence[Any], edges: Any, same_dtype: bool = False) -> Iterator[Any]:
+def _tensors(values: Sequence[Any], edges: Any, same_dtype: bool = False) -> Iterator[Any]:
     """Several packed tensors, unpacked, and what else is there.
 
     :param same_dtype: in the dtypes that they had, whatever the hook gives.
     """
-    for part, edge in zip(kept, _each(edges, kept), strict=True):
+    for part, edge in zip(values, _each(edges, values), strict=True):
         if not isinstance(part, Packed):
             yield part
             continue
@@ -261,9 +261,9 @@ def pack_slot(node: Node, slot: str, pack_hook: Pack, unpack_hook: Unpack) -> No
     node.check_slot(slot)
     value, hooks = getattr(node, slot), (pack_hook, unpack_hook)
     if isinstance(value, (list, tuple)):
-        _keep(node, slot, type(value)(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
+        _store_packed(node, slot, type(value)(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
     elif hasattr(value, "dtype"):  # not a number in the place of a tensor
-        _keep(node, slot, pack(wrap(own(value)), hooks))
+        _store_packed(node, slot, pack(wrap(own(value)), hooks))
 
 
 def _check_callable(what: str, *hooks: Any) -> None:
@@ -272,12 +272,12 @@ def _check_callable(what: str, *hooks: Any) -> None:
             raise TypeError(f"{what}: argument '{name}' must be callable, and this {kind_of(hook)} is not")
 
 
-def _keep(node: Node, slot: str, kept: Any) -> None:
+def _store_packed(node: Node, slot: str, packed: Any) -> None:
     """Put what a pack hook has returned, or a list of such, in the place of a slot's arrays."""
     extras = node.get_extras()
     if extras.packed is None:
         extras.packed, extras.lock = {}, extras.lock or threading.RLock()
-    extras.packed[slot] = kept
+    extras.packed[slot] = packed
     setattr(node, slot, None)
     if "_packed_of" not in type(node).__dict__:
         node.__class__ = _variant(type(node))
@@ -292,22 +292,22 @@ def _pack_node(node: Node, call: dispatch_mode.Call | None) -> None:
     if hooks is None or call is None:
         return
     names = (*call.op.positional, *([call.op.rest] if call.op.rest else []))
-    given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+    arguments = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
     for slot in node.saved:
         value, name = getattr(node, slot), slot[2:]
         if value is None or value is FREED:
             continue
         if name.startswith("result"):
             if isinstance(value, (list, tuple)):
-                _keep(node, slot, [pack_result(t, hooks) for t in call.results])
+                _store_packed(node, slot, [pack_result(t, hooks) for t in call.results])
             else:
-                _keep(node, slot, pack_result(call.results[int(name[6:] or 0)], hooks))
+                _store_packed(node, slot, pack_result(call.results[int(name[6:] or 0)], hooks))
         elif name in call.op.keys:
-            _keep(node, slot, tuple(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
+            _store_packed(node, slot, tuple(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
         elif isinstance(value, (list, tuple)):
-            _keep(node, slot, [pack(t, hooks, a.dtype) for t, a in zip(given[name], value, strict=True)])
-        elif isinstance(given.get(name), Tensor):
-            _keep(node, slot, pack(given[name], hooks, value.dtype))
+            _store_packed(node, slot, [pack(t, hooks, a.dtype) for t, a in zip(arguments[name], value, strict=True)])
+        elif isinstance(arguments.get(name), Tensor):
+            _store_packed(node, slot, pack(arguments[name], hooks, value.dtype))
 
 
 _variants: dict[type[Node], type[Node]] = {}
@@ -342,9 +342,9 @@ def _variant(cls: type[Node]) -> type[Node]:
         "_packed_of": cls,
         **{f.__name__: f for f in (vjp, vjp_graph, saved_values)},
     }
-    made: type[Node] = type(cls.__name__, (cls,), members)
-    _variants[cls] = made
-    return made
+    variant: type[Node] = type(cls.__name__, (cls,), members)
+    _variants[cls] = variant
+    return variant
 
 
 @contextmanager
@@ -360,15 +360,17 @@ def _unpacked(node: Node, retain_graph: bool, recorded: bool = False) -> Iterato
             node.raise_freed()
         done = False
         try:
-            for slot, kept in packed.items():
-                many = isinstance(kept, (list, tuple))
+            for slot, stored in packed.items():
+                many = isinstance(stored, (list, tuple))
                 if recorded:
                     edges = _edges(node, slot)
-                    each = _tensors(kept, edges, True) if many else _tensors([kept], [edges], True)
-                    setattr(node, slot, type(kept)(each) if many else next(each))
+                    each = _tensors(stored, edges, True) if many else _tensors([stored], [edges], True)
+                    setattr(node, slot, type(stored)(each) if many else next(each))
                 else:
-                    each = (part.array() if isinstance(part, Packed) else part for part in (kept if many else (kept,)))
-                    setattr(node, slot, type(kept)(each) if many else next(each))
+                    each = (
+                        part.array() if isinstance(part, Packed) else part for part in (stored if many else (stored,))
+                    )
+                    setattr(node, slot, type(stored)(each) if many else next(each))
             yield
             done = not retain_graph
         finally:

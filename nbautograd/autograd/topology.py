@@ -1,7 +1,7 @@
-"""The graph as the engine looks at it before a pass: reachable nodes, in-degrees, topological order.
+"""Traversals of the graph before a pass: reachable nodes, in-degrees, topological order.
 
-A node's sequence number is higher than those of all nodes that its inputs came from. So descending sequence numbers
-are a topological order of the tape; a leaf, whose number is 0, comes last.
+A node's sequence number is higher than those of the nodes of its inputs. So descending sequence numbers are a
+topological order of the tape; a leaf, whose number is 0, comes last.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def reachable(roots: Iterable[Any]) -> tuple[dict[Any, int], list[Any]]:
 
 
 def leading_to(order: list[Any], targets: set[Any]) -> set[Any]:
-    """The nodes, of those in the topological ``order``, from which one of the targets can be reached."""
+    """The nodes in the topological ``order`` from which a target is reachable, and the targets."""
     needed = set(targets)
     for node in reversed(order):
         if node._seq:
@@ -46,10 +46,10 @@ def leading_to(order: list[Any], targets: set[Any]) -> set[Any]:
 
 
 def nodes_between(roots: list[tuple[Any, Any]], leaves: set[Any]) -> set[Any]:
-    """The nodes on the paths from the roots to some leaves, and these: the two functions above in one, for less."""
+    """The nodes on paths from the roots to some leaves, and those leaves; faster than the two functions above."""
     stack = [target for target, _ in roots]
     seen = set()
-    found = []
+    visited = []
     while stack:
         node = stack.pop()
         sequence_nr = node._seq
@@ -66,9 +66,9 @@ def nodes_between(roots: list[tuple[Any, Any]], leaves: set[Any]) -> set[Any]:
                 stack.append(next0)
             if next1 is not None:
                 stack.append(next1)
-        found.append((sequence_nr, node, targets))
+        visited.append((sequence_nr, node, targets))
     needed = set(leaves)
-    for _, node, targets in sorted(found, key=itemgetter(0)):
+    for _, node, targets in sorted(visited, key=itemgetter(0)):
         for target in targets:
             if target in needed:
                 needed.add(node)

@@ -5,9 +5,8 @@ strides and dtype are those of one sample. Operations never see it: the dispatch
 ``batching/mode.py``, gets every call, computes with ``value``, and wraps the result. So history, tangents and memory
 belong to ``value``.
 
-Code that looks at a tensor's array gets a ``SampleArray``: shape, strides and dtype of one sample, but no elements, as
-there is none for all samples. It knows its tensor, so that an array among an operation's options is not taken for that
-of one sample.
+Code that reads a tensor's array gets a ``SampleArray``. It has the shape, strides and dtype of one sample, and raises
+when its elements are read. It refers to its batched tensor, so that all samples can be recovered from it.
 """
 
 from __future__ import annotations
@@ -59,11 +58,11 @@ class NoRuleError(AutogradError):
 
 
 class ElementsError(AutogradError):
-    """Raised where a program looks at elements of a batched tensor, of which there are some for each sample."""
+    """Raised where a program reads elements of a batched tensor: each sample has its own."""
 
 
 class Level:
-    """One ``vmap`` that runs: its number from 1, how many samples there are, and what random operations do."""
+    """One running ``vmap``: its number (from 1), the batch size, and its ``randomness``."""
 
     __slots__ = ("number", "randomness", "size")
 
@@ -73,17 +72,17 @@ class Level:
 
 _stack: ContextVar[tuple[Level, ...]] = ContextVar("vmap_levels", default=())
 levels = _stack.get
-"""The levels that are entered, the outermost first."""
+"""The active levels, outermost first."""
 
 
 def innermost() -> Level | None:
-    """The level that was entered last; None outside of ``vmap``."""
+    """The innermost active level; None outside of ``vmap``."""
     stack = _stack.get()
     return stack[-1] if stack else None
 
 
 class without_level:  # noqa: N801 - a context manager, used in lower case
-    """Inside the ``with`` block, the innermost level is not entered; or ``stack`` is what is entered."""
+    """Inside the ``with`` block the innermost level is inactive; or the active levels are those of ``stack``."""
 
     __slots__ = ("stack", "token")
 
@@ -98,13 +97,13 @@ class without_level:  # noqa: N801 - a context manager, used in lower case
 
 
 on_random: Callable[..., Any] | None = None
-"""Set by ``batching/random.py``: what random functions call inside of ``vmap``."""
+"""The handler of random functions inside of ``vmap``; set by ``batching/random.py``."""
 
 
 def random_function(how: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator of functions that draw random numbers: inside of ``vmap`` its randomness says which.
+    """Decorator of functions that draw random numbers: inside of ``vmap`` they follow its ``randomness``.
 
-    :param how: what the arguments are, see ``batching/random.py``.
+    :param how: the signature of the function, a key of ``_HOW`` in ``batching/random.py``.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,7 +119,7 @@ def random_function(how: str) -> Callable[[Callable[..., Any]], Callable[..., An
 
 
 on_elements: Callable[..., Any] | None = None
-"""Set by ``batching/mode.py``: what functions that look at elements call inside of ``vmap``."""
+"""The handler of functions that read elements, inside of ``vmap``; set by ``batching/mode.py``."""
 
 
 sample_by_sample: list[str] = []
@@ -128,7 +127,7 @@ sample_by_sample: list[str] = []
 
 
 def looks_at_elements(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of functions that look at the elements of tensors: inside of ``vmap`` they are run sample by sample."""
+    """Decorator of functions that read the elements of tensors: inside of ``vmap`` they run sample by sample."""
     sample_by_sample.append(function.__name__)
 
     @functools.wraps(function)
@@ -141,7 +140,7 @@ def looks_at_elements(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def elements(t: Any) -> Any:
-    """The array of a tensor with all of its elements, those of all samples: for checks of values; an array as it is."""
+    """The array of a tensor with the elements of all samples, for checks of values. An array is returned as it is."""
     if t.__class__ is SampleArray and t.tensor is not None:
         t = t.tensor
     while t.__class__ is BatchedTensor:
@@ -157,9 +156,9 @@ def _no_elements(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
 
 
 def refuse_dynamic(name: str, input: Any) -> None:
-    """Refuse a batched tensor where the elements decide what shape the result has.
+    """Refuse a batched tensor in an operation whose result has a data-dependent shape.
 
-    :raises RuntimeError: it is one.
+    :raises RuntimeError: ``input`` is a batched tensor.
     """
     if input.__class__ is BatchedTensor:
         raise ElementsError(
@@ -169,11 +168,11 @@ def refuse_dynamic(name: str, input: Any) -> None:
 
 
 OF_MEMORY = (np.may_share_memory, np.shares_memory)
-"""Functions of arrays that do not look at elements, and that the first sample's array can be given to."""
+"""NumPy functions that read no elements; they are called with the array of the first sample."""
 
 
 class SampleArray(np.ndarray[Any, Any]):
-    """The array that a batched tensor shows: of one sample's shape, strides and dtype, but without its elements."""
+    """The array of a batched tensor: it has one sample's shape, strides and dtype, and its elements cannot be read."""
 
     tensor: BatchedTensor | None = None
 
@@ -194,7 +193,7 @@ class SampleArray(np.ndarray[Any, Any]):
 
 
 class BatchedTensor(Tensor):
-    """A tensor of all samples of a level, in the place of one sample."""
+    """All samples of a level in one tensor, which looks like a single sample."""
 
     __slots__ = ("bdim", "level", "value")
     value: Tensor
@@ -370,7 +369,7 @@ BatchedTensor.__module__ = "nbautograd"
 
 
 def batched(value: Tensor, bdim: int, level: Level) -> BatchedTensor:
-    """``value``, whose dimension ``bdim`` counts the samples of ``level``, as one sample."""
+    """A batched tensor of ``value``, whose dimension ``bdim`` is the batch dimension of ``level``."""
     t: BatchedTensor = core_tensor.new(BatchedTensor)
     t.value, t.bdim, t.level = value, bdim, level
     return t

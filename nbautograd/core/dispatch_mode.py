@@ -1,8 +1,8 @@
-"""Dispatch modes: sending every operation through a function of ours, as PyTorch's TorchDispatchMode does.
+"""Dispatch modes: functions that intercept every operation, as PyTorch's TorchDispatchMode does.
 
 Anomaly detection, hooks on saved tensors, forward-mode AD and inference mode concern every operation but are rarely on.
-So operations know nothing of them: while one is on anywhere, the code objects of all operations are exchanged for one
-that calls ``dispatch`` (see ``compiler/op.py``), and afterwards they are what they were.
+So the code of an operation does not test for them: while a mode is on anywhere, the code objects of all operations are
+exchanged for one that calls ``dispatch`` (see ``compiler/op.py``), and then put back.
 
 Code objects belong to the process, but a mode acts where it was pushed: it stands in a context variable, and in other
 threads and tasks ``dispatch`` runs the operation's usual code. Three modes are pushed ``everywhere``, for all threads:
@@ -23,7 +23,7 @@ from nbautograd.core.node import Node, OutputEdge
 from nbautograd.core.tensor import Tensor
 
 UNHANDLED = object()
-"""What ``override`` returns where it has nothing to say."""
+"""Returned by ``override`` where no argument overrides the operation."""
 
 __all__ = [
     "UNHANDLED",
@@ -40,7 +40,7 @@ __all__ = [
 
 
 class Call(NamedTuple):
-    """A call of an operation that was recorded: its declaration, what it was given, and its results."""
+    """A recorded call of an operation: the declaration, the arguments and the results."""
 
     op: Any
     args: tuple[Any, ...]
@@ -68,11 +68,11 @@ _here: ContextVar[tuple[Mode, ...]] = ContextVar("dispatch_modes", default=())
 _listeners: list[Callable[[], None]] = []
 _lock = threading.RLock()
 on_unpack: Callable[[Tensor, Any], None] | None = None
-"""Called with every saved tensor that a recorded backward pass makes again, and the array that was saved."""
+"""Called when a recorded backward pass unpacks a saved tensor: with the tensor and the saved array."""
 on_copy: Callable[[Any, Any], None] | None = None
-"""Called with a saved array and the copy that the node has got instead, before the array is overwritten."""
+"""Called before a saved array is overwritten: with the array and the copy that replaces it in the node."""
 on_pack: Callable[[Tensor], Callable[[Tensor], Tensor] | None] | None = None
-"""Called with a tensor that a hook packs; what it returns, if anything, is called with the unpacked tensor.
+"""Called with a tensor that a hook packs. Its result, unless None, is called with the unpacked tensor.
 
 All three are set by forward-mode AD alone, whose levels all threads share.
 """
@@ -135,7 +135,7 @@ def pop(mode: Any) -> None:
 
 
 def _without(modes: tuple[Mode, ...], mode: Any) -> tuple[Mode, ...] | None:
-    """The modes but the last that is ``mode``; None if it is not among them."""
+    """The modes without the innermost occurrence of ``mode``; None if it is not among them."""
     for i in reversed(range(len(modes))):
         if modes[i][0] == mode:
             return modes[:i] + modes[i + 1 :]
@@ -188,7 +188,7 @@ def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def node_created(node: Node, call: Call | None = None) -> None:
-    """Show a new node to the modes that want to see them; called by whatever makes nodes without ``dispatch``."""
+    """Pass a new node to the modes that observe nodes; called by code that creates nodes without ``dispatch``."""
     for mode, around in dict.fromkeys((*_process.modes, *_here.get())):
         if not around:
             mode(node, call)

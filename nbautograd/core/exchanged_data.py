@@ -1,7 +1,7 @@
 """``x.data = other``: how nodes that have saved the array of ``x`` find the new one.
 
-In PyTorch a node saves the tensor ``x``, here its array. So whoever exchanges that notes here by which tensor the
-former array was held. Nothing asks unless an exchange happened after the node was made.
+In PyTorch a node saves the tensor ``x``; here it saves the array. So an exchange is noted here: which tensor held the
+former array. A node looks it up only if an exchange happened after the node was created.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from nbautograd.arrays.version_counter import clock, next_sequence_nr
 __all__ = ["exchange", "exchanged", "expect_hidden_writes", "latest"]
 
 exchanged: dict[int, tuple[Any, int, Any]] = {}
-"""By the id of an array that a tensor had: a weak reference to it, when it was exchanged, and one to the tensor.
+"""By the id of a former array: a weak reference to it, the time of the exchange, and a weak reference to the tensor.
 
-There are no weak references to scalars, which are kept until it is noticed that nobody else does.
+NumPy's scalars cannot be weakly referenced. They are held here until ``_forget_scalars`` drops those without other
+references.
 """
 
 
 class _Limit:
-    """From how many entries on it is worth looking for scalars that nobody else holds."""
+    """The number of entries from which on ``_forget_scalars`` runs."""
 
     entries = 64
 
 
 def exchange(tensor: Any, array: Any) -> None:
-    """Give a tensor another array, which it alone must hold."""
+    """Give a tensor another array, which no other tensor may hold."""
     former, tensor._a = tensor._a, array
-    clock.last_write = time = next_sequence_nr()  # so that nodes are asked to look at what they saved
+    clock.last_write = time = next_sequence_nr()  # so that the engine checks saved tensors
     tensor._data_since = time
     scalar = former if isinstance(former, np.generic) else version_counter.former_scalar(former)
     if scalar is not former:
@@ -47,7 +48,7 @@ def exchange(tensor: Any, array: Any) -> None:
 
 
 def _forget_scalars() -> None:
-    """Drop the scalars that only the table holds."""
+    """Drop the scalars to which only this table refers."""
     for key, (thing, _, _) in list(exchanged.items()):
         if isinstance(thing, np.generic) and getrefcount(thing) <= HELD_ONCE:
             exchanged.pop(key, None)
@@ -55,12 +56,15 @@ def _forget_scalars() -> None:
 
 
 def expect_hidden_writes() -> None:
-    """Have nodes look at what they saved: a scalar becomes an array, writes to which go unnoticed."""
+    """Make the engine check saved tensors: a scalar becomes an array, and writes to that are not counted."""
     clock.last_write = next_sequence_nr()
 
 
 def latest(array: Any, time: int) -> tuple[Any, int]:
-    """The array of the tensor that had ``array`` at ``time``, and since when; ``array`` if nothing was exchanged."""
+    """The present array of the tensor that held ``array`` at ``time``, and since when it has it.
+
+    ``array`` and ``time`` themselves if the data was not exchanged since.
+    """
     entry = exchanged.get(id(array))
     if entry is not None and entry[1] > time:
         tensor = entry[2]()

@@ -49,20 +49,20 @@ class _ForwardADLevel:
 
 
 forward_ad_level = _ForwardADLevel()
-"""Entered and left by ``autograd/tangents.py``; it stands here since the engine has to know whether there is one."""
+"""Set by ``autograd/tangents.py``; it is defined here since the engine asks whether a level is active."""
 forward_ad_below: ContextVar[int | None] = ContextVar("forward_ad_below", default=None)
-"""Operations see the tangents of the levels before this one, None for all: fewer while tangents are computed."""
+"""Operations see the tangents of the levels below this number only; None for all. Set while tangents are computed."""
 
 
 def is_forward_ad_active() -> bool:
-    """Whether there is a level of forward-mode AD, and operations see to tangents."""
+    """Whether a level of forward-mode AD is active, so that operations compute tangents."""
     return forward_ad_level.number >= 0 and forward_ad_below.get() != 0
 
 
 def boolean(value: Any, function: str, argument: str, position: int = 1) -> bool:
-    """A bool that was given to a function, checked.
+    """Check that an argument is a bool, and return it.
 
-    :raises TypeError: it is none.
+    :raises TypeError: it is not.
     """
     if not isinstance(value, bool):
         raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be bool, not {kind_of(value)}")
@@ -84,7 +84,7 @@ class _Mode:
         grad_enabled.set(self._before.pop())
 
     def clone(self) -> _Mode:
-        """A fresh one of the same mode, for each call of a decorated function."""
+        """A new object of the same mode, for each call of a decorated function."""
         return type(self)()
 
     def __call__(self, function: F) -> F:
@@ -106,7 +106,7 @@ class _Mode:
 
 
 def warn_of_class(cls: type) -> None:
-    """Decorating a class decorates its making only, and makes a function of it."""
+    """Warn that decorating a class affects its construction only, and turns it into a function."""
     warnings.warn(
         "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions "
         f"or methods: {cls.__name__} becomes a function, and its methods run in no other mode. Decorate __init__, or "
@@ -142,7 +142,7 @@ def run_generator(mode: Any, function: Callable[..., Any]) -> Callable[..., Any]
 
 
 class _Fixed(_Mode):
-    """A mode that is known from the class, so that ``@no_grad`` without parentheses can decorate too."""
+    """A mode fixed by the class, so that ``@no_grad`` can decorate without parentheses, too."""
 
     __slots__ = ()
 
@@ -151,7 +151,7 @@ class _Fixed(_Mode):
     @overload
     def __new__(cls, function: None = None) -> Self: ...
     def __new__(cls, function: Any = None) -> Any:
-        """A context manager, or the decorated function where one is given."""
+        """A context manager, or the decorated function if ``function`` is not None."""
         self = object.__new__(cls)
         self._before = []
         return self if function is None else self(function)
@@ -206,7 +206,7 @@ class set_grad_enabled(_Mode):  # noqa: N801 - PyTorch's name
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
     def clone(self) -> _Mode:
-        """A fresh one, which sets the mode at once and again when entered."""
+        """A new object, which sets the mode at once and again when entered."""
         return set_grad_enabled(self.mode)
 
     def __call__(self, function: F) -> F:
@@ -219,7 +219,7 @@ _multithreading: ContextVar[bool] = ContextVar("multithreading", default=True)
 
 
 class set_multithreading_enabled:  # noqa: N801 - PyTorch's name
-    """Whether backward passes may use several threads; ours use the calling one only, so it changes nothing."""
+    """Accepted for PyTorch's sake: backward passes here run in the calling thread, so it changes nothing."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = boolean(mode, "set_multithreading_enabled", "enabled")

@@ -1,6 +1,6 @@
-"""The hooks of nodes and leaves: where they are kept, and the handle that removes one.
+"""The hooks of nodes and leaves: how they are stored, and the handle that removes one.
 
-``autograd/hooks.py`` runs them. Two counters let the engine's fast loop skip looking for hooks where nobody has any:
+``autograd/hooks.py`` runs them. Two counters let the engine's fast loop skip the look-up where no hook is registered:
 ``alive`` counts the ``Hooks`` of all nodes and leaves, ``LeafHooks.alive`` those of leaves.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["Hooks", "LeafHooks", "RemovableHandle", "alive", "warn_of_hooks"]
 
 
 class _Alive:
-    """The number of live ``Hooks``; while it is 0, the engine asks no node for its own."""
+    """The number of live ``Hooks``; while it is 0, the engine does not look for hooks."""
 
     __slots__ = ("count",)
 
@@ -62,7 +62,7 @@ class LeafHooks(Hooks):
 
 
 class RemovableHandle:
-    """What registering a hook returns: ``remove()`` takes the hook away; a ``with`` block does so at its end."""
+    """Returned by the methods that register hooks: ``remove()``, or the end of a ``with`` block, removes the hook."""
 
     __slots__ = ("_hooks", "id")
 
@@ -74,7 +74,7 @@ class RemovableHandle:
         hooks[self.id] = hook
 
     def remove(self) -> None:
-        """Take the hook away; a second call does nothing."""
+        """Remove the hook; a second call does nothing."""
         self._hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
@@ -85,7 +85,7 @@ class RemovableHandle:
 
 
 def warn_of_hooks(hooks: Hooks | None) -> None:
-    """Warn that the hooks of a tensor that is pickled, or copied, stay behind."""
+    """Warn that the hooks of a tensor are not pickled or copied with it."""
     for hook in () if hooks is None else hooks.tensor.values():
         if not hasattr(hook, "__torch_unserializable__"):
             warnings.warn(

@@ -1,8 +1,8 @@
-"""In-place writes: what may be written to, and the write itself.
+"""In-place writes: which tensors may be written to, and the write itself.
 
-``apply_inplace`` is what ``x.mul_(y)`` comes down to: compute out of place, then ``copy_into``, which writes the result
-into the tensor's memory, advances the version counter and gives the tensor the history of the result. How the history
-of views and their base follows is in ``core/views.py``.
+``apply_inplace`` implements ``x.mul_(y)`` and the like: compute out of place, then ``copy_into``, which writes the
+result into the tensor's memory, advances the version counter and gives the tensor the history of the result. How the
+history of views and their base follows is in ``core/views.py``.
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
     check_operands(t, (*args, *kwargs.values()) if kwargs else args, name)
     former = t
     if dispatch_mode.on_copy is not None:
-        former = t.clone()  # forward-mode AD differentiates the formulas, which need the former value
+        former = t.clone()  # forward-mode AD differentiates the formulas, which need the value from before the write
     elif is_grad_enabled() and dispatch_mode.is_on() and t.__class__ is not BatchedTensor:
-        former = wrap(t._a.copy(), t._fn)  # hooks on saved tensors may keep what they get
+        former = wrap(t._a.copy(), t._fn)  # hooks on saved tensors may hold the tensor they get
     try:
         return copy_into(t, function(former, *args, **kwargs))
     except INPUT_ERRORS as error:
@@ -92,31 +92,31 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
 
 
 followers: list[Any] = []
-"""Who is told of writes, process-wide: ``autograd/tangents.py``'s ``WriteFollower`` while there are tangents."""
+"""Notified of writes, process-wide: ``WriteFollower`` of ``autograd/tangents.py`` while a forward-mode level is on."""
 preparers: list[Callable[[Any], None]] = []
 """Called with an array that is about to be written to; process-wide, for ``allow_mutation_on_saved_tensors``."""
 
 
 class _Batched:
-    """What is done where a batched tensor is written, or written to."""
+    """The write for batched tensors."""
 
     __slots__ = ("write",)
     write: Callable[[Tensor, Tensor], Tensor]
 
 
 of_batched = _Batched()
-"""Its ``write`` is called instead of ``copy_into``; set by ``batching/transform.py``."""
+"""Its ``write`` replaces ``copy_into`` if one of the tensors is batched; set by ``batching/transform.py``."""
 
 
 def watched() -> bool:
-    """Whether a mode that is on has to see every write."""
+    """Whether an active mode observes writes."""
     return bool(followers or preparers)
 
 
 def check_view(t: Tensor, recorded: bool) -> None:
     """Make sure that the history of a view's base can follow a write to the view.
 
-    :raises InplaceError: it cannot: the view is one of several made at once, or was made without recording.
+    :raises InplaceError: it cannot: the view is one of several outputs, or was created while nothing was recorded.
     """
     how = t._view
     if how.obstacle is None or not is_grad_enabled() or is_inference_mode_enabled():
@@ -159,10 +159,9 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
         record_unrecorded_write(t)
     else:
         version_counter.record_write(target)
-        if (
-            isinstance(node, Node) and node._seq and dispatch_mode.on_copy is None
-        ):  # else tangents were computed from the node
-            node._seq = version_counter.next_sequence_nr()  # the result that it saved is what has just been written
+        # In forward mode tangents have been computed from the node.
+        if isinstance(node, Node) and node._seq and dispatch_mode.on_copy is None:
+            node._seq = version_counter.next_sequence_nr()  # what was written is the result that it saved: not stale
         rebase_history(t, node)
     for follower in followers:
         follower.follow(t, result)
@@ -170,11 +169,11 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
 
 
 def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
-    """Before ``target`` is overwritten: copy what the node saved of it; a saved result becomes the target itself."""
+    """Before ``target`` is overwritten: copy what the node saved of it, and let a saved result refer to ``target``."""
 
-    def kept(value: Any) -> Any:
+    def protected(value: Any) -> Any:
         if isinstance(value, (list, tuple)):
-            return tuple(map(kept, value)) if value.__class__ is tuple else [kept(part) for part in value]
+            return tuple(map(protected, value)) if value.__class__ is tuple else [protected(part) for part in value]
         if value is before or hasattr(value, "dtype") and version_counter.same_memory(value, target):
             copy = value.copy()
             if dispatch_mode.on_copy is not None:
@@ -183,7 +182,7 @@ def _keep_saved(node: Node, before: Any, result: Any, target: Any) -> None:
         return target if value is result and result.dtype == target.dtype and dispatch_mode.on_copy is None else value
 
     for name in node.saved:
-        setattr(node, name, kept(getattr(node, name)))
+        setattr(node, name, protected(getattr(node, name)))
 
 
 def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
@@ -199,12 +198,12 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
 
 
 def into(out: Any, result: Any, name: str) -> Any:
-    """The result, written into the tensor given as ``out=`` if there is one."""
+    """The result, written into the tensor ``out`` unless that is None."""
     return result if out is None else resize_into(out, result, name)
 
 
 def resize_into(out: Any, result: Any, name: str) -> Any:
-    """Write ``result`` into the tensor given as ``out=``, which takes its shape and keeps its own dtype.
+    """Write ``result`` into the tensor ``out``, which is resized to its shape and keeps its own dtype.
 
     Several results go into as many tensors.
     """
@@ -258,7 +257,7 @@ def _written_at() -> tuple[str, int] | None:
 
 
 def _note_places(on: bool) -> None:
-    """With tracing on, remember where each write was called, for the message about a saved tensor that it spoiled."""
+    """With tracing on, note the line of each write, for the error about a modified saved tensor."""
     version_counter.clock.place = _written_at if on else None  # type: ignore[assignment]
 
 

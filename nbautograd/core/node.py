@@ -47,22 +47,22 @@ class _Mark:
 
 
 LEAF = _Mark("LEAF")
-"""The ``_fn`` of a leaf that requires grad, where other tensors have the node that made them."""
+"""The ``_fn`` of a leaf that requires grad; that of a computed tensor is its node."""
 FREED = _Mark("FREED")
-"""Stands in a node's slot for a saved tensor that a backward pass has used up and freed."""
+"""Replaces a saved tensor in a node's slot once a backward pass has freed it."""
 MULTIPLE = _Mark("MULTIPLE")
-"""The first result of a ``vjp`` with more than two inputs; the second is then the list of all gradients."""
+"""Returned first by a ``vjp`` with more than two inputs; the second result is then the list of all gradients."""
 
 
 class Extras:
-    """The fields that few nodes have, made on demand: without a ``__dict__`` a node is made in half the time."""
+    """Fields that few nodes need, allocated on demand: a node without a ``__dict__`` is created in half the time."""
 
     __slots__ = ("hooks", "lock", "metadata", "packed", "trace")
 
     def __init__(self) -> None:
         self.hooks: Hooks | None = None
         self.metadata: dict[Any, Any] | None = None
-        self.trace: Any = None  # what tracing remembers: protocol.Trace, or what makes it when somebody asks
+        self.trace: Any = None  # noted by tracing: a protocol.Trace, or a function that formats one on first use
         self.packed: dict[str, Any] | None = (
             None  # saved tensors in the form that hooks gave them: autograd/saved_tensors.py
         )
@@ -70,7 +70,7 @@ class Extras:
 
 
 _WITH_NAMESPACE = {"AccumulateGrad", "CopyBackwards", "CopySlices"}
-"""The nodes that PyTorch has not generated, whose ``name()`` there is that of the C++ class."""
+"""Nodes that PyTorch writes by hand: ``name()`` gives the C++ class."""
 
 
 class Node:
@@ -88,7 +88,9 @@ class Node:
     formulas: dict[str, str] = {}  # noqa: RUF012 - how the gradient of each is computed from g
     symbol = ""
     saved: tuple[str, ...] = ()  # names of the slots that hold saved tensors
-    _relays = False  # whether the engine may run it at once, out of order: a temporary view with one input and one user
+    _relays = (
+        False  # whether the engine may run it at once, out of order: a temporary view with one input and one consumer
+    )
     takes_lazy_gradient = (
         False  # whether ``vjp`` knows gradients that wait to be computed, see ``fusion/lazy_gradient.py``
     )
@@ -103,7 +105,7 @@ class Node:
     __call__: Callable[..., Any]
 
     def get_extras(self) -> Extras:
-        """The node's ``Extras``, made when they are first needed."""
+        """The node's ``Extras``, allocated on first use."""
         if self.extras is None:
             self.extras = Extras()
         return self.extras
@@ -136,7 +138,7 @@ class Node:
         raise NotImplementedError
 
     def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The same over tensors, recorded, so that it can be differentiated again."""
+        """The vjp over tensors, recorded, so that it can be differentiated again."""
         raise NotImplementedError
 
     def next_nodes(self) -> tuple[Any, ...]:
@@ -164,7 +166,7 @@ class Node:
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for whoever wants to note something here."""
+        """A dictionary for users' notes on the node."""
         extras = self.get_extras()
         if extras.metadata is None:
             extras.metadata = {}
@@ -202,7 +204,7 @@ class Node:
         return RemovableHandle(self.own_hooks().pre, hook)
 
     def own_hooks(self) -> Hooks:
-        """The node's hooks, made when the first is registered."""
+        """The node's hooks, allocated when the first is registered."""
         extras = self.get_extras()
         if extras.hooks is None:
             extras.hooks = Hooks()
@@ -219,7 +221,7 @@ class Node:
     def saved_values(self) -> dict[str, Any]:
         """The saved arrays by name.
 
-        :raises GraphFreedError: a backward pass has used them up.
+        :raises GraphFreedError: a backward pass has freed them.
         """
         values = {name: getattr(self, name) for name in self.saved}
         if any(value is FREED for value in values.values()):
@@ -232,7 +234,7 @@ class Node:
         return {name.removeprefix("s_"): value for name, value in (values | several).items() if value is not None}
 
     def raise_freed(self) -> NoReturn:
-        """Raise the error that says that the saved tensors are freed, and what to do."""
+        """Raise the error for a second backward pass through freed saved tensors."""
         raise GraphFreedError(
             f"Trying to backward through the graph a second time: {self.name()}{self.place()} gave up "
             "its saved tensors "
@@ -242,7 +244,7 @@ class Node:
         )
 
     def place(self) -> str:
-        """Where the node was made, when tracing has noted it; otherwise nothing."""
+        """The line that created the node, for messages; empty unless tracing has noted it."""
         if self.trace is None:
             return ""
         return f" (made in {_located(self.trace.filename, self.trace.lineno)})"
@@ -260,9 +262,9 @@ class Node:
                 self.raise_changed(name, value)
 
     def check_slot(self, name: str) -> None:
-        """The same for what one slot holds: an array, or several.
+        """Compare the version counters of one slot, which holds an array or several.
 
-        Where the data of a saved input has been exchanged since (``x.data = ...``), the slot gets the new one.
+        Where the data of a saved input has been exchanged since (``x.data = ...``), the slot gets the new array.
         """
         value = getattr(self, name)
         if value is None or value is FREED:
@@ -309,10 +311,10 @@ class Node:
         "enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
-    """What PyTorch advises; other words while anomaly detection is on."""
+    """PyTorch's advice; replaced while anomaly detection is on."""
 
     def _made_by(self, what: str) -> str:
-        """Which output of which operation something saved was; nothing for a leaf."""
+        """For messages: the operation whose output a saved tensor is; empty for a leaf."""
         if what.startswith("result"):
             return self.output_text(int(what[6:] or 0))
         edge = dict(zip(self.inputs, self.next_nodes(), strict=False)).get(what)
@@ -322,7 +324,7 @@ class Node:
         return node.output_text(index) if node else ""
 
     def output_text(self, index: int) -> str:
-        """What messages say of an output of the node."""
+        """An output of the node, as messages name it."""
         return f", which is output {index} of {re.sub('Backward[0-9]*$', '', self.name())},"
 
 
@@ -330,7 +332,7 @@ Node.__module__ = "nbautograd.autograd.graph"
 
 
 def _type_name(array: Any) -> str:
-    """What PyTorch's messages call the type of a tensor."""
+    """The type of a tensor as PyTorch's messages name it."""
     name, on_gpu = SCALAR_TYPES[dtypes.of(array.dtype).name], not isinstance(array, (np.ndarray, np.generic))
     if array.dtype.kind == "c":
         return f"{'CUDA' if on_gpu else 'CPU'}{name}Type"
@@ -383,7 +385,7 @@ class OutputGrads:
 
 
 class OutputEdge(Node):
-    """Output ``index`` of a node that has several: a node of its own, which marks the gradient as that output's."""
+    """The edge to output ``index`` of a node with several: a node itself, which labels the gradient with ``index``."""
 
     __slots__ = ("index",)
     index: int
@@ -393,22 +395,22 @@ class OutputEdge(Node):
         self.next1 = self.input_meta = self.extras = None
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """The gradient, marked with the output that it belongs to."""
+        """The gradient, labelled with its output."""
         return OutputGrads({self.index: g}), None
 
     vjp_graph = vjp
 
     def own_hooks(self) -> Hooks:
-        """The output's hooks, which its node knows, too: it calls them where no gradient arrives at the output."""
+        """The output's hooks. Its node refers to them, too, and calls them where no gradient arrives at the output."""
         hooks = super().own_hooks()
         self.next0.own_hooks().outputs[self.index] = hooks
         return hooks
 
 
 class UnrecordedView(Node):
-    """The ``_fn`` of a view that was made while nothing was recorded, of a tensor that requires grad.
+    """The ``_fn`` of a view that was created under ``no_grad``, of a tensor that requires grad.
 
-    The view requires grad, too, and has no ``grad_fn``; its gradient goes nowhere.
+    The view requires grad, too, but has no ``grad_fn``; a gradient that reaches it is dropped.
     """
 
     __slots__ = ()
@@ -428,8 +430,8 @@ class UnrecordedView(Node):
 class AccumulateGrad(Node):
     """The end of the tape at a leaf: gradients that arrive are added to ``variable.grad``.
 
-    For the engine the target is the leaf itself; this is what ``next_functions`` shows for it. It is made on demand
-    and the same one as long as somebody holds it. It holds its leaf, not the other way round.
+    In the engine the leaf itself is the target; ``next_functions`` shows this node instead. It is created on demand,
+    and stays the same while there is a reference to it. It refers to its leaf, and the leaf to it only weakly.
     """
 
     __slots__ = ("variable",)

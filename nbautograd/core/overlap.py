@@ -1,6 +1,7 @@
-"""Whether a write meets itself: elements of the target that share memory, operands that lie partly in it.
+"""Checks of memory overlap before a write: inside the target, and between the target and the operands.
 
-As in PyTorch, only memory without gaps is compared; where there are gaps, what is read is read before it is written.
+As in PyTorch, operands are compared only where both tensors are dense (their memory has no gaps). Others are read
+completely before anything is written, so an overlap does no harm.
 """
 
 from __future__ import annotations
@@ -17,27 +18,27 @@ from nbautograd.errors import InplaceError
 __all__ = ["check_operand", "check_operands", "check_overlap", "write_each_once"]
 
 REPEATABLE = {"fill_", "zero_"}
-"""May write an element several times, since it is the same value each time."""
+"""Allowed on expanded tensors: each element gets the same value."""
 DISCOURAGED = {"index_fill_", "index_put_", "masked_fill_"}
-"""May do so, with a warning."""
+"""Allowed on expanded tensors, with a warning."""
 APART = {
     "cat", "concat", "concatenate", "gather", "hstack", "index_add_", "index_copy_", "index_put_", "index_reduce_",
     "index_select", "put_", "scatter_", "scatter_add_", "scatter_reduce_", "stack", "take", "vstack",
 }  # fmt: skip
-"""Read in another order than they write: no operand may be the target itself."""
+"""These read in another order than they write: no operand may be the target itself."""
 UNCHECKED = {
     "addbmm", "addbmm_", "addmm", "addmm_", "addmv", "addmv_", "addr", "addr_", "all", "amax", "amin", "any", "argmax",
     "argmin", "baddbmm", "baddbmm_", "bmm", "dot", "inner", "log_softmax", "logsumexp", "masked_scatter_", "matmul",
     "mean", "mm", "mv", "nansum", "norm", "outer", "prod", "softmax", "std", "sum", "var", "vdot",
 }  # fmt: skip
-"""PyTorch does not check them; here they compute the result in memory of its own before it is written."""
+"""Not checked, as in PyTorch: the result is computed in memory of its own before it is written."""
 
 
 def check_overlap(t: Tensor, what: str) -> None:
     """Make sure that no two elements of ``t`` share their memory, as those of an expanded tensor do.
 
     :param what: the operation.
-    :raises InplaceError: some are.
+    :raises InplaceError: some do.
     """
     a = t._a
     if 0 not in a.strides or not a.size or what in REPEATABLE:
@@ -58,13 +59,13 @@ def check_overlap(t: Tensor, what: str) -> None:
 
 
 def write_each_once(target: Any, result: Any) -> None:
-    """Write into an array of which several elements may share their memory: only what changes."""
+    """Write into an array that may overlap itself: only the elements that change, so that each is written once."""
     changed = ~((result == target) | (result != result) & (target != target))
     target[changed] = result[changed]
 
 
 def check_operands(t: Any, values: Any, what: str) -> None:
-    """Make sure that no operand lies partly in the memory of ``t``, into which the result will be written.
+    """Make sure that no operand partially overlaps ``t``, into which the result will be written.
 
     :param values: the arguments of the operation.
     """
@@ -78,7 +79,7 @@ def check_operands(t: Any, values: Any, what: str) -> None:
 
 
 def check_operand(t: Tensor, other: Tensor, what: str) -> None:
-    """The same for one operand.
+    """Make sure that one operand does not partially overlap ``t``.
 
     :raises InplaceError: it does.
     """
@@ -96,7 +97,7 @@ def check_operand(t: Tensor, other: Tensor, what: str) -> None:
 
 
 def _meet(a: Any, b: Any) -> bool:
-    """Whether two arrays, both without gaps, have memory in common."""
+    """Whether two arrays, both dense, have memory in common."""
     if not a.size or not b.size:
         return False
     if isinstance(a, (np.ndarray, np.generic)) and not np.may_share_memory(a, b):

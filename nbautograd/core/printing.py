@@ -68,8 +68,8 @@ def set_printoptions(
         if profile not in _PROFILES:
             raise ValueError(f"profile must be one of {', '.join(map(repr, _PROFILES))}, got {profile!r}")
         base = _PROFILES[profile]
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    settings = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    changes: dict[str, Any] = {key: value for key, value in settings.items() if value is not None}
     _options = replace(base, sci_mode=sci_mode, **changes)
 
 

@@ -1,4 +1,4 @@
-"""Nested tuples, lists and dicts of values, taken apart and put together again."""
+"""Pytrees: nested tuples, lists and dicts, flattened to their leaves and rebuilt."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LEAF = TreeSpec(None, None, [])
 
 
 def is_leaf(tree: Any) -> bool:
-    """Whether a value is no tuple, list or dict."""
+    """Whether a value is a leaf: not a tuple, list or dict."""
     return not isinstance(tree, (tuple, list, dict))
 
 

@@ -44,11 +44,11 @@ FIELDS = {
     "topk": "values indices",
     "triangular_solve": "solution cloned_coefficient",
 }
-"""The functions, and the names of their results."""
+"""The names of the results, by function."""
 
 
 class _Results(tuple):  # type: ignore[type-arg]
-    """Several tensors that have names, too."""
+    """A named tuple of tensors."""
 
     __slots__ = ()
     _fields: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class _Results(tuple):  # type: ignore[type-arg]
 
 @functools.cache
 def return_type(name: str) -> type[_Results]:
-    """The class of the results of ``name``: made from a sequence, with an attribute for each field.
+    """The named-tuple class for the results of ``name``: built from a sequence, with an attribute per field.
 
     >>> from nbautograd.core.return_types import return_type
     >>> pair = return_type("max")((3, 1))
@@ -94,7 +94,7 @@ def _rebuild_results(name: str, values: tuple[Any, ...]) -> _Results:
 
 
 def _rebuild(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> _Results:
-    """For pickles of former days, which say the fields."""
+    """Loads pickles of older versions, which list the fields."""
     return return_type(name)(values)
 
 

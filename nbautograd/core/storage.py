@@ -57,12 +57,12 @@ class _Storage:
         return index
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._flat[self._place(index)]
-        return self._copied(found) if found.ndim else found.item()
+        selected = self._flat[self._place(index)]
+        return self._copied(selected) if selected.ndim else selected.item()
 
     def _copied(self, array: Any) -> Any:
-        made: Any = self.__class__  # UntypedStorage or TypedStorage, which know their dtype
-        return made(array.copy())
+        cls: Any = self.__class__  # UntypedStorage or TypedStorage, which know their dtype
+        return cls(array.copy())
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._flat[self._place(index)] = value
@@ -73,8 +73,8 @@ class _Storage:
 
     def tolist(self) -> list[Any]:
         """The elements as Python numbers."""
-        found: list[Any] = self._flat.tolist()
-        return found
+        numbers: list[Any] = self._flat.tolist()
+        return numbers
 
     def fill_(self, value: Any) -> Any:
         """Write one value everywhere."""

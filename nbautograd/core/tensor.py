@@ -1,13 +1,13 @@
-"""The tensor: an array, and the node of the tape that made it.
+"""The tensor: an array, and the node of the tape that it is the output of.
 
-The two fields that every operation writes, ``_a`` and ``_fn``, are slots; everything rarer lives in the instance's
-dictionary with its default on the class, so that a tensor that never needs it never pays for it.
+The two fields that every operation writes, ``_a`` and ``_fn``, are slots. Rarer fields are stored in the instance's
+``__dict__``, with defaults on the class, so that a tensor without them costs nothing more.
 
 ``_a`` is an array, or a NumPy scalar where a 0-d tensor on the CPU has not been shared or written to yet (arithmetic on
 scalars takes half the time; ``shared_array`` makes it an array). ``_fn`` is None, ``LEAF`` (a leaf that requires grad),
-or the ``Node`` or ``OutputEdge`` that made the tensor. Shape, dtype and the like are in ``core/tensor_properties.py``,
-numbers and NumPy in ``core/tensor_conversions.py``; most methods are attached by the operations' declarations in
-``ops/``.
+or the ``Node`` or ``OutputEdge`` whose output the tensor is. Shape, dtype and the like are in
+``core/tensor_properties.py``, numbers and NumPy in ``core/tensor_conversions.py``; most methods are attached by the
+operations' declarations in ``ops/``.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         return version_counter.version_of(self._a)
 
     def is_inference(self) -> bool:
-        """Whether the tensor was made in inference mode."""
+        """Whether the tensor was created in inference mode."""
         return version_counter.is_inference(self._a)
 
     def shared_array(self) -> Any:
@@ -241,7 +241,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
 
     @property
     def grad_fn(self) -> Any:
-        """The node that made the tensor; None for a leaf."""
+        """The node whose output the tensor is; None for a leaf."""
         fn = self._fn
         if fn is None or fn is LEAF or fn.__class__ is UnrecordedView:
             return None
@@ -254,7 +254,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the tensor was made by the user or does not require grad: nothing recorded made it."""
+        """Whether the tensor is a leaf: created by the user, or it does not require grad."""
         fn = self._fn
         return fn is None or fn is LEAF or fn.__class__ is UnrecordedView
 
@@ -435,8 +435,8 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             for name, value in self.__dict__.items():
                 if name == "_grad" or not name.startswith("_"):
                     setattr(copied, name, deepcopy(value, memo))
-        found: Tensor = memo[id(self)]
-        return found
+        duplicate: Tensor = memo[id(self)]
+        return duplicate
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickled as PyTorch's: with its strides and as a leaf, but without gradient, hooks and sharing of memory."""
@@ -455,9 +455,9 @@ def _rebuild_tensor(cls: type[Tensor], flat: Any, place: tuple[Any, ...], where:
     if flat.dtype == np.uint8 and not flat.flags.writeable:
         flat = flat.copy()
     array = backend.module(as_device(where)).asarray(np.ndarray(shape, dtype.numpy, flat, offset, strides))
-    made = wrap(array, LEAF if requires_grad else None)
-    made.__class__ = cls
-    return made
+    tensor = wrap(array, LEAF if requires_grad else None)
+    tensor.__class__ = cls
+    return tensor
 
 
 def wrap(array: Any, fn: Any = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a tensor is: shape, strides, dtype, device."""
+"""The properties of tensors: shape, strides, dtype, device."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["TensorProperties"]
 
 
 class TensorProperties:
-    """The queries of ``Tensor``, which is derived from this."""
+    """The base class of ``Tensor`` with its properties."""
 
     __slots__ = ()
 
@@ -105,7 +105,7 @@ class TensorProperties:
     @overload
     def stride(self, dim: int) -> int: ...
     def stride(self: Any, dim: int | None = None) -> Any:
-        """Elements from one index to the next, per dimension or of one."""
+        """The strides, counted in elements; or the stride of one dimension."""
         strides = stride_tools.strides_of(self._a)
         return strides if dim is None else strides[dimension(dim, self._a.ndim)]
 
@@ -118,10 +118,10 @@ class TensorProperties:
         return backend.of(self._a).address(self.shared_array())
 
     def _drop_tangents(self: Any) -> None:
-        """Forget what forward mode has noted; ``autograd/forward_ad.py`` says how."""
+        """Drop the tangents of forward mode; replaced by ``autograd/forward_ad.py``."""
 
     def _tangent(self: Any) -> Any:
-        """The tangent of forward mode's innermost level; ``autograd/forward_ad.py`` says which that is."""
+        """The tangent at the innermost level of forward mode; replaced by ``autograd/forward_ad.py``."""
         return None
 
 

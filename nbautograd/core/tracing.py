@@ -1,11 +1,11 @@
-"""Tracing: for each node, the line of code that made it and what went in and came out, kept for the pictures.
+"""Tracing: notes for each node the line of code that created it, its operands and its result, for the pictures.
 
-Off, it costs nothing: the operations' code has no trace of it. While it is on anywhere, the code objects of all
-operations are exchanged for ones with one line more, a call of ``note`` (see ``compiler/op.py``).
+Switched off it costs nothing: the code of the operations does not contain it. While it is on anywhere, the code objects
+of all operations are exchanged for ones with one more line, a call of ``note`` (see ``compiler/op.py``).
 
 Code objects belong to the process, but whether an operation is traced is decided where it runs: ``traced()`` sets a
 context variable, so a thread or asyncio task that did not ask is not traced. ``switch`` is the setting of the whole
-process, ``viz.settings.tracing``: a notebook's cells need not share a context. ``traced()`` goes before it.
+process, ``viz.settings.tracing``: a notebook's cells need not share a context. ``traced()`` takes precedence.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SMALL = 4096  # bytes: values up to this size are kept with the node, for the pi
 
 
 class _Process:
-    """What is shared by all threads: the setting, and how many ``traced()`` blocks are running."""
+    """State shared by all threads: the setting, and the number of running ``traced()`` blocks."""
 
     __slots__ = ("blocks", "on")
 
@@ -107,9 +107,9 @@ def traced(on: bool = True) -> Iterator[None]:
 
 
 def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> None:
-    """Remember the operation that ``node``, just made, stands for; called from its generated code.
+    """Note the operands and the result of the operation that has created ``node``; called from its generated code.
 
-    Only what may change is copied now. The rest is formatted lazily, when ``Node.trace`` is first read.
+    Values that may change are copied now. The rest is formatted lazily, when ``Node.trace`` is first read.
     """
     if not is_on():  # another context is traced
         return
@@ -129,13 +129,13 @@ def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> N
 
 
 class _Several(list[Any]):
-    """The notes of several tensors that were one argument, such as ``cat``'s."""
+    """The notes of a list of tensors, such as the argument of ``cat``."""
 
 
 def _format(
     inputs: tuple[str, ...], place: tuple[str, int], result: tuple[Any, ...], noted: list[tuple[Any, ...]], scope: Any
 ) -> Trace:
-    """The notes formatted as a ``Trace``: lazily, when ``Node.trace`` is first read."""
+    """The notes as a ``Trace``."""
     operands = []
     for name, value, *about in noted:
         slot = inputs.index(name) if name in inputs else None
@@ -143,8 +143,8 @@ def _format(
             shape, dtype, tensor = about
             operands.append(Operand(name, slot, value, shape, _name(dtype), tensor))
         elif isinstance(value, _Several):
-            for i, (kept, shape, dtype, tensor) in enumerate(value):
-                operands.append(Operand(f"{name}[{i}]", None if slot is None else i, kept, shape, _name(dtype), tensor))
+            for i, (part, shape, dtype, tensor) in enumerate(value):
+                operands.append(Operand(f"{name}[{i}]", None if slot is None else i, part, shape, _name(dtype), tensor))
         else:
             operands.append(Operand(name, slot, value, None, None, None))
     output, value, shape, dtype = result
@@ -162,7 +162,7 @@ def _name(dtype: Any) -> str:
 
 
 def _small(array: Any) -> Any:
-    """A copy of a small array, so that later in-place writes do not rewrite the past; None for a large one."""
+    """A copy of a small array, so that later in-place writes do not change the note; None for a large one."""
     return array.copy() if array.nbytes <= SMALL else None
 
 

@@ -2,8 +2,8 @@
 
 A view shares its base's memory. When one of them is written to while operations are recorded, the history of all of
 them has to follow (``rebase_history``): the base's value now comes from a ``CopySlices`` node (the old base with a
-region replaced), and every view of it is the same part of the new base. A view learns that when it is next used: until
-then its class is ``_StaleView``, whose ``_fn`` makes the new history, or says why there can be none.
+region replaced), and every view of it is the same part of the new base. The history of a view is recomputed lazily:
+until it is next used its class is ``_StaleView``, whose ``_fn`` builds the new history, or raises if there can be none.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class ViewOfOutput:
 
 
 NO_GRAD, INFERENCE, SEVERAL, CUSTOM = "no_grad", "inference", "several", "custom"
-"""Why the history of a view cannot follow a write: the mode that it was made in, or what made it (PyTorch's
-CreationMeta)."""
+"""Why the history of a view cannot follow a write: the mode that it was created in, or the function that returned it
+(PyTorch's CreationMeta)."""
 
 
 class View:
@@ -88,7 +88,7 @@ class View:
 
 
 class DualView(View):
-    """A view that tangents of forward mode go through neither way: those of ``level``, or all if that is None."""
+    """A view that shares no tangents with its base: none of ``level``, or of any level if that is None."""
 
     __slots__ = ("level",)
 
@@ -130,9 +130,9 @@ def views_of(base: Tensor) -> Iterator[Tensor]:
 
 
 def _layout(base: Any, steps: Any) -> Any:
-    """What a gradient of ``base`` needs to be seen in the same steps: its strides and length in memory.
+    """The strides and the length in memory that a gradient of ``base`` needs so that ``steps`` can be replayed on it.
 
-    None where it lies in row-major order, as gradients do, and no step counts in memory.
+    None where row-major order will do: the base has it, and no step depends on strides.
     """
     if base.flags.c_contiguous and not any(step[0].__name__ == "as_strided_in" for step in steps):
         return None
@@ -183,7 +183,7 @@ class CopySlices(Node):
 
 
 class AsStridedBackward0(Node):
-    """A view of what its base is since it was written to, whatever operation first made the view."""
+    """The history of a view after its base was written to, whichever operation created the view."""
 
     __slots__ = ("layout", "shape", "steps")
     inputs = ("input",)
@@ -194,7 +194,7 @@ class AsStridedBackward0(Node):
     of_base: ClassVar[Callable[..., Tensor]]  # the gradient of as_strided; set by ops/shape/as_strided.py
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
-        """Zeros like the base, with the gradient where the view looks."""
+        """Zeros in the shape of the base, with the gradient at the elements of the view."""
         whole, part = self.places(g)
         if strides.overlaps(part.shape, strides.strides_of(part)):
             return self.of_base(g, strides.of(whole), *strides.of(part)), None
@@ -207,7 +207,7 @@ class AsStridedBackward0(Node):
         return self.of_base(g, strides.of(whole), *strides.of(part)), None
 
     def places(self, g: Any) -> tuple[Any, Any]:
-        """Zeros that lie in memory as the base does, and the view of them."""
+        """Zeros with the strides of the base, and the view of them."""
         if self.layout is None:
             whole = np.zeros_like(g, shape=self.shape)
         else:
@@ -227,17 +227,17 @@ def _unmark(view: Any) -> None:
 
 
 class _StaleView(Tensor):
-    """A view whose memory was written to since its history was made: ``_fn`` makes it again.
+    """A view whose memory was written to since its history was built: ``_fn`` rebuilds it.
 
-    It is a tensor's class for as long as nobody asks: making the history of views that nobody uses would take time, and
-    what retains its gradient goes on to do so where it was until then.
+    A tensor has this class until its history is read, since most views are never used again. A tensor that retains its
+    gradient goes on to retain it at its former node until then.
     """
 
     __slots__ = ()
 
     @property
     def _fn(self) -> Any:
-        return self.refreshed() if is_grad_enabled() else _get_fn(self)  # where nothing is recorded nobody cares
+        return self.refreshed() if is_grad_enabled() else _get_fn(self)  # unused while nothing is recorded
 
     @_fn.setter
     def _fn(self, fn: Any) -> None:
@@ -245,7 +245,7 @@ class _StaleView(Tensor):
         _set_fn(self, fn)
 
     def refreshed(self) -> Any:
-        """The ``_fn`` made again.
+        """Rebuild ``_fn``.
 
         :raises InplaceError: the history could not follow the write.
         """
@@ -260,13 +260,13 @@ class _StaleView(Tensor):
 
     @property
     def grad_fn(self) -> Any:
-        """The node that made the tensor; None for a leaf."""
+        """The node whose output the tensor is; None for a leaf."""
         self.refreshed()
         return _PROPERTIES["grad_fn"].fget(self)
 
     @property
     def is_leaf(self) -> bool:
-        """Whether nothing recorded made the tensor."""
+        """Whether the tensor is not the output of a node."""
         return not _is_recorded(self.refreshed())
 
     @property
@@ -289,13 +289,13 @@ class _StaleView(Tensor):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether its former node keeps its gradient, as its next one will."""
+        """Whether the gradient is retained: by its former node, and then by its next one."""
         hooks = getattr(_get_fn(self), "hooks", None)
         return hooks is not None and hooks.retain is not None
 
     @property
     def requires_grad(self) -> bool:
-        """Whether it, or its base, requires grad: known without its history."""
+        """Whether the view or its base requires grad; this does not need the history."""
         return _get_fn(self) is not None or self._view.base._fn is not None
 
     @requires_grad.setter
@@ -326,20 +326,20 @@ _get_fn, _set_fn = Tensor._fn.__get__, Tensor._fn.__set__  # the slot itself
 
 
 def outdate_views(base: Tensor, but: Tensor | None = None) -> None:
-    """After a write: let the views of ``base`` make their history again when they are next used."""
+    """After a write: mark the views of ``base`` as stale, so that they rebuild their history on next use."""
     for view in views_of(base):
         if view.__class__ is Tensor and view is not but:
             view.__class__ = _StaleView
 
 
 def record_unrecorded_write(t: Tensor) -> None:
-    """Count a write to ``t`` that the graph does not know of, and outdate all views of its memory."""
+    """Count an unrecorded write to ``t``, and mark all views of its memory as stale."""
     version_counter.record_write(t._a)
     outdate_views(t if t._view is None else t._view.base)
 
 
 def _history_from_base(view: Tensor, steps: Any = None) -> Any:
-    """The ``_fn`` of a view of what its base is now."""
+    """The ``_fn`` of a view, derived from the present history of its base."""
     base = view._view.base
     if steps is None:
         steps = view._view.steps()
@@ -361,7 +361,7 @@ def check_history_follows(view: Tensor, indirect: bool) -> None:
     """Make sure that the history of a view can follow a write.
 
     :param indirect: the write was to its base, or to another view of its base.
-    :raises InplaceError: it cannot: the view is one of several made at once, or was made without recording.
+    :raises InplaceError: it cannot: the view is one of several outputs, or was created while nothing was recorded.
     """
     why = view._view.obstacle
     if why is None:
@@ -396,7 +396,7 @@ _ADVICE = {
 
 
 def move_retained(t: Tensor, before: Any, fn: Any) -> None:
-    """Let a tensor that retains its gradient go on to do so; its other hooks stay with the former value's node."""
+    """Move ``retain_grad`` of a tensor to its new node; its other hooks stay at the node of its former value."""
     hooks = before.hooks if isinstance(before, Node) else None
     if hooks is not None and hooks.retain is not None and hooks.retain() is t and isinstance(fn, Node):
         fn.own_hooks().retain, hooks.retain = hooks.retain, None
@@ -416,7 +416,7 @@ def _bypass_hooks(t: Tensor, before: Any, fn: Any) -> None:
 
 
 def rebase_history(t: Tensor, fn: Any) -> None:
-    """Give ``t`` the history ``fn``, its base a ``CopySlices`` node, and outdate every other view of that base."""
+    """Give ``t`` the history ``fn``, its base a ``CopySlices`` node, and mark its other views as stale."""
     before = t._fn
     if t._view is None:
         t._fn = fn

@@ -18,8 +18,8 @@ class ByProbability:
     """Whether the probabilities are of single events, so that logits are log-odds; otherwise of a choice."""
 
     @staticmethod
-    def _given(probs: Any, logits: Any) -> dict[str, Any]:
-        """The one that is given, by name.
+    def _probs_or_logits(probs: Any, logits: Any) -> dict[str, Any]:
+        """The one that is specified, by name.
 
         :raises ValueError: both are, or none.
         """

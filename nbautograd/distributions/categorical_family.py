@@ -46,15 +46,15 @@ class Categorical(ByProbability, Distribution):
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
     ) -> None:
-        ((name, given),) = self._given(probs, logits).items()
-        if given.dim() < 1:
+        ((name, weights),) = self._probs_or_logits(probs, logits).items()
+        if weights.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
         if name == "probs":
-            self.probs = given / given.sum(-1, keepdim=True)
+            self.probs = weights / weights.sum(-1, keepdim=True)
         else:
-            self.logits = given - given.logsumexp(dim=-1, keepdim=True)
-        self._num_events = given.shape[-1]
-        super().__init__(given.shape[:-1], validate_args=validate_args)
+            self.logits = weights - weights.logsumexp(dim=-1, keepdim=True)
+        self._num_events = weights.shape[-1]
+        super().__init__(weights.shape[:-1], validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:

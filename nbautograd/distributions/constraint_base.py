@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.tensor import Tensor
 
 __all__ = ["Constraint", "MixtureSameFamilyConstraint", "is_dependent"]
@@ -131,6 +132,13 @@ class _Wrapping(Constraint):
     @property
     def event_dim(self) -> Any:
         return self.base_constraint.event_dim
+
+
+def _is_all_true(valid: Tensor) -> bool:
+    """Whether all elements are true: inside of ``vmap`` those of all samples, so that checks work there, too."""
+    while isinstance(valid, BatchedTensor):
+        valid = valid.value
+    return bool(valid.all())
 
 
 def _all_rightmost(result: Tensor, kept: int) -> Tensor:

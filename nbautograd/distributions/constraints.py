@@ -18,6 +18,7 @@ from nbautograd.distributions.constraint_base import (
     _Dependent,
     _DependentProperty,
     _IndependentConstraint,
+    _is_all_true,
     is_dependent,
 )
 from nbautograd.ops.creation.creation import full
@@ -260,7 +261,7 @@ class _PositiveSemidefinite(_Symmetric):
 
     def _check(self, value: Tensor) -> Tensor:
         symmetric = super()._check(value)
-        return (linalg_eigvalsh(value) >= 0).all(-1) if symmetric.all() else symmetric
+        return (linalg_eigvalsh(value) >= 0).all(-1) if _is_all_true(symmetric) else symmetric
 
 
 class _PositiveDefinite(_Symmetric):
@@ -268,7 +269,7 @@ class _PositiveDefinite(_Symmetric):
 
     def _check(self, value: Tensor) -> Tensor:
         symmetric = super()._check(value)
-        return linalg_cholesky_ex(value).info == 0 if symmetric.all() else symmetric
+        return linalg_cholesky_ex(value).info == 0 if _is_all_true(symmetric) else symmetric
 
 
 # -- several constraints -----------------------------------------------------------------------------------------------

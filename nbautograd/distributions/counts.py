@@ -10,6 +10,7 @@ from nbautograd.arrays.size import Size
 from nbautograd.core.tensor import Tensor
 from nbautograd.distributions import constraints
 from nbautograd.distributions.by_probability import ByProbability
+from nbautograd.distributions.constraint_base import _is_all_true
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Gamma
@@ -51,7 +52,7 @@ class Bernoulli(ByProbability, ExponentialFamily):
     def __init__(
         self, probs: Number | None = None, logits: Number | None = None, validate_args: bool | None = None
     ) -> None:
-        self._declare(validate_args, **self._given(probs, logits))
+        self._declare(validate_args, **self._probs_or_logits(probs, logits))
 
     def _mean(self) -> Tensor:
         return self.probs
@@ -116,8 +117,8 @@ class Binomial(ByProbability, Distribution):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        ((name, given),) = self._given(probs, logits).items()
-        count, param = broadcast_all(total_count, given)
+        ((name, param),) = self._probs_or_logits(probs, logits).items()
+        count, param = broadcast_all(total_count, param)
         self._declare(validate_args, total_count=count.type_as(param), **{name: param})
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
@@ -180,8 +181,8 @@ class Geometric(ByProbability, Distribution):
     def __init__(
         self, probs: Number | None = None, logits: Number | None = None, validate_args: bool | None = None
     ) -> None:
-        self._declare(validate_args, **self._given(probs, logits))
-        if self._validate_args and probs is not None and not (self.probs > 0).all():
+        self._declare(validate_args, **self._probs_or_logits(probs, logits))
+        if self._validate_args and probs is not None and not _is_all_true(self.probs > 0):
             value = self.probs
             raise ValueError(
                 f"Expected parameter probs ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
@@ -242,8 +243,8 @@ class NegativeBinomial(ByProbability, Distribution):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        ((name, given),) = self._given(probs, logits).items()
-        count, param = broadcast_all(total_count, given)
+        ((name, param),) = self._probs_or_logits(probs, logits).items()
+        count, param = broadcast_all(total_count, param)
         self._declare(validate_args, total_count=count.type_as(param), **{name: param})
 
     def _mean(self) -> Tensor:
@@ -340,14 +341,14 @@ class ContinuousBernoulli(ByProbability, ExponentialFamily):
         lims: tuple[float, float] = (0.499, 0.501),
         validate_args: bool | None = None,
     ) -> None:
-        given = self._given(probs, logits)
+        parameter = self._probs_or_logits(probs, logits)
         self._lims = lims
         if probs is not None:
             (probs,) = broadcast_all(probs)
-            if validate_args is not None and not constraints.unit_interval.check(probs).all():
+            if validate_args is not None and not _is_all_true(constraints.unit_interval.check(probs)):
                 raise ValueError("The parameter probs has invalid values")
-            given = {"probs": clamp_probs(probs)}
-        self._declare(validate_args, **given)
+            parameter = {"probs": clamp_probs(probs)}
+        self._declare(validate_args, **parameter)
 
     @lazy_property
     def probs(self) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
@@ -11,6 +10,7 @@ from nbautograd.arrays.size import Size
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor
 from nbautograd.distributions import constraints
+from nbautograd.distributions.constraint_base import _is_all_true
 from nbautograd.distributions.utils import broadcast_all, lazy_property
 
 __all__ = ["Distribution"]
@@ -97,17 +97,17 @@ class Distribution:
             )
             return
         for name, constraint in declared.items():
-            if constraints.is_dependent(constraint) or self._is_lazy(name) and name not in vars(self):
+            if constraints.is_dependent(constraint) or name not in vars(self) and self._is_lazy(name):
                 continue
             value = getattr(self, name)
-            if not constraint.check(value).all():
+            if not _is_all_true(constraint.check(value)):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
                 )
 
     def _is_lazy(self, name: str) -> bool:
-        return isinstance(inspect.getattr_static(type(self), name, None), lazy_property)
+        return isinstance(getattr(type(self), name, None), lazy_property)
 
     # -- shapes --------------------------------------------------------------------------------------------------------
 
@@ -358,7 +358,7 @@ class Distribution:
             return
         if support is None:
             raise AssertionError("support is unexpectedly None")
-        if not support.check(value).all():
+        if not _is_all_true(support.check(value)):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
                 f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"

@@ -42,15 +42,12 @@ def _half_log_det(factor: Tensor) -> Tensor:
     return factor.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
-def _one_of(**matrices: Tensor | None) -> tuple[str, Tensor]:
-    """The one matrix that is given, and its name.
-
-    :raises ValueError: there are several, or none.
-    """
-    given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-    if len(given) != 1:
-        raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-    return given[0]
+def _one_of(error: type[Exception], **matrices: Tensor | None) -> tuple[str, Tensor]:
+    """The name and the value of the one matrix that is not None; otherwise the error is raised."""
+    specified = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
+    if len(specified) != 1:
+        raise error("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+    return specified[0]
 
 
 def _scale_tril(name: str, matrix: Tensor) -> Tensor:
@@ -99,7 +96,10 @@ class MultivariateNormal(Distribution):
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
         name, matrix = _one_of(
-            covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril
+            ValueError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
         )
         if matrix.dim() < 2:
             what = "scale_tril matrix" if name == "scale_tril" else name

@@ -11,10 +11,11 @@ from nbautograd.arrays.dtypes import finfo
 from nbautograd.arrays.size import Size
 from nbautograd.core.tensor import Tensor
 from nbautograd.distributions import constraints
+from nbautograd.distributions.constraint_base import _is_all_true
 from nbautograd.distributions.distribution import Distribution, expandable
 from nbautograd.distributions.exp_family import ExponentialFamily
 from nbautograd.distributions.gamma_family import Beta, Chi2
-from nbautograd.distributions.multivariate_normal import _half_log_det, _scale_tril
+from nbautograd.distributions.multivariate_normal import _half_log_det, _one_of, _scale_tril
 from nbautograd.distributions.utils import _Number, broadcast_all, lazy_property, vec_to_tril_matrix
 from nbautograd.ops.creation.creation import eye
 from nbautograd.ops.creation.from_data import tensor
@@ -118,15 +119,12 @@ class Wishart(ExponentialFamily):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        matrices = {
-            "covariance_matrix": covariance_matrix,
-            "precision_matrix": precision_matrix,
-            "scale_tril": scale_tril,
-        }
-        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        if len(given) != 1:
-            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        ((name, param),) = given
+        name, param = _one_of(
+            AssertionError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
+        )
         if param.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         batch_shape, event_shape = param.shape[:-2], param.shape[-2:]
@@ -135,10 +133,10 @@ class Wishart(ExponentialFamily):
         else:
             batch_shape = broadcast_shapes(batch_shape, df.shape)
             self.df = df.expand(batch_shape)
-        if (self.df <= event_shape[-1] - 1).any():
+        if not _is_all_true(self.df > event_shape[-1] - 1):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {event_shape[-1] - 1}.")
         setattr(self, name, param.expand(batch_shape + (-1, -1)))
-        if (self.df < event_shape[-1]).any():
+        if not _is_all_true(self.df >= event_shape[-1]):
             warnings.warn(
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
                 stacklevel=2,
@@ -229,7 +227,7 @@ class Wishart(ExponentialFamily):
         for _ in range(tries - 1):
             regular = self.support.check(sample)
             regular = regular.all(batch) if batch else regular
-            if regular.all():
+            if _is_all_true(regular):
                 break
             warnings.warn("Singular sample detected.", stacklevel=2)
             again = self._bartlett_sampling(shape)

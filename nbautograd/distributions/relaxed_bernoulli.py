@@ -44,7 +44,7 @@ class LogitRelaxedBernoulli(ByProbability, Distribution):
         self, temperature: Tensor, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         self.temperature = temperature
-        self._declare(validate_args, **self._given(probs, logits))
+        self._declare(validate_args, **self._probs_or_logits(probs, logits))
 
     def _rsample(self, sample_shape: Size) -> Tensor:
         shape = self._extended_shape(sample_shape)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar, overload
 
 from nbautograd.arrays.dtypes import dtype as DType, finfo, get_default_dtype  # noqa: N812
 from nbautograd.core.grad_mode import enable_grad
 from nbautograd.core.tensor import Tensor
-from nbautograd.ops.creation.creation import empty
 from nbautograd.ops.creation.from_data import tensor
+from nbautograd.ops.creation.random import randn
 from nbautograd.ops.creation.ranges import arange
 from nbautograd.ops.reduction.softmax import softmax
 from nbautograd.ops.shape.broadcasting import broadcast_tensors
@@ -26,6 +26,7 @@ __all__ = [
     "vec_to_tril_matrix",
 ]
 
+R = TypeVar("R")
 euler_constant: Final[float] = 0.57721566490153286060
 _Number = (bool, int, float)
 
@@ -60,7 +61,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
 def _standard_normal(shape: Sequence[int], dtype: DType | None, device: Any) -> Tensor:
     """Samples of the standard normal distribution."""
-    return empty(shape, dtype=dtype, device=device).normal_()
+    return randn(shape, dtype=dtype, device=device)
 
 
 def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
@@ -100,7 +101,7 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     return clamped.log() - (-clamped).log1p() if is_binary else clamped.log()
 
 
-class lazy_property:  # noqa: N801 - PyTorch's name
+class lazy_property(Generic[R]):  # noqa: N801 - PyTorch's name
     """A property that is computed once, with gradients, and then is an attribute of the instance.
 
     >>> import nbautograd as torch
@@ -115,17 +116,28 @@ class lazy_property:  # noqa: N801 - PyTorch's name
     (9, {'side': 3, 'area': 9})
     """
 
-    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+    def __init__(self, wrapped: Callable[[Any], R]) -> None:
         self.wrapped = wrapped
         functools.update_wrapper(self, wrapped)  # type: ignore[arg-type]
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> lazy_property[R]: ...
+    @overload
+    def __get__(self, instance: Any, owner: type | None = None) -> R: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
-            return self
+            return _PropertyOfTheClass(self.wrapped)
         with enable_grad():
             value = self.wrapped(instance)
         setattr(instance, self.wrapped.__name__, value)
         return value
+
+
+class _PropertyOfTheClass(lazy_property[Any], property):  # type: ignore[misc] # both are descriptors
+    """What a class has as its lazy property: a property to whoever documents the class."""
+
+    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+        property.__init__(self, wrapped)
 
 
 def _below(n: int, diag: int, like: Tensor) -> Tensor:

@@ -36,12 +36,12 @@ def jvp(
     if not primals:
         raise AutogradError("jvp(f, primals, tangents): Expected at least one Tensor in primals")
     values, spec = flatten(primals)
-    directions, given = flatten(tangents)
-    if spec != given:
+    directions, tangent_spec = flatten(tangents)
+    if spec != tangent_spec:
         raise AutogradError(
             "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, "
             f"if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and "
-            f"tangents with structure {given}"
+            f"tangents with structure {tangent_spec}"
         )
     for name, tensors in (("primals", values), ("tangents", directions)):
         for t in tensors:
@@ -164,11 +164,11 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
     expected = flatten(primals)[1]
 
     def product(*tangents: Any) -> Any:
-        directions, given = flatten(tangents)
-        if given != expected:
+        directions, tangent_spec = flatten(tangents)
+        if tangent_spec != expected:
             raise AutogradError(
                 "jvp_fn, returned by linearize(f, *primals): Expected tangents to have the same structure as primals, "
-                f"{expected}, got {given}"
+                f"{expected}, got {tangent_spec}"
             )
         for x, t in zip(inputs.leaves, directions, strict=True):
             if not isinstance(t, Tensor) or t.shape != x.shape or t.dtype != x.dtype:
@@ -180,5 +180,5 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
             products = multiply(directions)
         return detached(unflatten(products, structure))
 
-    units.kept(None)
-    return inputs.kept(value), product
+    units.detach(None)
+    return inputs.detach(value), product

@@ -106,13 +106,13 @@ def _tied(own: dict[str, Any], state: dict[str, Tensor]) -> dict[str, Tensor]:
             names.setdefault(id(t), []).append(name)
     tied = dict(state)
     for same in names.values():
-        given = {id(state[name]): state[name] for name in same if name in state}
-        if len(given) > 1:
+        values = {id(state[name]): state[name] for name in same if name in state}
+        if len(values) > 1:
             raise ValueError(
                 f"functional_call got multiple values for keys {sorted(same)}, which are tied. Consider using "
                 "tie_weights=False"
             )
-        for value in given.values():
+        for value in values.values():
             tied |= dict.fromkeys(same, value)
     return tied
 

@@ -156,13 +156,13 @@ def gradients(case: Case, T: Any, function: Callable[[Any], Any], second: bool =
     if not leaves or not result.requires_grad:
         return {}
     finite = T.where(T.isfinite(result), result, T.zeros_like(result))
-    found = T.autograd.grad(finite.sum(), list(leaves.values()), allow_unused=True, create_graph=second)
+    slopes = T.autograd.grad(finite.sum(), list(leaves.values()), allow_unused=True, create_graph=second)
     if second:
-        total = sum((g * g).sum() for g in found if g is not None)
+        total = sum((g * g).sum() for g in slopes if g is not None)
         if not total.requires_grad:
             return {}
-        found = T.autograd.grad(total, list(leaves.values()), allow_unused=True)
-    return dict(zip(leaves, found, strict=True))
+        slopes = T.autograd.grad(total, list(leaves.values()), allow_unused=True)
+    return dict(zip(leaves, slopes, strict=True))
 
 
 def same_gradients(case: Case, function: Callable[[Any, Any], Any], second: bool = False) -> None:

@@ -383,11 +383,40 @@ def test_the_positive_definite_case() -> None:
     covariance = library_value(nb, SPD)
     loc = nb.zeros(3, dtype=nb.float64)
     value = library_value(nb, np.array([0.3, -1.0, 2.0]))
-    given = d.MultivariateNormal(loc, covariance)
+    expected = d.MultivariateNormal(loc, covariance)
     for other in (
         d.MultivariateNormal(loc, precision_matrix=covariance.inverse()),
         d.MultivariateNormal(loc, scale_tril=nb.linalg.cholesky(covariance)),
     ):
-        close(other.log_prob(value), given.log_prob(value))
+        close(other.log_prob(value), expected.log_prob(value))
         close(other.covariance_matrix, covariance)
-        close(other.precision_matrix, given.precision_matrix)
+        close(other.precision_matrix, expected.precision_matrix)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("Normal", {"loc": [0.0, 1.0, 2.0], "scale": [1.0, 2.0, 3.0]}),
+        Case("Bernoulli", {"probs": [0.2, 0.5, 0.7]}),
+        Case("Gamma", {"concentration": [0.5, 1.0, 2.0], "rate": [1.0, 2.0, 3.0]}),
+        Case("Categorical", {"logits": [[0.0, 1.0], [2.0, 0.0], [0.5, 0.5]]}),
+        Case("Dirichlet", {"concentration": [[0.5, 1.0], [2.0, 1.0], [0.5, 0.5]]}),
+        Case("MultivariateNormal", {"loc": np.ones((3, 3)), "covariance_matrix": [SPD.tolist()] * 3}),
+        Case("Weibull", {"scale": [0.5, 1.0, 2.0], "concentration": [1.0, 2.0, 3.0]}),
+        Case("StudentT", {"df": [0.5, 1.0, 2.0]}),
+    ],
+    ids=str,
+)
+def test_distributions_inside_of_vmap(case: Case) -> None:
+    """With their checks, which look at all samples of the batch at once."""
+    parameters = case.tensors(nb)
+    whole = case.build(nb)
+    value = whole.sample()
+
+    def log_prob(value: Any, *values: Any) -> Any:
+        return case.build(nb, dict(zip(parameters, values, strict=True))).log_prob(value)
+
+    close(nb.vmap(log_prob)(value, *parameters.values()), whole.log_prob(value))
+    if case.name == "Normal":
+        with pytest.raises((ValueError, RuntimeError)):
+            nb.vmap(log_prob)(value, parameters["loc"], -parameters["scale"])

@@ -58,13 +58,13 @@ def divergence(T: Any, p: Case, q: Case, gradients: bool = False) -> Any:
     parameters = [case.tensors(T, requires_grad=gradients) for case in (p, q)]
     try:
         value = T.distributions.kl_divergence(
-            *(case.build(T, given) for case, given in zip((p, q), parameters, strict=True))
+            *(case.build(T, tensors) for case, tensors in zip((p, q), parameters, strict=True))
         )
     except (RuntimeError, ValueError, NotImplementedError, IndexError) as error:
         return type(error)
     if not gradients:
         return value
-    leaves = [x for given in parameters for x in given.values() if getattr(x, "requires_grad", False)]
+    leaves = [x for tensors in parameters for x in tensors.values() if getattr(x, "requires_grad", False)]
     if not leaves or not value.requires_grad:
         return []
     return T.autograd.grad(T.where(T.isfinite(value), value, 0.0).sum(), leaves, allow_unused=True)
@@ -116,7 +116,7 @@ def test_a_divergence_is_the_mean_of_the_difference_of_logarithms(p: str, q: str
     """By Monte Carlo, which knows no formula."""
     nb.manual_seed(0)
     d = nb.distributions
-    given = {
+    distributions = {
         "Normal": d.Normal(0.5, 0.7),
         "Gumbel": d.Gumbel(0.2, 1.1),
         "Gamma": d.Gamma(2.0, 1.5),
@@ -124,9 +124,9 @@ def test_a_divergence_is_the_mean_of_the_difference_of_logarithms(p: str, q: str
         "Uniform": d.Uniform(0.1, 0.8),
         "Laplace": d.Laplace(0.3, 0.5),
     }
-    x = given[p].sample((50_000,))
-    estimate = (given[p].log_prob(x) - given[q].log_prob(x)).mean()
-    assert abs(d.kl_divergence(given[p], given[q]) - estimate) < 0.05
+    x = distributions[p].sample((50_000,))
+    estimate = (distributions[p].log_prob(x) - distributions[q].log_prob(x)).mean()
+    assert abs(d.kl_divergence(distributions[p], distributions[q]) - estimate) < 0.05
 
 
 def test_what_is_made_of_others() -> None:

@@ -87,7 +87,7 @@ def same(ours: Any, theirs: Any, tolerance: float = 1e-9) -> None:
         assert ours == theirs
 
 
-def made(name: str) -> list[tuple[Any, Any, Any]]:
+def under_both(name: str) -> list[tuple[Any, Any, Any]]:
     """The library, transform and input, for both libraries."""
     make, values = TRANSFORMS[name]
     return [(T, make(T.distributions, T), library_value(T, np.array(values, float))) for T in (nb, torch)]
@@ -95,7 +95,7 @@ def made(name: str) -> list[tuple[Any, Any, Any]]:
 
 @every_transform
 def test_forward_and_back(name: str) -> None:
-    (_, ours, x), (_, theirs, tx) = made(name)
+    (_, ours, x), (_, theirs, tx) = under_both(name)
     y, ty = ours(x), theirs(tx)
     same(y, ty)
     same(ours.inv(y), theirs.inv(ty), 1e-6)
@@ -105,7 +105,7 @@ def test_forward_and_back(name: str) -> None:
 
 @every_transform
 def test_jacobians(name: str) -> None:
-    (_, ours, x), (_, theirs, tx) = made(name)
+    (_, ours, x), (_, theirs, tx) = under_both(name)
     same(
         attempt(lambda: ours.log_abs_det_jacobian(x, ours(x))),
         attempt(lambda: theirs.log_abs_det_jacobian(tx, theirs(tx))),
@@ -118,7 +118,7 @@ def test_jacobians(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["exp", "softplus", "tanh", "sigmoid", "affine", "composed", "power"])
 def test_a_jacobian_is_the_derivative(name: str) -> None:
-    (_, ours, x), _ = made(name)
+    (_, ours, x), _ = under_both(name)
     x = x[:5].clone().requires_grad_()
     y = ours(x)
     (slope,) = nb.autograd.grad(y.sum(), x)
@@ -128,7 +128,7 @@ def test_a_jacobian_is_the_derivative(name: str) -> None:
 @every_transform
 def test_gradients(name: str) -> None:
     gradients = []
-    for T, transform, x in made(name):
+    for T, transform, x in under_both(name):
         x = x.clone().requires_grad_()
         y = transform(x)
         weights = library_value(T, np.linspace(0.5, 1.5, y.numel()).reshape(tuple(y.shape)))
@@ -142,7 +142,7 @@ def test_gradients(name: str) -> None:
 
 @every_transform
 def test_what_a_transform_says_of_itself(name: str) -> None:
-    (_, ours, x), (_, theirs, _) = made(name)
+    (_, ours, x), (_, theirs, _) = under_both(name)
     assert repr(ours) == repr(theirs) and repr(ours.inv) == repr(theirs.inv)
     assert bool(ours.bijective) == bool(theirs.bijective) == bool(ours.inv.bijective)
     for domain in ("domain", "codomain"):
@@ -176,7 +176,7 @@ def test_equality(name: str) -> None:
 
 @every_transform
 def test_caches(name: str) -> None:
-    for _, transform, x in made(name):
+    for _, transform, x in under_both(name):
         cached = transform.with_cache()
         assert cached.with_cache() is cached and type(cached) is type(transform)
         assert transform.with_cache(0) is transform
@@ -191,7 +191,7 @@ def test_caches(name: str) -> None:
 
 @every_transform
 def test_inverses_and_copies(name: str) -> None:
-    (_, ours, x), _ = made(name)
+    (_, ours, x), _ = under_both(name)
     inverse = ours.inv
     assert ours.inv is inverse and inverse.inv is ours
     for copied in (copy.deepcopy(ours), pickle.loads(pickle.dumps(ours)), copy.deepcopy(inverse).inv):
