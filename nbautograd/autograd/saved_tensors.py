@@ -385,9 +385,9 @@ def _unpacked(node: Node, retain_graph: bool, recorded: bool = False) -> Iterato
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
     """Replace tensors that operations save for backward by ``pack_hook(tensor)``; ``unpack_hook`` restores it.
 
-    ``pack_hook`` may return anything: a compressed copy, the name of a file, a tensor on another device. Of nested pairs
-    the innermost applies. ``pack_hook`` gets the argument or result of the operation itself, and must not modify it.
-    Backward computes with the tensor that ``unpack_hook`` returns.
+    ``pack_hook`` may return anything: a compressed copy, the name of a file, a tensor on another device. Of nested
+    pairs the innermost applies. ``pack_hook`` gets the argument or result of the operation itself, and must not modify
+    it. Backward computes with the tensor that ``unpack_hook`` returns.
 
     :raises RuntimeError: on entering, inside :class:`disable_saved_tensors_hooks`.
     :raises TypeError: on entering, a hook is not callable.
