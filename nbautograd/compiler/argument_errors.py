@@ -69,10 +69,11 @@ def with_argument_errors(function: F) -> F:
             return answer
         try:
             return function(*args, **kwargs)
-        except (AttributeError, TypeError):
+        except (AttributeError, TypeError) as error:
             if (answer := offer(public, args, kwargs)) is not UNHANDLED:
                 return answer
-            check_arguments(function, args, kwargs)
+            if isinstance(error, AttributeError):
+                check_arguments(function, args, kwargs)
             raise
         except errors.INPUT_ERRORS as error:
             errors.name_operation(error, function.__name__)

@@ -79,7 +79,7 @@ All three are set by forward-mode AD alone, whose levels all threads share.
 
 
 override: Callable[..., Any] | None = None
-"""Called first with the function and arguments of every operation; see ``core/overrides.py``."""
+"""Called with each operation's function and arguments while tensors have subclasses: see ``core/overrides.py``."""
 
 
 def set_override(function: Callable[..., Any] | None) -> None:
