@@ -7,7 +7,7 @@ exchanged for one that calls ``dispatch`` (see ``compiler/op.py``), and then put
 Code objects belong to the process, but a mode acts where it was pushed: it stands in a context variable, and in other
 threads and tasks ``dispatch`` runs the operation's usual code. Three modes are pushed ``everywhere``, for all threads:
 anomaly detection and forward-mode AD, since PyTorch's are the process's, and inference mode, whose tensors may be used
-in any thread once they are made.
+in any thread.
 """
 
 from __future__ import annotations
