@@ -25,8 +25,10 @@ _lazy.load()  # tests walk through all that is declared
 
 SWEEPS = (
     "notebooks/0[13-9]*.ipynb", "notebooks/1*.ipynb", "notebooks/gallery.ipynb", "notebooks/zh/*.ipynb",
-    "tests/batching/test_operations.py",
-    "tests/cuda/test_gpu*.py", "tests/faults/test_errors_page.py", "tests/faults/test_interrupts.py",
+    "tests/autograd/test_dual_programs.py", "tests/autograd/test_forward_ad.py", "tests/batching/test_operations.py",
+    "tests/cuda/test_gpu*.py", "tests/differences/test_f*.py", "tests/differences/test_gradcheck.py",
+    "tests/differences/test_inference_mode.py", "tests/differences/test_saved_*.py", "tests/differences/test_v*.py",
+    "tests/distributions/*.py", "tests/faults/test_errors_page.py", "tests/faults/test_interrupts.py",
     "tests/faults/test_kernel.py", "tests/faults/test_out_of_memory.py", "tests/faults/test_missing_dependencies.py",
     "tests/faults/test_security.py", "tests/fuzz/*.py", "tests/ops/opinfo*.py", "tests/ops/test_mutations.py",
     "tests/ops/test_opinfo.py", "tests/soak/*.py", "tests/test_commands.py", "tests/test_docs.py",

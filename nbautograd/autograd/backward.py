@@ -152,7 +152,7 @@ def grad(
     if not wanted:
         raise AutogradError("`inputs` argument to `grad()` cannot be empty: name a tensor to differentiate by")
     keys = [key_of(target, index) for index, target in enumerate(wanted)]
-    seen: set[int] = set()  # arrays that somebody else holds too: results share memory with nothing
+    seen: set[int] = set()  # arrays with other references: results share no memory
     if is_grads_batched:
         gradients = _capture_batch(_sequence(outputs), grad_outputs, retain, create_graph, keys)
     else:
@@ -215,7 +215,7 @@ def _capture_batch(
 
 
 def _can_be_batched(outputs: list[Any]) -> bool:
-    """Whether one pass will do: no Function, hook or observer gets to see gradients, and would see those of a batch."""
+    """Whether one pass suffices: no Function, hook or observer would see a batched gradient."""
     if protocol.observers.get():
         return False
     roots = (out.node if isinstance(out, GradientEdge) else out._fn for out in outputs)
@@ -228,7 +228,7 @@ def _can_be_batched(outputs: list[Any]) -> bool:
 def _capture_at_once(
     outputs: list[Any], batches: list[Any], size: int, retain_graph: bool, create_graph: bool, keys: list[Any]
 ) -> dict[Any, Any]:
-    """The same by one pass, in which each gradient stands for the whole batch."""
+    """Batched gradients by one pass, in which gradients are batched tensors."""
     from nbautograd.batching.transform import entered, placed
 
     with entered(size) as level:
@@ -238,7 +238,7 @@ def _capture_at_once(
 
 
 def _check_batch(output: Any, batch: Any, index: int) -> None:
-    """That the gradients for an output have a first dimension more than it has."""
+    """Make sure that the batched gradients of an output have one more dimension in front."""
     if batch is None:
         _gradient(output, None, index) if isinstance(output, Tensor) else _gradient_at_edge(None, index)
         raise ValueError(
@@ -274,7 +274,7 @@ def key_of(target: Any, index: int) -> tuple[Any, int]:
     if target._fn is LEAF:
         return target, 0
     fn = target._fn
-    if fn.__class__ is UnrecordedView:  # its gradient goes nowhere
+    if fn.__class__ is UnrecordedView:  # its gradient is dropped
         return UnrecordedView(), 0
     return (fn.next0, fn.index) if fn.__class__ is OutputEdge else (fn, 0)
 
@@ -300,7 +300,7 @@ def _roots(tensors: list[Any], gradients: Gradients, caller: str) -> list[tuple[
 
 
 def _root(tensor: Any, g: Any, index: int, caller: str) -> tuple[Any, Any]:
-    """One of them."""
+    """The root of a pass for one output: a node or leaf, and its gradient."""
     if not isinstance(tensor, Tensor):
         if isinstance(tensor, GradientEdge):
             return tensor.edge(), _gradient_at_edge(g, index)
@@ -391,7 +391,7 @@ Tensor.backward = _backward  # type: ignore[assignment, method-assign]
 
 
 class ImperativeEngine:
-    """The engine as code written for PyTorch finds it, as ``torch.autograd.Variable._execution_engine``.
+    """PyTorch's interface to the engine, as ``torch.autograd.Variable._execution_engine``.
 
     >>> import nbautograd as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -403,7 +403,7 @@ class ImperativeEngine:
     """
 
     def queue_callback(self, callback: Callable[[], Any]) -> None:
-        """Call ``callback()`` at the end of the pass that runs now; see :func:`engine.queue_callback`."""
+        """Call ``callback()`` at the end of the current pass; see :func:`engine.queue_callback`."""
         engine.queue_callback(callback)
 
     def run_backward(
@@ -423,6 +423,6 @@ class ImperativeEngine:
         return None
 
     def is_checkpoint_valid(self) -> bool:
-        """Whether the pass that runs now, if any, is one for all leaves, as reentrant checkpoints need it."""
+        """Whether the current pass, if any, accumulates into all leaves, as reentrant checkpoints require."""
         task = engine.current_graph_task()
         return task is None or task.targets is None

@@ -2,14 +2,14 @@
 
 The tape is the graph of nodes that operations have recorded. A node's inputs are always older than the node, so
 descending sequence numbers are a topological order: each node is visited after all that feed it. Gradients (cotangents)
-wait in ``pending``, by the node or leaf that they are for, and are summed there: that is the sum over paths inside one
-pass. What has gathered at the leaves is then added to their ``.grad``: the accumulation across passes.
+are summed in ``pending``, by the node or leaf that they flow to: that is the sum over paths inside one pass. At the end
+the sums at the leaves are added to their ``.grad``: the accumulation across passes.
 
-There are two loops. ``_run_fast`` needs no in-degrees, a heap by sequence number does, and has no test per node for
-anything that is rare. ``_run_full`` (``autograd/full_engine.py``) counts in-degrees and does the same with everything:
-observers, ``inputs=``, gradients captured at non-leaves, hooks of leaves, anomaly detection. ``execute`` picks one at
-its start. Before a node runs, the version counters of its saved tensors are compared if anything was written in place
-since. What happens at a leaf is in ``autograd/accumulate.py``; hooks run in ``autograd/hooks.py``.
+There are two loops. ``_run_fast`` takes nodes from a heap by sequence number instead of counting in-degrees, and does
+not test for rare features at each node. ``_run_full`` (``autograd/full_engine.py``) counts in-degrees and supports all
+of them: observers, ``inputs=``, gradients captured at non-leaves, hooks of leaves, anomaly detection. ``execute`` picks
+one of the two. Before a node runs, the version counters of its saved tensors are compared if anything was written in
+place since. What happens at a leaf is in ``autograd/accumulate.py``; hooks run in ``autograd/hooks.py``.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def queue_callback(callback: Callable[[], Any]) -> None:
 def _set_modes(create_graph: bool) -> None:
     """Set the modes of a pass: recorded or not, without NumPy's floating-point warnings.
 
-    It is called in a copy of the context, which is dropped at the end of the pass. So no mode stays behind, wherever it
-    is interrupted: between two calls of Python code that set and reset one, a KeyboardInterrupt might come.
+    It is called in a copy of the context, which is dropped at the end of the pass. So the modes need no reset, which a
+    KeyboardInterrupt could skip.
     """
     grad_enabled.set(create_graph)
     backend.set_quiet(backend.SILENT)
@@ -130,7 +130,7 @@ def _execute(roots: Roots, retain_graph: bool, create_graph: bool, accumulate_in
     if create_graph:
         accumulation.warn_of_cycle()
     task = enter_task(create_graph, roots, accumulate_into)
-    roots, create_graph = _given(roots, create_graph)
+    roots, create_graph = _as_arrays(roots, create_graph)
     if accumulate_into is None and _plain():
         accumulation.finish(_run_fast(roots, retain_graph, create_graph), create_graph)
     else:
@@ -140,14 +140,14 @@ def _execute(roots: Roots, retain_graph: bool, create_graph: bool, accumulate_in
 
 
 def _call_back(task: GraphTask) -> None:
-    """Call what was queued in a pass, and what that queues."""
+    """Call the queued callbacks of a pass, and those that they queue."""
     for callback in task.callbacks or ():
         callback()
 
 
-def _given(roots: Roots, create_graph: bool) -> tuple[Roots, bool]:
+def _as_arrays(roots: Roots, create_graph: bool) -> tuple[Roots, bool]:
     """The roots with their gradients as arrays, or as tensors if the pass is recorded; and whether it is."""
-    # In forward mode gradients carry tangents; inside of vmap each may stand for many.
+    # In forward mode gradients have tangents; inside of vmap they may be batched tensors.
     if create_graph or is_forward_ad_active() or levels() and any(g.__class__ is BatchedTensor for _, g in roots):
         return [(target, as_tensor(g)) for target, g in roots], True
     return [(target, array_of(g)) for target, g in roots], False
@@ -162,7 +162,7 @@ def capture(roots: Roots, retain_graph: bool, create_graph: bool, keys: list[Key
 
 def _capture(roots: Roots, retain_graph: bool, create_graph: bool, targets: dict[Key, Any]) -> dict[Key, Any]:
     task = enter_task(create_graph, roots, targets)
-    roots, create_graph = _given(roots, create_graph)
+    roots, create_graph = _as_arrays(roots, create_graph)
     if _plain() and not any(isinstance(target, Node) for target, _ in targets):
         needed = nodes_between(roots, {leaf for leaf, _ in targets})
         pending = _run_fast(roots, retain_graph, create_graph, needed)
@@ -175,16 +175,16 @@ def _capture(roots: Roots, retain_graph: bool, create_graph: bool, targets: dict
 
 
 def _plain() -> bool:
-    """Whether the fast loop will do: nobody has to be told of every step."""
+    """Whether the fast loop suffices: no hooks of leaves, no anomaly detection, no observers."""
     return not LeafHooks.alive and not anomaly.mode.on and not protocol.observers.get()
 
 
 def apply(node: Node, *gradients: Any, **keywords: Any) -> Any:
-    """The gradients of a node's inputs for the given ones of its outputs (tensors or None), computed now, as tensors.
+    """``grad_fn(*gradients)``: the gradients of the node's inputs, from those of its outputs (tensors or None).
 
-    They are recorded where the mode says so, and hooks of the node run. Nothing is accumulated.
+    They are recorded if gradient mode is on, and hooks of the node run. Nothing is accumulated.
 
-    :raises TypeError: there is not one tensor or None per output.
+    :raises TypeError: the number of gradients is not that of the outputs, or one is neither a tensor nor None.
     """
     _check_arguments(gradients, keywords, node.outputs())
     if not isinstance(node, FunctionCtx) and all(g is None for g in gradients):
@@ -235,9 +235,9 @@ AccumulateGrad.__call__ = accumulate  # type: ignore[method-assign]
 def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[Any] | None = None) -> dict[Any, Any]:
     """The fast loop; returns the sums that arrived at the leaves.
 
-    ``d`` and ``d1`` are the gradients of the node's first and second input, which go to ``next0`` and ``next1``. Of all
-    that have got a gradient the newest is next: the newest one that this node leads to, ``successor``, whose gradient
-    is ``g``, or the top of the heap.
+    ``d`` and ``d1`` are the gradients of the node's first and second input, which go to ``next0`` and ``next1``. The
+    newest node with a gradient runs next: the newest target of this node, ``successor``, whose gradient is ``g``, or
+    the top of the heap.
 
     :param needed: the nodes and leaves to visit; None for all.
     """
@@ -315,7 +315,7 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
                 if d1 is None:
                     break
                 target, d, d1 = node.next1, d1, None
-        if ready and (successor is None or -successor._seq > ready[0][0]):  # somebody newer is waiting
+        if ready and (successor is None or -successor._seq > ready[0][0]):  # the heap has a newer node
             if successor is not None:
                 pending[successor] = g
                 heappush(ready, (-successor._seq, successor))
@@ -323,11 +323,11 @@ def _run_fast(roots: Roots, retain_graph: bool, create_graph: bool, needed: set[
             g = pending.pop(successor)
         if successor is None:
             return pending
-        node, sequence_nr, d = successor, successor._seq, None  # so that nobody but g holds the gradient
+        node, sequence_nr, d = successor, successor._seq, None  # so that g is the only reference to the gradient
 
 
 def _add(target: Any, d: Any, pending: dict[Any, Any], summed: set[Any] | None) -> None:
-    """Add to what has arrived at a node or leaf; in place where the sum is an array that nobody else holds."""
+    """Add to the pending gradient of a node or leaf; in place where the sum is an array of this pass."""
     if d.__class__ is ndarray and d.size >= MIN_TILED_SIZE:
         sum_ = pending.pop(target)
         pending[target] = add_gradients(sum_, d)
@@ -343,5 +343,5 @@ def _add(target: Any, d: Any, pending: dict[Any, Any], summed: set[Any] | None) 
 def _run_full(
     roots: Roots, retain_graph: bool, create_graph: bool, targets: dict[Key, Any] | None, accumulate: bool
 ) -> dict[Key, Any]:
-    """The loop with everything; returns the gradients at the targets."""
+    """The full loop; returns the gradients at the targets."""
     return FullRun(roots, retain_graph, create_graph, targets, accumulate).run()

@@ -1,6 +1,6 @@
-"""Forward-mode AD: dual tensors, which carry a tangent, and operations that compute it along with their result.
+"""Forward-mode AD: dual tensors, which have a tangent, and operations that compute it along with their result.
 
-What tensors carry is in ``autograd/tangents.py``, how operations compute it in ``autograd/jvp.py``.
+Tangents are stored in ``autograd/tangents.py``; ``autograd/jvp.py`` computes those of results.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def enter_dual_level() -> int:
-    """Begin a level: tensors can be given tangents until it ends.
+    """Enter a level; until it is exited, tensors can have tangents.
 
     :raises RuntimeError: there is one already.
     """
@@ -47,7 +47,7 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """End the level; all tangents are gone.
+    """Exit the level, and drop all tangents.
 
     :raises RuntimeError: there is none, or ``level`` is not the one entered last.
     """
@@ -81,7 +81,7 @@ class dual_level:  # noqa: N801 - PyTorch's name
 
 @contextmanager
 def nested_level() -> Iterator[int]:
-    """A level inside of those that there are, for ``torch.func``: its tangents may have tangents at the outer ones."""
+    """A level inside the active ones, for ``torch.func``: its tangents may have tangents at outer levels."""
     number = _enter()
     try:
         yield number
@@ -167,7 +167,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def _dual_samples(samples: Tensor, tangent: Tensor, level: int | None) -> Tensor:
-    """``make_dual`` of all samples, of which one for all is repeated in memory, as each has its own tangent."""
+    """``make_dual`` of all samples; expanded samples are copied first, since each has its own tangent."""
     return make_dual(samples.clone() if 0 in samples._a.strides else samples, tangent, level=level)
 
 
@@ -194,7 +194,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
 
 
 def _dual_view(tensor: Tensor, level: tangents.Level) -> Tensor:
-    """A view of a tensor that its tangent at this level does not go through."""
+    """A view of a tensor that does not share its tangent at this level."""
     view: Tensor = tensor.view(tensor.shape)
     view._a = tensor._a.view()  # with the strides that the tensor has where its length is 1
     tangents.become_dual_view(view, level)

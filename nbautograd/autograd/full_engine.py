@@ -26,8 +26,8 @@ Key = tuple[Any, int]  # a node, or a leaf, and which of its outputs
 class FullRun:
     """One backward pass in the full loop, with a method for each of its events.
 
-    A leaf's AccumulateGrad runs as soon as all edges to it have been used, as PyTorch's does; but ``.grad`` of a leaf
-    whose hooks do not wait for it changes at the end, together with all others.
+    A leaf's AccumulateGrad runs as soon as its in-degree is 0, as PyTorch's does. But ``.grad`` is written at the end
+    of the pass, for all leaves together, unless the leaf has hooks that run after the accumulation.
 
     :param roots: pairs of a node or leaf and its gradient.
     :param targets: where gradients are wanted, and for which tensor; None for all leaves.
@@ -72,12 +72,12 @@ class FullRun:
         return self.captured
 
     def tell(self, event: protocol.Event) -> None:
-        """Hand an event to whoever watches the pass."""
+        """Send an event to the observers."""
         for observer in self.observers:
             observer(event)
 
     def start(self) -> None:
-        """Put the roots' gradients where they belong, and make ready those that no other root leads to."""
+        """Store the gradients of the roots, and enqueue the roots whose in-degree is 0."""
         nodes = tuple(public_edge(target) for target, _ in self.roots)
         gradients = tuple(g for _, g in self.roots)
         self.tell(protocol.PassStarted(nodes, gradients, self.retain_graph, self.create_graph))
@@ -88,7 +88,7 @@ class FullRun:
                 self.enqueue(target)
 
     def step(self, target: Any) -> None:
-        """Run a node or leaf that is ready, and lower the in-degree of those that it leads to."""
+        """Run a node or leaf that is ready, and decrement the in-degree of its targets."""
         g = self.pending.pop(target, None)
         if not isinstance(target, Node):
             if g is not None and (self.targets is None or target in self.wanted):
@@ -107,17 +107,17 @@ class FullRun:
                     self.enqueue(after)
 
     def arrive(self, target: Any, d: Any) -> Any:
-        """Add a gradient to what has arrived at a node or leaf; returns the sum."""
+        """Add a gradient to the pending sum of a node or leaf; returns the sum."""
         total = self.pending[target] = self.pending[target] + d if target in self.pending else d
         return total
 
     def enqueue(self, target: Any) -> None:
-        """Make a node or leaf ready; leaves go first."""
+        """Add a node or leaf to the ready queue; leaves come first."""
         heappush(self.ready, (-target._seq if target._seq else float("-inf"), len(self.queued), target))
         self.queued.add(target)
 
     def visit_node(self, node: Node, g: Any) -> None:
-        """Run a node: its tensor's hooks, its own, its formulas; and send on what they give."""
+        """Run a node: the hooks of its tensor, its own hooks and its vjp; then send the gradients to its targets."""
         outputs = tuple(g.take(node.outputs())) if isinstance(g, OutputGrads) else (g,)
         shown = node.__class__ is not OutputEdge and node.__class__ is not UnrecordedView
         if shown:
@@ -130,7 +130,7 @@ class FullRun:
             self.tell(protocol.NodeFinished(node, node.saves() and not self.retain_graph))
 
     def compute(self, node: Node, g: Any) -> list[Any]:
-        """The gradients of the node's inputs, once its saved tensors are known to be unchanged."""
+        """The gradients of the node's inputs, after the version check of its saved tensors."""
         if node._seq < clock.last_write:
             node.check_saved()
         vjp = node.vjp_graph if self.create_graph else node.vjp
@@ -153,7 +153,7 @@ class FullRun:
                 self.tell(protocol.EdgeSent(node, index, public, slot, d, total))
 
     def capture(self, node: Node, g: Any) -> None:
-        """Take the gradients of a node's outputs that were asked for."""
+        """Store the gradients of those outputs of a node that are targets of the pass."""
         for index in self.wanted.get(node, ()):
             part = g.by_index.get(index) if isinstance(g, OutputGrads) else g
             if part is None:
@@ -177,7 +177,7 @@ class FullRun:
         self.tell(protocol.NodeFinished(node, False))
 
     def accumulate_at(self, leaf: Tensor, node: Node, g: Any) -> None:
-        """Add to ``leaf.grad``: now if hooks of the leaf are to see it, otherwise at the end."""
+        """Add to ``leaf.grad``: now if the leaf has hooks that run after it, otherwise at the end of the pass."""
         before = None if leaf._grad is None or not self.observers else array_of(leaf._grad).copy()
         hooks = leaf._hooks
         if hooks is not None and (hooks.accumulated or hooks.post):

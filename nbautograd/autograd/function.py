@@ -26,16 +26,16 @@ __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "Inpl
 
 
 class _Saved:
-    """One saved tensor: as it was, or, where it is an output, as an array.
+    """One saved tensor; an output is stored as an array.
 
-    A node that held its own output would keep it, and itself, alive.
+    A node with a reference to its own output would be a reference cycle.
     """
 
     __slots__ = ("array", "output", "time", "value")
 
     def __init__(self, value: Any, output: Any, time: int) -> None:
         self.value, self.output, self.time = value, output, time
-        self.array = getattr(value, "_a", value)  # as it was: a tensor's data may be exchanged
+        self.array = getattr(value, "_a", value)  # the array at the time of saving: a tensor's data may be exchanged
 
 
 class BackwardCFunction(Node, FunctionCtx):
@@ -46,7 +46,7 @@ class BackwardCFunction(Node, FunctionCtx):
     _function: type[Function]
     _count = 1
     _slots: tuple[int | None, ...] = ()  # for each argument of forward, its place among the edges
-    _kept: Any = ()
+    _saved: Any = ()
     _outputs: tuple[Any, ...] = ()  # shape, dtype and device of each
     symbol = "ƒ"
     all_edges: tuple[Any, ...]
@@ -61,14 +61,14 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:  # type: ignore[override]
-        """What ``save_for_backward`` kept.
+        """The tensors of ``save_for_backward``.
 
-        :raises GraphFreedError: a backward pass has used it up.
+        :raises GraphFreedError: a backward pass has freed them.
         :raises InplaceError: a saved tensor was written to since.
         """
-        if self._kept is FREED:
+        if self._saved is FREED:
             self.raise_freed()
-        return tuple(None if saved is None else self._found(i, saved) for i, saved in enumerate(self._kept))
+        return tuple(None if saved is None else self._unpacked(i, saved) for i, saved in enumerate(self._saved))
 
     @property
     def saved_variables(self) -> Any:
@@ -76,7 +76,7 @@ class BackwardCFunction(Node, FunctionCtx):
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
         return self.saved_tensors
 
-    def _found(self, position: int, saved: _Saved) -> Tensor:
+    def _unpacked(self, position: int, saved: _Saved) -> Tensor:
         value, edge = saved.value, saved.output
         if not isinstance(value, saving.Packed):
             for array, time in ((saved.array, saved.time), latest(saved.array, saved.time)):
@@ -94,7 +94,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return output
 
     def _made_by(self, what: str) -> str:
-        saved = self._kept[int(what.rpartition(" ")[2])]
+        saved = self._saved[int(what.rpartition(" ")[2])]
         if isinstance(saved.output, int):
             return self.output_text(saved.output)
         node = saved.value.grad_fn
@@ -102,26 +102,26 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def saves(self) -> bool:
         """Whether ``save_for_backward`` was called."""
-        return bool(self._kept)
+        return bool(self._saved)
 
     def saved_values(self) -> dict[str, Any]:
         """The saved arrays, numbered."""
         return {str(i): t._a for i, t in enumerate(self.saved_tensors) if t is not None}
 
     def check_saved(self) -> None:
-        """Nothing: ``saved_tensors`` checks when it is read."""
+        """Nothing to do here: ``saved_tensors`` does the version check when it is read."""
 
     def save_tensors(self, outputs: list[Any]) -> None:
         """Note the saved tensors."""
         hooks = saving.current()
-        kept: list[Any] = []
+        saved: list[Any] = []
         for tensor in self._to_save:
             if tensor is None:
-                kept.append(None)
+                saved.append(None)
                 continue
             if not isinstance(tensor, Tensor):
                 raise TypeError(
-                    f"save_for_backward can only save variables, but argument {len(kept)} is of type "
+                    f"save_for_backward can only save variables, but argument {len(saved)} is of type "
                     f"{type(tensor).__name__}"
                 )
             if tensor.is_inference():
@@ -135,8 +135,8 @@ class BackwardCFunction(Node, FunctionCtx):
                 value = (saving.pack if output is None else saving.pack_result)(tensor, hooks)
                 if output is None:
                     output = tensor if tensor._fn is LEAF else tensor._fn
-            kept.append(_Saved(value, output, version_counter.next_sequence_nr()))
-        self._kept, self._to_save = kept, ()
+            saved.append(_Saved(value, output, version_counter.next_sequence_nr()))
+        self._saved, self._to_save = saved, ()
 
     def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
         """The gradients that ``backward`` returns, over arrays."""
@@ -175,14 +175,14 @@ class BackwardCFunction(Node, FunctionCtx):
         return cls.vjp
 
     def _call_backward(self, gradients: list[Any], retain_graph: bool) -> list[Any]:
-        if self._kept is FREED:
+        if self._saved is FREED:
             self.raise_freed()
         if self._materialize:
             gradients = [self._zeros(i) if g is None else g for i, g in enumerate(gradients)]
         answer = self._backward()(self, *gradients)
         gradients = self._checked(list(answer) if isinstance(answer, (tuple, list)) else [answer])
-        if not retain_graph and self._kept:
-            self._kept = FREED
+        if not retain_graph and self._saved:
+            self._saved = FREED
         return gradients
 
     def _zeros(self, index: int) -> Tensor | None:
@@ -192,7 +192,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return wrap(backend.module(place).zeros(shape, dtype))
 
     def _checked(self, values: list[Any]) -> list[Any]:
-        """The gradients by edge, once their number, types and shapes are known to fit."""
+        """The gradients by edge, after checks of their number, types and shapes."""
         name, expected = self.name(), len(self._slots)
         if len(values) > expected and all(v is None for v in values[expected:]):
             values = values[:expected]

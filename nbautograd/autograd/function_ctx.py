@@ -1,4 +1,4 @@
-"""The context of a custom ``Function``: what its ``forward``, ``backward`` and ``jvp`` share."""
+"""The context object, ``ctx``, of a custom ``Function``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ForwardContext", "FunctionCtx"]
 
 
 class FunctionCtx:
-    """What ``forward`` and ``backward`` of a custom function share; any attribute may be set on it."""
+    """The context passed to ``forward`` and ``backward`` of a custom function; any attribute may be set on it."""
 
     _to_save: tuple[Any, ...] = ()
     _to_save_forward: tuple[Any, ...] = ()
@@ -22,20 +22,20 @@ class FunctionCtx:
     saved_tensors: tuple[Any, ...] = ()
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep inputs, outputs or intermediate tensors for ``backward``, which finds them in ``saved_tensors``."""
+        """Save inputs, outputs or intermediate tensors for ``backward``, which reads them from ``saved_tensors``."""
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for ``jvp``, which finds them in ``saved_tensors``."""
+        """Save tensors for ``jvp``, which reads them from ``saved_tensors``."""
         self._to_save_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Tell which inputs ``forward`` has written to in place; they must be returned too."""
+        """Declare the inputs that ``forward`` has written to in place; they must be returned, too."""
         _all_tensors(tensors, "mark_dirty can only accept variables")
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Tell which outputs are not differentiable; they will not require grad."""
+        """Declare the outputs that are not differentiable; they will not require grad."""
         _all_tensors(tensors, "mark_non_differentiable only accepts variable arguments")
         self._non_differentiable = tensors
 
@@ -54,7 +54,7 @@ FunctionCtx.__module__ = "nbautograd.autograd.function"
 
 
 class ForwardContext(FunctionCtx):
-    """The context as ``jvp`` sees it: ``saved_tensors`` are those for forward."""
+    """The context passed to ``jvp``: ``saved_tensors`` are those of ``save_for_forward``."""
 
     def __init__(self, node: Any) -> None:
         self.__dict__.update(node.__dict__)

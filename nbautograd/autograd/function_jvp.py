@@ -1,4 +1,4 @@
-"""Forward mode of custom Functions: the tangents of their outputs, by ``jvp``, and the checks of what that returns."""
+"""Forward mode of custom Functions: calls ``jvp`` for the tangents of the outputs, and checks what it returns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def levels_of(args: Sequence[Any]) -> list[Level]:
 def set_tangents(node: Any, args: Sequence[Any], outputs: list[Any], level: Level) -> None:
     """Give the outputs of a Function their tangents at a level.
 
-    :raises RuntimeError: ``jvp`` does not return what fits to the outputs.
+    :raises RuntimeError: the tangents that ``jvp`` returns do not match the outputs.
     """
     own = [tangent_of(a, level) for a in args]
     with below(level.number):
@@ -75,12 +75,12 @@ def _base(t: Tensor) -> Tensor:
 
 
 def _position_of_base(out: Tensor, args: Sequence[Any]) -> int | None:
-    """Which argument an output is a view of; None if it is a view of something else."""
+    """The position of the argument that an output is a view of; None if there is none."""
     return next((i for i, a in enumerate(args) if isinstance(a, Tensor) and _base(a) is _base(out)), None)
 
 
 def _check_written(tangent: Any, own: Tensor | None, version: int | None) -> None:
-    """Make sure that the tangent of an input that was written to was written to, too."""
+    """Make sure that ``jvp`` has written in place to the tangent of a dirty input."""
     if own is None:
         return
     if version_counter.version_of(own._a) == version:
@@ -110,6 +110,6 @@ def _checked_view(tangent: Tensor | None, own: Tensor | None) -> Tensor:
 
 
 def _take(out: Tensor, tangent: Tensor, level: Level) -> None:
-    """Give a tangent to an output that shares memory with an input that had none, and to that."""
+    """Give a tangent to an output and to the input whose memory it shares, which had none."""
     with below(level.number):
         tangents.fresh_tangent(out, level).copy_(tangent)

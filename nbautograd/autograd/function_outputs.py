@@ -1,4 +1,4 @@
-"""The outputs of a custom ``Function``: which of them its node made, and what becomes of inputs that it returns."""
+"""The outputs of a custom ``Function``: their history, including that of inputs which it returns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["check_dirty", "connect", "record"]
 
 
 def check_dirty(node: Any, outputs: list[Any]) -> None:
-    """Make sure that what was marked as written to is returned, and note the write."""
+    """Make sure that inputs marked as dirty are returned, and count the write to them."""
     returned = {id(out) for out in outputs}
     for tensor in node._dirty:
         if id(tensor) not in returned:
@@ -27,11 +27,11 @@ def check_dirty(node: Any, outputs: list[Any]) -> None:
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
                 f"are modified inplace must all be outputs of the Function ({node.name()})."
             )
-        record_unrecorded_write(tensor)  # however it was done
+        record_unrecorded_write(tensor)  # whether or not operations did it
 
 
 def record(node: Any, args: tuple[Any, ...], tensors: list[Tensor], outputs: list[Any], before: dict[int, Any]) -> None:
-    """Make ``node`` the origin of ``outputs``."""
+    """Make ``node`` the ``grad_fn`` of ``outputs``."""
     fixed = {id(t) for t in node._non_differentiable}
     for tensor in node._dirty:
         if id(tensor) not in before:
@@ -60,7 +60,7 @@ def record(node: Any, args: tuple[Any, ...], tensors: list[Tensor], outputs: lis
 
 
 def connect(node: Any, tensors: list[Tensor], outputs: list[Any], recorded: bool) -> None:
-    """Give the outputs their place in the graph, replacing those that are inputs returned unchanged."""
+    """Set the history of the outputs; inputs that are returned unchanged are replaced by views of them."""
     fixed = {id(t) for t in node._non_differentiable}
     inputs, dirty = {id(t) for t in tensors}, {id(t) for t in node._dirty}
     differentiable = 0
@@ -97,14 +97,14 @@ def connect(node: Any, tensors: list[Tensor], outputs: list[Any], recorded: bool
 
 
 def _view_of_itself(t: Tensor) -> Tensor:
-    """An input that is returned as it is: another tensor of the same memory."""
+    """A view of the whole tensor, for an input that is returned as it is."""
     with no_grad(), suspended():
         view: Tensor = t.view(t.shape)
     return view
 
 
 def _fill(node: Any, args: tuple[Any, ...], tensors: list[Tensor], outputs: list[Any]) -> None:
-    """Give the node its edges, its saved tensors, and what it has to know of inputs and outputs."""
+    """Set the node's edges, saved tensors, and the metadata of its inputs and outputs."""
     slots = iter(range(len(tensors)))
     node._slots = tuple(next(slots) if isinstance(a, Tensor) else None for a in args)
     node.all_edges = tuple(a if a._fn is LEAF else a._fn for a in tensors)

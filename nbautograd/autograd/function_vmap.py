@@ -1,4 +1,4 @@
-"""Custom Functions inside of ``vmap``: their own ``vmap``, or a rule that runs their methods on batched tensors."""
+"""Custom Functions inside of ``vmap``: their ``vmap`` staticmethod, or a generated batching rule."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["VmapInfo", "apply_batched"]
 
 
 class VmapInfo(NamedTuple):
-    """What the ``vmap`` of a Function is told: how many samples there are, and what random functions are to do."""
+    """The first argument of a Function's ``vmap``: the batch size and the ``randomness``."""
 
     batch_size: int
     randomness: str
 
 
 def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
-    """``cls.apply(*args)`` where a tensor among the arguments is batched; ``base`` is ``Function``.
+    """``cls.apply(*args)`` with a batched tensor among the arguments; ``base`` is ``Function``.
 
-    :raises RuntimeError: it has neither that nor ``generate_vmap_rule``, or both; or no ``setup_context``.
+    :raises RuntimeError: the class has neither ``vmap`` nor ``generate_vmap_rule``, or both; or no ``setup_context``.
     """
     name, own_rule = cls.__name__, cls.vmap is not base.vmap
     if cls.setup_context is base.setup_context:
@@ -55,7 +55,7 @@ def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _taken_apart(args: Any, level: Level) -> tuple[Any, Any]:
-    """The arguments without a level, and where the samples are in each; None where they are nowhere."""
+    """The arguments without a level, and the batch dimension of each; None for one that is not batched."""
     leaves, spec = flatten(args)
     own = [leaf.__class__ is BatchedTensor and leaf.level is level for leaf in leaves]
     values = [leaf.value if flag else leaf for leaf, flag in zip(leaves, own, strict=True)]
@@ -64,7 +64,7 @@ def _taken_apart(args: Any, level: Level) -> tuple[Any, Any]:
 
 
 def _by_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
-    """The result that the class's own ``vmap`` computes."""
+    """The result of the class's ``vmap`` staticmethod."""
     values, dims = _taken_apart(args, level)
     answer = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values)
     if not isinstance(answer, tuple) or len(answer) != 2:
@@ -88,7 +88,7 @@ def _by_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
 
 
 def _generated(cls: Any, base: Any, dims: tuple[Any, ...], outer: Level) -> Any:
-    """A Function of all samples, whose methods run those of ``cls`` on batched tensors."""
+    """A Function over all samples, whose methods run those of ``cls`` on batched tensors."""
     size, randomness = outer.size, outer.randomness
 
     def forward(*values: Any) -> Any:
@@ -135,25 +135,25 @@ class _Applied:
         self.function, self.level = function, level
 
     def apply(self, *values: Any) -> Any:
-        """The results, batched where they differ from sample to sample."""
+        """The results, as batched tensors where they depend on the sample."""
         output = self.function.apply(*values)
         return _wrapped(output, self.function.out_dims, self.level)
 
 
 def _wrapped(tree: Any, dims: Any, level: Level) -> Any:
-    """Tensors as one sample each, where ``dims`` says in which dimension the samples are."""
+    """Batched tensors with the batch dimensions ``dims``; a tensor whose entry is None stays as it is."""
     leaves, spec = flatten(tree)
     pairs = zip(leaves, flatten(dims)[0], strict=True)
     return unflatten([x if d is None or x is None else batched(x, d, level) for x, d in pairs], spec)
 
 
 def _unwrapped(tree: Any, level: Level) -> Any:
-    """Tensors of all samples, these in front where they differ."""
+    """The values of batched tensors, with the batch dimension in front."""
     return tree_map(lambda x: lowered(x, level.number)[0] if isinstance(x, Tensor) else x, tree)
 
 
 def _gradient(g: Any, dim: int | None, level: Level) -> Any:
-    """The gradient of an argument: that of all samples, or their sum if the argument is one for all."""
+    """The gradient of an argument: batched as it is, or summed over the samples if it is not batched."""
     if g is None:
         return None
     if dim is not None:
@@ -163,26 +163,28 @@ def _gradient(g: Any, dim: int | None, level: Level) -> Any:
 
 
 class _SampleContext:
-    """The context that the methods of the Function see: what is saved is kept by the context of all samples."""
+    """The ``ctx`` that the methods of the Function get; it saves batched tensors in the context of all samples."""
 
     def __init__(self, level: Level, ctx: Any) -> None:
         self._level, self._ctx, self._forward = level, ctx, False
-        self._dims: dict[bool, tuple[int | None, ...]] = {}  # of what is saved: for forward mode, and for backward
+        self._dims: dict[
+            bool, tuple[int | None, ...]
+        ] = {}  # the batch dimensions of the saved tensors; by whether they are for jvp
 
     def at(self, level: Level, ctx: Any, forward: bool) -> _SampleContext:
-        """The same while another level is entered, on behalf of another context of all samples."""
+        """A copy for another level and another context of all samples."""
         same = _SampleContext(level, ctx)
         same.__dict__.update({**self.__dict__, "_level": level, "_ctx": ctx, "_forward": forward})
         return same
 
     @property
     def needs_input_grad(self) -> Any:
-        """For each argument whether its gradient is wanted."""
+        """Whether the gradient is wanted, for each argument."""
         return self._ctx.needs_input_grad
 
     @property
     def saved_tensors(self) -> Any:
-        """What was saved, as samples."""
+        """The saved tensors, as batched tensors."""
         return _wrapped(tuple(self._ctx.saved_tensors), self._dims.get(self._forward, ()), self._level)
 
     def _to_save(self, tensors: tuple[Any, ...], forward: bool) -> list[Any]:
@@ -191,11 +193,11 @@ class _SampleContext:
         return [None if t is None else lowered(t, number)[0] for t in tensors]
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors for ``backward``."""
+        """Save tensors for ``backward``."""
         self._ctx.save_for_backward(*self._to_save(tensors, False))
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for ``jvp``."""
+        """Save tensors for ``jvp``."""
         self._ctx.save_for_forward(*self._to_save(tensors, True))
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -203,7 +205,7 @@ class _SampleContext:
         self._ctx.set_materialize_grads(value)
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Outputs that have no gradient."""
+        """Declare the outputs that are not differentiable."""
         self._ctx.mark_non_differentiable(*(t.value if isinstance(t, BatchedTensor) else t for t in tensors))
 
     def mark_dirty(self, *tensors: Any) -> None:

@@ -1,4 +1,4 @@
-"""Checking gradients against finite differences."""
+"""``gradcheck`` and ``gradgradcheck``: gradients against finite differences."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def gradcheck(
 ) -> bool:
     """Whether the gradients of ``func`` at ``inputs`` agree with central differences.
 
-    Every column of the Jacobian is measured by moving one element of one input by ``eps`` both ways, and every row is
-    computed by a backward pass. Inputs should be float64, and away from points where ``func`` has no derivative.
+    The numerical Jacobian moves one element of one input by ``eps`` both ways; the analytical one takes a backward pass
+    per element of the output. Inputs should be float64, and away from points where ``func`` has no derivative.
 
     :param func: takes ``inputs`` and returns a tensor or a tuple of tensors.
     :param inputs: a tensor or a tuple, of which those that require grad are checked.
@@ -54,14 +54,14 @@ def gradcheck(
     :param rtol: the relative tolerance.
     :param raise_exception: raise where a check fails; otherwise return False.
     :param nondet_tol: by how much two backward passes may differ.
-    :param check_undefined_grad: also check that an output that nothing used, or a gradient of None, is taken as zeros.
+    :param check_undefined_grad: also check that undefined gradients (None) are treated as zeros.
     :param check_grad_dtypes: also check that gradients have the dtype of their inputs.
-    :param check_batched_grad: also check that a batch of gradients comes to what its elements come to.
-    :param check_batched_forward_grad: the same of a batch of tangents.
+    :param check_batched_grad: also check that batched gradients agree with those of the elements of the batch.
+    :param check_batched_forward_grad: also check batched tangents so.
     :param check_forward_ad: also check forward mode, a column of the Jacobian at a time.
     :param check_backward_ad: whether to check reverse mode.
     :param fast_mode: measure along one random direction of each input only, with one pass per output.
-    :param masked: how gradients of sparse tensors are read; there are none here, so it changes nothing.
+    :param masked: concerns sparse tensors, which do not exist here; it has no effect.
     :raises GradcheckError: a gradient is wrong.
     :raises AssertionError: an output's shape or dtype changes with the inputs, or options exclude each other.
     :raises ValueError: no input requires grad.
@@ -103,7 +103,7 @@ def gradcheck(
 
 
 def _check_inputs(inputs: tuple[Any, ...]) -> None:
-    """That there is an input to check, and that its elements can be moved one by one."""
+    """Make sure that an input requires grad, and that inputs do not overlap themselves."""
     checked = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
     if not checked:
         raise ValueError(
@@ -150,7 +150,7 @@ def gradgradcheck(
     """Whether the gradients of the gradients of ``func`` agree with central differences.
 
     :param grad_outputs: a tensor, or one per output, with which the Jacobian is multiplied; by default fixed numbers.
-    :param gen_non_contig_grad_outputs: make those numbers lie apart in memory.
+    :param gen_non_contig_grad_outputs: make them non-contiguous.
     :param check_fwd_over_rev: also check the forward-mode derivative of the gradient.
     :param check_rev_over_rev: whether to check the gradient of the gradient.
     :raises GradcheckError: a second derivative is wrong.
@@ -172,7 +172,7 @@ def gradgradcheck(
     else:
         cotangents = _tuple(grad_outputs)
     together = (*arguments, *cotangents)
-    # Where there is nothing to differentiate, the function is its own derivative's test: nothing may depend on inputs.
+    # Without differentiable outputs, check the function itself: its outputs must not depend on the inputs.
     first = _first_derivative(func, together, len(arguments)) if cotangents else func
     return gradcheck(
         first,
@@ -197,7 +197,7 @@ def _first_derivative(func: Callable[..., Any], together: tuple[Any, ...], count
     required = [isinstance(x, Tensor) and x.requires_grad for x in together]
 
     def first(*values: Any) -> Any:
-        # Forward mode detaches what it passes.
+        # Forward mode passes detached inputs.
         restored = [value.requires_grad_() if wanted else value for value, wanted in zip(values, required, strict=True)]
         outputs = _differentiable(func(*restored[:count]))
         variables = [value for value, wanted in zip(restored[:count], required, strict=False) if wanted]
@@ -215,7 +215,7 @@ def _differentiable(answer: Any) -> list[Tensor]:
 
 
 def _cotangent(out: Tensor, index: int, apart: bool = False) -> Tensor:
-    """Fixed numbers of mixed size and sign in the shape of an output, so that no symmetry hides a wrong formula."""
+    """A fixed cotangent of mixed size and sign, so that no symmetry hides a wrong formula."""
     values = np.cos(np.arange(1, out.numel() + 1) * 1.7 + index).reshape(out._a.shape)
     array = backend.module(out.device).asarray((values + 0.5).astype(out._a.dtype))
     if apart and array.ndim:

@@ -1,4 +1,4 @@
-"""What ``gradcheck`` checks, a method for each: Jacobians agree, passes repeat, None stands for zeros, batches work."""
+"""The checks of ``gradcheck``: Jacobians, determinism, undefined gradients, batched gradients."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Check:
     # -- Jacobians ---------------------------------------------------------------------------------------------------
 
     def backward(self) -> None:
-        """Backward passes give the Jacobians that finite differences do."""
+        """Check reverse mode: analytical against numerical Jacobians."""
         measured = self.measured()
         for o, place in enumerate(self.point.places):
             out = self.point.results[place]
@@ -58,7 +58,7 @@ class Check:
                         raise GradcheckError(prefix + self.report(i, o, a[:, part], n[place][:, part]))
 
     def forward(self) -> None:
-        """Forward mode gives the Jacobians that finite differences do."""
+        """Check forward mode: analytical against numerical Jacobians."""
         measured = self.measured()
         if not self.point.places:
             return
@@ -73,14 +73,14 @@ class Check:
                         raise GradcheckError(prefix + message)
 
     def measured(self) -> list[list[Array]]:
-        """By input, the Jacobian of each result; zeros where no output can be differentiated."""
+        """The numerical Jacobian of each result, by input; zeros are checked where no output can be differentiated."""
         measured = [self.point.measured(i) for i in self.point.positions]
         if not self.point.places:
             self.nothing_changes(measured)
         return measured
 
     def nothing_changes(self, slopes: list[list[Array]]) -> None:
-        """Where no output requires grad, none depends on an input."""
+        """If no output requires grad, check that the numerical Jacobian is zero."""
         for i, of_input in zip(self.point.positions, slopes, strict=True):
             if any(bool((of_result != 0).any()) for of_result in of_input):
                 raise GradcheckError(
@@ -89,11 +89,11 @@ class Check:
                 )
 
     def close(self, computed: Array, measured: Array, atol: float | None = None) -> bool:
-        """Whether numbers agree."""
+        """Whether two arrays agree within the tolerances."""
         return bool(np.allclose(computed, measured, self.rtol, self.atol if atol is None else atol))
 
     def repeated(self, out: Tensor, run: Callable[[], list[Array]]) -> list[Array]:
-        """What a computation by backward passes comes to, twice the same, in the right dtypes."""
+        """The result of backward passes, after checks that it is deterministic and has the right dtypes."""
         first, second = run(), run()
         if self.dtypes:
             self.check_dtypes(out)
@@ -103,7 +103,7 @@ class Check:
         return first
 
     def check_dtypes(self, out: Tensor) -> None:
-        """Gradients have the dtypes of their inputs."""
+        """Check that gradients have the dtypes of their inputs."""
         gradients = grad(out, self.point.variables, wrap(out._a * 0 + 1), retain_graph=True, allow_unused=True)
         for i, x, d in zip(self.point.positions, self.point.variables, gradients, strict=True):
             if d is not None and d.dtype is not x.dtype:
@@ -114,7 +114,7 @@ class Check:
     # -- along one direction -----------------------------------------------------------------------------------------
 
     def backward_along_a_line(self) -> None:
-        """The same as ``backward`` of one random sum of each output's numbers, along one direction of each input."""
+        """Fast mode of ``backward``: a random linear combination of each output, along a direction of each input."""
         directions = [self.direction(x) for x in self.point.variables]
         slopes = self.along(directions)
         for o, place in enumerate(self.point.places):
@@ -130,7 +130,7 @@ class Check:
                         raise GradcheckError(prefix + self.report_along(i, o, a, n))
 
     def forward_along_a_line(self) -> None:
-        """The same as ``forward`` along one random direction of each input."""
+        """Fast mode of ``forward``: along a random direction of each input."""
         if not self.point.places:
             self.along([self.direction(x) for x in self.point.variables])
             return
@@ -145,14 +145,14 @@ class Check:
                         raise GradcheckError(prefix + self.report_along(i, o, a, n, " computed with forward mode"))
 
     def along(self, directions: list[Array]) -> list[list[Array]]:
-        """By input, how fast each result changes in its direction; zeros where no output can be differentiated."""
+        """The numerical directional derivatives, by input; checked to be zeros where no output is differentiable."""
         slopes = [self.point.slopes(i, ..., u) for i, u in zip(self.point.positions, directions, strict=True)]
         if not self.point.places:
             self.nothing_changes(slopes)
         return slopes
 
     def direction(self, like: Tensor, part: slice | None = None) -> Array:
-        """Random numbers, none negative, of length 1 together, in the shape and on the device of a tensor.
+        """A random unit vector without negative elements, in the shape and on the device of a tensor.
 
         :param part: which of a complex tensor's numbers are not to be 0: the real parts or the imaginary ones.
         """
@@ -169,7 +169,7 @@ class Check:
     # -- zeros and undefined gradients ---------------------------------------------------------------------------------
 
     def zeros(self) -> None:
-        """Gradients of zeros come to zeros, of the right kind."""
+        """Check that cotangents of zeros give gradients of zeros, with the right shape, dtype and device."""
         outputs = self.point.outputs
         gradients: Any = [None] * len(self.point.positions)
         if outputs:
@@ -186,7 +186,7 @@ class Check:
                 raise GradcheckError(f"grad is incorrect type: {d.dtype!r} for input {i} of {x.dtype!r}")
 
     def undefined(self) -> None:
-        """A gradient of None, for all outputs or for one, comes to None or zeros."""
+        """Check that undefined gradients, of all outputs or of one, give None or zeros."""
         count = len(self.point.places)
         for missing in [set(range(count)), *([{o} for o in range(count)] if count > 1 else [])]:
             try:
@@ -205,7 +205,7 @@ class Check:
                     )
 
     def undefined_tangents(self) -> None:
-        """An input without a tangent comes to the same as one whose tangent is zeros."""
+        """Check that an input without a tangent gives the same as one with a tangent of zeros."""
         directions: dict[int, Tensor | None] = {
             i: wrap(self.direction(x)) for i, x in zip(self.point.positions, self.point.variables, strict=True)
         }
@@ -223,7 +223,7 @@ class Check:
     # -- batches -----------------------------------------------------------------------------------------------------
 
     def batched(self) -> None:
-        """A batch of gradients comes to what its elements come to."""
+        """Check that batched gradients agree with those of the elements of the batch."""
         for o, out in enumerate(self.point.outputs):
             batch = self.batch(out)
 
@@ -243,14 +243,14 @@ class Check:
                 self.check_batch(o, i, a, b, "gradient computation")
 
     def check_batch(self, o: int, i: int, result: Tensor, expected: Tensor, how: str) -> None:
-        """That what was computed for a batch is what was computed for its elements."""
+        """Check a batched result against the stacked results of its elements."""
         if not np.allclose(fetched(result.expand(expected.shape)), fetched(expected)):
             raise GradcheckError(
                 f"For output {o} and input {i}:\n\n{BATCHED.format(how)}\n\nGot:\n{result}\n\nExpected:\n{expected}"
             )
 
     def batched_tangents(self) -> None:
-        """A batch of tangents comes to what its elements come to, under ``vmap``."""
+        """Check that batched tangents, under ``vmap``, agree with those of the elements of the batch."""
         from nbautograd.batching.transform import vmap
 
         for i, x in zip(self.point.positions, self.point.variables, strict=True):
@@ -277,13 +277,13 @@ class Check:
                 self.check_batch(o, i, a, b, how)
 
     def batch(self, like: Tensor) -> Tensor:
-        """Two tensors of random numbers, as one."""
+        """A batch of two random directions."""
         return wrap(np.stack([self.direction(like), self.direction(like)]))
 
     # -- reports -----------------------------------------------------------------------------------------------------
 
     def report(self, i: int, o: int, a: Array, n: Array, how: str = "") -> str:
-        """Both Jacobians, the worst element, and a hint where the dtype is to blame."""
+        """The error message: both Jacobians, the worst element, and a hint if the dtype is too narrow."""
         error, worst = _difference(a, n)
         dtype = self.point.inputs[i]._a.dtype
         hint = ""
@@ -297,7 +297,7 @@ class Check:
         )
 
     def report_along(self, i: int, o: int, a: Any, n: Any, how: str = "") -> str:
-        """The two numbers of fast mode, and then the whole Jacobians."""
+        """The error message of fast mode: its two numbers, and the whole Jacobians."""
         place = self.point.places[o]
         whole = self.point.measured(i)[place]
         if how:
@@ -319,7 +319,7 @@ class Check:
 
 
 def _parts(t: Tensor, which: str) -> Iterator[tuple[slice, str]]:
-    """Which rows or columns of a Jacobian are compared at once, and how the report begins."""
+    """The parts of a Jacobian that are compared separately (real, imaginary), with the prefix of the message."""
     if not t.is_complex():
         yield slice(None), ""
         return
@@ -328,7 +328,7 @@ def _parts(t: Tensor, which: str) -> Iterator[tuple[slice, str]]:
 
 
 def _difference(a: Array, n: Array) -> tuple[float, tuple[Any, ...]]:
-    """The largest difference of two matrices, and where it is."""
+    """The largest difference of two matrices, and its index."""
     if not a.size:
         return 0.0, (0, 0)
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""``inference_mode``: like ``no_grad``, and what is made in it can never get into a recorded computation."""
+"""``inference_mode``: like ``no_grad``, and tensors created in it cannot be used in recorded computations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _watching = False  # of the process: inference tensors may be used in any thread
 
 
 class inference_mode:  # noqa: N801 - PyTorch's name
-    """Record nothing; what is made in the block is an inference tensor, which cannot be saved for backward later.
+    """Record nothing; tensors created in the block are inference tensors, which cannot be saved for backward later.
 
     >>> import nbautograd as torch
     >>> x = torch.ones(2, requires_grad=True)
@@ -46,7 +46,7 @@ made in inference mode; clone() it, or make it under torch.no_grad() instead of 
     """
 
     def __new__(cls, mode: Any = True) -> Any:
-        """A context manager, or the decorated function where one is given."""
+        """A context manager, or the decorated function if ``mode`` is one."""
         if isinstance(mode, bool):
             return super().__new__(cls)
         return cls()(mode)
@@ -67,7 +67,7 @@ made in inference mode; clone() it, or make it under torch.no_grad() instead of 
         _relax()
 
     def clone(self) -> inference_mode:
-        """A fresh one of the same mode."""
+        """A new object of the same mode."""
         fresh: inference_mode = type(self)(self.mode)
         return fresh
 
@@ -90,12 +90,12 @@ def _watch() -> None:
     global _watching
     if not _watching:
         on_wrap(_created)
-        dispatch_mode.push(_around, around=True, everywhere=True)  # whole or, after an interrupt, not at all
+        dispatch_mode.push(_around, around=True, everywhere=True)  # atomic: an interrupt leaves no half-pushed mode
         _watching = True
 
 
 def _relax() -> None:
-    """Stop watching once no inference tensor is left."""
+    """Stop watching once there are no inference tensors."""
     global _watching
     if _watching and not inference.get() and not version_counter.inferred:
         _watching = False
@@ -104,13 +104,13 @@ def _relax() -> None:
 
 
 def _created(t: Tensor) -> None:
-    """A tensor of a new array, made by whatever is no operation."""
+    """Called with each new tensor: marks those that did not come from an operation."""
     if inference.get() and getattr(t._a, "base", None) is None:
         version_counter.mark_inference(t.shared_array())
 
 
 def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The dispatch mode: run the operation and mark its results, or check what a recorded one has saved."""
+    """The dispatch mode: run the operation and mark its results; if it was recorded, check what its node has saved."""
     inputs = [t for value in (*args, *kwargs.values()) for t in _tensors(value)]
     inferred = [t for t in inputs if t.is_inference()]
     if inference.get():
@@ -118,10 +118,10 @@ def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
         for t in _tensors(result) if op.kind != "view" and kwargs.get("out") is None else ():
             if t._view is None:
                 version_counter.mark_inference(t.shared_array())
-    elif inferred and op.name in _COPIES:  # into a new tensor, which is no inference tensor
+    elif inferred and op.name in _COPIES:  # the copy is an ordinary tensor
         result = call(*args, **kwargs)
         version_counter.record_write(result.shared_array())
-    elif forward_ad_below.get() == 0:  # a tangent is being computed, by the node of this very call
+    elif forward_ad_below.get() == 0:  # forward mode computes a tangent with the node of this call
         result = call(*args, **kwargs)
     elif inferred and len(inferred) == len(inputs):
         result = _unrecorded(call, args, kwargs)
@@ -146,13 +146,13 @@ def _unrecorded(call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def _tensors(value: Any) -> list[Tensor]:
-    """The tensors that an argument or a result consists of."""
+    """The tensors in an argument or a result."""
     values = value if isinstance(value, (tuple, list)) else (value,)
     return [t for t in values if isinstance(t, Tensor)]
 
 
 def _untrack(view: Tensor) -> None:
-    """Make the view of an inference tensor a tensor of its own, which is nobody's view as far as autograd knows."""
+    """Unregister a view of an inference tensor, so that autograd does not treat it as a view."""
     if view._view is not None:
         view._view.base._views = None
         view._view = view._fn = None

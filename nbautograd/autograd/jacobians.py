@@ -1,7 +1,7 @@
-"""Jacobians at a point: measured by finite differences, computed by backward passes, computed by forward mode.
+"""Jacobians at a point: numerical (finite differences), and analytical by backward passes or by forward mode.
 
-A complex number counts as two real ones here. So a Jacobian is a matrix of real numbers, with a row for each number of
-the input and a column for each number of the output.
+A complex number counts as two real ones. So a Jacobian is a real matrix, with a row for each number of the input and a
+column for each number of the output.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class GradcheckError(NbautogradError, RuntimeError):
 
 
 def tensors_of(answer: Any) -> list[Tensor]:
-    """The tensors among what a function returned."""
+    """The tensors in a function's result."""
     values = answer if isinstance(answer, (tuple, list)) else (answer,)
     return [value for value in values if isinstance(value, Tensor)]
 
@@ -39,7 +39,7 @@ def reals(array: Array) -> Array:
 
 
 def units(t: Tensor) -> list[complex]:
-    """The steps that span an element's values."""
+    """The directions in which an element can move: 1, and 1j if it is complex."""
     return [1.0, 1.0j] if t.is_complex() else [1.0]
 
 
@@ -66,13 +66,13 @@ class Point:
         return [self.inputs[i] for i in self.positions]
 
     def again(self) -> list[Tensor]:
-        """The outputs that can be differentiated, computed anew, with a graph that has not been used."""
+        """Compute the differentiable outputs again, with a new graph."""
         return [out for out in tensors_of(self.func(*self.inputs)) if out.requires_grad]
 
     # -- finite differences ----------------------------------------------------------------------------------------
 
     def measured(self, position: int) -> list[Array]:
-        """The Jacobian of each result with respect to one input."""
+        """The numerical Jacobian of each result with respect to one input."""
         x = self.inputs[position]
         rows = [self.slopes(position, index, unit) for index in np.ndindex(*x.shape) for unit in units(x)]
         columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in self.results]
@@ -82,23 +82,23 @@ class Point:
         ]
 
     def slopes(self, position: int, where: Any, step: Any) -> list[Array]:
-        """How fast each result changes when some elements of an input move in a direction.
+        """The central differences of each result when elements of an input move in a direction.
 
         :param where: the index of an element; ``...`` for all.
         :param step: the direction.
-        :raises AssertionError: a result has another shape or dtype on the way.
+        :raises AssertionError: the shape or dtype of a result changes.
         """
         array = self.inputs[position].shared_array()
-        kept = array[where].copy()
+        original = array[where].copy()
         try:
-            array[where] = kept - self.eps * step
+            array[where] = original - self.eps * step
             below = self._values()
-            array[where] = kept + self.eps * step
+            array[where] = original + self.eps * step
             above = self._values()
         finally:
-            array[where] = kept
+            array[where] = original
         self._check_alike(below, above, "" if where is ... else f"on index {where} ")
-        # A result of integers or truth values has slopes, too: if it changes, something is wrong.
+        # Integer and bool results are compared, too: their derivative should be 0.
         pairs = [(a if a.dtype.kind in "fc" else a.astype(float), b) for a, b in zip(above, below, strict=True)]
         return [reals((a - b) / (2 * self.eps)) for a, b in pairs]
 
@@ -119,7 +119,7 @@ class Point:
     # -- backward passes -------------------------------------------------------------------------------------------
 
     def computed(self, out: Tensor) -> list[Array]:
-        """The Jacobian of an output with respect to each variable, by a pass for each number of the output."""
+        """The analytical Jacobian of an output with respect to each variable: a pass per number of the output."""
         columns: list[list[Array]] = [[] for _ in self.positions]
         for element in range(out.numel()):
             for unit in units(out):
@@ -141,7 +141,7 @@ class Point:
     # -- forward mode ----------------------------------------------------------------------------------------------
 
     def pushed(self, position: int) -> list[Array]:
-        """The Jacobian of each result with respect to one input, by a call for each number of the input."""
+        """The forward-mode Jacobian of each result with respect to one input: a call per number of the input."""
         x = self.inputs[position]
         rows: list[list[Array]] = [[] for _ in self.results]
         for element in range(x.numel()):
@@ -176,7 +176,7 @@ def fetched(t: Tensor) -> Array:
 
 
 def unit_vector(like: Tensor, element: int, unit: complex) -> Tensor:
-    """Zeros in the shape of a tensor, but for one element."""
+    """Zeros in the shape of a tensor, except for one element."""
     values = np.zeros(like.numel(), like._a.dtype)
     values[element] = unit
     return wrap(backend.module(like.device).asarray(values.reshape(like._a.shape)))

@@ -1,8 +1,8 @@
-"""Forward mode's dispatch mode: operations with a tangent among their arguments compute one for their results.
+"""The dispatch mode of forward mode: the Jacobian-vector product of an operation, by double backward.
 
-No operation declares a JVP. Its formula gives u ↦ VJP(u), which is linear in u; and the vector-Jacobian product of that
-function, taken at the tangent v, is the Jacobian-vector product (the double-backward trick): ⟨VJP(u), v⟩ = ⟨u, Jv⟩, so
-Jv = d/du ⟨VJP(u), v⟩.
+No operation declares a jvp. Its formulas give u ↦ vjp(u), which is linear in the cotangent u. The vector-Jacobian
+product of that function with the tangent v is the Jacobian-vector product: ⟨vjp(u), v⟩ = ⟨u, Jv⟩, so
+Jv = d/du ⟨vjp(u), v⟩.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["copied", "packed", "run", "unpacked"]
 
 
 def run(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The dispatch mode: run the operation, level by level from the innermost that its arguments have tangents at."""
+    """The dispatch mode: run the operation, from the innermost level at which an argument has a tangent outwards."""
     level = highest((*args, *kwargs.values()), visible())
     if level is None:
         return call(*args, **kwargs)
@@ -51,7 +51,7 @@ def run(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _view(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A view is linear, and its tangent the same view of the tangent."""
+    """The tangent of a view is the same view of the tangent."""
     result, (source, *rest) = call(*args, **kwargs), args
     for level in visible():
         tangent = tangent_of(source, level)
@@ -65,7 +65,7 @@ def _view(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _derive(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], level: Level) -> Any:
-    """Run the operation once, recorded, and get the tangents of its results at ``level`` out of its node."""
+    """Run the operation, recorded, and compute the tangents of its results at ``level`` with its node."""
     recording = is_grad_enabled()
     stand_ins = _StandIns(recording, level)
     with enable_grad():
@@ -98,14 +98,14 @@ def _derive(op: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: di
 
 
 class _StandIns:
-    """Leaves in the place of arguments with tangents, so that the node has an edge for the derivative to go along."""
+    """Leaves that replace arguments with tangents, so that the node has an edge for each of them."""
 
     def __init__(self, recording: bool, level: Level) -> None:
         self.recording, self.level = recording, level
         self.leaves: dict[int, Tensor] = {}  # by the id of the argument
 
     def of(self, value: Any) -> Any:
-        """The argument itself, or its leaf."""
+        """The argument itself, or the leaf that replaces it."""
         if isinstance(value, (tuple, list)):
             return [self.of(v) for v in value] if highest(value, [self.level]) else value
         if tangent_of(value, self.level) is None or self.recording and value._fn is not None:
@@ -122,13 +122,13 @@ def _requires_grad(value: Any) -> bool:
 
 
 def _lower(value: Any, level: Level) -> list[Tensor]:
-    """The tangents of a tensor at the levels before this one."""
+    """The tangents of a tensor at the levels below this one."""
     tangents = [tangent_of(value, before) for before in levels[: level.number]]
     return [t for t in tangents if t is not None]
 
 
 def _unrecord(out: Any, keep_lower: bool) -> None:
-    """Take away the history that only stand-ins gave: of a result and, unless told otherwise, of its tangents."""
+    """Drop the history of a result, which leads to stand-ins only; unless ``keep_lower``, that of its tangents, too."""
     if isinstance(out, Tensor):
         out._fn = None
         for level in () if keep_lower else visible():
@@ -136,7 +136,7 @@ def _unrecord(out: Any, keep_lower: bool) -> None:
 
 
 def _apart(tangent: Tensor, others: list[Tensor | None]) -> Tensor:
-    """A tangent in memory of its own: the results of linear operations may be their arguments'."""
+    """A tangent that shares no memory with ``others``: a linear operation may return its argument."""
     if any(t is not None and version_counter.same_memory(t._a, tangent._a) for t in others):
         apart: Tensor = tangent.clone()
         return apart
@@ -144,7 +144,7 @@ def _apart(tangent: Tensor, others: list[Tensor | None]) -> Tensor:
 
 
 def _node_of(outputs: Any) -> Node | None:
-    """The node that made the outputs; None where nothing was recorded."""
+    """The node of the outputs; None where nothing was recorded."""
     for t in outputs:
         if isinstance(t, Tensor) and isinstance(t._fn, Node):
             node: Node = t._fn.next0 if t._fn.__class__ is OutputEdge else t._fn
@@ -159,7 +159,7 @@ def _bound(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, 
 
 
 def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The arguments that the edges of the operation's node belong to, in their order."""
+    """The differentiable arguments, in the order of the node's edges."""
     bound = _bound(op, args, kwargs)
     inputs: list[Any] = []
     for name in op.tensors:
@@ -171,7 +171,7 @@ def _inputs(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]
 
 @contextmanager
 def _unseen() -> Iterator[None]:
-    """Show the passes in the ``with`` block, which are no passes of the user's, to no observer."""
+    """Hide the passes in the ``with`` block, which are internal, from observers."""
     token = protocol.observers.set(())
     try:
         yield
@@ -182,7 +182,7 @@ def _unseen() -> Iterator[None]:
 @without_hooks()
 @_unseen()
 def _jvp(node: Node, outputs: Any, tangents: list[Tensor | None], create_graph: bool) -> list[Tensor | None]:
-    """The Jacobian-vector product: the tangents of the outputs, by differentiating the node's own VJP."""
+    """The Jacobian-vector product: the tangents of the outputs, by differentiating the node's vjp."""
     units = [wrap(np.zeros_like(out._a), LEAF) if out._a.dtype.kind in dtypes.INEXACT else None for out in outputs]
     if not any(u is not None for u in units):
         return units
@@ -219,7 +219,7 @@ def _cut(node: Node, stand_ins: set[int]) -> None:
 
 
 def _remember(op: Any, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any], level: Level) -> None:
-    """Note the tangents of arrays that the node has saved cast, so that backward can be differentiated forward."""
+    """Note the tangents of arrays that the node has saved in another dtype, for forward mode over its backward."""
     bound = _bound(op, args, kwargs)
     for slot in node.saved:
         saved, tangent = getattr(node, slot), tangent_of(bound.get(slot[2:]), level)
@@ -228,7 +228,7 @@ def _remember(op: Any, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def unpacked(t: Tensor, saved: Any) -> None:
-    """Called when a saved tensor is unpacked: give it the tangents that it had."""
+    """Called when a saved tensor is unpacked: restore its tangents."""
     for level in visible():
         tangent = level.arrays.get(saved)
         if tangent is not None and level.tangents.get(t) is None:
@@ -237,7 +237,7 @@ def unpacked(t: Tensor, saved: Any) -> None:
 
 
 def copied(array: Any, copy: Any) -> None:
-    """Called when a saved array is copied before it is overwritten: the copy keeps the tangents of now."""
+    """Called when a saved array is copied before it is overwritten: give the copy the present tangents."""
     for level in visible():
         tangent = level.arrays.get(array)
         if tangent is not None:
@@ -246,7 +246,7 @@ def copied(array: Any, copy: Any) -> None:
 
 
 def packed(t: Tensor) -> Callable[[Tensor], Tensor] | None:
-    """Called when a hook packs a saved tensor: what gives the unpacked one the tangents of now."""
+    """Called when a hook packs a saved tensor: returns the function that restores the present tangents."""
     tangents = [(level, tangent) for level in visible() if (tangent := tangent_of(t, level)) is not None]
 
     def restore(tensor: Tensor) -> Tensor:

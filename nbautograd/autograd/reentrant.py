@@ -1,7 +1,7 @@
-"""Backward passes that begin inside another one, to any depth: where the stack is deep, on a thread with its own.
+"""Reentrant backward passes: a pass that begins inside another one, to any depth.
 
-A pass inside a pass inside a pass ... takes some ten frames of Python's stack each, which has room for a hundred. So a
-pass that finds the stack half full runs on a new thread, as PyTorch's do, while the thread that wants its result waits.
+Each nested pass needs about ten frames of Python's stack, so about a hundred would overflow it. A pass that begins with
+the stack half full runs on a new thread, as in PyTorch, while the calling thread waits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nbautograd.arrays import backend
 __all__ = ["run_nested"]
 
 DEEP = 500
-"""Frames on a stack that leaves no room for another pass; fewer where ``sys.setrecursionlimit`` has made it smaller."""
+"""A pass that begins deeper in the stack than this, or half the recursion limit, gets a new thread."""
 
 
 def run_nested(function: Callable[..., Any], *args: Any) -> Any:
@@ -28,7 +28,7 @@ def run_nested(function: Callable[..., Any], *args: Any) -> Any:
     thread = _PassThread(context, function, args)
     try:
         thread.start()
-    except RuntimeError:  # no more threads can be started: there may be room here, still
+    except RuntimeError:  # no thread can be started: try it on this stack
         return context.run(function, *args)
     except BaseException as interrupt:
         thread.interrupt(type(interrupt))
@@ -45,7 +45,7 @@ def _is_deep() -> bool:
 
 
 class _PassThread(threading.Thread):
-    """One call, on a stack of its own, with the settings of the thread that makes it."""
+    """A thread for one call, with the settings of the calling thread."""
 
     def __init__(self, context: Context, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         super().__init__(name="nbautograd backward", daemon=True)
@@ -54,11 +54,11 @@ class _PassThread(threading.Thread):
         self.value: Any = None
         self.error: BaseException | None = None
         self.inner: _PassThread | None = None  # the thread that this one waits for
-        self.running = threading.Lock()  # join() may take a thread to have ended if it is interrupted
+        self.running = threading.Lock()  # an interrupted join() may return before the thread has ended
         self.running.acquire()
 
     def run(self) -> None:
-        """What the thread does."""
+        """Run the call, and store its result or error."""
         try:
             (context, function, args), self.call = self.call, None
             self.settings()
@@ -69,12 +69,12 @@ class _PassThread(threading.Thread):
             self.running.release()
 
     def result(self) -> Any:
-        """Wait for the thread, and return or raise what the call did.
+        """Wait for the thread, and return the result of the call or raise its error.
 
-        An interrupt, which reaches the main thread only, is passed on to the thread that runs.
+        A KeyboardInterrupt reaches the main thread only, and is passed on to the running thread.
         """
         waiting = threading.current_thread()
-        # Handlers of signals run in the main thread. If another one got the signal, it does not wake the main one up.
+        # Signal handlers run in the main thread. A signal that another thread got does not wake it up, so it polls.
         patience = 0.1 if waiting is threading.main_thread() else -1
         if isinstance(waiting, _PassThread):
             waiting.inner = self
@@ -87,10 +87,10 @@ class _PassThread(threading.Thread):
         finally:
             if isinstance(waiting, _PassThread):
                 waiting.inner = None
-            self.error = self.value = interrupt = None  # the traceback leads back to this frame
+            self.error = self.value = interrupt = None  # no reference cycle through the traceback and this frame
 
     def _wait(self, patience: float) -> BaseException | None:
-        """Wait for the call's end; returns the interrupt that came meanwhile."""
+        """Wait until the call has ended; returns the last interrupt meanwhile."""
         last: BaseException | None = None
         while True:
             try:
@@ -101,7 +101,7 @@ class _PassThread(threading.Thread):
                 self.interrupt(type(interrupt))
 
     def interrupt(self, error: type[BaseException]) -> None:
-        """Raise an error in the innermost thread, from which it comes back through all others."""
+        """Raise an error in the innermost thread, from which it propagates through all outer ones."""
         from ctypes import c_ulong, py_object, pythonapi
 
         running = self

@@ -1,8 +1,8 @@
-"""Saved tensors: as ``grad_fn._saved_self`` shows them, and the hooks that pack and unpack them.
+"""Saved tensors: ``grad_fn._saved_self`` and the like, and the hooks that pack and unpack them.
 
-With hooks, a node keeps what ``pack`` returned in the place of an array, and ``unpack`` gives it back. A node with
-packed tensors gets a subclass of its own class, whose ``vjp`` unpacks them for as long as the formulas run; others pay
-nothing.
+With hooks, a node stores the result of ``pack`` instead of an array, and ``unpack`` restores the tensor. The class of a
+node with packed tensors becomes a subclass, whose ``vjp`` unpacks them while the formulas run; other nodes have no
+overhead.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Identity(Node):
 
 @contextmanager
 def without_hooks() -> Iterator[None]:
-    """Let no hooks apply to what is recorded in the block, or the decorated function: a step that users do not see."""
+    """Disable hooks inside the ``with`` block or the decorated function, for internal computations."""
     token = _stack.set(())
     try:
         yield
@@ -71,21 +71,21 @@ def without_hooks() -> Iterator[None]:
 
 
 class Packed:
-    """The result of a pack hook, in the place of one saved tensor."""
+    """The result of a pack hook, which replaces one saved tensor."""
 
     __slots__ = ("dtype", "own_dtype", "restore", "unpack", "value")
 
     def __init__(self, value: Any, unpack: Unpack, tensor: Tensor, dtype: Any) -> None:
         self.value, self.unpack = value, unpack
         self.own_dtype = tensor._a.dtype
-        self.dtype = dtype or self.own_dtype  # in which the formulas over arrays compute with it
-        # Gives what is unpacked its tangents of forward mode again.
+        self.dtype = dtype or self.own_dtype  # the promoted dtype that the formulas over arrays expect
+        # Restores the tangents of forward mode after unpacking.
         self.restore = None if dispatch_mode.on_pack is None else dispatch_mode.on_pack(tensor)
 
     def unpacked(self) -> Tensor:
-        """What the unpack hook makes of it.
+        """Call the unpack hook.
 
-        :raises TypeError: the hook gave no tensor.
+        :raises TypeError: it does not return a tensor.
         """
         tensor: Any = self.unpack(self.value)
         if not isinstance(tensor, Tensor):
@@ -101,7 +101,7 @@ class Packed:
         return array if array.dtype == self.dtype else array.astype(self.dtype)
 
     def tensor(self, edge: Any) -> Tensor:
-        """The unpacked tensor with the history of the one that was packed, whatever its own is.
+        """The unpacked tensor with the history of the packed one, instead of its own.
 
         :param edge: that history: a node, a leaf, or None.
         """
@@ -109,11 +109,11 @@ class Packed:
         return tensor if self.restore is None else self.restore(tensor)
 
     def with_history(self, edge: Any) -> Tensor:
-        """The same without tangents."""
+        """The unpacked tensor with the history of the packed one, without tangents."""
         tensor: Tensor = self.unpacked()
         if self.dtype.kind not in dtypes.INEXACT:
             edge = None
-        if isinstance(edge, Tensor):  # a leaf; the gradient of other values than its own goes to it all the same
+        if isinstance(edge, Tensor):  # a leaf: the gradient flows to it, even if the hook returned other values
             if edge is tensor:
                 return tensor
             node = new(_Identity)
@@ -124,15 +124,15 @@ class Packed:
 
 
 def own(array: Any) -> Any:
-    """An array that a user may get: a copy if it is a constant that operations share."""
+    """An array to pass to users: a copy if it is a constant that operations share."""
     shared = not array.ndim and not isinstance(array, np.generic) and not getattr(array.flags, "writeable", True)
     return array.copy() if shared else array
 
 
 def pack(tensor: Tensor, hooks: tuple[Pack, Unpack], dtype: Any = None) -> Packed:
-    """A tensor given to the pack hook, which must not write to it.
+    """Call the pack hook with a tensor, which the hook must not modify.
 
-    :param dtype: in which formulas will compute with it; by default its own.
+    :param dtype: the dtype that the formulas expect; by default its own.
     """
     before = version_counter.version_of(tensor._a)
     with no_grad():
@@ -146,7 +146,7 @@ def pack(tensor: Tensor, hooks: tuple[Pack, Unpack], dtype: Any = None) -> Packe
 
 
 def pack_result(tensor: Tensor, hooks: tuple[Pack, Unpack]) -> Packed:
-    """The same for a result, which its node must not keep, as it would keep itself."""
+    """Pack a result of the node: without a reference to the tensor, which would be a reference cycle."""
     packed = pack(tensor, hooks)
     if packed.value is tensor:
         packed.value = wrap(tensor._a)
@@ -154,7 +154,7 @@ def pack_result(tensor: Tensor, hooks: tuple[Pack, Unpack]) -> Packed:
 
 
 def _edges(node: Node, slot: str) -> Any:
-    """The history of what a slot holds: an edge, or several where it holds several tensors."""
+    """The edge of the saved tensor in a slot, or a list of edges for several."""
     name, edges = slot[2:], node.next_nodes()
     if name.startswith("result"):
         outputs: Any = [OutputEdge(node, i) for i in range(node.count)] if hasattr(node, "count") else node
@@ -163,19 +163,19 @@ def _edges(node: Node, slot: str) -> Any:
 
 
 def _saved_as_tensors(node: Node, slot: str) -> Any:
-    """The value of a slot: a saved array as the tensor that it was, everything else as it is.
+    """The value of a slot: a saved array as a tensor with its history, everything else as it is.
 
-    :raises GraphFreedError: a backward pass has used it up.
+    :raises GraphFreedError: a backward pass has freed it.
     :raises InplaceError: it was written to since.
     """
     if not node.needs(slot):
         return None
-    kept = _packed(node).get(slot)
-    if kept is not None:
+    packed = _packed(node).get(slot)
+    if packed is not None:
         edges = _edges(node, slot)
-        if not isinstance(kept, (list, tuple)):
-            return kept.tensor(edges)
-        return tuple(t if isinstance(t, Tensor) else None for t in _tensors(kept, edges))
+        if not isinstance(packed, (list, tuple)):
+            return packed.tensor(edges)
+        return tuple(t if isinstance(t, Tensor) else None for t in _tensors(packed, edges))
     value = getattr(node, slot)
     if value is FREED:
         node.raise_freed()
@@ -191,16 +191,16 @@ def _saved_as_tensors(node: Node, slot: str) -> Any:
 
 
 def _each(edges: Any, values: Sequence[Any]) -> Sequence[Any]:
-    """The edges of several saved tensors; those of indices have none."""
+    """The edges of several saved tensors; indices have None."""
     return edges if isinstance(edges, list) else [None] * len(values)
 
 
-def _tensors(kept: Sequence[Any], edges: Any, same_dtype: bool = False) -> Iterator[Any]:
-    """Several packed tensors, unpacked, and what else is there.
+def _tensors(values: Sequence[Any], edges: Any, same_dtype: bool = False) -> Iterator[Any]:
+    """Unpack those of several values that are packed.
 
     :param same_dtype: in the dtypes that they had, whatever the hook gives.
     """
-    for part, edge in zip(kept, _each(edges, kept), strict=True):
+    for part, edge in zip(values, _each(edges, values), strict=True):
         if not isinstance(part, Packed):
             yield part
             continue
@@ -209,7 +209,7 @@ def _tensors(kept: Sequence[Any], edges: Any, same_dtype: bool = False) -> Itera
 
 
 class SavedTensor:
-    """One saved tensor of one node, for putting hooks on it alone: ``grad_fn._raw_saved_self``."""
+    """One saved tensor of one node, on which hooks can be registered: ``grad_fn._raw_saved_self``."""
 
     __slots__ = ("node", "slot")
     node: Node
@@ -221,9 +221,9 @@ class SavedTensor:
         )
 
     def register_hooks(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
-        """Exchange what is saved for ``pack(tensor)``, from which ``unpack`` makes it again when it is needed.
+        """Replace the saved tensor by ``pack(tensor)``; ``unpack`` restores it when it is needed.
 
-        :raises RuntimeError: it has been freed, is none, or has hooks already.
+        :raises RuntimeError: it has been freed, is None, or has hooks already.
         """
         pack_slot(self.node, self.slot, pack, unpack)
 
@@ -263,9 +263,9 @@ def pack_slot(node: Node, slot: str, pack_hook: Pack, unpack_hook: Unpack) -> No
     node.check_slot(slot)
     value, hooks = getattr(node, slot), (pack_hook, unpack_hook)
     if isinstance(value, (list, tuple)):
-        _keep(node, slot, type(value)(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
-    elif hasattr(value, "dtype"):  # not a number in the place of a tensor
-        _keep(node, slot, pack(wrap(own(value)), hooks))
+        _store_packed(node, slot, type(value)(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
+    elif hasattr(value, "dtype"):  # not a Python number
+        _store_packed(node, slot, pack(wrap(own(value)), hooks))
 
 
 def _check_callable(what: str, *hooks: Any) -> None:
@@ -274,12 +274,12 @@ def _check_callable(what: str, *hooks: Any) -> None:
             raise TypeError(f"{what}: argument '{name}' must be callable, and this {kind_of(hook)} is not")
 
 
-def _keep(node: Node, slot: str, kept: Any) -> None:
-    """Put what a pack hook has returned, or a list of such, in the place of a slot's arrays."""
+def _store_packed(node: Node, slot: str, packed: Any) -> None:
+    """Replace the value of a slot by a ``Packed``, or a list of them."""
     extras = node.get_extras()
     if extras.packed is None:
         extras.packed, extras.lock = {}, extras.lock or threading.RLock()
-    extras.packed[slot] = kept
+    extras.packed[slot] = packed
     setattr(node, slot, None)
     if "_packed_of" not in type(node).__dict__:
         node.__class__ = _variant(type(node))
@@ -288,7 +288,7 @@ def _keep(node: Node, slot: str, kept: Any) -> None:
 def _pack_node(node: Node, call: dispatch_mode.Call | None) -> None:
     """The dispatch mode: pack what a new node has saved, with the hooks that apply here.
 
-    The hooks get the tensors of the call themselves. Numbers, which were made arrays for the node, they do not see.
+    The hooks get the very tensors of the call. They are not called for numbers, which the node saves as arrays.
     """
     hooks = current()
     if hooks is None or call is None:
@@ -301,15 +301,15 @@ def _pack_node(node: Node, call: dispatch_mode.Call | None) -> None:
             continue
         if name.startswith("result"):
             if isinstance(value, (list, tuple)):
-                _keep(node, slot, [pack_result(t, hooks) for t in call.results])
+                _store_packed(node, slot, [pack_result(t, hooks) for t in call.results])
             else:
-                _keep(node, slot, pack_result(call.results[int(name[6:] or 0)], hooks))
+                _store_packed(node, slot, pack_result(call.results[int(name[6:] or 0)], hooks))
         elif name in call.op.keys:
-            _keep(node, slot, tuple(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
+            _store_packed(node, slot, tuple(pack(wrap(a), hooks) if hasattr(a, "dtype") else a for a in value))
         elif isinstance(value, (list, tuple)):
-            _keep(node, slot, [pack(t, hooks, a.dtype) for t, a in zip(arguments[name], value, strict=True)])
+            _store_packed(node, slot, [pack(t, hooks, a.dtype) for t, a in zip(arguments[name], value, strict=True)])
         elif isinstance(arguments.get(name), Tensor):
-            _keep(node, slot, pack(arguments[name], hooks, value.dtype))
+            _store_packed(node, slot, pack(arguments[name], hooks, value.dtype))
 
 
 _variants: dict[type[Node], type[Node]] = {}
@@ -351,9 +351,9 @@ def _variant(cls: type[Node]) -> type[Node]:
 
 @contextmanager
 def _unpacked(node: Node, retain_graph: bool, recorded: bool = False) -> Iterator[None]:
-    """Unpack into the slots for a ``with`` block; free what was saved at its end unless the graph is retained.
+    """Unpack into the slots for the ``with`` block; afterwards free what was saved unless the graph is retained.
 
-    :param recorded: the formulas are those over tensors: they get tensors with the history of those that were packed.
+    :param recorded: unpack to tensors with history, for the formulas over tensors; otherwise to arrays.
     """
     extras = node.get_extras()
     with extras.lock:
@@ -362,15 +362,17 @@ def _unpacked(node: Node, retain_graph: bool, recorded: bool = False) -> Iterato
             node.raise_freed()
         done = False
         try:
-            for slot, kept in packed.items():
-                many = isinstance(kept, (list, tuple))
+            for slot, stored in packed.items():
+                many = isinstance(stored, (list, tuple))
                 if recorded:
                     edges = _edges(node, slot)
-                    each = _tensors(kept, edges, True) if many else _tensors([kept], [edges], True)
-                    setattr(node, slot, type(kept)(each) if many else next(each))
+                    each = _tensors(stored, edges, True) if many else _tensors([stored], [edges], True)
+                    setattr(node, slot, type(stored)(each) if many else next(each))
                 else:
-                    each = (part.array() if isinstance(part, Packed) else part for part in (kept if many else (kept,)))
-                    setattr(node, slot, type(kept)(each) if many else next(each))
+                    each = (
+                        part.array() if isinstance(part, Packed) else part for part in (stored if many else (stored,))
+                    )
+                    setattr(node, slot, type(stored)(each) if many else next(each))
             yield
             done = not retain_graph
         finally:
@@ -383,11 +385,11 @@ def _unpacked(node: Node, retain_graph: bool, recorded: bool = False) -> Iterato
 
 
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
-    """Exchange what operations save for backward for ``pack_hook(tensor)``; ``unpack_hook`` makes it again.
+    """Replace tensors that operations save for backward by ``pack_hook(tensor)``; ``unpack_hook`` restores it.
 
-    What ``pack_hook`` returns may be anything: a compressed copy, a file's name, a tensor on another device. Of nested
-    pairs the innermost applies. ``pack_hook`` gets the very tensor that the operation was given, or its result, and
-    must not write into it. Backward computes with what ``unpack_hook`` returns, whatever that is.
+    ``pack_hook`` may return anything: a compressed copy, the name of a file, a tensor on another device. Of nested
+    pairs the innermost applies. ``pack_hook`` gets the argument or result of the operation itself, and must not modify
+    it. Backward computes with the tensor that ``unpack_hook`` returns.
 
     :raises RuntimeError: on entering, inside :class:`disable_saved_tensors_hooks`.
     :raises TypeError: on entering, a hook is not callable.

@@ -1,11 +1,11 @@
-"""What tensors carry in forward mode: the levels, the tangent of a tensor at each, and what views and writes do to it.
+"""The tangents of tensors in forward mode, by level, and how they follow views and in-place writes.
 
-A tangent lies in memory as its tensor does, with the same strides in a storage of the same length. So a view of a
-tensor has the same view of the tangent as its own tangent, and what is written to one of them is written to the tangent
-of all. ``make_dual`` and ``unpack_dual`` make views that tangents do not go through (``DualView``).
+A tangent has the strides of its tensor, in a storage of the same length. So the tangent of a view is the same view of
+the base's tangent, and a write to one of them is seen by the tangents of all. ``make_dual`` and ``unpack_dual`` return
+views that do not share tangents with their base (``DualView``).
 
-``forward_ad`` itself has one level. ``torch.func.jvp`` inside itself makes more: the tangent at a level may have
-tangents at the levels before it, and is computed by operations that see these alone (``below``).
+``forward_ad`` has one level. Nested calls of ``torch.func.jvp`` enter more: a tangent may have tangents at lower
+levels, and is computed by operations that see the lower levels only (``below``).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
 
 
 class _WeakTable:
-    """Values by the identity of a tensor or array. An entry goes with its key."""
+    """Values by the identity of a tensor or array; an entry is dropped with its key."""
 
     __slots__ = ("entries",)
 
@@ -53,14 +53,14 @@ class _WeakTable:
         return None if entry is None else entry[1]
 
     def set(self, key: Any, value: Any) -> None:
-        if isinstance(key, np.generic):  # knows no weak references; alive, so that its id stays taken
+        if isinstance(key, np.generic):  # has no weak references; stored, so that its id is not used again
             self.entries[id(key)] = key, value
         else:
             self.entries[id(key)] = weakref.ref(key, partial(self.entries.pop, id(key))), value
 
 
 class Level:
-    """The tangents of one level: of tensors, and of the arrays that nodes have saved of them."""
+    """The tangents of one level: by tensor, and by the array that nodes save of it."""
 
     __slots__ = ("arrays", "number", "tangents")
 
@@ -74,11 +74,11 @@ class Level:
 
 
 levels: list[Level] = []
-"""Those that have been entered, outermost first; shared by all threads, as PyTorch's is."""
+"""The active levels, outermost first; shared by all threads, as in PyTorch."""
 
 
 def enter_level() -> Level:
-    """Begin a level inside of the others."""
+    """Enter a new innermost level."""
     level = Level(len(levels))
     levels.append(level)
     forward_ad_level.number = level.number
@@ -86,13 +86,13 @@ def enter_level() -> Level:
 
 
 def leave_level() -> None:
-    """End the innermost level."""
+    """Exit the innermost level."""
     levels.pop().close()
     forward_ad_level.number = len(levels) - 1
 
 
 def visible() -> list[Level]:
-    """The levels whose tangents operations see now. There are none in inference mode."""
+    """The levels whose tangents operations see in this context; none in inference mode."""
     if not levels or is_inference_mode_enabled():
         return []
     return levels[: forward_ad_below.get()]
@@ -100,7 +100,7 @@ def visible() -> list[Level]:
 
 @contextmanager
 def below(number: int) -> Iterator[None]:
-    """Operations inside the ``with`` block see the tangents of the levels before this one only."""
+    """Inside the ``with`` block operations see the tangents of the levels below ``number`` only."""
     limit = forward_ad_below.get()
     token = forward_ad_below.set(number if limit is None else min(number, limit))
     try:
@@ -110,7 +110,7 @@ def below(number: int) -> Iterator[None]:
 
 
 def suspended() -> Any:
-    """Operations inside the ``with`` block see no tangents."""
+    """Inside the ``with`` block operations see no tangents."""
     return below(0)
 
 
@@ -118,7 +118,7 @@ def suspended() -> Any:
 
 
 def tangent_of(value: Any, level: Level | None = None) -> Tensor | None:
-    """The tangent of a tensor at a level, by default the innermost that is seen now; None where there is none."""
+    """The tangent of a tensor at a level, by default the innermost visible one; None where there is none."""
     if not isinstance(value, Tensor):
         return None
     if level is None:
@@ -127,7 +127,7 @@ def tangent_of(value: Any, level: Level | None = None) -> Tensor | None:
             return None
         level = seen[-1]
     own: Tensor | None = level.tangents.get(value)
-    if own is None and value._view is not None:  # the base may have got one since the view was made
+    if own is None and value._view is not None:  # the base may have got a tangent after the view was created
         base, steps = _origin(value, level)
         whole = level.tangents.get(base)
         if whole is not None and base is not value:
@@ -138,7 +138,7 @@ def tangent_of(value: Any, level: Level | None = None) -> Tensor | None:
 
 
 def has_tangent(value: Any) -> bool:
-    """Whether a tensor, or one in a sequence, has a tangent at a level that is seen now."""
+    """Whether a tensor, or one in a sequence, has a tangent at a visible level."""
     return highest([value], visible()) is not None
 
 
@@ -160,7 +160,7 @@ def _tensors(values: Any) -> Iterator[Tensor]:
 
 
 def set_tangent(t: Tensor, tangent: Tensor, level: Level | None = None) -> None:
-    """Give ``t`` a tangent at a level, by default the innermost; a copy, where it does not lie in memory as ``t`` does.
+    """Give ``t`` a tangent at a level, by default the innermost; copied unless it has the strides of ``t``.
 
     :raises RuntimeError: shapes or devices differ.
     """
@@ -194,7 +194,7 @@ def carry(source: Tensor, target: Tensor) -> None:
 
 
 def forget(t: Tensor) -> None:
-    """Drop the tangents of a tensor, and cut what it is now off from what nodes have saved of it."""
+    """Drop the tangents of a tensor, and replace its array, so that those that nodes have saved of it stay."""
     for level in visible():
         level.tangents.entries.pop(id(t), None)
         if level.arrays.get(t._a) is not None:
@@ -212,12 +212,12 @@ def cast_to(tangent: Tensor, t: Tensor) -> Tensor:
 
 
 def _laid_out_as(tangent: Tensor, t: Tensor) -> Tensor:
-    """A tangent in the dtype of its tensor and at the same places of a storage as long."""
+    """A tangent with the dtype and the strides of its tensor, in a storage of the same length."""
     tangent = cast_to(tangent, t)
     if is_laid_out_as(tangent._a, t._a):
         return tangent
     if 0 in t._a.strides and any(step == 0 and n > 1 for n, step in zip(t._a.shape, t._a.strides, strict=True)):
-        return tangent  # several elements in one place, which have a tangent each
+        return tangent  # an expanded tensor, whose elements each have a tangent
     return zeros_as(t).copy_(tangent)
 
 
@@ -234,7 +234,7 @@ def is_laid_out_as(a: Any, b: Any) -> bool:
 
 
 def zeros_as(t: Tensor) -> Tensor:
-    """Zeros that lie in memory as ``t`` does."""
+    """Zeros with the strides of ``t``, in a storage of the same length."""
     zero = np.zeros_like(t._a, shape=())
     return wrap(strides.laid_out(zero, strides.of(t._a), strides.length_of(t._a)))
 
@@ -243,7 +243,7 @@ def zeros_as(t: Tensor) -> Tensor:
 
 
 def _origin(t: Tensor, level: Level) -> tuple[Tensor, list[Any]]:
-    """The tensor whose tangent a view's tangent is a view of, and the steps that lead from one to the other."""
+    """The base of a view as far as tangents are shared, and the steps that replay the view on it."""
     steps: list[Any] = []
     while t._view is not None and not _is_boundary(t._view, level):
         how = t._view
@@ -257,9 +257,9 @@ def _is_boundary(how: Any, level: Level) -> bool:
 
 
 def become_dual_view(view: Tensor, level: Level) -> None:
-    """Make a view one that tangents of ``level`` do not go through."""
+    """Make a view one that shares no tangents of ``level`` with its base."""
     how = view._view
-    if how is not None:  # those of inference tensors are none
+    if how is not None:  # views of inference tensors are not registered as views
         view._view = DualView(how, level)
 
 
@@ -267,7 +267,7 @@ def become_dual_view(view: Tensor, level: Level) -> None:
 
 
 class WriteFollower:
-    """What ``core/inplace.py`` tells of writes: the tangent of what is written to follows."""
+    """Notified of writes by ``core/inplace.py``: updates the tangent of the tensor that is written to."""
 
     @staticmethod
     def check(t: Tensor, result: Tensor) -> None:
@@ -322,7 +322,7 @@ class WriteFollower:
 
     @staticmethod
     def reshape(t: Tensor, name: str, args: Any, kwargs: Any) -> None:
-        """Before ``t.transpose_()`` and the like: the same to its tangents."""
+        """Before ``t.transpose_()`` and the like: apply the method to its tangents, too."""
         for level in visible():
             own = tangent_of(t, level)
             if own is not None:
@@ -331,7 +331,7 @@ class WriteFollower:
 
 
 def fresh_tangent(t: Tensor, level: Level) -> Tensor:
-    """A tangent of zeros for ``t``; where it is a view, a view of the one that its base now has."""
+    """A tangent of zeros for ``t``; if it is a view, its base gets one, and ``t`` the view of that."""
     base, steps = _origin(t, level)
     whole = zeros_as(base)
     _keep(base, whole, level)

@@ -1,7 +1,7 @@
-"""The graph as the engine looks at it before a pass: reachable nodes, in-degrees, topological order.
+"""Traversals of the graph before a pass: reachable nodes, in-degrees, topological order.
 
-A node's sequence number is higher than those of all nodes that its inputs came from. So descending sequence numbers
-are a topological order of the tape; a leaf, whose number is 0, comes last.
+A node's sequence number is higher than those of the nodes of its inputs. So descending sequence numbers are a
+topological order of the tape; a leaf, whose number is 0, comes last.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def reachable(roots: Iterable[Any]) -> tuple[dict[Any, int], list[Any]]:
 
 
 def leading_to(order: list[Any], targets: set[Any]) -> set[Any]:
-    """The nodes, of those in the topological ``order``, from which one of the targets can be reached."""
+    """The nodes in the topological ``order`` from which a target is reachable, and the targets."""
     needed = set(targets)
     for node in reversed(order):
         if node._seq:
@@ -46,7 +46,7 @@ def leading_to(order: list[Any], targets: set[Any]) -> set[Any]:
 
 
 def nodes_between(roots: list[tuple[Any, Any]], leaves: set[Any]) -> set[Any]:
-    """The nodes on the paths from the roots to some leaves, and these: the two functions above in one, for less."""
+    """The nodes on paths from the roots to some leaves, and those leaves; faster than the two functions above."""
     stack = [target for target, _ in roots]
     seen = set()
     visited = []

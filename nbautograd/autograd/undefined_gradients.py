@@ -1,7 +1,7 @@
-"""A backward pass that begins with gradients of None, as ``gradcheck`` runs it.
+"""A backward pass with undefined gradients (None), as ``gradcheck`` runs it.
 
-No gradient at all, an undefined one, stands for zeros. Custom functions that asked for it (``set_materialize_grads``)
-and hooks get to see it, so they have to know it.
+An undefined gradient stands for zeros. Hooks and custom functions with ``set_materialize_grads(False)`` get None, so
+``gradcheck`` tests that they accept it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["grad_of_undefined"]
 
 
 def grad_of_undefined(outputs: list[Tensor], undefined: set[int], variables: list[Tensor]) -> list[Any]:
-    """The gradients of variables, as arrays or None, where some outputs have undefined gradients, the others zeros."""
+    """The gradients of variables, as arrays or None; those of the outputs in ``undefined`` are None, others zeros."""
     roots = [
         (out if out._fn is LEAF else out._fn, None if i in undefined else out._a * 0) for i, out in enumerate(outputs)
     ]
@@ -35,10 +35,10 @@ def _run(roots: engine.Roots, targets: dict[Key, Any]) -> dict[Key, Any]:
 
 
 class _UndefinedRun(FullRun):
-    """A pass that visits the nodes that have got no gradient, too."""
+    """A pass that also visits nodes without a gradient."""
 
     def arrive(self, target: Any, d: Any) -> Any:
-        """Add a gradient to what has arrived; None adds nothing."""
+        """Add a gradient to the pending sum; None adds nothing."""
         return None if d is None else super().arrive(target, d)
 
     def step(self, target: Any) -> None:

@@ -1,4 +1,4 @@
-"""Batched tensors taken apart for what happens to their samples: a backward pass, or a tangent."""
+"""Unwraps batched tensors level by level, for backward passes over their samples and for tangents."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["batched_at", "joined", "map_samples", "on_level", "on_same_levels", 
 
 
 def map_samples(function: Callable[..., Any], *tensors: Any) -> Any:
-    """``function`` of what the tensors hold under all levels; its result is batched as they are.
+    """Call ``function`` with the values below all levels, and batch its result as the tensors are.
 
-    All tensors are batched at the same levels, see ``on_same_levels``.
+    All tensors are batched at the same levels; see ``on_same_levels``.
     """
     first = tensors[0]
     if not isinstance(first, BatchedTensor):
@@ -35,7 +35,7 @@ def batched_at(t: Any, level: Level) -> bool:
 
 
 def on_level(t: Any, level: Level) -> Any:
-    """The tensor, batched at a level: if it is not, the samples there are all the same."""
+    """The tensor, batched at a level; if it is not, it is expanded to the batch size."""
     if level_of(t) > level.number:
         return batched(on_level(t.value, level), t.bdim, t.level)
     if level_of(t) == level.number:
@@ -44,7 +44,7 @@ def on_level(t: Any, level: Level) -> Any:
 
 
 def on_same_levels(*tensors: Any) -> list[Any]:
-    """The tensors, each batched at all levels at which one of them is."""
+    """The tensors, each batched at all levels at which any of them is."""
     levels = {}
     for t in tensors:
         while isinstance(t, BatchedTensor):
@@ -57,7 +57,7 @@ def on_same_levels(*tensors: Any) -> list[Any]:
 
 
 def split(t: Any, level: Level) -> Any:
-    """The tensor without a level: its samples there are counted by a dimension in front."""
+    """The tensor without a level, whose batch dimension comes first."""
     if level_of(t) > level.number:
         return batched(split(t.value, level), t.bdim + 1, t.level)
     if level_of(t) == level.number:
@@ -66,9 +66,9 @@ def split(t: Any, level: Level) -> Any:
 
 
 def joined(t: Tensor, level: Level, dim: int = 0) -> Any:
-    """The reverse of ``split``: the dimension counts the samples of a level."""
+    """The inverse of ``split``: dimension ``dim`` becomes the batch dimension of a level."""
     if level_of(t) <= level.number:
         return batched(t, dim, level)
     assert isinstance(t, BatchedTensor)
-    place = dim if dim < t.bdim else dim + 1  # in the value, which has the dimension of the higher level as well
+    place = dim if dim < t.bdim else dim + 1  # in the value, which has the batch dimension of the higher level, too
     return batched(joined(t.value, level, place), t.bdim - (place < t.bdim), t.level)

@@ -1,4 +1,4 @@
-"""The dispatch mode of a level: operations on batched tensors, computed for all samples."""
+"""The dispatch mode of a level: computes operations on batched tensors for all samples at once."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ RANDOM = (
 )  # fmt: skip
 """Operations that draw random numbers."""
 NOT_BATCHED = False
-"""What ``Call.batched`` says of an argument that is the same for all samples."""
+"""The entry in ``Call.batched`` of an argument that is the same for all samples."""
 
 
 class Unsuitable(Exception):  # noqa: N818 - no error: control flow between a rule and the mode
-    """Raised by a rule, before it computes anything, that does not cover a call: it is run sample by sample."""
+    """Raised by a rule that does not support a call, which then runs sample by sample."""
 
 
 class Call:
     """One call of an operation with batched arguments.
 
-    ``values`` holds the arguments by name; where ``batched`` says so, dimension 0 of a tensor counts the samples (for a
-    list, both hold lists). A value that was the array of a batched tensor is in ``arrays``, as a tensor.
+    ``values`` holds the arguments by name. Where ``batched`` is True, dimension 0 of the tensor is the batch dimension;
+    for a list of tensors both are lists.
     """
 
     __slots__ = ("batched", "level", "op", "size", "values")
@@ -66,19 +66,19 @@ class Call:
         return shape[1:] if self.batched.get(name) else shape
 
     def full(self, name: str, ndim: int | None = None) -> Any:
-        """The tensor with the samples in dimension 0, repeated if it is the same for all; of ``ndim`` dimensions more.
+        """The tensor with the batch dimension in front; expanded if it is the same for all samples.
 
-        :param ndim: dimensions of length 1 are put in behind the first until a sample has so many.
+        :param ndim: dimensions of length 1 are inserted behind the first until a sample has so many.
         """
         return aligned(self.values[name], self.batched.get(name, False), self.size, ndim)
 
     def as_sample(self, name: str) -> Any:
-        """The argument as the function that is run by ``vmap`` sees it, for rules that are written for one sample."""
+        """The argument as a batched tensor, for rules that are written for one sample."""
         value = self.values[name]
         return batched(value, 0, self.level) if self.batched.get(name) else value
 
     def from_sample(self, result: Any) -> Any:
-        """What such a rule has computed, with the samples in dimension 0."""
+        """The value of a batched result, with the batch dimension in front; expanded if it is not batched."""
         value, flag = lowered(result, self.level.number)
         return aligned(value, bool(flag), self.size)
 
@@ -87,7 +87,7 @@ class Call:
         return invoke(self.op, {**self.values, **changes})
 
     def require_options(self, *names: str) -> None:
-        """Make sure that of all arguments only these are batched.
+        """Make sure that no other arguments than these are batched.
 
         :raises Unsuitable: another one is.
         """
@@ -97,15 +97,15 @@ class Call:
 
 Rule = Callable[[Call], Any]
 rules: dict[str, Rule] = {}
-"""By the name of an operation. One that is not here, and not elementwise, is run sample by sample."""
+"""The batching rules by the name of the operation. Operations without one that are not elementwise run in a loop."""
 
 
 how: dict[str, str] = {}
-"""In a word, what the rule of an operation does; for the documentation."""
+"""A short description of the rule of each operation, for the documentation."""
 
 
 def rule(names: str, word: str) -> Callable[[Rule], Rule]:
-    """Decorator: this is the rule of these operations; ``word`` says what it does."""
+    """Decorator that registers a rule for operations; ``word`` describes it in the documentation."""
 
     def add(function: Rule) -> Rule:
         for name in names.split():
@@ -116,7 +116,7 @@ def rule(names: str, word: str) -> Callable[[Rule], Rule]:
 
 
 def invoke(op: Any, values: dict[str, Any]) -> Any:
-    """The operation with its arguments by name."""
+    """Call the operation with its arguments by name."""
     rest = values[op.rest] if op.rest else ()
     keywords = {name: values[name] for name in op.keywords if name in values}
     return op.function(*(values[name] for name in op.positional if name in values), *rest, **keywords)
@@ -143,12 +143,12 @@ def contains(value: Any, number: int) -> bool:
     if isinstance(value, (tuple, list)):
         return any(contains(part, number) for part in value)
     if value.__class__ is SampleArray and value.tensor is None:
-        value.item()  # part of an array without elements, whose tensor nobody knows any more: this says so
+        value.item()  # part of a SampleArray without its tensor: raises the error
     return level_of(value) == number
 
 
 def lowered(value: Any, number: int) -> tuple[Any, Any]:
-    """An argument without the level, samples in front, and whether it was batched; of lists, a list each."""
+    """The value of an argument, batch dimension in front, and whether it was batched; for a list, two lists."""
     if isinstance(value, (tuple, list)):
         if not contains(value, number):
             return value, NOT_BATCHED
@@ -161,7 +161,7 @@ def lowered(value: Any, number: int) -> tuple[Any, Any]:
 
 
 class Mode:
-    """What is pushed as a dispatch mode while a level is entered."""
+    """The dispatch mode that is pushed while a level is active."""
 
     __slots__ = ("level",)
 
@@ -203,7 +203,7 @@ def named(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, A
 
 
 def compute(call: Call) -> Any:
-    """The result for all samples, these in dimension 0."""
+    """The result for all samples, with the batch dimension in front."""
     rule = rules.get(call.op.name)
     if rule is None and call.op.kind == "pointwise":
         rule = rules["pointwise"]
@@ -216,7 +216,7 @@ def compute(call: Call) -> Any:
 
 
 def wrapped(result: Any, level: Level) -> Any:
-    """A result for all samples as one sample."""
+    """A result for all samples as a batched tensor."""
     if isinstance(result, Tensor):
         assert result._a.shape[0] == level.size, "a rule has lost the batch"
         return batched(result, 0, level)
@@ -227,7 +227,7 @@ def wrapped(result: Any, level: Level) -> Any:
 
 
 def rebuilt(like: Any, parts: list[Any]) -> Any:
-    """Results in the kind of sequence that they came in."""
+    """Results as a tuple, list or named tuple of the type of ``like``."""
     make = getattr(type(like), "_make", type(like))
     return make(parts)
 
@@ -240,13 +240,13 @@ def loop(call: Call) -> Any:
     op = call.op
     arrays = {name for name in call.values if name not in op.tensors}
 
-    def one(i: int) -> Any:
+    def run_sample(i: int) -> Any:
         values = dict(call.values)
         for name, flag in call.batched.items():
             values[name] = _sample(values[name], flag, i, name in arrays)
         return invoke(op, values)
 
-    return joined([one(i) for i in range(call.size)], op.name)
+    return joined([run_sample(i) for i in range(call.size)], op.name)
 
 
 def _sample(value: Any, flag: Any, i: int, as_array: bool) -> Any:
@@ -273,7 +273,7 @@ def per_sample(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
 
 
 def on_elements(public: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call of a function that looks at elements: once for each sample of the innermost level that is in it."""
+    """A call of a function that reads elements: once for each sample of the innermost level among its arguments."""
     for level in reversed(batched_tensors.levels()):
         if any(contains(value, level.number) for value in (*args, *kwargs.values())):
             return per_sample(public, args, kwargs, level)
@@ -284,7 +284,7 @@ batched_tensors.on_elements = on_elements
 
 
 def joined(results: list[Any], name: str) -> Any:
-    """The results of all samples as one, the samples in dimension 0."""
+    """The results of all samples, stacked along a batch dimension in front."""
     if not results:
         _no_samples(name)
     first = results[0]

@@ -1,4 +1,4 @@
-"""``vmap`` itself: batched tensors in, one call, samples out."""
+"""``vmap`` itself: wraps the arguments as batched tensors, calls the function once, and unwraps the results."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The function that maps ``func`` over a dimension of its arguments, and computes all samples at once.
+    """The vectorized function: maps ``func`` over a dimension of its arguments, all samples at once.
 
-    :param in_dims: the dimension that is mapped over: an int for all arguments, or a tuple with an entry for each,
-        which is an int, None for one that is the same for all samples, or nested as the argument is.
-    :param out_dims: where the results have that dimension; nested as they are where they differ. None for a result
-        that is the same for all samples.
+    :param in_dims: the dimension to map over: an int for all arguments, or a tuple with an entry per argument. An entry
+        is an int, None for an argument that is the same for all samples, or nested as the argument is.
+    :param out_dims: the position of the batch dimension in the results, for all of them or nested as they are. None for
+        a result that is the same for all samples.
     :param randomness: what random functions do inside: ``"error"``, draw ``"different"`` numbers for each sample, or
         the ``"same"``.
     :param chunk_size: how many samples are computed at once; None for all.
-    :raises ValueError: ``in_dims`` or ``out_dims`` do not fit, or the samples are not equally many.
-    :raises RuntimeError: inside, a value is looked at that differs from sample to sample.
+    :raises ValueError: ``in_dims`` or ``out_dims`` do not match the arguments or results, or batch sizes differ.
+    :raises RuntimeError: ``func`` reads an element of a batched tensor, as by ``.item()`` or ``if``.
 
     >>> import nbautograd as torch
     >>> torch.vmap(torch.dot)(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([[1., 0.], [0., 1.]]))
@@ -76,22 +76,22 @@ def vmap(
 
 @contextmanager
 def entered(size: int, randomness: str = "error") -> Iterator[Level]:
-    """A level of ``size`` samples, as long as the ``with`` block lasts."""
+    """Enter a level of ``size`` samples for the ``with`` block."""
     stack = levels()
     level = Level(len(stack) + 1, size, randomness)
     mode = Mode(level)
     dispatch_mode.push(mode, around=True)
-    inplace.followers.append(_Attentive)  # no method may write without asking
+    inplace.followers.append(_WriteObserver)  # so that all in-place methods go through ``copy_into``
     try:
         with without_level((*stack, level)):
             yield level
     finally:
-        inplace.followers.remove(_Attentive)
+        inplace.followers.remove(_WriteObserver)
         dispatch_mode.pop(mode)
 
 
-class _Attentive:
-    """Who is told of writes while a level is entered, so that none goes without asking; there is nothing to do."""
+class _WriteObserver:
+    """Registered for writes while a level is active, so that no method writes directly; it has nothing to do."""
 
     @staticmethod
     def _nothing(*values: Any) -> None:
@@ -122,7 +122,7 @@ def _run(
 
 
 def _inputs(name: str, in_dims: Dims, args: tuple[Any, ...]) -> tuple[list[Any], Any, list[int | None], int]:
-    """The leaves of the arguments, their structure, the dimension of each that is mapped over, and its length."""
+    """The leaves of the arguments, their structure, the dimension of each that is mapped over, and the batch size."""
     called = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, (int, tuple)):
         raise ValueError(
@@ -154,7 +154,7 @@ def _inputs(name: str, in_dims: Dims, args: tuple[Any, ...]) -> tuple[list[Any],
 
 
 def _in_dim(called: str, x: Any, dim: Any) -> int | None:
-    """The dimension of one argument, counted from the front."""
+    """The dimension to map over of one argument, as a nonnegative index."""
     if dim is None:
         return None
     if not isinstance(dim, int):
@@ -179,14 +179,14 @@ def _in_dim(called: str, x: Any, dim: Any) -> int | None:
 
 
 def _outputs(name: str, answer: Any, out_dims: Dims, level: Level) -> Any:
-    """What a function returned, with the samples where ``out_dims`` says."""
+    """The results of a function, unwrapped, with the batch dimensions at ``out_dims``."""
     leaves, spec = flatten(answer)
     dims = _out_dims(name, out_dims, spec)
     return unflatten([_out(name, x, d, level) for x, d in zip(leaves, dims, strict=True)], spec)
 
 
 def _out_dims(name: str, out_dims: Dims, spec: Any) -> list[Any]:
-    """The place of the samples for each leaf of the results."""
+    """The position of the batch dimension for each leaf of the results."""
     if not all(d is None or isinstance(d, int) for d in flatten(out_dims)[0]):
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
@@ -204,7 +204,7 @@ def _out_dims(name: str, out_dims: Dims, spec: Any) -> list[Any]:
 
 
 def _out(name: str, x: Any, dim: int | None, level: Level) -> Any:
-    """One result."""
+    """One result, unwrapped."""
     if dim is None:
         if isinstance(x, BatchedTensor) and x.level is level:
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
@@ -221,7 +221,7 @@ def _out(name: str, x: Any, dim: int | None, level: Level) -> Any:
 
 
 def placed(x: Tensor, dim: int, level: Level) -> Any:
-    """All samples of a result, with the dimension that counts them at ``dim``."""
+    """The value of a result, with the batch dimension at ``dim``."""
     if isinstance(x, BatchedTensor) and x.level is level and x.bdim == dim:
         return x.value
     value, is_batched = lowered(x, level.number)
@@ -233,7 +233,7 @@ def placed(x: Tensor, dim: int, level: Level) -> Any:
 
 
 def _concatenated(parts: list[Any], out_dims: Dims) -> Any:
-    """The results of all chunks as one."""
+    """The results of all chunks, concatenated."""
     columns = [flatten(part)[0] for part in parts]
     spec = flatten(parts[0])[1]
     dims = _out_dims("", out_dims, spec)
@@ -248,9 +248,9 @@ def _concatenated(parts: list[Any], out_dims: Dims) -> Any:
 
 
 def write(t: Tensor, result: Tensor) -> Tensor:
-    """Write into the samples of ``t``; called by ``copy_into`` where either is a batched tensor.
+    """Write into the samples of ``t``; called by ``copy_into`` if either is a batched tensor.
 
-    :raises RuntimeError: what is written differs from sample to sample, and ``t`` does not.
+    :raises RuntimeError: ``result`` is batched at a level at which ``t`` is not.
     """
     number = core_batched.level_of(result)
     if core_batched.level_of(t) < number:

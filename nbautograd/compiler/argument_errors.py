@@ -69,10 +69,11 @@ def with_argument_errors(function: F) -> F:
             return answer
         try:
             return function(*args, **kwargs)
-        except (AttributeError, TypeError):
+        except (AttributeError, TypeError) as error:
             if (answer := offer(public, args, kwargs)) is not UNHANDLED:
                 return answer
-            check_arguments(function, args, kwargs)
+            if isinstance(error, AttributeError):
+                check_arguments(function, args, kwargs)
             raise
         except errors.INPUT_ERRORS as error:
             errors.name_operation(error, function.__name__)
@@ -98,7 +99,8 @@ def check_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
         for value in arguments[name] if several else [arguments[name]]:
             expected = _unlike(str(parameter.annotation), value)
             if expected is not None:
-                place = "" if several or parameter.kind is parameter.KEYWORD_ONLY else f" (position {position})"
+                by_name = several or name in kwargs or parameter.kind is parameter.KEYWORD_ONLY
+                place = "" if by_name else f" (position {position})"
                 raise TypeError(
                     f"{function.__name__}(): argument '{name}'{place} must be {expected}, not {kind_of(value)}"
                 ) from None

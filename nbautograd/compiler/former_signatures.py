@@ -35,8 +35,8 @@ def call_former(op: OpSchema, args: tuple[Any, ...], out: Any = None, method: An
     options = ", ".join(f"Number {each} = 1" for each in op.former)
     signature = ", ".join(f"Tensor {each}" for each in op.tensors)
     warnings.warn(
-        f"This overload of {name} is deprecated:\n\t{name}({_described(order, op)})\nConsider using one of the following "
-        f"signatures instead:\n\t{name}({signature}, *, {options})",
+        f"This overload of {name} is deprecated:\n\t{name}({_described(order, op)})\nConsider using one of the "
+        f"following signatures instead:\n\t{name}({signature}, *, {options})",
         UserWarning,
         stacklevel=3,
     )

@@ -340,10 +340,11 @@ def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any
                 kwargs["dtype"] = dtypes.as_dtype(kwargs["dtype"])
         try:
             result = function(*args, **kwargs)
-        except (AttributeError, TypeError):
+        except (AttributeError, TypeError) as error:
             if (answer := offer(public, args, kwargs)) is not UNHANDLED:
                 return answer
-            check_arguments(function, args, kwargs)
+            if isinstance(error, AttributeError):
+                check_arguments(function, args, kwargs)
             raise
         except INPUT_ERRORS as error:
             name_operation(error, function.__name__)

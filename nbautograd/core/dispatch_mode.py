@@ -7,7 +7,7 @@ exchanged for one that calls ``dispatch`` (see ``compiler/op.py``), and then put
 Code objects belong to the process, but a mode acts where it was pushed: it stands in a context variable, and in other
 threads and tasks ``dispatch`` runs the operation's usual code. Three modes are pushed ``everywhere``, for all threads:
 anomaly detection and forward-mode AD, since PyTorch's are the process's, and inference mode, whose tensors may be used
-in any thread once they are made.
+in any thread.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ All three are set by forward-mode AD alone, whose levels all threads share.
 
 
 override: Callable[..., Any] | None = None
-"""Called first with the function and arguments of every operation; see ``core/overrides.py``."""
+"""Called with each operation's function and arguments while tensors have subclasses: see ``core/overrides.py``."""
 
 
 def set_override(function: Callable[..., Any] | None) -> None:

@@ -73,6 +73,10 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
     """``t.name(...)`` for an in-place method: compute, then write into ``t``; an error changes nothing."""
     if not isinstance(t, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
+    if dispatch_mode.override is not None:
+        answer = dispatch_mode.override(getattr(Tensor, name), (t, *args), kwargs)
+        if answer is not dispatch_mode.UNHANDLED:
+            return answer  # type: ignore[no-any-return]
     check_writable(t, name)
     check_operands(t, (*args, *kwargs.values()) if kwargs else args, name)
     former = t

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
-from nbautograd.core import dispatch_mode
+from nbautograd.core import dispatch_mode, inplace
 from nbautograd.core.dispatch_mode import UNHANDLED
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import is_pytorchs
@@ -200,8 +200,14 @@ def _notice(cls: Any, **options: Any) -> None:
     for name in _PLAIN:
         if name not in vars(cls) and getattr(cls, name) is getattr(Tensor, name):
             setattr(cls, name, _of_own_class(getattr(Tensor, name)))
+    if not subclasses:
+        inplace.preparers.append(_nothing)  # no method in place computes straight into its tensor
     subclasses.append(weakref.ref(cls, _forget))
     dispatch_mode.set_override(offer)
+
+
+def _nothing(array: Any) -> None:
+    """Prepare an array for a write."""
 
 
 def _forget(reference: weakref.ref[type]) -> None:
@@ -209,6 +215,7 @@ def _forget(reference: weakref.ref[type]) -> None:
     subclasses.remove(reference)
     if not subclasses:
         dispatch_mode.set_override(None)
+        inplace.preparers.remove(_nothing)
 
 
 def _of_own_class(method: Any) -> Any:

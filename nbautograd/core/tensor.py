@@ -65,7 +65,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     """
 
     __slots__ = ("__dict__", "__weakref__")
-    __array_priority__ = 1000  # NumPy's operators leave ``array * tensor`` to us
+    __array_priority__ = 1000  # so that NumPy calls Tensor.__rmul__ for ``array * tensor``
 
     _seq = 0  # the engine's sequence number: a leaf is older than every node, and comes last in topological order
     _relays = False  # as Node._relays: the engine does not run a leaf
@@ -75,7 +75,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     _grad: Tensor | None = None
     _hooks: Hooks | None = None
     _printed_as = "tensor"
-    _results_are_plain = False  # whether operations on a subclass come to tensors that are not of it
+    _results_are_plain = False  # whether operations on a subclass return plain tensors
     _data_since = 0  # when its array was last exchanged: see core/exchanged_data.py
 
     __torch_function__: ClassVar[Any]  # these two by core/overrides.py

@@ -167,10 +167,6 @@ class TensorKinds:
         warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
         return self.contiguous().view(tensor.shape)
 
-    def module_load(self: Any, other: Any, assign: bool = False) -> Any:
-        """What ``load_state_dict`` puts in this tensor's place: itself, with the values of ``other``, or the latter."""
-        return other.detach() if assign else self.copy_(other).detach()
-
 
 def _map(name: str, target: Any, function: Callable[..., Any], **others: Any) -> Any:
     """Replace the elements of ``target`` by a function of them and of those of other tensors.

@@ -326,7 +326,7 @@ _get_fn, _set_fn = Tensor._fn.__get__, Tensor._fn.__set__  # the slot itself
 
 
 def outdate_views(base: Tensor, but: Tensor | None = None) -> None:
-    """After a write: mark the views of ``base`` as stale, so that they rebuild their history when they are next used."""
+    """After a write: mark the views of ``base`` as stale, so that they rebuild their history on next use."""
     for view in views_of(base):
         if view.__class__ is Tensor and view is not but:
             view.__class__ = _StaleView

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar, overload
 
 from nbautograd.arrays.dtypes import dtype as DType, finfo, get_default_dtype  # noqa: N812
 from nbautograd.core.grad_mode import enable_grad
@@ -26,6 +26,7 @@ __all__ = [
     "vec_to_tril_matrix",
 ]
 
+R = TypeVar("R")
 euler_constant: Final[float] = 0.57721566490153286060
 _Number = (bool, int, float)
 
@@ -100,7 +101,7 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     return clamped.log() - (-clamped).log1p() if is_binary else clamped.log()
 
 
-class lazy_property:  # noqa: N801 - PyTorch's name
+class lazy_property(Generic[R]):  # noqa: N801 - PyTorch's name
     """A property that is computed once, with gradients, and then is an attribute of the instance.
 
     >>> import nbautograd as torch
@@ -115,10 +116,14 @@ class lazy_property:  # noqa: N801 - PyTorch's name
     (9, {'side': 3, 'area': 9})
     """
 
-    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+    def __init__(self, wrapped: Callable[[Any], R]) -> None:
         self.wrapped = wrapped
         functools.update_wrapper(self, wrapped)  # type: ignore[arg-type]
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> lazy_property[R]: ...
+    @overload
+    def __get__(self, instance: Any, owner: type | None = None) -> R: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return _PropertyOfTheClass(self.wrapped)
@@ -128,7 +133,7 @@ class lazy_property:  # noqa: N801 - PyTorch's name
         return value
 
 
-class _PropertyOfTheClass(lazy_property, property):
+class _PropertyOfTheClass(lazy_property[Any], property):  # type: ignore[misc] # both are descriptors
     """What a class has as its lazy property: a property to whoever documents the class."""
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:

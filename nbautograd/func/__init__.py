@@ -1,4 +1,4 @@
-"""``torch.func``: functions of functions, which can be put into each other: derivatives, and maps over batches.
+"""``torch.func``: composable function transforms: derivatives, and ``vmap`` over batches.
 
 ``vmap`` and its rules are in ``nbautograd.batching``. Here are the derivatives in reverse mode (``_reverse.py``) and in
 forward mode (``_forward.py``), and modules as functions of their parameters (``_modules.py``). It is written on tensors

@@ -180,5 +180,5 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
             products = multiply(directions)
         return detached(unflatten(products, structure))
 
-    units.kept(None)
-    return inputs.kept(value), product
+    units.detach(None)
+    return inputs.detach(value), product

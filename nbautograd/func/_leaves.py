@@ -1,4 +1,4 @@
-"""What a derivative is taken by: fresh leaves in the place of arguments, and results without them."""
+"""The inputs of function transforms: fresh leaves for the arguments, and results detached from them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["Function", "Inputs", "Places", "detached", "places_of", "with_aux"]
 
 Function = Callable[..., Any]
 SPENT = "_spent"
-"""In the dictionary of a leaf: the derivative by it has been taken, and nobody else will want one."""
+"""Set in the ``__dict__`` of a leaf once the derivative with respect to it has been computed."""
 Places = int | tuple[int, ...]
 
 
 def places_of(args: tuple[Any, ...], argnums: Places) -> list[int]:
     """The positions in ``argnums``, counted from the front.
 
-    :raises RuntimeError: one is out of range, twice there, or no int.
+    :raises RuntimeError: one is out of range, repeated, or not an int.
     """
     places = [argnums] if isinstance(argnums, int) else list(argnums)
     if not places:
@@ -44,9 +44,9 @@ def places_of(args: tuple[Any, ...], argnums: Places) -> list[int]:
 
 
 class Inputs:
-    """Arguments with fresh leaves in them, by which can be differentiated.
+    """Arguments in which the tensors to differentiate with respect to are replaced by fresh leaves.
 
-    Inside of ``vmap`` a leaf is one for each sample, so that a derivative by it is each sample's own.
+    Inside of ``vmap`` a leaf is batched at all levels, so that each sample has its own derivative.
     """
 
     __slots__ = ("args", "leaves", "places", "single", "specs", "stack")
@@ -79,15 +79,15 @@ class Inputs:
         return map_samples(leaf_of, x)
 
     def like_args(self, values: list[Any]) -> Any:
-        """A value for each leaf, nested as the arguments are that were differentiated by."""
+        """A value for each leaf, nested as the arguments in ``argnums`` are."""
         rest, trees = list(values), []
         for spec in self.specs:
             trees.append(unflatten(rest[: spec.count()], spec))
             rest = rest[spec.count() :]
         return trees[0] if self.single else tuple(trees)
 
-    def kept(self, tree: Any) -> Any:
-        """Results, detached where nothing is differentiated any more; outer derivatives go through the others."""
+    def detach(self, tree: Any) -> Any:
+        """Results, detached from these leaves; a history that outer transforms need is kept."""
         for leaf in self.leaves:
             sample = samples_of(leaf)
             if sample._fn is LEAF:
@@ -96,27 +96,27 @@ class Inputs:
 
 
 def leaf_of(x: Tensor) -> Any:
-    """A leaf of the values, or a view through which an outer derivative goes; with the tangents of ``x``."""
+    """A new leaf with the values and tangents of ``x``, or a view of it if an outer transform differentiates it."""
     if x._fn is not None:
         return x.view(x.shape)
     fresh = x.detach().requires_grad_()
     if has_tangent(x):
         leaf, fresh = fresh, fresh.view(x.shape)
-        leaf.__dict__[SPENT] = True  # nobody else can differentiate by it
+        leaf.__dict__[SPENT] = True  # only the view is returned
         carry(x, fresh)
     return fresh
 
 
 def detached(tree: Any) -> Any:
-    """Results without their history, where that leads to nothing but leaves of derivatives that have been taken.
+    """Results without history, if that leads to spent leaves only: their derivatives have been computed.
 
-    One with a tangent keeps its history, which is dropped when the tangent is taken.
+    A result with a tangent keeps its history, which is dropped when the tangent is unpacked.
     """
     values, spec = flatten(tree)
     roots = {i: root for i, value in enumerate(values) if (root := _root(value)) is not None}
     if not roots:
         return tree
-    if _is_spent(list(roots.values())):  # as nearly always: one walk for all
+    if _is_spent(list(roots.values())):  # the common case: one traversal for all
         spent = dict.fromkeys(roots, True)
     else:
         spent = {i: _is_spent([root]) for i, root in roots.items()}
@@ -124,7 +124,7 @@ def detached(tree: Any) -> Any:
 
 
 def _root(value: Any) -> Any:
-    """Where the history of a result begins; None where it has none, or keeps it."""
+    """The node or leaf at which the history of a result begins; None if it has none, or keeps it."""
     sample = samples_of(value)
     if not isinstance(sample, Tensor) or sample._fn is None or has_tangent(sample):
         return None
@@ -137,16 +137,16 @@ def _is_spent(roots: list[Any]) -> bool:
 
 
 def samples_of(t: Any) -> Any:
-    """What a tensor holds under all levels of ``vmap``."""
+    """The value of a batched tensor below all levels."""
     while isinstance(t, BatchedTensor):
         t = t.value
     return t
 
 
 def with_aux(answer: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
-    """The value and the auxiliary value that a function has returned.
+    """The value and the auxiliary value in a function's result.
 
-    :raises RuntimeError: it should have returned both, and has not.
+    :raises RuntimeError: ``has_aux`` is True, and the result is not a pair.
     """
     if not has_aux:
         return answer, None

@@ -26,7 +26,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call a module with other parameters and buffers than its own, which it has again afterwards.
+    """Call a module with other parameters and buffers than its own, which are restored afterwards.
 
     :param parameter_and_buffer_dicts: by name, as ``named_parameters()`` gives them; or several such dicts.
     :param args: the argument of the call, or a tuple of them.
@@ -66,7 +66,7 @@ def functional_call(
 
 @contextmanager
 def _state(module: Module, state: dict[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[None]:
-    """The module with other parameters and buffers, as long as the ``with`` block lasts."""
+    """Replace parameters and buffers of the module inside the ``with`` block."""
     places = {
         name: (owner, name.rpartition(".")[2])
         for prefix, submodule in module.named_modules(remove_duplicate=False)
@@ -99,7 +99,7 @@ def _state(module: Module, state: dict[str, Tensor], tie_weights: bool, strict: 
 
 
 def _tied(own: dict[str, Any], state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What is given for one name of a tensor, given for its others, too."""
+    """``state`` with each value under all names of its tensor, for tied weights."""
     names: dict[int, list[str]] = {}
     for name, t in own.items():
         if t is not None:
@@ -156,9 +156,9 @@ def _stacked(tensors: list[Tensor], name: str) -> Tensor:
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
-    """The same function. PyTorch's rewrites the operations that it calls, so that none writes in place.
+    """Return the function unchanged. PyTorch's version replaces in-place operations by functional ones.
 
-    That is of use to whoever records a program; what is computed is the same, and nothing is recorded here.
+    That helps program tracers and does not change the result; there is no such tracer here.
 
     :param remove: ``"mutations"`` or ``"mutations_and_views"``.
     :raises RuntimeError: another value.

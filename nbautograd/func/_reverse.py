@@ -62,14 +62,14 @@ def grad_and_value(func: Function, argnums: Places = 0, has_aux: bool = False) -
                     f"{value.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
             gradients = Product([value], inputs)([None])
-        result = inputs.kept(inputs.like_args(gradients))
-        return result, ((inputs.kept(value), inputs.kept(aux)) if has_aux else inputs.kept(value))
+        result = inputs.detach(inputs.like_args(gradients))
+        return result, ((inputs.detach(value), inputs.detach(aux)) if has_aux else inputs.detach(value))
 
     return both
 
 
 class Product:
-    """The product of cotangents with the Jacobian of outputs that have been computed."""
+    """The vector-Jacobian product of computed outputs."""
 
     __slots__ = ("inputs", "outputs")
 
@@ -77,19 +77,19 @@ class Product:
         self.outputs, self.inputs = outputs, inputs
 
     def __call__(self, cotangents: list[Any]) -> list[Any]:
-        """The gradient of each leaf; None stands for 1."""
+        """The gradient of each leaf; a cotangent of None stands for 1."""
         return _gradients(self.outputs, self.inputs.leaves, cotangents, self.inputs.stack)
 
 
 def _gradients(outputs: list[Any], xs: list[Any], cotangents: list[Any], stack: tuple[Level, ...]) -> list[Any]:
     """The gradients by ``xs``, leaves that are batched at all levels of ``stack``.
 
-    A pass runs over the samples of all levels: their sum's derivative by the leaf of a sample is that sample's own.
+    One backward pass computes the gradients of all samples: the gradient of their sum by one sample's leaf is its own.
     """
     if not stack:
         return _unbatched_gradients(outputs, xs, cotangents)
     level = stack[-1]
-    # What is the same for all samples does not depend on leaves that each have their own.
+    # An output that is not batched at this level does not depend on the leaves, which are.
     pairs = [(out, g) for out, g in zip(outputs, cotangents, strict=True) if batched_at(out, level)]
     outs = [split(out, level) for out, _ in pairs]
     weights = [
@@ -126,7 +126,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     multiply = Product(outputs, inputs)
 
     def product(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
-        """The product; the graph is kept for others, and recorded where something else is differentiated."""
+        """The vector-Jacobian product; the graph is retained, and the pass is recorded for outer transforms."""
         weights, cotangent_spec = flatten(cotangents)
         if cotangent_spec != spec:
             raise AutogradError(
@@ -138,7 +138,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
         result = detached(inputs.like_args(gradients))
         return result  # type: ignore[no-any-return]
 
-    return (inputs.kept(value), product, inputs.kept(aux)) if has_aux else (inputs.kept(value), product)
+    return (inputs.detach(value), product, inputs.detach(aux)) if has_aux else (inputs.detach(value), product)
 
 
 def outputs_of(value: Any, name: str) -> tuple[list[Any], Any]:
@@ -181,8 +181,8 @@ def jacrev(func: Function, argnums: Places = 0, *, has_aux: bool = False, chunk_
             value, aux = with_aux(func(*inputs.args), has_aux, "jacrev")
             outputs, spec = outputs_of(value, "jacrev")
             rows = [_jacobian(out, inputs, chunk_size) for out in outputs]
-        result = inputs.kept(unflatten([inputs.like_args(parts) for parts in rows], spec))
-        return (result, inputs.kept(aux)) if has_aux else result
+        result = inputs.detach(unflatten([inputs.like_args(parts) for parts in rows], spec))
+        return (result, inputs.detach(aux)) if has_aux else result
 
     return jacobian
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import nbautograd
 from tests import needs
 
-__all__ = ["TITLES", "Raised", "agrees", "differs", "outcome"]
+__all__ = ["TITLES", "Raised", "agrees", "differs", "numbers", "outcome"]
 
 Program = Callable[[Any], Any]
 TITLES: list[str] = []
@@ -119,3 +119,11 @@ def differs(title: str, pytorch: Any, here: Any) -> Callable[[Program], Callable
         return test
 
     return decorate
+
+
+def numbers(torch: Any, *shape: int) -> Any:
+    """Different float64 numbers of both signs."""
+    count = 1
+    for n in shape:
+        count *= n
+    return torch.linspace(-1.0, 1.5, count, dtype=torch.float64).reshape(shape)

@@ -89,12 +89,6 @@ def test_old_reshaping_keeps_the_number_of_elements(torch: Any) -> Any:
     return torch.arange(6.0).resize(4)
 
 
-@agrees
-def test_loading_into_a_tensor(torch: Any) -> Any:
-    x, y = torch.zeros(2), torch.ones(2)
-    return [x.module_load(y), x, x.module_load(y * 3, assign=True), x]
-
-
 def test_memory_is_not_shared_between_processes() -> None:
     with pytest.raises(NotImplementedError, match="shares no memory between processes"):
         nbautograd.ones(2).share_memory_()

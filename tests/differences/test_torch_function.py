@@ -108,6 +108,9 @@ def test_a_subclass_sees_every_call(torch: Any) -> Any:
     calls.clear()
     y = torch.sum(torch.exp(x * 2) + 1, dim=0)
     z = torch.cat([x, x]).view(2, 3).mean(1)
+    x.add_(1).mul_(2)
+    x += 1
+    torch.sin_(x)
     torch.softmax(x, 0), x.reshape(1, 3), torch.max(x), torch.nn.functional.linear(x, torch.ones(2, 3))
     return [calls, names(y, z)]
 

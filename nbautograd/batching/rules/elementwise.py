@@ -1,4 +1,4 @@
-"""Operations whose dimensions need no change: elementwise ones, and those that leave all leading dimensions alone."""
+"""Batching rules of elementwise operations, and of those that treat leading dimensions as batch dimensions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def only_tensors(call: Call) -> None:
 
 @rule("pointwise equal_to", "broadcasting")
 def pointwise(call: Call) -> Any:
-    """Dimensions of length 1 are put in so that the samples' dimensions broadcast as they would without a batch."""
+    """Elementwise: dimensions of length 1 are inserted, so that samples broadcast as they would without a batch."""
     only_tensors(call)
     names = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
     ndim = max(map(call.ndim, names))
@@ -33,14 +33,14 @@ def pointwise(call: Call) -> Any:
 
 @rule("linalg_cross_same", "broadcasting")
 def cross(call: Call) -> Any:
-    """Elementwise but along one dimension."""
+    """Cross products: elementwise, except along ``dim``."""
     only_tensors(call)
     dim = call.values["dim"]
     return call.run(input=call.full("input"), other=call.full("other"), dim=dim + 1 if dim >= 0 else dim)
 
 
 def _cast(call: Call, names: list[str], values: dict[str, Any]) -> dict[str, Any]:
-    """Operands in the dtype that one sample's would have: there, a tensor without dimensions counts for less."""
+    """The operands in the promoted dtype of single samples, where a 0-d tensor has a lower priority."""
     if len({values[name]._a.dtype for name in names}) < 2 or all(map(call.ndim, names)):
         return {}
     kind = None
@@ -55,7 +55,7 @@ def _cast(call: Call, names: list[str], values: dict[str, Any]) -> dict[str, Any
 
 
 def _common(a: Tensor, b: Tensor) -> Any:
-    """A tensor of the dtype and the number of dimensions that the result of both has."""
+    """A tensor with the promoted dtype and the larger number of dimensions of two."""
     kind = result_type(a, b)
     return (a if a._a.ndim >= b._a.ndim else b).detach().to(kind)
 
@@ -77,7 +77,7 @@ def _common(a: Tensor, b: Tensor) -> Any:
     "leading",
 )
 def leading(call: Call) -> Any:
-    """The operation leaves leading dimensions alone; what is the same for all samples is repeated."""
+    """Leading dimensions are batch dimensions of the operation; arguments that are not batched are expanded."""
     only_tensors(call)
     names = [name for name in call.op.tensors if isinstance(call.values[name], Tensor)]
     if len(names) == 1 or call.op.name not in BROADCASTING:
@@ -87,18 +87,18 @@ def leading(call: Call) -> Any:
 
 
 BROADCASTING = ("triangle_solve", "solve_same", "cholesky_solve_same", "lu_solve_same", "ldl_solution")
-"""Those of which leading dimensions broadcast, so that the batch must not meet another one."""
+"""Operations whose leading dimensions broadcast, so that the batch dimension has to be aligned."""
 
 
 @rule("eye_of", "leading")
 def eye_of(call: Call) -> Any:
-    """One unit matrix, as large as those of all samples are."""
+    """The same unit matrix for all samples."""
     return aligned(call.run(), False, call.size)
 
 
 @rule("view_dtype", "leading")
 def view_dtype(call: Call) -> Any:
-    """Of a tensor without dimensions the batch must not be taken for the last one."""
+    """``view(dtype)`` changes the last dimension, which must not be the batch dimension."""
     if not call.ndim("input"):
         raise Unsuitable
     return leading(call)
@@ -106,7 +106,7 @@ def view_dtype(call: Call) -> Any:
 
 @rule("clone", "leading")
 def clone(call: Call) -> Any:
-    """Memory formats count dimensions from the front."""
+    """``clone``, unless ``channels_last`` is asked for, which depends on the number of dimensions."""
     if call.values.get("memory_format") is not None and "channels" in str(call.values["memory_format"]):
         raise Unsuitable
     return leading(call)
@@ -114,7 +114,7 @@ def clone(call: Call) -> Any:
 
 @rule("copy", "broadcasting")
 def copy(call: Call) -> Any:
-    """The source broadcasts to the shape of what it is copied to."""
+    """``copy_``: the source broadcasts to the shape of the target."""
     only_tensors(call)
     source = call.values["src"]
     if call.batched.get("src"):
@@ -124,7 +124,7 @@ def copy(call: Call) -> Any:
 
 @rule("masked_fill", "broadcasting")
 def masked_fill(call: Call) -> Any:
-    """A number, or one for each sample."""
+    """``masked_fill`` with a number, or with one for each sample."""
     only_tensors(call)
     if call.batched.get("value"):
         if call.ndim("value"):
@@ -140,7 +140,7 @@ def masked_fill(call: Call) -> Any:
 
 @rule("fill", "broadcasting")
 def fill(call: Call) -> Any:
-    """A number, or one for each sample."""
+    """``fill_`` with a number, or with one for each sample."""
     if not call.batched.get("value"):
         return call.run()
     target = call.full("input")
@@ -149,5 +149,5 @@ def fill(call: Call) -> Any:
 
 
 def with_ones(value: Tensor, size: int, ndim: int) -> Any:
-    """Samples with dimensions of length 1 in front, so that each has ``ndim``."""
+    """Insert dimensions of length 1 behind the batch dimension, so that a sample has ``ndim`` dimensions."""
     return view(value, size, *(1,) * (ndim + 1 - value._a.ndim), *value._a.shape[1:])

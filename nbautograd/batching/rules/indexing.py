@@ -1,4 +1,4 @@
-"""Indexing by arrays and masks, which stand among the options of an operation."""
+"""Batching rules of indexing by arrays and masks, which are options of their operations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from nbautograd.ops.shape.transpose import permute
 
 
 class Layout(NamedTuple):
-    """What an index does to dimensions: how many each array has once broadcast, and where the result has them."""
+    """The dimensions of an index result: how many the broadcast arrays have, where they begin, and whether the arrays
+    are adjacent in the index.
+    """
 
     chosen: int
     first: int
@@ -24,7 +26,7 @@ class Layout(NamedTuple):
 
 
 def layout(key: Any, flags: Any) -> Layout:
-    """The layout of one sample's result."""
+    """The layout of the result for one sample."""
     ndims, places, dim = [], [], 0
     for position, item in enumerate(key):
         if isinstance(item, slice):
@@ -49,7 +51,7 @@ def _flags(call: Call) -> list[Any]:
 
 
 def batched_key(call: Call) -> tuple[list[Any], Layout]:
-    """The index into all samples, the numbers of the samples first, and how one sample's result lies.
+    """The index into all samples, which begins with the sample numbers, and the layout of one sample's result.
 
     :raises Unsuitable: a mask differs from sample to sample.
     """
@@ -67,13 +69,13 @@ def batched_key(call: Call) -> tuple[list[Any], Layout]:
 
 
 def for_all(key: Any) -> tuple[Any, ...]:
-    """An index that is the same for all samples."""
+    """The index into all samples that is the same for each."""
     return (slice(None), *key)
 
 
 @rule("index", "one index")
 def index(call: Call) -> Any:
-    """A mask that differs from sample to sample would give each sample another shape."""
+    """``x[key]``; a batched mask is refused, since the shape of the result would differ between samples."""
     flags = _flags(call)
     if not any(flags):
         how = layout(call.values["key"], flags)
@@ -91,7 +93,7 @@ def index(call: Call) -> Any:
     result = call.run(key=tuple(key))
     if not how.first:
         return result
-    # Slices before the arrays: the chosen dimensions are in front, behind the batch's, and belong behind the slices.
+    # Slices before the arrays: NumPy puts the arrays' dimensions in front; they belong behind the slices.
     ahead = range(1 + how.chosen, 1 + how.chosen + how.first)
     rest = range(1 + how.chosen + how.first, result._a.ndim)
     return permute(result, 0, *ahead, *range(1, 1 + how.chosen), *rest)
@@ -99,7 +101,7 @@ def index(call: Call) -> Any:
 
 @rule("index_back", "one index")
 def index_back(call: Call) -> Any:
-    """The transpose of ``index``."""
+    """The vjp of ``index``."""
     shape = (call.size, *call.values["shape"])
     if not any(_flags(call)):
         how = layout(call.values["key"], _flags(call))
@@ -114,7 +116,7 @@ def index_back(call: Call) -> Any:
 
 @rule("put_at", "one index")
 def put_at(call: Call) -> Any:
-    """The values broadcast to what the index chooses."""
+    """``x[key] = values``: the values broadcast to the shape of ``x[key]``."""
     key, flags = call.values["key"], _flags(call)
     if call.batched.get("accumulate"):
         raise Unsuitable
@@ -138,7 +140,7 @@ def put_at(call: Call) -> Any:
 
 @rule("zero_at", "one index")
 def zero_at(call: Call) -> Any:
-    """Zeros where the index chooses."""
+    """``x[key] = 0``."""
     key, flags = call.values["key"], _flags(call)
     if not any(flags):
         return call.run(key=for_all(key))
@@ -149,7 +151,7 @@ def zero_at(call: Call) -> Any:
 
 
 def _chosen_ndim(call: Call, how: Layout, flags: list[Any]) -> int:
-    """The number of dimensions of what the index chooses of one sample."""
+    """The number of dimensions of ``x[key]`` for one sample."""
     used = 0
     for item, flag in zip(call.values["key"], flags, strict=True):
         if not isinstance(item, slice):
@@ -167,7 +169,7 @@ def _values(call: Call, ndim: int) -> Any:
 
 
 def _only_mask(key: Any, flags: list[Any]) -> Any:
-    """The mask that an index consists of, apart from slices behind it; None where it does not."""
+    """The batched mask, if the index is one followed by slices only; otherwise None."""
     first, *others = key
     if not flags[0] or any(not isinstance(item, slice) for item in others) or isinstance(first, slice):
         return None
@@ -175,7 +177,7 @@ def _only_mask(key: Any, flags: list[Any]) -> Any:
 
 
 def _where(call: Call, mask: Tensor, whole: Tensor, value: Tensor) -> Any:
-    """The value where the samples' masks say so."""
+    """``value`` where the batched mask is True, elsewhere ``whole``."""
     behind = whole._a.ndim - mask._a.ndim
     chosen = view(mask, *mask._a.shape, *(1,) * behind)
     if value._a.ndim:
@@ -185,7 +187,7 @@ def _where(call: Call, mask: Tensor, whole: Tensor, value: Tensor) -> Any:
 
 @rule("masked_select", "refused")
 def masked_select(call: Call) -> Any:
-    """A mask that is the same for all samples chooses as many of each."""
+    """``masked_select``; a batched mask is refused, since the shape of the result would differ between samples."""
     if call.batched.get("mask"):
         raise AutogradError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because "
@@ -196,7 +198,7 @@ def masked_select(call: Call) -> Any:
 
 @rule("argwhere unique_over consecutive_over", "refused")
 def dynamic(call: Call) -> Any:
-    """The shape of the result depends on the elements."""
+    """Refused: the shape of the result depends on the elements."""
     raise AutogradError(
         "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
         f"{call.op.name.removesuffix('_over')}(): each sample could have a result of another shape"
@@ -205,7 +207,7 @@ def dynamic(call: Call) -> Any:
 
 @rule("take", "one index")
 def take(call: Call) -> Any:
-    """Of an index that is the same for all samples: elements of the flattened tensor."""
+    """``take`` with the same index for all samples: indexes each flattened sample."""
     if call.batched.get("index") or not call.batched.get("input"):
         raise Unsuitable
     index_ = call.values["index"]
@@ -217,7 +219,7 @@ def take(call: Call) -> Any:
 
 @rule("search", "leading")
 def search(call: Call) -> Any:
-    """One sorted sequence, or one for each row of values."""
+    """``searchsorted`` in one sorted sequence, or in one per row of values."""
     if call.batched.get("sequence") or call.batched.get("sorter"):
         if call.ndim("sequence") == 1 and call.ndim("values") != 1 or call.ndim("values") == 0:
             raise Unsuitable

@@ -1,4 +1,4 @@
-"""Layers and losses: the batch is one more batch dimension, or one more group of channels."""
+"""Batching rules of layers and losses: samples are folded into the batch dimension or into groups of channels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ rule(
 
 @rule("pool_scatter max_unpool2d max_unpool3d", "shape behind the batch")
 def pool_scatter(call: Call) -> Any:
-    """The transpose of ``pool_gather``."""
+    """The vjp of ``pool_gather``, and unpooling."""
     only_tensors(call)
     shape = (call.size, *call.values["shape"])
     return call.run(input=call.full("input"), index=call.full("index"), shape=shape)
@@ -38,7 +38,7 @@ def pool_scatter(call: Call) -> Any:
     "folded",
 )
 def folded(call: Call) -> Any:
-    """The batch and the first dimension of each sample, which is one of batches, too, as one."""
+    """The samples are folded into the first dimension, which is the batch dimension of the layer."""
     only_tensors(call)
     size = call.size
     tensors = {name: call.full(name) for name in call.op.tensors if isinstance(call.values.get(name), Tensor)}
@@ -55,7 +55,7 @@ def fold(t: Tensor) -> Any:
 
 
 def unfold(t: Tensor, size: int) -> Any:
-    """The reverse of ``fold``."""
+    """The inverse of ``fold``."""
     return reshape(t, size, t._a.shape[0] // size, *t._a.shape[1:])
 
 
@@ -68,14 +68,14 @@ def channels(t: Tensor) -> Any:
 
 
 def samples(t: Tensor, size: int) -> Any:
-    """The reverse of ``channels``."""
+    """The inverse of ``channels``."""
     n, c = t._a.shape[:2]
     return transpose(reshape(t, n, size, c // size, *t._a.shape[2:]), 0, 1)
 
 
 @rule("convolution conv_input", "folded, or grouped")
 def convolution(call: Call) -> Any:
-    """One kernel for all samples: more images. A kernel for each: as many groups of channels."""
+    """Convolution: one kernel for all samples makes a larger batch, a kernel per sample a grouped convolution."""
     only_tensors(call)
     size, shape = call.size, call.values.get("shape")
     if not call.batched.get("weight") and not call.batched.get("bias"):
@@ -92,7 +92,7 @@ def convolution(call: Call) -> Any:
 
 @rule("conv_weight", "grouped")
 def conv_weight(call: Call) -> Any:
-    """The sum over images is one for each sample: as many groups of channels."""
+    """The gradient of a kernel sums over the images of one sample: a grouped convolution."""
     only_tensors(call)
     first, *others = call.values["shape"]
     result = call.run(
@@ -109,7 +109,7 @@ def conv_weight(call: Call) -> Any:
 
 @rule("native_layer_norm native_group_norm native_batch_norm", "dimensions moved")
 def norm(call: Call) -> Any:
-    """The statistics are each sample's own; a weight is that of all samples, or each has its own."""
+    """Each sample has its own statistics; weight and bias may be batched."""
     only_tensors(call)
     rows, axes, wide, own = (tuple(call.values[name]) for name in ("rows", "axes", "wide", "own"))
     changes: dict[str, Any] = {"rows": (call.size, *rows), "axes": tuple(d + 1 for d in axes)}
@@ -122,7 +122,7 @@ def norm(call: Call) -> Any:
 
 @rule("_batch_norm_eval", "broadcasting")
 def norm_by_statistics(call: Call) -> Any:
-    """A multiple of the input plus a shift."""
+    """Batch norm in evaluation mode: elementwise."""
     only_tensors(call)
     wide, eps = call.values["wide"], call.values["eps"]
     x, mean, variance = (call.as_sample(name) for name in ("input", "running_mean", "running_var"))
@@ -139,14 +139,14 @@ def norm_by_statistics(call: Call) -> Any:
 
 @rule("_mse _smooth_l1 _huber _bce _bce_logits _soft_margin", "broadcasting")
 def loss(call: Call) -> Any:
-    """All losses, and then the mean or the sum of each sample's."""
+    """Elementwise losses, reduced for each sample."""
     reduction = call.values["reduction"]
     alone = Call(call.op, call.level, {**call.values, "reduction": "none"}, call.batched)
     return reduced(pointwise(alone), reduction)
 
 
 def reduced(losses: Tensor, reduction: str) -> Any:
-    """Each sample's losses, as ``reduction`` asks."""
+    """The losses, reduced for each sample."""
     if reduction == "none":
         return losses
     flat = reshape(losses, losses._a.shape[0], math.prod(losses._a.shape[1:]))
@@ -155,7 +155,7 @@ def reduced(losses: Tensor, reduction: str) -> Any:
 
 @rule("nll_rows nll_images", "folded")
 def nll(call: Call) -> Any:
-    """The losses of all rows of all samples; a mean is over the weights, which are what a loss of -1 costs."""
+    """Unreduced losses of all rows, then reduced for each sample; a mean is weighted by the weights of the classes."""
     only_tensors(call)
     if call.batched.get("weight"):
         raise Unsuitable
@@ -173,7 +173,7 @@ def nll(call: Call) -> Any:
 
 @rule("_embedding", "leading")
 def embedding(call: Call) -> Any:
-    """One table for all samples, or each has its own: one under the other."""
+    """One table for all samples; batched tables are concatenated, and the indices shifted."""
     if not call.batched.get("weight"):
         return call.run()
     if call.values["padding"] >= 0 or call.values["by_frequency"]:

@@ -1,4 +1,4 @@
-"""Views and rearrangements: dimensions are counted from behind the batch's."""
+"""Batching rules of views and rearrangements: dimensions of a sample are shifted past the batch dimension."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from nbautograd.ops.shape.slicing import diagonal
 from nbautograd.ops.shape.transpose import transpose
 
 NAMES = ("dim", "dims", "dim0", "dim1", "dim2", "dimension")
-"""What operations call a dimension, or several."""
+"""The names of parameters that are dimensions."""
 
 
-def behind(dim: Any, ndim: int) -> Any:
-    """A dimension of a sample, or several, as those of the batch; None stays None."""
+def physical_dim(dim: Any, ndim: int) -> Any:
+    """A dimension of a sample, or several, as dimensions of the batched value; None stays None."""
     if dim is None:
         return None
     if isinstance(dim, (tuple, list)):
-        return tuple(behind(d, ndim) for d in dim)
+        return tuple(physical_dim(d, ndim) for d in dim)
     return dimension(dim, ndim) + 1
 
 
@@ -47,7 +47,7 @@ def behind(dim: Any, ndim: int) -> Any:
     "moved",
 )
 def along(call: Call) -> Any:
-    """The same operation over the samples' dimensions; a sample without any is given one meanwhile."""
+    """The operation with its dimensions shifted; a 0-d sample gets a dimension of length 1 for it."""
     only_tensors(call)
     tensors = [name for name in call.op.tensors if isinstance(call.values.get(name), Tensor)]
     same = _same_for_all(call, tensors)
@@ -57,7 +57,7 @@ def along(call: Call) -> Any:
         if name in call.values:
             if call.values[name] is None:
                 raise Unsuitable
-            changes[name] = behind(call.values[name], ndim)
+            changes[name] = physical_dim(call.values[name], ndim)
     if ndim:
         return call.run(**changes)
     if call.op.kind == "view":
@@ -74,9 +74,9 @@ def along(call: Call) -> Any:
 
 
 def _same_for_all(call: Call, tensors: list[str]) -> set[str]:
-    """Arguments that the operation takes once, in ``index_add`` and the like.
+    """Arguments of ``index_add`` and the like that cannot be batched.
 
-    :raises Unsuitable: they differ from sample to sample.
+    :raises Unsuitable: one is batched.
     """
     if call.op.name not in ("index_select", "index_add", "index_copy", "index_fill"):
         return set()
@@ -87,7 +87,7 @@ def _same_for_all(call: Call, tensors: list[str]) -> set[str]:
 
 
 def without_dims(call: Call) -> Any:
-    """A view of a sample without dimensions: it can only be the sample itself."""
+    """A view of a 0-d sample, which is the sample itself."""
     if call.op.name != "transpose":
         raise Unsuitable
     return view(call.values["input"], call.size)
@@ -95,18 +95,18 @@ def without_dims(call: Call) -> Any:
 
 @rule("unfold", "moved")
 def unfold(call: Call) -> Any:
-    """Of a sample without dimensions the only window is the sample."""
+    """``unfold``; the only window of a 0-d sample is the sample."""
     only_tensors(call)
     ndim, dim = call.ndim("input"), call.values["dimension"]
     if ndim:
-        return call.run(dimension=behind(dim, ndim))
-    behind(dim, 0)
+        return call.run(dimension=physical_dim(dim, ndim))
+    physical_dim(dim, 0)
     return call.run(input=unsqueeze(call.values["input"], 1), dimension=1).squeeze(1)
 
 
 @rule("as_strided_in", "strides of all samples")
 def strided(call: Call) -> Any:
-    """The same strides from the first element of each sample on."""
+    """``as_strided``, with the same strides in each sample."""
     only_tensors(call)
     x, home = call.values["input"], call.values["home"]
     whole = strides.of(x._a)
@@ -119,21 +119,21 @@ def strided(call: Call) -> Any:
 
 @rule("permute", "moved")
 def permuted(call: Call) -> Any:
-    """The batch stays in front."""
+    """``permute``; the batch dimension stays in front."""
     only_tensors(call)
-    return call.run(dims=(0, *behind(_flat(call.values["dims"]), call.ndim("input"))))
+    return call.run(dims=(0, *physical_dim(_flat(call.values["dims"]), call.ndim("input"))))
 
 
 @rule("t", "moved")
 def t(call: Call) -> Any:
-    """Of a matrix its transpose; of a vector itself."""
+    """``t()``: the transpose of a matrix; a vector stays as it is."""
     x = call.values["input"]
     return transpose(x, 1, 2) if call.ndim("input") == 2 else view(x, *x._a.shape)
 
 
 @rule("view reshape_copy unsafe_view", "shape behind the batch")
 def shaped(call: Call) -> Any:
-    """The shape with the number of samples in front."""
+    """``view`` and ``reshape``, with the batch size in front of the shape."""
     only_tensors(call)
     return call.run(shape=(call.size, *_flat(call.values["shape"])))
 
@@ -144,30 +144,30 @@ def _flat(shape: Any) -> tuple[Any, ...]:
 
 @rule("unsqueeze", "moved")
 def new_dim(call: Call) -> Any:
-    """One dimension more than the sample has may be named."""
+    """``unsqueeze``; ``dim`` counts the new dimension, too."""
     only_tensors(call)
-    return call.run(dim=behind(call.values["dim"], call.ndim("input") + 1))
+    return call.run(dim=physical_dim(call.values["dim"], call.ndim("input") + 1))
 
 
 @rule("squeeze_all", "moved")
 def squeeze_all(call: Call) -> Any:
-    """All dimensions of length 1 but that of the batch."""
+    """``squeeze()`` of all dimensions but the batch dimension."""
     dims = tuple(d + 1 for d, n in enumerate(call.shape("input")) if n == 1)
     return squeeze_some(call.values["input"], dims) if dims else view(call.values["input"], *call.values["input"].shape)
 
 
 @rule("squeeze_one squeeze_some", "moved")
 def squeeze(call: Call) -> Any:
-    """Dimensions of the sample, of which one without any has none to lose."""
+    """``squeeze(dim)``; a 0-d sample stays as it is."""
     only_tensors(call)
     ndim, name = call.ndim("input"), "dim" if "dim" in call.values else "dims"
-    dims = behind(call.values[name], ndim)
+    dims = physical_dim(call.values[name], ndim)
     return call.run(**{name: dims}) if ndim else view(call.values["input"], call.size)
 
 
 @rule("expand", "broadcasting")
 def expand_samples(call: Call) -> Any:
-    """New dimensions come behind the batch's."""
+    """``expand``; new dimensions are inserted behind the batch dimension."""
     only_tensors(call)
     size = _flat(call.values["size"])
     return expand(with_ones(call.values["input"], call.size, len(size)), call.size, *size)
@@ -175,7 +175,7 @@ def expand_samples(call: Call) -> Any:
 
 @rule("repeat", "broadcasting")
 def repeat(call: Call) -> Any:
-    """New dimensions come behind the batch's, which is not repeated."""
+    """``repeat``; new dimensions are inserted behind the batch dimension, which is not repeated."""
     only_tensors(call)
     repeats = _flat(call.values["repeats"])
     if len(repeats) < call.ndim("input"):
@@ -185,27 +185,27 @@ def repeat(call: Call) -> Any:
 
 @rule("roll", "moved")
 def roll(call: Call) -> Any:
-    """Along all dimensions at once only where there is one."""
+    """``roll`` along dimensions; without ``dims`` the flattened sample is rolled, which runs in the loop."""
     only_tensors(call)
     dims = call.values["dims"]
     if dims in (None, (), []) or not call.ndim("input"):
         raise Unsuitable
-    return call.run(dims=behind(dims, call.ndim("input")))
+    return call.run(dims=physical_dim(dims, call.ndim("input")))
 
 
 @rule("diag_embed", "moved")
 def diag_embed(call: Call) -> Any:
-    """Dimensions of the result are named, which has one more."""
+    """``diag_embed``; ``dim1`` and ``dim2`` are dimensions of the result, which has one more."""
     only_tensors(call)
     ndim = call.ndim("input") + 1
     if ndim < 2:
         raise Unsuitable
-    return call.run(dim1=behind(call.values["dim1"], ndim), dim2=behind(call.values["dim2"], ndim))
+    return call.run(dim1=physical_dim(call.values["dim1"], ndim), dim2=physical_dim(call.values["dim2"], ndim))
 
 
 @rule("trace", "moved")
 def trace(call: Call) -> Any:
-    """The sum of each sample's diagonal."""
+    """``trace``: the sum of each sample's diagonal."""
     if call.ndim("input") != 2:
         raise Unsuitable
     return diagonal(call.values["input"], 0, 1, 2).sum(-1)
@@ -213,21 +213,21 @@ def trace(call: Call) -> Any:
 
 @rule("cat_same stack_same", "moved")
 def joined(call: Call) -> Any:
-    """Tensors that are the same for all samples are repeated."""
+    """``cat`` and ``stack``; tensors that are not batched are expanded."""
     size, flags = call.size, call.batched["tensors"]
     parts = call.values["tensors"]
     whole = [p if flag else expand(p, size, *p._a.shape) for p, flag in zip(parts, flags, strict=True)]
     stacks = call.op.name == "stack_same"
-    if not stacks:  # of an old habit, an empty tensor of one dimension goes with everything
+    if not stacks:  # cat ignores empty 1-d tensors, as PyTorch's does
         ndim = max(t._a.ndim for t in whole)
         whole = [t for t in whole if t._a.ndim == ndim or t._a.shape[1:] != (0,)]
-    dim = behind(call.values["dim"], whole[0]._a.ndim - 1 + stacks)
+    dim = physical_dim(call.values["dim"], whole[0]._a.ndim - 1 + stacks)
     return (stack_same if stacks else cat_same)(whole, dim)
 
 
 @rule("sum_to", "broadcasting")
 def sum_to_shape(call: Call) -> Any:
-    """The sum over the dimensions along which a shape was broadcast."""
+    """Unbroadcasting: the sum over the dimensions along which ``shape`` was broadcast."""
     only_tensors(call)
     shape = tuple(call.values["shape"])
     missing = call.ndim("input") - len(shape)
@@ -238,7 +238,7 @@ def sum_to_shape(call: Call) -> Any:
 
 @rule("spread", "broadcasting")
 def spread(call: Call) -> Any:
-    """Of a sum over all dimensions they are written out, so that the batch is none of them."""
+    """The vjp of a sum; if it was over all dimensions, these are listed without the batch dimension."""
     only_tensors(call)
     shape, dim, keepdim = (call.values[name] for name in ("shape", "dim", "keepdim"))
     if not shape:
@@ -246,23 +246,25 @@ def spread(call: Call) -> Any:
     dims = tuple(range(len(shape))) if dim is None or dim == () or dim == [] else dim
     if dim is None or dim == () or dim == []:
         keepdim = keepdim and call.ndim("input") > 0
-    return call.run(shape=(call.size, *shape), dim=behind(dims, len(shape)), keepdim=keepdim)
+    return call.run(shape=(call.size, *shape), dim=physical_dim(dims, len(shape)), keepdim=keepdim)
 
 
 @rule("select_back slice_back diagonal_back unfold_back", "moved")
 @rule("pad_back avg_pool_back adaptive_avg_back", "shape behind the batch")
 @rule("pad_like crop_like", "shape behind the batch")
 def back(call: Call) -> Any:
-    """A shape among the options is that of a sample, as are the dimensions."""
+    """The vjps of views and windows, whose options are the shape and dimensions of a sample."""
     only_tensors(call)
     shape = tuple(call.values["shape"])
-    changes = {name: behind(call.values[name], len(shape)) for name in ("dim", "dim1", "dim2") if name in call.values}
+    changes = {
+        name: physical_dim(call.values[name], len(shape)) for name in ("dim", "dim1", "dim2") if name in call.values
+    }
     return call.run(shape=(call.size, *shape), **changes)
 
 
 @rule("gather_back index_select_back", "moved")
 def back_of_index(call: Call) -> Any:
-    """The same with an index, of which that of ``index_select`` is one for all samples."""
+    """The vjps of ``gather`` and ``index_select``; the index of the latter cannot be batched."""
     only_tensors(call)
     shape = tuple(call.values["shape"])
     index = call.values["index"]
@@ -270,5 +272,5 @@ def back_of_index(call: Call) -> Any:
         raise Unsuitable
     if call.op.name == "gather_back":
         index = call.full("index")
-    dim = behind(call.values["dim"], len(shape))
+    dim = physical_dim(call.values["dim"], len(shape))
     return call.run(input=call.full("input"), index=index, shape=(call.size, *shape), dim=dim)

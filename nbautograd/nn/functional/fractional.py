@@ -61,7 +61,7 @@ def _fractional(
     channels = a.shape[-n - 1]
     wide = dtypes.float64 if input.dtype is dtypes.float64 else dtypes.float32
     if samples is None:
-        return _fractional_at_random(name, n, input, kernel_size, output_size, output_ratio, (batch, channels, n))
+        return _fractional_at_random(name, n, input, kernel_size, output_size, None, (batch, channels, n))
     check_tensors(name, _random_samples=samples)
     drawn = backend.fetch(samples.to(wide)._a)
     if drawn.ndim != 3 or drawn.shape[0] < batch or drawn.shape[1] != channels or drawn.shape[2] != n:
