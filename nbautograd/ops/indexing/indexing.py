@@ -286,10 +286,11 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
 
 def _is_all(key: slice, x: Tensor) -> bool:
     """Whether a slice is all of ``x`` as it stands: PyTorch then writes to ``x`` itself, and makes no view."""
-    shape, (start, stop, step) = x._a.shape, (key.start, key.stop, key.step)
-    if not shape or not all(part is None or part.__class__ is int for part in (start, stop, step)):
+    start, stop, step = key.start, key.stop, key.step
+    if not x._a.ndim or stop is not None and (stop.__class__ is not int or stop < x._a.shape[0]):
         return False
-    return start in (None, 0) and step in (None, 1) and (stop is None or stop >= shape[0])
+    starts = start is None or start.__class__ is int and start == 0
+    return starts and (step is None or step.__class__ is int and step == 1)
 
 
 def _assigned(x: Tensor, value: Any) -> Tensor:
