@@ -268,6 +268,14 @@ def test_what_was_computed_into_an_inference_tensor(torch: Any) -> Any:
     t.detach().mul_(leaf(torch)).requires_grad_()
 
 
+@agrees
+def test_turning_it_in_place(torch: Any) -> Any:
+    with torch.inference_mode():
+        t = plain(torch)
+    cut = t.detach().mul_(leaf(torch))
+    return flags(cut.unsqueeze_(0)), cut.grad_fn.name()
+
+
 NOT_COMPARED = {
     # Two errors apply; PyTorch raises the other one.
     *((done, "inference, requires grad") for done in ("fill", "zero", "unsqueeze_", "transpose_")),

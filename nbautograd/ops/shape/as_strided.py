@@ -152,7 +152,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
             self._view = result._view
             self._view.obstacle = obstacle
         self._a = result._a
-        if self.requires_grad and self._fn is not LEAF and is_grad_enabled() and not is_inference_mode_enabled():
+        if result._fn is not None and self._fn is not LEAF and is_grad_enabled() and not is_inference_mode_enabled():
             self._fn = result._fn
             move_retained(self, before._fn, self._fn)
             version_counter.record_write(self._a)
