@@ -118,7 +118,7 @@ CONSTANT = ("zeros_of(", "sum_to(zeros_of(", "cast_back(sum_to(zeros_of(", "not_
 THIRD_ORDER = {"embedding_masked", "lay_out", "pad_more", "resample"}
 """Operations that only a second derivative is made of, so that their own formulas are run from the third on."""
 RANDOM = {"_sample_dirichlet", "_standard_gamma"}
-"""Operations whose results are random: ``tests/ops/test_random.py`` and ``tests/distributions`` compare their gradients."""
+"""Operations whose results are random; ``tests/distributions`` compares their gradients."""
 DIFFERENTIABLE = [
     name
     for name, op in OPS.items()
