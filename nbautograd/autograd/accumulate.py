@@ -86,7 +86,7 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
 
 def _laid_out(leaf: Tensor, d: Any) -> Any:
     """A copy of a gradient with the strides of its leaf, to become its ``.grad``."""
-    array = empty_like(leaf.detach()).shared_array()
+    array = empty_like(leaf.detach())._shared_array()
     array[...] = d
     return array
 

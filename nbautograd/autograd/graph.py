@@ -65,7 +65,7 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     1
     """
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        version_counter.record_write(t.shared_array())
+        version_counter.record_write(t._shared_array())
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name

@@ -106,7 +106,7 @@ def _relax() -> None:
 def _created(t: Tensor) -> None:
     """Called with each new tensor: marks those that did not come from an operation."""
     if inference.get() and getattr(t._a, "base", None) is None:
-        version_counter.mark_inference(t.shared_array())
+        version_counter.mark_inference(t._shared_array())
 
 
 def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -117,10 +117,10 @@ def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
         result = _unrecorded(call, args, kwargs)  # enable_grad() has no effect here
         for t in _tensors(result) if op.kind != "view" and kwargs.get("out") is None else ():
             if t._view is None:
-                version_counter.mark_inference(t.shared_array())
+                version_counter.mark_inference(t._shared_array())
     elif inferred and op.name in _COPIES:  # the copy is an ordinary tensor
         result = call(*args, **kwargs)
-        version_counter.record_write(result.shared_array())
+        version_counter.record_write(result._shared_array())
     elif forward_ad_below.get() == 0:  # forward mode computes a tangent with the node of this call
         result = call(*args, **kwargs)
     elif inferred and len(inferred) == len(inputs):

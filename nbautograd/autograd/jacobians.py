@@ -88,7 +88,7 @@ class Point:
         :param step: the direction.
         :raises AssertionError: the shape or dtype of a result changes.
         """
-        array = self.inputs[position].shared_array()
+        array = self.inputs[position]._shared_array()
         original = array[where].copy()
         try:
             array[where] = original - self.eps * step

@@ -198,7 +198,7 @@ def forget(t: Tensor) -> None:
     for level in visible():
         level.tangents.entries.pop(id(t), None)
         if level.arrays.get(t._a) is not None:
-            t._a = t.shared_array().view()
+            t._a = t._shared_array().view()
 
 
 def cast_to(tangent: Tensor, t: Tensor) -> Tensor:

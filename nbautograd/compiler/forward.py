@@ -160,7 +160,7 @@ class ForwardWriter:
             is_half = f"{array}.itemsize == 2 and {array}.dtype.kind in 'fV'"
             lines.append(f"if {is_half}: return half_variant()({self.call()})")
         if op.kind == VIEW:
-            lines.append(f"if {array}.__class__ is not ndarray: {array} = {first}.shared_array()")
+            lines.append(f"if {array}.__class__ is not ndarray: {array} = {first}._shared_array()")
         return lines
 
     def load_pointwise(self) -> list[str]:

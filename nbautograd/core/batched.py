@@ -227,7 +227,7 @@ class BatchedTensor(Tensor):
     def _fn(self, fn: Any) -> None:
         self.value._fn = fn
 
-    def shared_array(self) -> NoReturn:
+    def _shared_array(self) -> NoReturn:
         """Not inside of ``vmap``: there is no array of one sample.
 
         :raises RuntimeError: always.

@@ -137,7 +137,7 @@ def copy_into(t: Tensor, result: Tensor) -> Tensor:
             f"output with shape {list(t._a.shape)} doesn't match the broadcast shape {list(result._a.shape)}"
         )
     check_cast(result._a.dtype, t._a.dtype)
-    before, target = t._a, t.shared_array()
+    before, target = t._a, t._shared_array()
     for follower in followers:
         follower.check(t, result)
     node = result._fn

@@ -198,13 +198,13 @@ class Node:
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; it may return new ``grad_inputs``."""
-        return RemovableHandle(self.own_hooks().post, hook)
+        return RemovableHandle(self._own_hooks().post, hook)
 
     def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before the node runs; it may return new ``grad_outputs``."""
-        return RemovableHandle(self.own_hooks().pre, hook)
+        return RemovableHandle(self._own_hooks().pre, hook)
 
-    def own_hooks(self) -> Hooks:
+    def _own_hooks(self) -> Hooks:
         """The node's hooks, allocated when the first is registered."""
         extras = self.get_extras()
         if extras.hooks is None:
@@ -409,10 +409,10 @@ class OutputEdge(Node):
 
     vjp_graph = vjp
 
-    def own_hooks(self) -> Hooks:
+    def _own_hooks(self) -> Hooks:
         """The output's hooks. Its node refers to them, too, and calls them where no gradient arrives at the output."""
-        hooks = super().own_hooks()
-        self.next0.own_hooks().outputs[self.index] = hooks
+        hooks = super()._own_hooks()
+        self.next0._own_hooks().outputs[self.index] = hooks
         return hooks
 
 
@@ -454,9 +454,9 @@ class AccumulateGrad(Node):
         hooks: Hooks | None = self.variable.__dict__.get("_hooks")
         return hooks
 
-    def own_hooks(self) -> Hooks:
+    def _own_hooks(self) -> Hooks:
         """The hooks of the leaf."""
-        hooks: Hooks = self.variable.own_hooks()
+        hooks: Hooks = self.variable._own_hooks()
         return hooks
 
 

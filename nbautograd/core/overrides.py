@@ -180,7 +180,7 @@ def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False, **options
     """A new leaf of class ``cls`` that shares the memory of ``data``."""
     if not isinstance(data, Tensor):
         raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
-    leaf = wrap(data.shared_array().view())
+    leaf = wrap(data._shared_array().view())
     leaf.__class__ = cls
     if require_grad:
         leaf.requires_grad = True

@@ -4,7 +4,7 @@ The two fields that every operation writes, ``_a`` and ``_fn``, are slots. Rarer
 ``__dict__``, with defaults on the class, so that a tensor without them costs nothing more.
 
 ``_a`` is an array, or a NumPy scalar where a 0-d tensor on the CPU has not been shared or written to yet (arithmetic on
-scalars takes half the time; ``shared_array`` makes it an array). ``_fn`` is None, ``LEAF`` (a leaf that requires grad),
+scalars takes half the time; ``_shared_array`` makes it an array). ``_fn`` is None, ``LEAF`` (of a leaf with gradient),
 or the ``Node`` or ``OutputEdge`` whose output the tensor is. Shape, dtype and the like are in
 ``core/tensor_properties.py``, numbers and NumPy in ``core/tensor_conversions.py``; most methods are attached by the
 operations' declarations in ``ops/``.
@@ -88,7 +88,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         alias = len(data) == 1 and isinstance(data[0], Tensor)
         source = data[0].detach() if alias else cls._construct(None, data, options)
         self = new(cls)
-        self._a, self._fn = source.shared_array(), None
+        self._a, self._fn = source._shared_array(), None
         return self
 
     def __init__(self, *data: Any, **options: Any) -> None:
@@ -111,7 +111,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         """Whether the tensor was created in inference mode."""
         return version_counter.is_inference(self._a)
 
-    def shared_array(self) -> Any:
+    def _shared_array(self) -> Any:
         """The array itself, never a scalar: fit to be shared with a view or written to."""
         a = self._a
         if isinstance(a, np.generic):
@@ -125,7 +125,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             return self.detach()
         if not self._a.ndim:
             exchanged_data.expect_hidden_writes()
-        return wrap(version_counter.unshared(self.shared_array()))
+        return wrap(version_counter.unshared(self._shared_array()))
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -138,7 +138,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             raise AutogradError("Inference tensors do not track version counter: only another one can be their data.")
         former = self._a
         shared = getattr(former, "base", None) is not None or getrefcount(former) > HELD_ONCE  # with views of it
-        array = version_counter.continued(value.shared_array().view(), former, shared)
+        array = version_counter.continued(value._shared_array().view(), former, shared)
         exchanged_data.exchange(self, array)
 
     @data.deleter
@@ -155,7 +155,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         >>> w
         tensor([999.], requires_grad=True)
         """
-        detached = wrap(self.shared_array().view())
+        detached = wrap(self._shared_array().view())
         if version_counter.is_inference(self._a) and not is_inference_mode_enabled():
             detached._detached = True
         return detached
@@ -330,9 +330,9 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         if not self.requires_grad:
             raise AutogradError("can't retain_grad on Tensor that has requires_grad=False")
         if not self.is_leaf:
-            self._fn.own_hooks().retain = weakref.ref(self)
+            self._fn._own_hooks().retain = weakref.ref(self)
 
-    def own_hooks(self) -> Hooks:
+    def _own_hooks(self) -> Hooks:
         """The hooks of this leaf."""
         if self._hooks is None:
             self._hooks = LeafHooks()
@@ -353,7 +353,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         if self._fn is None:
             raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
         owner = self if self._fn is LEAF else self._fn
-        return RemovableHandle(owner.own_hooks().tensor, hook)
+        return RemovableHandle(owner._own_hooks().tensor, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(tensor)`` after a gradient has been added to the ``.grad`` of this leaf.
@@ -364,7 +364,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
             raise AutogradError("cannot register a hook on a tensor that doesn't require gradient")
         if self._fn is not LEAF:
             raise AutogradError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        return RemovableHandle(self.own_hooks().accumulated, hook)
+        return RemovableHandle(self._own_hooks().accumulated, hook)
 
     # -- as Python values --------------------------------------------------------------------------------------------
 
@@ -416,7 +416,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         """Another tensor with the same memory; a leaf, which requires grad if this one does."""
         if type(self) is Tensor:
             warn_of_hooks(self._hooks)
-        return self._like_me(self.shared_array().view())
+        return self._like_me(self._shared_array().view())
 
     def _like_me(self, array: Any) -> Tensor:
         copied = wrap(array, None if self._fn is None else LEAF)
@@ -432,7 +432,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
         if id(self) not in memo:
             copied = memo[id(self)] = self._like_me(raw_memory.deep_copy(self._a, memo))
             if is_inference_mode_enabled():
-                version_counter.mark_inference(copied.shared_array())
+                version_counter.mark_inference(copied._shared_array())
             for name, value in self.__dict__.items():
                 if name == "_grad" or not name.startswith("_"):
                     setattr(copied, name, deepcopy(value, memo))

@@ -60,7 +60,7 @@ class TensorConversions:
             raise TypeError("numpy(): Got unsupported ScalarType BFloat16: convert first, with tensor.float().numpy()")
         if self._fn is not None and not force and is_grad_enabled():
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        a = self.shared_array()
+        a = self._shared_array()
         if not isinstance(a, np.ndarray) and not force:
             raise TypeError(
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
@@ -72,7 +72,7 @@ class TensorConversions:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     def __dlpack_device__(self: Any) -> tuple[Any, int]:
-        return self.shared_array().__dlpack_device__()  # type: ignore[no-any-return]
+        return self._shared_array().__dlpack_device__()  # type: ignore[no-any-return]
 
     def __dlpack__(
         self: Any,
@@ -88,7 +88,7 @@ class TensorConversions:
         """
         if self._fn is not None:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        a = self.shared_array()
+        a = self._shared_array()
         if isinstance(a, np.ndarray):
             if stream not in (None, -1):
                 raise AssertionError(f"stream should be None on cpu, got {stream!r}")

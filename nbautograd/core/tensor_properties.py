@@ -115,7 +115,7 @@ class TensorProperties:
 
     def data_ptr(self: Any) -> int:
         """The address of the first element."""
-        return backend.of(self._a).address(self.shared_array())
+        return backend.of(self._a).address(self._shared_array())
 
     def _drop_tangents(self: Any) -> None:
         """Drop the tangents of forward mode; replaced by ``autograd/forward_ad.py``."""

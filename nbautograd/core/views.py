@@ -343,7 +343,7 @@ def _history_from_base(view: Tensor, steps: Any = None) -> Any:
     base = view._view.base
     if steps is None:
         steps = view._view.steps()
-    whole = base.shared_array()
+    whole = base._shared_array()
     if view._a.dtype != whole.dtype:
         with enable_grad():
             return replay_view(base, steps)._fn
@@ -399,7 +399,7 @@ def move_retained(t: Tensor, before: Any, fn: Any) -> None:
     """Move ``retain_grad`` of a tensor to its new node; its other hooks stay at the node of its former value."""
     hooks = before.hooks if isinstance(before, Node) else None
     if hooks is not None and hooks.retain is not None and hooks.retain() is t and isinstance(fn, Node):
-        fn.own_hooks().retain, hooks.retain = hooks.retain, None
+        fn._own_hooks().retain, hooks.retain = hooks.retain, None
 
 
 def _bypass_hooks(t: Tensor, before: Any, fn: Any) -> None:

@@ -54,7 +54,7 @@ class Parameter(Tensor, metaclass=_Flagged):
                 f"Only Tensors of floating point and complex dtype can require gradients, and data is {data.dtype!r}: "
                 "use Parameter(data, requires_grad=False)"
             )
-        result = wrap(data.shared_array().view(), LEAF if requires_grad else None)
+        result = wrap(data._shared_array().view(), LEAF if requires_grad else None)
         kind = type(data)
         if kind is Tensor or isinstance(data, cls) and not data.__dict__.get("is_parameter"):
             result.__class__ = cls

@@ -91,7 +91,7 @@ def run_closure(closure: Callable[[], Any] | None) -> Any:
 def count_step(state: State, name: str = "step", factor: float | None = None) -> float:
     """Increment, or multiply, a counter of the state in place, and return its new value."""
     t: Tensor = state[name]
-    a = t.shared_array()
+    a = t._shared_array()
     if factor is None:
         a += 1
     else:
@@ -103,10 +103,10 @@ def write(tensors: list[Tensor], action: Callable[[], None]) -> None:
     """Write into the memory of tensors in place, and bump their version counters."""
     for prepare in inplace.preparers:
         for t in tensors:
-            prepare(t.shared_array())
+            prepare(t._shared_array())
     action()
     for t in tensors:
-        version_counter.record_write(t.shared_array())
+        version_counter.record_write(t._shared_array())
 
 
 class Elementwise(Optimizer):
@@ -194,7 +194,7 @@ class Elementwise(Optimizer):
         for name, start in slots.items():
             if state.get(name) is None:
                 fresh = True
-                buffer = backend.module(p.device).zeros_like(p.shared_array())
+                buffer = backend.module(p.device).zeros_like(p._shared_array())
                 if start:
                     buffer += complex(start, start) if buffer.dtype.kind == "c" else start
                 state[name] = wrap(buffer)
@@ -203,7 +203,7 @@ class Elementwise(Optimizer):
     def _step(self, p: Tensor, grad: Tensor, group: Group, slots: dict[str, float], change: Change | None) -> None:
         state, kept, fresh = self._prepare(p, slots)
         rule = self._plan(state, group, fresh)
-        arrays = [t.shared_array() for t in (p, *kept)]
+        arrays = [t._shared_array() for t in (p, *kept)]
         for prepare in inplace.preparers:
             for a in arrays:
                 prepare(a)

@@ -170,15 +170,15 @@ class LBFGS(Optimizer):
         xp = backend.module(self._params[0].device)
         rows = []
         for p in self._params:
-            a = p.shared_array()
-            rows.append(_real(xp.zeros(a.size, a.dtype) if p.grad is None else p.grad.shared_array().reshape(-1)))
+            a = p._shared_array()
+            rows.append(_real(xp.zeros(a.size, a.dtype) if p.grad is None else p.grad._shared_array().reshape(-1)))
         return xp.concatenate(rows)
 
     def _move(self, step: float, direction: Array) -> None:
         def move() -> None:
             offset = 0
             for p in self._params:
-                a = p.shared_array()
+                a = p._shared_array()
                 count = a.size * (2 if a.dtype.kind == "c" else 1)
                 part = direction[offset : offset + count] * step
                 a += part.view(a.dtype).reshape(a.shape) if a.dtype.kind == "c" else part.reshape(a.shape)
@@ -189,7 +189,7 @@ class LBFGS(Optimizer):
     def _put_back(self, values: list[Array]) -> None:
         def put_back() -> None:
             for p, value in zip(self._params, values, strict=True):
-                p.shared_array()[...] = value
+                p._shared_array()[...] = value
 
         write(self._params, put_back)
 
@@ -264,7 +264,7 @@ class LBFGS(Optimizer):
     def _line_search(
         self, closure: Callable[[], Any], start: _Trial, step: float, direction: Array, limit: int
     ) -> tuple[_Trial, int]:
-        origin = [p.shared_array().copy() for p in self._params]
+        origin = [p._shared_array().copy() for p in self._params]
 
         def at(distance: float) -> _Trial:
             self._move(distance, direction)
@@ -351,7 +351,7 @@ def _real(row: Array) -> Array:
 
 
 def _array(value: Tensor | None) -> Array:
-    return None if value is None else value.shared_array()
+    return None if value is None else value._shared_array()
 
 
 def _value(value: Any) -> float:

@@ -36,7 +36,7 @@ class _Whole(Optimizer):
                 raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
         with no_grad(), backend.quiet():
             for p, grad, group in ready:
-                update = partial(self._update, p.shared_array(), grad._a, self.state[p], group)
+                update = partial(self._update, p._shared_array(), grad._a, self.state[p], group)
                 write([p], update)
         return loss
 
@@ -126,7 +126,7 @@ class Adafactor(_Whole):
         square = g * g
 
         def learn(name: str, value: Array) -> Array:
-            kept = state[name].shared_array()
+            kept = state[name]._shared_array()
             kept += (value - kept) * weight
             return kept
 
@@ -206,7 +206,7 @@ class Muon(_Whole):
             raise ValueError(f"ns_steps: the number of steps must be less than 100, not {group['ns_steps']}")
         if "momentum_buffer" not in state:
             state["momentum_buffer"] = wrap(np.zeros_like(grad))
-        velocity = state["momentum_buffer"].shared_array()
+        velocity = state["momentum_buffer"]._shared_array()
         velocity += (grad - velocity) * (1 - group["momentum"])
         g = grad + (velocity - grad) * group["momentum"] if group["nesterov"] else velocity
         update = _orthogonal(g, group["ns_coefficients"], group["ns_steps"], group["eps"])

@@ -415,14 +415,14 @@ class ASGD(Elementwise):
     def _plan(self, state: State, group: Group, fresh: bool) -> Rule:
         step, lr, lambd = count_step(state), number(group["lr"]), group["lambd"]
         if fresh:
-            write([state["eta"]], lambda: state["eta"].shared_array().fill(lr))
+            write([state["eta"]], lambda: state["eta"]._shared_array().fill(lr))
         eta = state["eta"].item()
         mu = state["mu"].item()
         keep = 1 - lambd * eta
 
         def forward() -> None:
-            state["eta"].shared_array()[...] = lr / (1 + lambd * lr * step) ** group["alpha"]
-            state["mu"].shared_array()[...] = 1 / max(1, step - group["t0"])
+            state["eta"]._shared_array()[...] = lr / (1 + lambd * lr * step) ** group["alpha"]
+            state["mu"]._shared_array()[...] = 1 / max(1, step - group["t0"])
 
         write([state["eta"], state["mu"]], forward)
 

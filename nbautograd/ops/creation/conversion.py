@@ -146,7 +146,7 @@ def pin_memory(input: Tensor, device: Any = None) -> Tensor:
     """
     if not input.is_cpu:
         raise RuntimeError(f"cannot pin a tensor on {input.device}: only dense CPU tensors can be pinned")
-    return input if is_pinned(input) else wrap(backend.cuda.pin(input.shared_array()))
+    return input if is_pinned(input) else wrap(backend.cuda.pin(input._shared_array()))
 
 
 @composite()
@@ -157,7 +157,7 @@ def is_pinned(input: Tensor, device: Any = None) -> bool:
     >>> torch.ones(2).is_pinned()
     False
     """
-    return input.is_cpu and backend.cuda.is_pinned(input.shared_array())
+    return input.is_cpu and backend.cuda.is_pinned(input._shared_array())
 
 
 @composite()

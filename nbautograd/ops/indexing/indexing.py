@@ -279,7 +279,7 @@ def _set(x: Tensor, key: Any, value: Any) -> None:
     if dispatch_mode.is_on() or is_grad_enabled() and not (part._fn is None and value._fn is None):
         copy_into(part, put_at(part, value, chosen, False))
         return
-    target = part.shared_array()
+    target = part._shared_array()
     _assign(target, chosen, value._a)
     record_unrecorded_write(part)
 

@@ -136,7 +136,7 @@ def _in_place(name: str, function: Callable[..., Tensor]) -> Callable[..., Tenso
             view: Any = function(self, *args, **kwargs)
             self.value, self.bdim = view.value, view.bdim
             return self
-        self.shared_array()
+        self._shared_array()
         before = new(Tensor)  # not by wrap(), which would mark its memory in inference mode
         before._a, before._fn, before._view = self._a, self._fn, self._view
         result = function(before, *args, **kwargs)
@@ -215,7 +215,7 @@ def _resize(self: Tensor, *sizes_: Any, size: Any = None, memory_format: Any = c
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
     if memory_format is preserve_format:
         raise RuntimeError("resize_(): Unsupported memory format torch.preserve_format")
-    a = self.shared_array()
+    a = self._shared_array()
     if a.shape == shape and memory_format is contiguous_format:
         return self
     strides = stride_tools.strides_for(_Shape(shape), memory_format, "resize_")
@@ -285,7 +285,7 @@ def _set(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
                 f"Could not set tensor of type {source.dtype!r} to a tensor of type {self.dtype!r}: set_() needs the "
                 "same dtype"
             )
-        a = source.shared_array()
+        a = source._shared_array()
     elif isinstance(source, (UntypedStorage, TypedStorage)):
         a = source.array(self._a.dtype)
         size = (a.shape[0],) if size is None else size
@@ -328,7 +328,7 @@ def is_set_to(input: Tensor, tensor: Tensor) -> bool:
     >>> x.is_set_to(x.view(2)), x.is_set_to(torch.ones(2))
     (True, False)
     """
-    a, b = input.shared_array(), tensor.shared_array()
+    a, b = input._shared_array(), tensor._shared_array()
     return (
         a.dtype == b.dtype and stride_tools.of(a) == stride_tools.of(b) and stride_tools.root(a) is stride_tools.root(b)
     )
@@ -342,7 +342,7 @@ def untyped_storage(input: Tensor) -> UntypedStorage:
     >>> torch.ones(5)[2:].untyped_storage().nbytes()
     20
     """
-    return UntypedStorage(input.shared_array())
+    return UntypedStorage(input._shared_array())
 
 
 def _storage(self: Tensor) -> TypedStorage:
@@ -352,7 +352,7 @@ def _storage(self: Tensor) -> TypedStorage:
     >>> torch.arange(5)[2:].storage().tolist()
     [0, 1, 2, 3, 4]
     """
-    return TypedStorage(self.shared_array())
+    return TypedStorage(self._shared_array())
 
 
 Tensor.storage = _storage
