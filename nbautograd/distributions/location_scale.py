@@ -90,7 +90,7 @@ class Normal(ExponentialFamily):
 
 @expandable
 class Laplace(Distribution):
-    """The Laplace distribution, of density exp(-|x - loc| / scale) / (2 scale).
+    """The Laplace distribution, of density ``exp(-|x - loc| / scale) / (2 scale)``.
 
     :param loc: the mean.
     :param scale: the mean distance from it.

@@ -175,7 +175,7 @@ class TanhTransform(_Plain):
 
 
 class AbsTransform(_Plain):
-    """y = |x|; as the inverse of y it gives y, which is one of the two.
+    """``y = |x|``; as the inverse of y it gives y, which is one of the two.
 
     >>> import nbautograd as torch
     >>> torch.distributions.AbsTransform()(torch.tensor(-2.0))

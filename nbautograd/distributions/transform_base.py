@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Transform:
-    """Base of differentiable maps y = f(x) with an inverse and the logarithm of |det ∂y/∂x|.
+    """Base of differentiable maps y = f(x) with an inverse and the logarithm of ``|det ∂y/∂x|``.
 
     A subclass declares ``domain``, ``codomain``, ``bijective`` and, of monotonic functions of numbers, ``sign``; it
     implements ``_call``, ``_inverse`` and ``log_abs_det_jacobian``.

@@ -45,7 +45,7 @@ def of_base(name: str, path: str = "base_dist") -> Any:
 class TransformedDistribution(Distribution):
     """The distribution of y = fₙ(... f₁(x)), where x has the base distribution.
 
-    Its density is log p(y) = log p(x) - log |det ∂y/∂x|.
+    Its density is ``log p(y) = log p(x) - log |det ∂y/∂x|``.
 
     :param base_distribution: that of x.
     :param transforms: a transform, or a list of them, in the order in which they are applied.

@@ -103,7 +103,7 @@ class LogisticNormal(TransformedDistribution):
 
 @expandable
 class HalfNormal(TransformedDistribution):
-    """The half-normal distribution: of |x|, where x is normal with mean 0.
+    """The half-normal distribution: of ``|x|``, where x is normal with mean 0.
 
     :param scale: the standard deviation of x.
 
@@ -154,9 +154,9 @@ class HalfNormal(TransformedDistribution):
 
 @expandable
 class HalfCauchy(TransformedDistribution):
-    """The half-Cauchy distribution: of |x|, where x has a Cauchy distribution around 0.
+    """The half-Cauchy distribution: of ``|x|``, where x has a Cauchy distribution around 0.
 
-    :param scale: that of x, the median of |x|.
+    :param scale: that of x, the median of ``|x|``.
 
     >>> import nbautograd as torch
     >>> torch.distributions.HalfCauchy(2.0).cdf(torch.tensor(2.0))
