@@ -77,6 +77,8 @@ def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: A
         answer = dispatch_mode.override(getattr(Tensor, name), (t, *args), kwargs)
         if answer is not dispatch_mode.UNHANDLED:
             return answer  # type: ignore[no-any-return]
+    if "out" in kwargs:
+        raise TypeError(f"{name}() got an unexpected keyword argument 'out': it writes into the tensor itself")
     check_writable(t, name)
     check_operands(t, (*args, *kwargs.values()) if kwargs else args, name)
     former = t
