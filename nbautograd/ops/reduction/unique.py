@@ -91,7 +91,7 @@ def consecutive_over(input: Tensor, dim: int | None = None) -> Any:
 
 def _wanted(results: Any, inverse: bool, counts: bool) -> Any:
     """The parts of the result that are requested."""
-    wanted = (results[0], *results[1:2] * inverse, *results[2:] * counts)
+    wanted = (results[0], *results[1:2] * bool(inverse), *results[2:] * bool(counts))
     return wanted if len(wanted) > 1 else wanted[0]
 
 
