@@ -52,7 +52,7 @@ class Guest:
         return [installed(name, version, cache) for name, version in {self.name: self.version, **self.needs}.items()]
 
 
-class NotFetched(Exception):
+class NotFetchedError(Exception):
     """A package could not be installed."""
 
 
@@ -66,7 +66,7 @@ def installed(name: str, version: str, cache: Path) -> Path:
             command += ["--disable-pip-version-check", "--target", f"{unfinished}/package", f"{name}=={version}"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
-                raise NotFetched(f"{name} {version}: {done.stderr.strip()}")
+                raise NotFetchedError(f"{name} {version}: {done.stderr.strip()}")
             shutil.move(f"{unfinished}/package", folder)
     return folder
 

@@ -15,15 +15,14 @@ HEAD = f"""# Guests: packages run under both libraries
 
 Written by `nox -s guests`, which is run before each release; do not edit.
 
-Each row is a package from the Python Package Index that was written for PyTorch, unchanged. Its parts are short programs
-that build something with it, differentiate it and train it for a few steps. They run under PyTorch and under
-`nbautograd.standing_in()`, each library in a process of its own, on one core, with the same seeds. A part is equal if all
-it computes is: losses, gradients, parameters and outputs have the same names, shapes and dtypes, whole numbers and
-strings the same values, and real numbers lie no further apart than {TOLERANCE[4]:g} of the largest value in their array
-({TOLERANCE[8]:g} in float64). *Apart* is how far they lay at most. *Time* is ours as a multiple of PyTorch's, of the parts
-that are equal.
+Each row is a package from the Python Package Index, unchanged. Its parts are short programs that build something with it,
+differentiate it and train it for a few steps. They run under PyTorch and under `nbautograd.standing_in()`, each library
+in a process of its own, on one core, with the same seeds. A part is equal if all that it computes is: losses, gradients,
+parameters and outputs have the same names, shapes and dtypes, whole numbers and strings the same values, and real
+numbers lie no further apart than {TOLERANCE[4]:g} of the largest value of their array ({TOLERANCE[8]:g} in float64).
+*Apart* is how far they lie at most. *Time* is ours as a multiple of PyTorch's, of the parts that are equal.
 
-The programs are in `tests/guests/`; `python -m tests.guests einops` runs those of one guest.
+The programs are in `tests/guests/`; `python -m tests.guests einops` runs those of one package.
 """
 COLUMNS = ("package", "version", "equal", "apart", "time", "what stops the rest")
 
@@ -33,8 +32,16 @@ def row(result: Result) -> tuple[str, ...]:
     guest, equal = result.guest, result.equal
     apart = f"{max(part.apart for part in equal):.0e}" if equal else ""
     time = f"{result.ratio:.1f}" if result.ratio is not None else ""
-    rest = [f"`{p.name}`: {guest.stops.get(p.name, p.problem)}" for p in result.parts if p.problem]
-    return guest.name, guest.version, f"{len(equal)} of {len(result.parts)}", apart, time, "; ".join(rest)
+    return guest.name, guest.version, f"{len(equal)} of {len(result.parts)}", apart, time, rest(result)
+
+
+def rest(result: Result) -> str:
+    """What stops parts, and which: the reason that ``guests.toml`` states, or else what happened."""
+    reasons: dict[str, list[str]] = {}
+    for part in result.parts:
+        if part.problem:
+            reasons.setdefault(result.guest.stops.get(part.name, part.problem), []).append(f"`{part.name}`")
+    return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
 
 
 def table(results: list[Result]) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tests.guests.compare import compare
-from tests.guests.guests import ROOT, Guest, NotFetched
+from tests.guests.guests import ROOT, Guest, NotFetchedError
 
 LIBRARIES = ("torch", "nbautograd")
 LIMIT = 240
@@ -53,7 +53,7 @@ def run(guest: Guest, cache: Path) -> Result:
     """Run all parts of a guest under both libraries and compare them."""
     try:
         folders = guest.fetch(cache)
-    except NotFetched as error:
+    except NotFetchedError as error:
         return Result(guest, [PartResult(name, np.inf, f"not fetched: {error}") for name in guest.parts])
     with tempfile.TemporaryDirectory() as folder:
         outputs = [Path(folder) / library for library in LIBRARIES]
