@@ -33,7 +33,7 @@ class Guest:
     @property
     def stem(self) -> str:
         """The name as part of a module's name."""
-        return self.name.replace("-", "_")
+        return self.name.replace("-", "_").lower()
 
     @property
     def module(self) -> str:

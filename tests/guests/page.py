@@ -15,12 +15,12 @@ HEAD = f"""# Guests: packages run under both libraries
 
 Written by `nox -s guests`, which is run before each release; do not edit.
 
-Each row is a package from the Python Package Index, unchanged. Its parts are short programs that build something with it,
-differentiate it and train it for a few steps. They run under PyTorch and under `nbautograd.standing_in()`, each library
-in a process of its own, on one core, with the same seeds. A part is equal if all that it computes is: losses, gradients,
-parameters and outputs have the same names, shapes and dtypes, whole numbers and strings the same values, and real
-numbers lie no further apart than {TOLERANCE[4]:g} of the largest value of their array ({TOLERANCE[8]:g} in float64).
-*Apart* is how far they lie at most. *Time* is ours as a multiple of PyTorch's, of the parts that are equal.
+Each row is a package from the Python Package Index, unchanged. Its parts are short programs that build something with
+it, differentiate it and train it for a few steps. They run under PyTorch and under `nbautograd.standing_in()`, each
+library in a process of its own, on one core, with the same seeds. A part is equal if all that it computes is: losses,
+gradients, parameters and outputs have the same names, shapes and dtypes, whole numbers and strings the same values, and
+real numbers lie no further apart than {TOLERANCE[4]:g} of the largest value of their array ({TOLERANCE[8]:g} in
+float64). *Apart* is how far they lie at most. *Time* is ours as a multiple of PyTorch's, of the parts that are equal.
 
 The programs are in `tests/guests/`; `python -m tests.guests einops` runs those of one package.
 """

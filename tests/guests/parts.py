@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["gradients", "part", "random", "state", "trained"]
+__all__ = ["gradients", "part", "random", "state", "trained", "without_init"]
 
 Part = Callable[[], Any]
 
@@ -63,3 +63,15 @@ def trained(
         chosen.step()
         losses.append(value.detach())
     return {"losses": losses, **state(module)}
+
+
+def without_init(package: str) -> None:
+    """Let the modules of a package be imported without its ``__init__``, which imports what is compiled for PyTorch."""
+    import sys
+    from importlib.machinery import PathFinder
+    from types import ModuleType
+
+    spec = PathFinder.find_spec(package)
+    assert spec is not None and spec.submodule_search_locations is not None, f"{package} is not there"
+    module = sys.modules[package] = ModuleType(package)
+    module.__path__ = list(spec.submodule_search_locations)

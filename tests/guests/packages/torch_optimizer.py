@@ -21,7 +21,7 @@ def adaptive_moments():
 
 @part
 def momenta():
-    return by("SGDW", "SGDP", "AggMo", "AccSGD", "PID", "SWATS", "LARS", "A2GradExp")
+    return by("SGDW", "SGDP", "AggMo", "AccSGD", "PID", "SWATS", "LARS")
 
 
 @part

@@ -1,4 +1,3 @@
-import torch
 from torch import nn
 from vector_quantize_pytorch import FSQ, LFQ, ResidualVQ, VectorQuantize
 
