@@ -126,7 +126,8 @@ def matrix_codes(source: str) -> tuple[MatrixCode, ...]:
     for test, branch in _branches(_read(source)):
         if factors := _factors(branch):
             matrix, left, scale = factors
-            codes.append(MatrixCode(test and _compiled(test), _compiled(matrix), left, scale and _compiled(scale)))
+            when = None if test is None else _compiled(test)
+            codes.append(MatrixCode(when, _compiled(matrix), left, None if scale is None else _compiled(scale)))
     return tuple(codes)
 
 

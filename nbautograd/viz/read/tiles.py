@@ -95,7 +95,7 @@ def _rounded(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     sizes = np.abs(numbers)
     digits = np.floor(np.log10(sizes, out=np.zeros_like(sizes), where=(sizes > 0) & np.isfinite(sizes)))
     unit = 10.0 ** np.clip(DIGITS - 1 - digits, -300, 300)
-    return np.round(numbers * unit) / unit
+    return np.asarray(np.round(numbers * unit) / unit)
 
 
 def _cells(matrix: np.ndarray[Any, Any]) -> tuple[float | str, ...]:
