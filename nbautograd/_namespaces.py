@@ -22,6 +22,8 @@ _SEEDS = "initial_seed manual_seed manual_seed_all seed seed_all"
 _WINDOWS = "bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser nuttall"
 
 MODULES: dict[str, str] = {
+    "_C": "",
+    "__config__": "",
     "_tensor": "Tensor",
     "_tensor_str": "set_printoptions",
     "autograd": "",
@@ -155,6 +157,7 @@ MODULES: dict[str, str] = {
     "storage": "TypedStorage UntypedStorage",
     "torch_version": "",
     "utils": "",
+    "utils._foreach_utils": "",
     "utils.checkpoint": "",
     "utils.data": "",
     "utils.data._utils": "",
@@ -173,7 +176,12 @@ MODULES: dict[str, str] = {
 OWN = ("errors", "library", "protocol", "core.tracing", "utils.allocator", "viz")
 """Modules of nbautograd's own that are documented."""
 
-LIES_IN = {"return_types": "core.return_types"}
+LIES_IN = {
+    "_C": "native",
+    "__config__": "build_settings",
+    "return_types": "core.return_types",
+    "utils._foreach_utils": "utils.foreach_utils",
+}
 """Modules of PyTorch that are called otherwise here."""
 
 
