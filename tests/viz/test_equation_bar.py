@@ -40,7 +40,7 @@ def go_to(page: Any, title: str) -> None:
 
 
 def text(page: Any, selector: str) -> str:
-    return " ".join(page.locator(selector).all_inner_texts())
+    return " ".join(page.locator(selector).all_text_contents())
 
 
 def test_numbers_of_a_scalar_step(open_page: Any) -> None:

@@ -5,7 +5,8 @@ class Chain {
     [this.upstream, this.factor, this.product, this.sent] = ["upstream", "factor", "product", "sent"].map(
       (name) => tiles[step[name]] || null,
     );
-    this.whole = [this.upstream, this.factor, this.sent].every((tile) => tile && !tile.block) && !this.product?.block; // every element has a cell of its own
+    // every element has a cell of its own
+    this.whole = [this.upstream, this.factor, this.sent].every((tile) => tile && !tile.block) && !this.product?.block;
   }
 
   /** [upstream, local] by their places, for each product that the element is the sum of. */

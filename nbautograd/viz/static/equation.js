@@ -56,7 +56,7 @@ class EquationBar {
     return h("p", { class: "nb-remark-text" }, text);
   }
 
-  // -- a step of the chain rule ---------------------------------------------------------------------------------------
+  // -- a step of the chain rule --------------------------------------------------------------------------------
   chain(frame) {
     const { t } = this.player,
       step = frame.chain[Math.min(this.chosen, frame.chain.length - 1)];
@@ -230,8 +230,8 @@ class EquationBar {
     ].filter(Boolean);
   }
 
-  // -- in motion ------------------------------------------------------------------------------------------------------
-  /** While numbers travel along the edges: what came flies into the bar, the local derivative joins it, the product leaves. */
+  // -- in motion --------------------------------------------------------------------------------
+  /** While numbers travel along the edges: what came flies into the bar, meets the local derivative, and leaves. */
   progress(part) {
     const phase = part < ARRIVED ? 0 : part < MET ? 1 : part < SENT ? 2 : 3,
       before = Number(this.element.dataset.phase ?? 3);
@@ -266,7 +266,7 @@ class EquationBar {
     flight.onfinish = flight.oncancel = () => ghost.remove();
   }
 
-  // -- accumulation -----------------------------------------------------------------------------------------------------
+  // -- accumulation --------------------------------------------------------------------------------
   /** `.grad` before + what arrived = `.grad` after. */
   sum(frame) {
     const { t } = this.player,

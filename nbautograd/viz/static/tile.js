@@ -22,7 +22,8 @@ function cellNumber(value) {
 /** The colour of a number on a scale that ends at ±`largest`: blue, pale, red; small numbers are still told apart. */
 function shade(value, largest, strongest = 100) {
   const share = Math.sqrt(Math.min(Math.abs(value) / (largest || 1), 1)) * strongest;
-  return `color-mix(in oklab, var(--nb-tile-${value < 0 ? "minus" : "plus"}) ${share.toFixed(1)}%, var(--nb-tile-zero))`;
+  const colour = `var(--nb-tile-${value < 0 ? "minus" : "plus"})`;
+  return `color-mix(in oklab, ${colour} ${share.toFixed(1)}%, var(--nb-tile-zero))`;
 }
 
 const largestOf = (tile) => Math.max(0, ...tile.cells.filter(Number.isFinite).map(Math.abs));
