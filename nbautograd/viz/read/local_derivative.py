@@ -1,7 +1,8 @@
 """The local derivative of an operation with its numbers: what one step of the chain rule multiplies by.
 
 Only formulas that the library itself has declared are evaluated, with the functions that its backward pass calls; of
-those of anybody else's nodes no more than arithmetic of single numbers. What they come to is compared with what was sent, so no wrong number is shown.
+those of anybody else's nodes no more than arithmetic of single numbers. What they come to is compared with what was
+sent, so no wrong number is shown.
 """
 
 from __future__ import annotations
