@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbautograd import _former as _former, _lazy, autograd
+from nbautograd import _former as _former, _import_hook, _lazy, autograd
 from nbautograd.arrays import backend
 from nbautograd.arrays.device import device
 from nbautograd.arrays.dtypes import (
@@ -182,5 +182,8 @@ def unload_ipython_extension(ipython: object) -> None:
     magics.unload(ipython)
 
 
+for _name in ("compiler", "ops"):  # imports find these packages all the same; ``torch.compiler`` is another module
+    vars().pop(_name, None)
+_import_hook.install()
 _lazy.attach(Tensor)
 __getattr__, __dir__ = _lazy.attributes(__name__, _lazy.NAMES)

@@ -27,13 +27,14 @@ from tests.package_sources import (
 
 NAMESPACES = """
     nn optim linalg fft special signal cuda random storage serialization utils func return_types library distributions
-    cli version torch_version overrides __main__"""
+    cli version torch_version overrides compat __main__"""
 LAYERS = [
     {
         f"nbautograd.{name}"
         for name in (
             "errors",
             "_absent",
+            "_refused",
             "_lazy",
             "_former",
             "_identity",
