@@ -32,6 +32,7 @@ NAMESPACES = (
     "signal",
     "special",
     "storage",
+    "testing",
     "torch_version",
     "utils",
     "version",

@@ -153,6 +153,7 @@ MODULES: dict[str, str] = {
     "signal.windows.windows": _WINDOWS,
     "special": "",
     "storage": "TypedStorage UntypedStorage",
+    "testing": "",
     "torch_version": "",
     "utils": "",
     "utils.checkpoint": "",
