@@ -156,6 +156,7 @@ MODULES: dict[str, str] = {
     "testing": "",
     "torch_version": "",
     "utils": "",
+    "utils._pytree": "",
     "utils.checkpoint": "",
     "utils.data": "",
     "utils.data._utils": "",
