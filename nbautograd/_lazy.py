@@ -27,6 +27,7 @@ NAMESPACES = (
     "nn",
     "optim",
     "overrides",
+    "profiler",
     "random",
     "serialization",
     "signal",

@@ -32,6 +32,8 @@ MODULES: dict[str, str] = {
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled set_multithreading_enabled",
     "autograd.gradcheck": "",
     "autograd.graph": "",
+    "autograd.profiler": "",
+    "autograd.profiler_util": "",
     "autograd.variable": "",
     "cuda": "",
     "cuda.memory": """
@@ -145,6 +147,8 @@ MODULES: dict[str, str] = {
     "optim.sgd": "SGD",
     "optim.swa_utils": "",
     "overrides": "",
+    "profiler": "",
+    "profiler.profiler": "ProfilerAction profile schedule supported_activities tensorboard_trace_handler",
     "random": "",
     "return_types": "",
     "serialization": "",

@@ -54,6 +54,7 @@ class Results(tuple):  # type: ignore[type-arg]
     _fields: tuple[str, ...] = ()
 
     def __new__(cls, values: Any) -> Results:
+        """Take the values in one sequence."""
         return super().__new__(cls, values)
 
     def __repr__(self) -> str:
