@@ -161,6 +161,7 @@ MODULES: dict[str, str] = {
     "torch_version": "",
     "utils": "",
     "utils._pytree": "",
+    "utils.benchmark": "",
     "utils.checkpoint": "",
     "utils.data": "",
     "utils.data._utils": "",
