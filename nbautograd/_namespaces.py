@@ -24,6 +24,9 @@ _WINDOWS = "bartlett blackman cosine exponential gaussian general_cosine general
 MODULES: dict[str, str] = {
     "_tensor": "Tensor",
     "_tensor_str": "set_printoptions",
+    "amp": "",
+    "amp.autocast_mode": "",
+    "amp.grad_scaler": "",
     "autograd": "",
     "autograd.anomaly_mode": "",
     "autograd.forward_ad": "",
@@ -33,7 +36,15 @@ MODULES: dict[str, str] = {
     "autograd.gradcheck": "",
     "autograd.graph": "",
     "autograd.variable": "",
+    "cpu": "",
+    "cpu.amp": "",
+    "cpu.amp.autocast_mode": "autocast",
+    "cpu.amp.grad_scaler": "GradScaler",
     "cuda": "",
+    "cuda.amp": "",
+    "cuda.amp.autocast_mode": "autocast custom_bwd custom_fwd",
+    "cuda.amp.common": "amp_definitely_not_available",
+    "cuda.amp.grad_scaler": "GradScaler",
     "cuda.memory": """
         empty_cache max_memory_allocated max_memory_reserved mem_get_info memory_allocated memory_reserved
         reset_peak_memory_stats""",
