@@ -4,7 +4,8 @@
 - ``float32``: tensors in float32.
 - ``accumulate``: the first tensor in float32, unless a dtype is asked for. PyTorch sets that option.
 - ``widest``: tensors in the widest floating dtype among them.
-- ``pad``: tensors in float32 where PyTorch has an operation of its own for the mode.
+- ``pad``, ``max_pool``: tensors in float32 for those arguments for which PyTorch lists the operation behind.
+- ``kept``: tensors as they are, and autocast off: what is one operation in PyTorch is made of listed ones here.
 - ``refuse``: an error says what to use instead.
 
 A name that begins with ``linalg_`` or ``fft_`` is that of a function of these modules, as among PyTorch's operations.
@@ -33,6 +34,8 @@ POLICIES: dict[str, dict[str, str]] = {
     "cpu": {
         "lower": _PRODUCTS,
         "pad": "pad",
+        "max_pool": "max_pool3d",
+        "kept": "bilinear",
         "float32": f"""
             {_LOSSES} adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy cdist cholesky
             cholesky_inverse cholesky_solve cross_entropy ctc_loss fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2
@@ -40,7 +43,7 @@ POLICIES: dict[str, dict[str, str]] = {
             fractional_max_pool3d geqrf grid_sample inverse linalg_cholesky linalg_cholesky_ex linalg_cond linalg_eig
             linalg_eigh linalg_eigvals linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex linalg_lstsq
             linalg_matrix_rank linalg_qr linalg_solve linalg_svd linalg_svdvals linalg_tensorinv linalg_tensorsolve
-            lu_solve max_pool3d max_unpool2d max_unpool3d nanquantile orgqr ormqr pinverse polar prod qr quantile
+            lu_solve max_unpool2d max_unpool3d nanquantile orgqr ormqr pinverse polar prod qr quantile
             stft svd trace triangular_solve view_as_complex""",
         "widest": "cat index_copy stack",
     },
@@ -68,7 +71,6 @@ def functions(name: str) -> Iterator[Any]:
     family, _, bare = name.partition("_")
     if family in ("linalg", "fft"):
         yield getattr(import_module(f"{package}.{family}"), bare)
-        return
     for place in (import_module(package), import_module(f"{package}.nn.functional"), Tensor):
         function = getattr(place, name, None)
         if function is not None:

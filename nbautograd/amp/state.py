@@ -214,6 +214,16 @@ def _pad(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: d
     return args, kwargs
 
 
+def _max_pool(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """``max_pool3d`` without indices; with them PyTorch calls an operation that is not listed."""
+    indices = kwargs.get("return_indices", False) or len(args) > 6 and args[6]
+    return (args, kwargs) if indices else _cast_all(float32, state, device, args, kwargs)
+
+
+def _kept(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    return args, kwargs
+
+
 def _accumulate(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     asked = kwargs.get("dtype") is not None or any(isinstance(value, dtype) for value in args)
     if asked or not args:
@@ -248,6 +258,8 @@ CASTS = {
     "lower": _lower,
     "float32": _float32,
     "pad": _pad,
+    "max_pool": _max_pool,
+    "kept": _kept,
     "accumulate": _accumulate,
     "widest": _widest,
     "refuse": _refuse,
