@@ -1,4 +1,4 @@
-"""Mixed precision: ``autocast`` runs some functions in half precision, ``GradScaler`` keeps their gradients in range."""
+"""Mixed precision: ``autocast`` computes in half precision, ``GradScaler`` keeps gradients in range."""
 
 from __future__ import annotations
 

@@ -81,9 +81,7 @@ class autocast:  # noqa: N801 - PyTorch's name
                 warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
                 enabled = False
             elif self.fast_dtype is bfloat16 and not is_bf16_supported():
-                raise RuntimeError(
-                    "Current CUDA Device does not support bfloat16. Please switch dtype to float16."
-                )
+                raise RuntimeError("Current CUDA Device does not support bfloat16. Please switch dtype to float16.")
         elif enabled and self.fast_dtype not in SUPPORTED:
             warnings.warn(
                 f"In {device_type.upper()} autocast, but the target dtype is not supported. Disabling autocast.\n"

@@ -72,9 +72,7 @@ class GradScaler:
     ) -> None:
         self._device, self._enabled = device, enabled
         if device == "cuda" and enabled and not is_available():
-            warnings.warn(
-                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2
-            )
+            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
             self._enabled = False
         if self._enabled:
             _require(growth_factor > 1.0, "The growth factor must be > 1.0.")

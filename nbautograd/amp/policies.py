@@ -56,6 +56,7 @@ POLICIES: dict[str, dict[str, str]] = {
             cumprod cumsum linalg_matrix_norm linalg_vector_norm log_softmax norm prod softmax sum""",
         "widest": """
             addcdiv addcmul atan2 bilinear cross dot grid_sample index_put scatter_add tensordot vdot""",
+        "kept": "embedding embedding_bag",
         "refuse": "binary_cross_entropy",
     },
 }  # fmt: skip

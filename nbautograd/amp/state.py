@@ -65,7 +65,8 @@ class State(NamedTuple):
         return dict(self.dtypes).get(device) or DTYPES[device]
 
 
-_state: ContextVar[State] = ContextVar("autocast", default=State())
+OFF = State()
+_state: ContextVar[State] = ContextVar("autocast", default=OFF)
 _lock = threading.RLock()
 _contexts = 0
 
@@ -248,9 +249,9 @@ def _widest(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs
 
 def _refuse(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     raise RuntimeError(
-        "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: leave the sigmoid before "
-        "it out, and use torch.nn.functional.binary_cross_entropy_with_logits or torch.nn.BCEWithLogitsLoss, which are "
-        "safe to autocast."
+        "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: leave the sigmoid "
+        "before it out, and use torch.nn.functional.binary_cross_entropy_with_logits or "
+        "torch.nn.BCEWithLogitsLoss, which are safe to autocast."
     )
 
 
@@ -383,9 +384,7 @@ def autocast_decrement_nesting() -> int:
 
 
 def _deprecated(name: str, instead: str) -> None:
-    warnings.warn(
-        f"torch.{name} is deprecated. Please use torch.{instead} instead.", DeprecationWarning, stacklevel=3
-    )
+    warnings.warn(f"torch.{name} is deprecated. Please use torch.{instead} instead.", DeprecationWarning, stacklevel=3)
 
 
 def is_autocast_cpu_enabled() -> bool:

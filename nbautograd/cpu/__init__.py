@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager
+from importlib import import_module
 from typing import Any
 
 from nbautograd import _absent
@@ -113,4 +115,7 @@ def stream(stream: Stream | None) -> StreamContext:
     return StreamContext(stream)
 
 
-_absent.answer(__name__)
+def __getattr__(name: str) -> Any:
+    if name == "amp":  # which needs this package
+        return import_module("nbautograd.cpu.amp")
+    raise AttributeError(_absent.explain("cpu", name), name=name, obj=sys.modules[__name__])

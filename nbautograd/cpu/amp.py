@@ -6,7 +6,7 @@ import warnings
 
 from nbautograd import _absent
 from nbautograd.amp import autocast_mode, grad_scaler
-from nbautograd.arrays.dtypes import dtype as dtype_class, bfloat16
+from nbautograd.arrays.dtypes import bfloat16, dtype as dtype_class
 
 __all__ = ["GradScaler", "autocast"]
 
