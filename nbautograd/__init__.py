@@ -85,8 +85,25 @@ from nbautograd.ops.shape.transpose import *
 from nbautograd.rng.generator import Generator, _rebuild_generator as _rebuild_generator, default_generator
 
 if TYPE_CHECKING:  # what _lazy.py says
-    from nbautograd import cuda, fft, func, linalg, nn, optim, random, serialization, signal, special, storage, utils
+    from nbautograd import (
+        amp,
+        cpu,
+        cuda,
+        fft,
+        func,
+        linalg,
+        nn,
+        optim,
+        random,
+        serialization,
+        signal,
+        special,
+        storage,
+        utils,
+    )
     from nbautograd._import_hook import standing_in
+    from nbautograd.amp.autocast_mode import autocast
+    from nbautograd.amp.state import *
     from nbautograd.batching.transform import vmap
     from nbautograd.core.printing import set_printoptions
     from nbautograd.nn.functional import (

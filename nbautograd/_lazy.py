@@ -29,6 +29,7 @@ __all__ = [
 
 NAMESPACES = (
     "accelerator",
+    "amp",
     "backends",
     "compiler",
     "cpu",
@@ -62,6 +63,12 @@ NAMESPACES = (
 """Modules that are attributes of the package."""
 
 FAMILIES = {
+    "amp.autocast_mode": "autocast",
+    "amp.state": """
+        autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype
+        get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
+        set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype
+        set_autocast_enabled set_autocast_gpu_dtype""",
     "nn.functional": """
         adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d
         conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity group_norm hardshrink

@@ -34,6 +34,9 @@ MODULES: dict[str, str] = {
     "accelerator.memory": """
         empty_cache get_memory_info max_memory_allocated max_memory_reserved memory_allocated memory_reserved
         reset_peak_memory_stats""",
+    "amp": "",
+    "amp.autocast_mode": "",
+    "amp.grad_scaler": "",
     "autograd": "",
     "autograd.anomaly_mode": "",
     "autograd.forward_ad": "",
@@ -64,7 +67,14 @@ MODULES: dict[str, str] = {
     "compiler": "",
     "compiler.config": "",
     "cpu": "",
+    "cpu.amp": "",
+    "cpu.amp.autocast_mode": "autocast",
+    "cpu.amp.grad_scaler": "GradScaler",
     "cuda": "",
+    "cuda.amp": "",
+    "cuda.amp.autocast_mode": "autocast custom_bwd custom_fwd",
+    "cuda.amp.common": "amp_definitely_not_available",
+    "cuda.amp.grad_scaler": "GradScaler",
     "cuda.memory": """
         empty_cache max_memory_allocated max_memory_reserved mem_get_info memory_allocated memory_reserved
         reset_peak_memory_stats""",
@@ -223,7 +233,7 @@ OWN = ("errors", "protocol", "core.tracing", "utils.allocator", "viz")
 """Modules of nbautograd's own that are documented."""
 
 _COMPAT = """
-    _dynamo _inductor accelerator backends compiler cpu distributed futures hub jit multiprocessing ops types"""
+    _dynamo _inductor accelerator backends compiler distributed futures hub jit multiprocessing ops types"""
 LIES_IN = {
     "return_types": "core.return_types",
     **{name: f"compat.{name.lstrip('_')}" for name in _COMPAT.split()},

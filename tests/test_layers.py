@@ -27,7 +27,7 @@ from tests.package_sources import (
 
 NAMESPACES = """
     nn optim linalg fft special signal cuda random storage serialization utils func return_types library distributions
-    cli testing profiler version torch_version overrides compat __main__"""
+    cli testing profiler version torch_version overrides compat amp cpu __main__"""
 LAYERS = [
     {
         f"nbautograd.{name}"

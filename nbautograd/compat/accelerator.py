@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from nbautograd import cuda
 from nbautograd.arrays.device import device as Device  # noqa: N812 - PyTorch's name is taken by arguments
-from nbautograd.compat import cpu
+from nbautograd import cpu
 
 __all__ = [
     "Event",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
+from nbautograd import _absent
 from nbautograd.arrays import cpu_features
 
 __all__ = [
@@ -125,3 +128,9 @@ def get_capabilities() -> Mapping[str, bool]:
     True
     """
     return MappingProxyType({name.lower(): has for name, has in sorted(cpu_features.features().items())})
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":  # which needs this package
+        return import_module("nbautograd.cpu.amp")
+    raise AttributeError(_absent.explain("cpu", name), name=name, obj=sys.modules[__name__])
