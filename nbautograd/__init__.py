@@ -7,7 +7,8 @@ and in a notebook ``%load_ext nbautograd``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from nbautograd import _former as _former, _lazy, autograd
 from nbautograd.arrays import backend
@@ -50,6 +51,7 @@ from nbautograd.core import tracing
 from nbautograd.core.defaults import *
 from nbautograd.core.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from nbautograd.core.return_types import _rebuild_results as _rebuild_results
+from nbautograd.core.sparse import _rebuild_sparse as _rebuild_sparse, on_first_use as _on_first_sparse_tensor
 from nbautograd.core.tensor import Tensor, _rebuild_tensor as _rebuild_tensor
 from nbautograd.errors import OutOfMemoryError
 from nbautograd.ops.creation.conversion import *
@@ -182,5 +184,12 @@ def unload_ipython_extension(ipython: object) -> None:
     magics.unload(ipython)
 
 
+def _operations_on_sparse_tensors() -> Mapping[str, Callable[..., Any]]:
+    from nbautograd.sparse import OPERATIONS
+
+    return OPERATIONS
+
+
+_on_first_sparse_tensor(_operations_on_sparse_tensors)
 _lazy.attach(Tensor)
 __getattr__, __dir__ = _lazy.attributes(__name__, _lazy.NAMES)

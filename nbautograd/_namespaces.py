@@ -149,6 +149,7 @@ MODULES: dict[str, str] = {
     "return_types": "",
     "serialization": "",
     "signal": "",
+    "sparse": "",
     "signal.windows": "",
     "signal.windows.windows": _WINDOWS,
     "special": "",

@@ -282,8 +282,12 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind_of(value)}")
             if value is self:
                 raise AutogradError("can't assign Variable as its own grad")
-            a, b = self._a, value._a
-            if a.shape != b.shape or a.dtype is not b.dtype or a.__class__ is not b.__class__ or self.is_cuda:
+            try:
+                a, b = self._a, value._a
+                alike = a.shape == b.shape and a.dtype is b.dtype and a.__class__ is b.__class__ and not self.is_cuda
+            except AttributeError:  # one of them is sparse
+                alike = False
+            if not alike:
                 self._check_grad(value)
         self._grad = value
 
