@@ -143,6 +143,7 @@ MODULES: dict[str, str] = {
     "optim.rmsprop": "RMSprop",
     "optim.rprop": "Rprop",
     "optim.sgd": "SGD",
+    "optim.sparse_adam": "",
     "optim.swa_utils": "",
     "overrides": "",
     "random": "",

@@ -23,11 +23,19 @@ from nbautograd.core.node import LEAF
 from nbautograd.core.tensor import Tensor, array_of, new, wrap
 from nbautograd.errors import SCALAR_TYPES, AutogradError, kind_of
 
-__all__ = ["SparseTensor", "UnsupportedError", "on_first_use", "refuse", "stored", "wrapped"]
+__all__ = ["SparseTensor", "UnsupportedError", "on_first_use", "refuse", "sparse_gradient", "stored", "wrapped"]
 
 
 class UnsupportedError(AttributeError, NotImplementedError):
     """An operation has no code for sparse tensors."""
+
+
+OWN_WORDS = {
+    "reshape flatten ravel reshape_as unflatten": "reshape is not implemented for sparse tensors",
+    "expand expand_as repeat tile broadcast_to": "expand is unsupported for Sparse tensors",
+    "contiguous": "unsupported memory format option Contiguous",
+}
+"""What PyTorch says of some operations, by their names."""
 
 
 def refuse(name: str, kind: layout) -> NoReturn:
@@ -35,9 +43,13 @@ def refuse(name: str, kind: layout) -> NoReturn:
 
     :raises UnsupportedError: always.
     """
+    bare = name.strip("_") or name
+    for kinds, words in OWN_WORDS.items():
+        if bare in kinds.split():
+            raise UnsupportedError(f"{words}: call .to_dense() first")
     words = "SparseCsrCPU" if kind is sparse_csr else "SparseCPU"
     raise UnsupportedError(
-        f"Could not run 'aten::{name.strip('_') or name}' with arguments from the '{words}' backend. {name}() is for "
+        f"Could not run 'aten::{bare}' with arguments from the '{words}' backend. {name}() is for "
         "dense tensors: call .to_dense() first."
     )
 
@@ -379,6 +391,13 @@ def wrapped(array: Any, fn: Any = None) -> Any:
     t = new(SparseTensor)
     t._sparse, t._fn = array, fn
     return t
+
+
+def sparse_gradient(indices: Any, values: Any, shape: Any) -> Any:
+    """The gradient with ``values`` at ``indices``, an array: a sparse array for an array, and a tensor for a tensor."""
+    if isinstance(values, Tensor):
+        return _operations()["_build"](indices, values, tuple(shape))
+    return SparseArray(indices, values, tuple(shape))
 
 
 def stored(value: Any) -> Any:

@@ -22,7 +22,7 @@ from nbautograd.ops.creation.conversion import _target
 from nbautograd.ops.queries import result_type
 from nbautograd.sparse.node import recompute, record
 from nbautograd.sparse.registry import OPERATIONS, handles, is_sparse
-from nbautograd.sparse.tensors import at_places, build, coalesce, to_dense, values_of
+from nbautograd.sparse.tensors import at_places, build, coalesce, sparse_coo_tensor, to_dense, values_of
 
 __all__ = ["same_size", "scaled"]
 
@@ -157,6 +157,22 @@ def zeros_like(
     if dtype is not None or device is not None:
         result = to(result, device=device, dtype=dtype)
     return result.requires_grad_(requires_grad)
+
+
+@handles("new_zeros new_empty")
+def new_zeros(input: Any, *size: Any, **options: Any) -> Any:
+    """A sparse tensor of another shape without values."""
+    shape = options.pop("size", size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size)
+    return sparse_coo_tensor(shape, **{"dtype": input.dtype, "device": input.device, **options})
+
+
+@handles("new_ones new_full new_tensor ones_like full_like rand_like randn_like randint_like")
+def _filled(input: Any, *args: Any, **options: Any) -> Any:
+    """Refused: a sparse tensor is not filled.
+
+    :raises NotImplementedError: always.
+    """
+    refuse("fill", stored(input).kind)
 
 
 # -- two operands ------------------------------------------------------------------------------------------------------

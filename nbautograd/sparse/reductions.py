@@ -54,6 +54,11 @@ def sparse_sum(input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None
     x: Any = input if dtype is None else input.to(dtype)
     if dim is None:
         return values_of(coalesce(x)).sum()  # type: ignore[no-any-return]
+    return _summed(x, dim, "SparseSumBackward0")  # type: ignore[no-any-return]
+
+
+def _summed(x: Any, dim: Any, node: str) -> Any:
+    """The sum over some dimensions."""
     dims = _dims(dim, x.ndim)
     if not dims:
         return x  # type: ignore[no-any-return]
@@ -62,7 +67,7 @@ def sparse_sum(input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None
         own = stored(coalesce(x.detach()))
         return (_spread(g, own.like(own.values, is_coalesced=False), dims),)
 
-    return record(_over(x, dims), "SparseSumBackward0", "Σ", (x,), rule)  # type: ignore[no-any-return]
+    return record(_over(x, dims), node, "Σ", (x,), rule)  # type: ignore[no-any-return]
 
 
 def _spread(g: Any, own: Any, dims: tuple[int, ...]) -> Any:
@@ -89,7 +94,7 @@ def sum_(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     if dim is None or not isinstance(dim, int) and not tuple(dim):
         total = wrap(stored(x).values).sum()
         return record(total, "SumBackward0", "Σ", (x,), lambda g: (g.expand(x.shape),))
-    result = sparse_sum(x, dim)
+    result = _summed(x, dim, "SumBackward1")
     for d in _dims(dim, x.ndim) if keepdim else ():
         result = result.unsqueeze(d)
     return result

@@ -143,6 +143,7 @@ def sparse_csr_tensor(
 # -- the steps that all others are made of -----------------------------------------------------------------------------
 
 
+@handles("_build")
 def build(indices: Any, values: Tensor, shape: Any, is_coalesced: bool = False, kind: layout = sparse_coo) -> Any:
     """The sparse tensor of an array of coordinates and a tensor of values."""
     array = SparseArray(indices, values._shared_array(), tuple(shape), is_coalesced, kind)

@@ -16,6 +16,7 @@ from nbautograd.compiler.promotion import broadcast_shapes
 from nbautograd.core.batched import BatchedTensor, batched
 from nbautograd.core.inplace import resize_into
 from nbautograd.core.overrides import offer, overloaded, subclasses
+from nbautograd.core.sparse import SparseTensor
 from nbautograd.core.tensor import Tensor, array_of, wrap
 from nbautograd.errors import ShapeError, kind_of
 from nbautograd.ops.creation.from_data import Device, check_options, finish, number_in, tensor
@@ -176,7 +177,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
         memory_format: Any = None,
         **fill_value: Any,
     ) -> Tensor:
-        if subclasses and overloaded((input,)):
+        if (subclasses or input.__class__ is SparseTensor) and overloaded((input,)):
             options = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format, **fill_value}
             options = {key: option for key, option in options.items() if option is not None}
             return offer(make, (input, *value), options)
