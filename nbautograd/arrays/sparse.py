@@ -38,7 +38,8 @@ class SparseArray:
     def __init__(
         self, indices: Any, values: Any, shape: tuple[int, ...], is_coalesced: bool = False, kind: layout = sparse_coo
     ) -> None:
-        self.indices, self.values, self.shape, self.is_coalesced, self.kind = indices, values, shape, is_coalesced, kind
+        self.indices, self.values, self.shape, self.kind = indices, values, shape, kind
+        self.is_coalesced = is_coalesced or len(values) < 2
 
     # -- what it is --------------------------------------------------------------------------------------------------
 

@@ -87,11 +87,11 @@ def sparse_coo_tensor(
         values = values.unsqueeze(0)
     places = _indices_of(indices, values.device)
     shape = check_coo(places, values._a.shape, size, bool(is_coalesced) and check_invariants is not False)
-    if size is None and is_coalesced is None and not places.size:
-        is_coalesced = False
     result = build(
         places, values if values._fn is not None and not requires_grad else values.detach(), shape, bool(is_coalesced)
     )
+    if is_coalesced is False:
+        stored(result).is_coalesced = False
     return result.requires_grad_() if requires_grad else result
 
 
