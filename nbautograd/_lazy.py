@@ -24,6 +24,7 @@ NAMESPACES = (
     "func",
     "library",
     "linalg",
+    "masked",
     "nn",
     "optim",
     "overrides",

@@ -94,6 +94,7 @@ MODULES: dict[str, str] = {
         einsum istft lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique unique_consecutive
         unravel_index""",
     "linalg": "",
+    "masked": "",
     "nn": "",
     "nn.functional": "",
     "nn.init": "",

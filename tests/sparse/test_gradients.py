@@ -257,7 +257,10 @@ def test_steps_of_optimizers(optimizer: str) -> None:
     assert_alike(trained(nb), trained(torch))
 
 
-@pytest.mark.parametrize("name", "Adam AdamW RMSprop Adadelta Adamax NAdam RAdam ASGD Rprop Adafactor".split())
+DENSE_ONLY = ["Adam", "AdamW", "RMSprop", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop", "Adafactor"]
+
+
+@pytest.mark.parametrize("name", DENSE_ONLY)
 def test_other_optimizers_refuse_in_the_words_of_pytorch(name: str) -> None:
     def refusal(T: Any) -> str:
         w = T.ones(4, 2, requires_grad=True)
