@@ -7,8 +7,7 @@ and in a notebook ``%load_ext nbautograd``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nbautograd import _former as _former, _lazy, autograd
 from nbautograd.arrays import backend
@@ -87,6 +86,9 @@ from nbautograd.ops.shape.transpose import *
 from nbautograd.rng.generator import Generator, _rebuild_generator as _rebuild_generator, default_generator
 
 if TYPE_CHECKING:  # what _lazy.py says
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
     from nbautograd import cuda, fft, func, linalg, nn, optim, random, serialization, signal, special, storage, utils
     from nbautograd._import_hook import standing_in
     from nbautograd.batching.transform import vmap

@@ -188,7 +188,7 @@ class SparseTensor(Tensor):
     def _nnz(self) -> int:
         return self._sparse.nnz
 
-    def type(self, dtype: Any = None, **options: Any) -> Any:
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:  # type: ignore[override]
         """The name of the type; or cast."""
         if dtype is None:
             return f"torch.{'cuda.' * self.is_cuda}sparse.{SCALAR_TYPES[self.dtype.name]}Tensor"
@@ -233,7 +233,7 @@ class SparseTensor(Tensor):
         """
         raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
 
-    __array__ = numpy
+    __array__ = numpy  # type: ignore[assignment]
 
     def item(self) -> Any:
         """The only element as a Python number.
@@ -270,7 +270,7 @@ class SparseTensor(Tensor):
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec)
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:  # type: ignore[override]
         from nbautograd.core import printing
 
         s, fn = self._sparse, self.grad_fn
@@ -382,13 +382,13 @@ def _rebuild_sparse(
     return wrapped(array, LEAF if requires_grad else None)
 
 
-def wrapped(array: Any, fn: Any = None) -> Any:
+def wrapped(array: Any, fn: Any = None) -> Tensor:
     """A tensor of an array, a sparse tensor of a sparse one; as ``wrap`` otherwise."""
     if array.__class__ is not SparseArray:
         return wrap(array, fn)
     if _handlers is None:
         _operations()
-    t = new(SparseTensor)
+    t: SparseTensor = new(SparseTensor)
     t._sparse, t._fn = array, fn
     return t
 

@@ -24,7 +24,7 @@ def mask_of(name: str, input: Tensor, mask: Tensor | None) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(f"masked.{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
     if mask is None:
-        return input.new_ones(input.shape, dtype=dtypes.bool_)
+        return input.new_ones(tuple(input.shape), dtype=dtypes.bool_)
     if not isinstance(mask, Tensor):
         raise TypeError(f"masked.{name}(): argument 'mask' must be Tensor, not {kind_of(mask)}")
     if mask.ndim > input.ndim:

@@ -13,10 +13,10 @@ from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import NATIVE, OPS, composite, op
 from nbautograd.core.batched import refuse_dynamic
 from nbautograd.core.inplace import into
-from nbautograd.core.sparse import sparse_gradient, stored
 from nbautograd.core.tensor import Tensor, array_of, wrap
 from nbautograd.errors import SCALAR_TYPES
 from nbautograd.ops.indexing.indexing import own
+from nbautograd.ops.indexing.sparse_gradients import sparse_gather_back  # noqa: F401 - a formula names it
 from nbautograd.ops.queries import Number
 from nbautograd.ops.shape.broadcasting import expand, joint_shape
 from nbautograd.ops.shape.shape import reshape
@@ -119,14 +119,6 @@ def gather_back(input: Tensor, shape: Any, dim: int, index: Tensor) -> Tensor:
     key = along(index, dimension(dim, len(shape))) if index.ndim else (index,)
     backend.add_at(output, key, input)
     return output
-
-
-def sparse_gather_back(g: Any, shape: Any, dim: int, index: Any) -> Any:
-    """What ``gather_back`` computes, as a sparse array or tensor."""
-    index = stored(index)
-    d = dimension(dim, len(shape))
-    places = np.stack([np.broadcast_to(part, index.shape).reshape((-1,)) for part in along(index, d)])
-    return sparse_gradient(places.astype(np.int64), g.reshape(-1), shape)
 
 
 def check_vector(name: str, a: Any, dim: int, index: Any, error: type[Exception] = RuntimeError) -> int:
