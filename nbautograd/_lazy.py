@@ -117,7 +117,8 @@ METHODS = {
     "nn.functional": "hardshrink prelu",
     "ops.elementwise.bessel": "i0 i0_",
     "sparse": """
-        _indices _values sparse_mask to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr""",
+        _indices _values smm sparse_mask sspaddmm to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
+        to_sparse_csr""",
     "ops.linalg.cholesky": "cholesky",
     "ops.linalg.qr": "qr",
     "ops.linalg.svd": "svd",

@@ -1052,6 +1052,8 @@ class TensorMethods:
         """A copy of ``input`` with the slice ``start:end:step`` of a dimension replaced by ``src``."""
     def slogdet(self) -> return_types.slogdet:
         """The sign and the logarithm of the absolute value of each determinant; see :func:`linalg.slogdet`."""
+    def smm(self, mat: Tensor) -> Tensor:
+        """The product of a sparse matrix and a dense one, as a sparse tensor."""
     @overload
     def softmax(self, dim: _int, dtype: dtype | None = None) -> Tensor:
         """Softmax over ``dim``: ``exp(input) / sum(exp(input))``, without overflow."""
@@ -1076,6 +1078,8 @@ class TensorMethods:
         """A view without dimensions of size 1: all of them, or those in ``dim``."""
     def squeeze_(self, dim: Any = None, *, axis: Any = None) -> Tensor:
         """In-place version of ``squeeze``: this tensor becomes the view."""
+    def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        """``beta * input + alpha * (mat1 @ mat2)`` of two sparse matrices and a dense one, as a sparse tensor."""
     def std(self, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Any = None, keepdims: _bool = False) -> Tensor:
         """The standard deviation of all elements or over ``dim``: the square root of :func:`var`."""
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:

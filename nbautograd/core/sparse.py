@@ -188,7 +188,7 @@ class SparseTensor(Tensor):
     def _nnz(self) -> int:
         return self._sparse.nnz
 
-    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:  # type: ignore[override]
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         """The name of the type; or cast."""
         if dtype is None:
             return f"torch.{'cuda.' * self.is_cuda}sparse.{SCALAR_TYPES[self.dtype.name]}Tensor"

@@ -35,7 +35,7 @@ def mask_of(name: str, input: Tensor, mask: Tensor | None) -> Tensor:
 
 def filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """The input with a number where it is masked out."""
-    return where(mask, input, input.new_full((), value))
+    return where(mask, input, input.new_full((), value))  # type: ignore[no-any-return]
 
 
 def lowest(kind: dtypes.dtype) -> Any:

@@ -10,7 +10,7 @@ from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
 from nbautograd.sparse.elementwise import mul
 from nbautograd.sparse.node import record
-from nbautograd.sparse.registry import handles, is_sparse
+from nbautograd.sparse.registry import handles, is_sparse, method
 from nbautograd.sparse.shapes import t
 from nbautograd.sparse.tensors import at_places, build, coalesce, to_sparse
 
@@ -161,6 +161,7 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     return to_sparse(mm(mat1, mat2), 1)
 
 
+@method
 def smm(input: Tensor, mat: Tensor) -> Tensor:
     """The product of a sparse matrix and a dense one, as a sparse tensor.
 
@@ -171,6 +172,7 @@ def smm(input: Tensor, mat: Tensor) -> Tensor:
     return to_sparse(mm(input, mat))
 
 
+@method
 def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)`` of two sparse matrices and a dense one, as a sparse tensor."""
-    return mul(input, beta) + mul(smm(mat1, mat2), alpha)
+    return mul(input, beta) + mul(smm(mat1, mat2), alpha)  # type: ignore[no-any-return]

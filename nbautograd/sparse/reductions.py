@@ -61,13 +61,13 @@ def _summed(x: Any, dim: Any, node: str) -> Any:
     """The sum over some dimensions."""
     dims = _dims(dim, x.ndim)
     if not dims:
-        return x  # type: ignore[no-any-return]
+        return x
 
     def rule(g: Any) -> tuple[Any]:
         own = stored(coalesce(x.detach()))
         return (_spread(g, own.like(own.values, is_coalesced=False), dims),)
 
-    return record(_over(x, dims), node, "Σ", (x,), rule)  # type: ignore[no-any-return]
+    return record(_over(x, dims), node, "Σ", (x,), rule)
 
 
 def _spread(g: Any, own: Any, dims: tuple[int, ...]) -> Any:

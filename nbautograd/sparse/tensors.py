@@ -92,7 +92,7 @@ def sparse_coo_tensor(
     )
     if is_coalesced is False:
         stored(result).is_coalesced = False
-    return result.requires_grad_() if requires_grad else result
+    return result.requires_grad_() if requires_grad else result  # type: ignore[no-any-return]
 
 
 def _empty(size: Any, dtype: Any, device: Device, requires_grad: bool, kind: layout = sparse_coo) -> Tensor:
@@ -137,7 +137,7 @@ def sparse_csr_tensor(
     indices = np.stack((rows, col))
     in_order = bool((np.diff(rows * (shape[1] + 1) + col) > 0).all())
     result = build(indices, values.detach() if requires_grad else values, shape, in_order, sparse_csr)
-    return result.requires_grad_() if requires_grad else result
+    return result.requires_grad_() if requires_grad else result  # type: ignore[no-any-return]
 
 
 # -- the steps that all others are made of -----------------------------------------------------------------------------
@@ -247,7 +247,7 @@ def to_sparse(input: Tensor, sparse_dim: int | None = None, *, layout: Any = Non
         if array.kind is sparse_coo:
             return input
         plain = array.like(array.values, kind=sparse_coo)
-        return record(wrapped(plain), "ToSparseBackward0", "sparse", (input,), lambda g: (g,))
+        return record(wrapped(plain), "ToSparseBackward0", "sparse", (input,), lambda g: (g,))  # type: ignore[no-any-return]
     a = input._shared_array()
     count = input.ndim if sparse_dim is None else sparse_dim
     if not 0 < count <= input.ndim and (input.ndim or count):
