@@ -20,7 +20,7 @@ HINTS = {
         "nothing is quantized; tensor.half() and tensor.bfloat16() save memory"
     ),
     r".*sparse|.*_(crow|col|row|ccol)_indices|hspmm|hsmm|smm|saddmm|sspaddmm|coalesce": (
-        "use SciPy's sparse arrays, or dense tensors"
+        "sparse tensors are torch.sparse_coo or torch.sparse_csr"
     ),
     r"cudnn|miopen|mkldnn|mkl|vulkan|fbgemm|xnnpack": "it calls a library that is not used",
     r"(mps|xpu|mtia|xla|ipu|hpu)$": "tensors are on the CPU or on CUDA devices",

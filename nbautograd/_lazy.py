@@ -43,6 +43,7 @@ NAMESPACES = (
     "jit",
     "library",
     "linalg",
+    "masked",
     "multiprocessing",
     "nn",
     "ops",
@@ -52,6 +53,7 @@ NAMESPACES = (
     "random",
     "serialization",
     "signal",
+    "sparse",
     "special",
     "storage",
     "testing",
@@ -103,6 +105,7 @@ FAMILIES = {
     "ops.shape.triangular": "diag diag_embed diagflat trace tril tril_indices triu triu_indices vander",
     "ops.signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "core.printing": "set_printoptions",
+    "sparse": "hspmm smm sparse_coo_tensor sparse_csr_tensor sspaddmm",
     "batching.transform": "vmap",
     "serialization": "load save",
     "_import_hook": "standing_in",
@@ -152,6 +155,9 @@ FAMILIES = {
 METHODS = {
     "nn.functional": "hardshrink prelu",
     "ops.elementwise.bessel": "i0 i0_",
+    "sparse": """
+        _indices _values smm sparse_mask sspaddmm to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
+        to_sparse_csr""",
     "ops.linalg.cholesky": "cholesky",
     "ops.linalg.qr": "qr",
     "ops.linalg.svd": "svd",

@@ -26,8 +26,8 @@ from tests.package_sources import (
 )  # fmt: skip
 
 NAMESPACES = """
-    nn optim linalg fft special signal cuda random storage serialization utils func return_types library distributions
-    cli testing profiler version torch_version overrides compat amp cpu __main__"""
+    nn optim sparse masked linalg fft special signal cuda random storage serialization utils func return_types library
+    distributions cli testing profiler version torch_version overrides compat amp cpu __main__"""
 LAYERS = [
     {
         f"nbautograd.{name}"

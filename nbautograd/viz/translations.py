@@ -284,6 +284,7 @@ _PYTHON: dict[str, tuple[str, str]] = {
     "mean_norm": ("mean {mean} · norm {norm}", "均值 {mean} · 范数 {norm}"),
     "mean": ("mean {mean}", "均值 {mean}"),
     "norm": ("norm {norm}", "范数 {norm}"),
+    "stored": ("{count} of {size} stored", "存储了 {size} 中的 {count} 个"),
     "some_true": ("{part:.0%} True", "{part:.0%} 为 True"),
     "large_integer": ("a large integer", "一个很大的整数"),
     "unavailable": ("<unavailable: {error}>", "<无法读取：{error}>"),
