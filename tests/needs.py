@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-__all__ = ["CHROMIUM", "REASON", "chromium", "dot", "optional", "package", "reason"]
+from nbautograd import cuda
+
+__all__ = ["CHROMIUM", "REASON", "chromium", "cuda_device", "dot", "optional", "package", "reason"]
 
 REASON = re.compile(r"needs ([^:]+): (.+)", re.DOTALL)
 TEST = "pip install -e '.[test]'"
@@ -55,6 +57,13 @@ def optional(module: str) -> Any:
         return import_module(module)
     except ImportError:
         return None
+
+
+def cuda_device() -> None:
+    """At the top of a file, skip all of its tests where there is no CUDA device."""
+    why = cuda.why_not()
+    if why is not None:
+        pytest.skip(f"needs a CUDA device: {why}", allow_module_level=True)
 
 
 CHROMIUM = os.environ.get("CHROMIUM") or next(
