@@ -31,7 +31,9 @@ class _OfTheCompiler:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise NotImplementedError."""
-        raise NotImplementedError(f"torch._C.{cls.__name__} belongs to PyTorch's compiler, which nbautograd has not got")
+        raise NotImplementedError(
+            f"torch._C.{cls.__name__} belongs to PyTorch's compiler, which nbautograd has not got"
+        )
 
 
 class Graph(_OfTheCompiler):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
@@ -20,7 +20,14 @@ from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 from nbautograd.rng.generator import default_generator
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
+__all__ = [
+    "CheckpointError",
+    "checkpoint",
+    "checkpoint_sequential",
+    "get_device_states",
+    "set_checkpoint_early_stop",
+    "set_device_states",
+]
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
@@ -138,6 +145,23 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
         yield
     finally:
         _early_stop.reset(token)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The devices of tensors, and the states of their random generators: none, as all devices share the CPU's.
+
+    :param args: tensors, among other values.
+    """
+    return [], []
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None) -> None:
+    """Set the states that :func:`get_device_states` returned; ``torch.set_rng_state`` sets that of all devices.
+
+    :raises ValueError: there is a state, which none of the devices can take.
+    """
+    if len(states):
+        raise ValueError("set_device_states(): devices have no states of their own; use torch.set_rng_state")
 
 
 @contextmanager
