@@ -37,11 +37,12 @@ SWEEPS = (
     "tests/test_types.py", "tests/training/*.py",
 )  # fmt: skip
 """Files of tests that go through all there is, or take long for another reason: the quick tier leaves them out."""
-SWEEPING_MARKS = ("browser", "packaging")
+SWEEPING_MARKS = ("browser", "guests", "packaging")
 QUICK = "not sweep"
 
 
 collect_ignore = ["tests/fuzz/atheris_files.py"]  # a program, of a package that few have
+collect_ignore_glob = ["tests/guests/packages/*", "tests/guests/projects/*"]  # likewise: run by tests/guests/run.py
 settings.register_profile("long", print_blob=True)  # --hypothesis-profile=long: more of everything
 
 

@@ -157,7 +157,7 @@ MODULES: dict[str, str] = {
     "nn.init": "",
     "nn.modules": "",
     "nn.modules.activation": "MultiheadAttention",
-    "nn.modules.batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
+    "nn.modules.batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d _BatchNorm _NormBase",
     "nn.modules.channelshuffle": "ChannelShuffle",
     "nn.modules.container": "",
     "nn.modules.conv": "",
@@ -165,7 +165,7 @@ MODULES: dict[str, str] = {
     "nn.modules.dropout": "",
     "nn.modules.flatten": "Flatten Unflatten",
     "nn.modules.fold": "Fold Unfold",
-    "nn.modules.instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
+    "nn.modules.instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d _InstanceNorm",
     "nn.modules.linear": "",
     "nn.modules.loss": "",
     "nn.modules.module": "",
@@ -247,7 +247,6 @@ LIES_IN = {
     "_C": "compat.native",
     "__config__": "compat.build_settings",
     "return_types": "core.return_types",
-    "utils._foreach_utils": "utils.foreach_utils",
     **{name: f"compat.{name.lstrip('_')}" for name in _COMPAT.split()},
 }
 """Modules of PyTorch that lie elsewhere here."""

@@ -79,6 +79,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_initialized":
+        return is_initialized()
     if name == "amp":  # which needs this package
         return import_module("nbautograd.cuda.amp")
     raise AttributeError(_absent.explain("cuda", name), name=name, obj=sys.modules[__name__])

@@ -39,9 +39,7 @@ def _check_with(error_type: type[Exception], cond: Any, message: Message = None)
     if cond:
         return
     if message is None:
-        raise error_type(
-            "Expected cond to be True, but got False. (Could this error message be improved? If so, give the check one.)"
-        )
+        raise error_type("Expected cond to be True, but got False. Give the check a message to say what is expected.")
     if not callable(message):
         raise TypeError("message must be a callable")
     raise error_type(str(message()))

@@ -22,13 +22,9 @@ def fitted(model, **choice):
 def splines():
     torch.set_default_dtype(torch.float64)
     x, knots = torch.linspace(-1, 1, 11)[:, None], torch.linspace(-2, 2, 9)[None]
-    curve = random(11, 1, 2)
-    coefficients = curve2coef(x, curve, knots, k=3)
-    return {
-        "basis": B_batch(x, knots, k=3),
-        "coefficients": coefficients,
-        "back": coef2curve(x, coefficients, knots, 3),
-    }
+    basis, coefficients = B_batch(x, knots, k=3), random(1, 2, 5, grad=True)
+    curve = coef2curve(x, coefficients, knots, k=3)
+    return gradients(curve.pow(2).sum(), coefficients) | {"basis": basis, "fitted": curve2coef(x, curve, knots, k=3)}
 
 
 @part
