@@ -9,7 +9,7 @@ from nbautograd.core.batched import levels
 from nbautograd.core.overrides import DisableTorchFunction, DisableTorchFunctionSubclass, disabled_torch_function
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import LinAlgError
-from nbautograd.rng.generator import Generator
+from nbautograd.rng.generator import Generator, default_generator
 
 __all__ = [
     "DisableTorchFunction",
@@ -19,6 +19,7 @@ __all__ = [
     "Node",
     "TensorBase",
     "Value",
+    "default_generator",
 ]
 
 TensorBase = Tensor
