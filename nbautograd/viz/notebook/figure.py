@@ -154,7 +154,12 @@ class Figure:
         timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles()}
         texts = language.player_texts()
         return {"svgs": svgs, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
-                "views": views}  # fmt: skip
+                "views": views, "start": self.start}  # fmt: skip
+
+    @property
+    def start(self) -> int:
+        """The step that is shown first."""
+        return 0
 
     # -- the player -------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ class Player {
     this.build(place, texts);
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(this.stage.element);
-    if (data.svgs.length) this.go(hooks.index ?? 0);
+    if (data.svgs.length) this.go(hooks.index || data.start || 0);
     else this.controls.count.textContent = data.label;
   }
 
