@@ -31,6 +31,7 @@ from nbautograd.viz.read.naming import Resolve
 __all__ = ["STEP_BY_STEP", "Recorder", "Timeline"]
 
 SHORT = 16  # characters of a number in a formula
+NARROW = 12  # characters of a vector on an edge, from which on it is written as a column
 
 
 class Recorder:
@@ -440,6 +441,8 @@ class Recorder:
 def _label(gradient: Any) -> str:
     """What an edge says of a gradient: its numbers, or its shape and norm."""
     written = values.text(gradient, 4, brief=True)
+    if len(written) > NARROW and len(getattr(gradient, "shape", ())) == 1:
+        written = written.replace(", ", ",\n ")  # a column, for which there is room beside a short edge
     return f"{values.shape_text(gradient)}\n{written}" if written == values.text(gradient, 0, brief=True) else written
 
 

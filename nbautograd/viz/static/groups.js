@@ -67,12 +67,12 @@ class Groups {
   }
 
   /** What the kernel answers: one more view. */
-  add({ view, svg, scene }) {
-    const { scenes } = this.player.history;
+  add({ view, svgs, scene }) {
+    const { data, history } = this.player, { scenes } = history;
     clearTimeout(this.asked);
     if (!(view in this.views)) {
       this.views[view] = scenes.length;
-      this.player.data.svgs[scenes.length] = svg;
+      data.svgs[scenes.length] = svgs;
       scenes.push(scene);
     }
     const before = new Set(this.opened), keys = view.slice(view.indexOf(":") + 1).split(",").filter(Boolean);
@@ -105,7 +105,7 @@ class Groups {
       const name = this.called(group), label = player.t("close_group", { name });
       const close = () => { this.open(group); player.root.focus({ preventScroll: true }); };
       const about = { type: "button", class: "nb-button nb-closer", "aria-label": label, title: label, onclick: close };
-      return h("button", about, `${name} `, h("span", { "aria-hidden": "true" }, "×"));
+      return h("button", about, icon("out"), name);
     }));
   }
 }

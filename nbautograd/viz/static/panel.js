@@ -20,8 +20,8 @@ class Panel {
     const { player } = this, { selected, stage } = player, node = selected && player.links.nodes[selected];
     const content = node ? this.node(selected, node, state) : state.frame ? this.step(state.frame) : this.idle();
     this.element.replaceChildren(...content);
-    for (const element of stage.element.querySelectorAll(".nb-selected")) element.classList.remove("nb-selected");
-    if (node) stage.part("node", selected)?.classList.add("nb-selected");
+    this.element.scrollTop = 0;
+    stage.ring(node ? selected : null);
   }
 
   /** Light the equations and lines of code that belong to what is pointed at. */

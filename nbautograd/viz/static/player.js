@@ -1,3 +1,9 @@
+const AROUND = 58; // pixels of a page that are around the player, and of its own last line
+const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
+const DRAWN_FOR = 380; // the height of a window for which drawings are made
+
+const sizeOf = (svg) => svg.match(/viewBox="([^"]*)"/)?.[1].split(" ").map(Number) || [0, 0, 1, 1];
+
 /**
  * The player: which step is shown and which node is selected. Its parts draw that and say what the user wants:
  * `stage` (the drawing), `controls`, `panel`, `ledger`, `search`, `groups` and `playback`.
@@ -27,6 +33,8 @@ class Player {
     this.build(place, texts);
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(this.stage.element);
+    this.onroom = () => this.resized();
+    addEventListener("resize", this.onroom);
     if (data.svgs.length) this.go(hooks.index ?? 0);
     else this.controls.count.textContent = data.label;
   }
@@ -36,18 +44,18 @@ class Player {
     if (data.theme === "light" || data.theme === "dark") place.dataset.nbTheme = data.theme;
     const canvas = h("div", { class: "nb-stage" });
     this.caption = h("p", { class: "nb-caption", "aria-live": "polite" });
+    this.equationBar = h("div", { class: "nb-equation-bar" }, this.caption); // of constant height
     this.words = h("pre", { class: "nb-words" });
     this.root = h("div", {
-      class: "nb-player", role: "group", tabindex: 0,
+      class: `nb-player${plays ? " nb-plays" : ""}`, role: "group", tabindex: 0,
       "aria-label": t(plays ? "backward_of" : "graph_of", { label: data.label }), lang: texts.lang,
       "aria-keyshortcuts": "Space ArrowLeft ArrowRight Home End / F M L C", "data-lm-suppress-shortcuts": "true",
       onkeydown: (event) => pressed(this, event),
     },
     this.controls.bar,
     h("div", { class: "nb-body" },
-      h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend, this.caption),
-      this.panel.element),
-    plays && this.ledger.element,
+      h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend),
+      this.panel.element, this.equationBar, plays && this.ledger.element),
     h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), this.words));
     place.replaceChildren(this.root);
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
@@ -62,6 +70,7 @@ class Player {
     this.playback.halt();
     clearTimeout(this.groups.asked);
     this.observer.disconnect();
+    removeEventListener("resize", this.onroom);
   }
 
   /** What Python says of the graph that is drawn. */
@@ -105,11 +114,34 @@ class Player {
     if (scene === this.scene) return;
     this.scene = scene;
     this.links = new Links(this.drawn);
-    this.stage.load(this.data.svgs[scene] || this.data.svgs[0], this.links);
-    this.stage.addOpeners(this.groups.closed.map(([group]) => group));
+    this.draw();
     this.groups.showChips();
     this.words.textContent = this.drawn?.words || "";
     this.search.again();
+  }
+
+  draw() {
+    this.stage.load(this.drawingOf(this.scene), this.links);
+    this.stage.addOpeners(this.groups.closed.map(([group]) => group));
+  }
+
+  /** Of the drawings of a view, for windows of several sizes, the one that is seen best in this one. */
+  drawingOf(scene) {
+    const { wide } = this.stage, [first, ...others] = this.data.svgs[scene] || this.data.svgs[0];
+    const beyond = (svg) => {
+      const [, , w, high] = sizeOf(svg);
+      return Math.max(w / wide, 1) ** (wide < TELEPHONE ? 2 : 1) * Math.max(high / DRAWN_FOR, 1);
+    };
+    return others.reduce((best, svg) => (beyond(svg) < beyond(best) ? svg : best), first);
+  }
+
+  /** Give the window of the drawing the height that the page has left: the rest of the player has its own. */
+  reserve() {
+    const { data, equationBar, history, ledger, stage } = this, scenes = Object.keys(history.scenes).map(Number);
+    const shown = scenes.filter((i) => (data.views || {})[`${i}:`] === i || i === this.scene || !data.views);
+    const others = [this.controls.bar, equationBar, ledger.element].reduce((sum, e) => sum + e.offsetHeight, 0);
+    const room = roomAround(this.root) - others - AROUND;
+    stage.reserve(shown.map((i) => sizeOf(this.drawingOf(i))), room);
   }
 
   /** Where the graph is larger than the window: show what is active; before the first step, where the pass begins. */
@@ -134,13 +166,19 @@ class Player {
     if (plays) this.ledger.show(state);
   }
 
+  /** The window has become wider or narrower, or the page higher. */
   resized() {
-    const { stage } = this, wide = stage.element.clientWidth;
-    if (!stage.svg || wide === stage.wide) return;
-    stage.wide = wide;
-    stage.fit();
-    this.lookAt(this.state(), false);
-    this.panel.show(this.state());
+    const { stage } = this, { wide } = stage, room = roomAround(this.root);
+    if (!stage.svg || !stage.element.clientWidth || (wide === this.sized?.wide && room === this.sized.room)) return;
+    this.sized = { wide, room };
+    this.reserve();
+    this.draw();
+    const state = this.state();
+    this.playback.halt();
+    stage.settle(state);
+    this.lookAt(state, false);
+    this.panel.show(state);
+    this.search.again();
   }
 
   // -- choosing and pointing ------------------------------------------------------------------------------------------
