@@ -289,7 +289,12 @@ class Recorder:
         self.open = replace(self.open, notes=(*self.open.notes, ran), hooks=(*self.open.hooks, acted))
         if changed and len(self.open.receives) == 1:  # what the formula gets is what the hook made of it
             name, came = self.open.receives[0]
-            self.open = replace(self.open, receives=((name, f"{came} → {values.text(event.after)}"),))
+            passed = {key: _label(event.after) for key in self.open.received}  # and what goes on along the edge
+            self.open = replace(
+                self.open,
+                receives=((name, f"{came} → {values.text(event.after)}"),),
+                labels={**self.open.labels, **passed},
+            )
 
     def _on_Accumulated(self, event: protocol.Accumulated) -> None:  # noqa: N802
         key = self._key(event.node)

@@ -70,7 +70,9 @@ class Camera extends Viewport {
   target(state) {
     const ids = [...state.active], own = this.box(state.frame?.node) || ids.map((id) => this.box(id)).find(Boolean);
     if (!own) return null;
-    const parts = ids.flatMap((id) => [this.box(id), this.reach(id), this.labelBox(id, state.labels.get(id))]);
+    const ends = (id) => { const { src, dst } = this.links.byId.get(id) || {}; return [this.box(src), this.box(dst)]; };
+    const text = (id) => this.labelBox(id, state.labels.get(id));
+    const parts = ids.flatMap((id) => [this.box(id), this.reach(id), text(id), ...ends(id)]);
     const [x, y] = middleOf(own);
     const far = (box) => { const [a, b] = middleOf(box); return Math.hypot(a - x, b - y); };
     let all = own;
