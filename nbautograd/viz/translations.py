@@ -238,6 +238,7 @@ _PYTHON: dict[str, tuple[str, str]] = {
     "version_n": ("version {n}", "版本 {n}"),
     "view_of_n": ("view of {name}", "{name} 的视图"),
     "constant": ("constant", "常量"),
+    "broadcast_dims": ("broadcast dims", "广播的维度"),
     "more_terms": ("… {n} more", "…… 另有 {n} 项"),
     "saves_bytes": ("saves {size}", "保存 {size}"),
     "tip_saves": ("saved: {what}", "保存：{what}"),

@@ -117,6 +117,10 @@ class Figure:
         """The node that was last clicked in the player, or None."""
         raise NotImplementedError
 
+    def tiles(self) -> list[dict[str, Any]]:
+        """Gradients as matrices of numbers, which the steps name by their place here."""
+        return []
+
     def frames(self) -> list[dict[str, Any]]:
         """The steps, as JSON."""
         return []
@@ -184,7 +188,7 @@ class Figure:
                 views[f"{number}:{key}"] = len(drawn)
                 drawn.append(own)
                 scenes.append(scene)
-        timeline = {"frames": frames, "scenes": scenes}
+        timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles()}
         texts = language.player_texts()
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
                 "views": views}  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 from nbautograd.viz.escape import clean
 from nbautograd.viz.language import say
 
-__all__ = ["dtype_text", "host", "inline", "is_finite", "nbytes", "shape_text", "text"]
+__all__ = ["dtype_text", "host", "inline", "is_finite", "nbytes", "shape", "shape_text", "text"]
 
 MANY = 6  # numbers that are written out
 ROWS = 4
@@ -58,6 +58,11 @@ def shape_text(value: Any) -> str:
         return "" if shape is None else clean(tuple(int(n) for n in shape))
     except Exception:
         return ""
+
+
+def shape(value: Any) -> tuple[int, ...]:
+    """The shape as plain numbers; of a Python number ``()``."""
+    return tuple(int(n) for n in getattr(value, "shape", ()))
 
 
 def dtype_text(dtype: Any) -> str:
