@@ -116,10 +116,31 @@ class Arranged:
 def labelled(places: Layout, labels: Mapping[str, Size], margin: float = MARGIN) -> Layout:
     """The layout with a spot for each text, and as large as these need."""
     spots = label_spots(places.routes, labels, places.boxes, places.direction == "LR")
+    left = min((x - labels[key][0] / 2 for key, (x, _) in spots.items()), default=0.0)
+    top = min((y - labels[key][1] / 2 for key, (_, y) in spots.items()), default=0.0)
+    if left < 0 or top < 0:
+        places, spots = _moved(places, spots, max(-left, 0.0), max(-top, 0.0))
     right = max((x + labels[key][0] / 2 for key, (x, _) in spots.items()), default=0.0)
     low = max((y + labels[key][1] / 2 for key, (_, y) in spots.items()), default=0.0)
     width, height = max(places.width, right + margin), max(places.height, low + margin)
     return replace(places, width=round(width, 1), height=round(height, 1), labels=spots)
+
+
+def _moved(places: Layout, spots: Mapping[str, Point], right: float, down: float) -> tuple[Layout, dict[str, Point]]:
+    """Everything a little to the right and down, where a text would be cut off otherwise."""
+
+    def point(at: Point) -> Point:
+        return round(at[0] + right, 1), round(at[1] + down, 1)
+
+    def lines(drawn: Mapping[str, tuple[Point, ...]]) -> dict[str, tuple[Point, ...]]:
+        return {key: tuple(map(point, line)) for key, line in drawn.items()}
+
+    boxes = {key: Box(*point((box.x, box.y)), box.width, box.height) for key, box in places.boxes.items()}
+    trunks = tuple(tuple(map(point, line)) for line in places.trunks)
+    width, height = places.width + right, places.height + down
+    moved = replace(places, width=width, height=height, boxes=boxes, routes=lines(places.routes), trunks=trunks,
+                    branches=lines(places.branches))  # fmt: skip
+    return moved, {key: point(spot) for key, spot in spots.items()}
 
 
 def _branch(line: tuple[Point, ...]) -> tuple[Point, ...]:

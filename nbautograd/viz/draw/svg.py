@@ -222,21 +222,25 @@ class _Picture:
 
     def labels(self) -> None:
         """The gradients on the edges, with a rim in the colour of the card so that lines do not cross them."""
+        if not self.places.labels:
+            return
+        self.out.append(
+            f'<g font-family="{escape(MONO)}" font-size="11.5" text-anchor="middle" stroke="{LIGHT["bg"]}" '
+            'stroke-width="4" stroke-linejoin="round" paint-order="stroke">'
+        )
         for edge in self.model.edges:
             spot = self.places.labels.get(edge.id)
             if spot is None:
                 continue
             active, shown = edge.id in self.state.active, self.state.labels.get(edge.id, "")
             bad = edge.id in self.state.bad
-            colour = LIGHT["bad"] if bad else LIGHT["grad"]
             weight = ' font-weight="700"' if active else ""
             state = " nb-active" * active + " nb-bad" * bad
             self.out.append(
                 f'<text class="nb-label{state}" data-label="{edge.id}" x="{_n(spot[0])}" y="{_n(spot[1] + 4)}" '
-                f'text-anchor="middle" font-family="{escape(MONO)}" font-size="11.5" fill="{colour}"{weight} '
-                f'stroke="{LIGHT["bg"]}" stroke-width="4" stroke-linejoin="round" paint-order="stroke">'
-                f"{_lines(shown, spot[0], 0, middle=True)}</text>"
+                f'fill="{LIGHT["bad" if bad else "grad"]}"{weight}>{_lines(shown, spot[0], 0, middle=True)}</text>'
             )
+        self.out.append("</g>")
 
     # -- nodes -------------------------------------------------------------------
 

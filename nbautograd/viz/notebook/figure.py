@@ -29,7 +29,8 @@ TELEPHONE = 560  # pixels
 CLEARLY = 0.8  # of what a drawing fills, where another one is better
 ROWS, FEW = 4, 60  # of a drawing that is cut into rows, and its nodes; larger ones are drawn for wide windows only
 VIEWS = 12  # groups of a drawing that can be opened without a kernel
-VIEW_BYTES = 800_000  # and how much they may take
+VIEW_BYTES = 400_000  # and how much they may take
+SEARCHED = 4000  # operations that are found also where they are folded
 LARGE = 260  # nodes of a drawing of which there are no further views
 
 
@@ -188,7 +189,8 @@ class Figure:
                 views[f"{number}:{key}"] = len(drawn)
                 drawn.append(own)
                 scenes.append(scene)
-        timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles()}
+        timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles(),
+                    "operations": [_operations(scene) for scene in self.scenes]}  # fmt: skip
         texts = language.player_texts()
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
                 "views": views}  # fmt: skip
@@ -299,6 +301,19 @@ def _ids(frames: Iterable[Mapping[str, Any]], scene: int) -> set[str]:
             ids.update(frame.get("active", ()), frame.get("labels", ()), frame.get("freed", ()), frame.get("bad", ()))
             ids.update(frame.get("leaves", ()), (key for key, _ in frame.get("hooks", ())), [frame.get("node", "")])
     return ids
+
+
+def _operations(model: GraphModel) -> dict[str, Any] | None:
+    """What can be searched of the operations that a folded graph does not draw, in the order in which they ran."""
+    whole = model.entire
+    if model.tree is None or len(whole.order) > SEARCHED:
+        return None
+    names: dict[str, int] = {}
+    sources: dict[str, int] = {}
+    ops = [whole.by_id[key] for key in whole.order]
+    every = [[op.id, names.setdefault(op.name, len(names)), op.expression or op.label,
+              sources.setdefault(op.source, len(sources))] for op in ops]  # fmt: skip
+    return {"names": list(names), "sources": list(sources), "all": every}
 
 
 def _scene(model: GraphModel, used: Collection[str]) -> dict[str, Any]:

@@ -83,12 +83,21 @@ class Camera extends Viewport {
     return all;
   }
 
-  /** Bring what is active into view. Where it is in view already, nothing moves. */
-  follow(state, gently) {
+  /**
+   * Bring what is active into view. Where it is in view already, nothing moves; else the window goes where it can stay
+   * for as many of the steps that come next (`ahead`) as it has room for.
+   */
+  follow(state, gently, ahead = () => []) {
     cancelAnimationFrame(this.gliding);
     if (!this.overflows || this.dragging) return;
-    const target = this.target(state);
-    if (target && !this.sees(target)) this.glide(middleOf(target), gently);
+    let target = this.target(state);
+    if (!target || this.sees(target)) return;
+    for (const next of ahead()) {
+      const own = this.target(next), more = own && joined(target, own);
+      if (!more || !this.fits(more)) break;
+      target = more;
+    }
+    this.glide(middleOf(target), gently);
   }
 
   /** Bring a node into the middle of the window, large enough to be read. */

@@ -20,7 +20,6 @@ class Panel {
     const { player } = this, { selected, stage } = player, node = selected && player.links.nodes[selected];
     const content = node ? this.node(selected, node, state) : state.frame ? this.step(state.frame) : this.idle();
     this.element.replaceChildren(...content);
-    this.element.scrollTop = 0;
     stage.ring(node ? selected : null);
   }
 
@@ -79,7 +78,7 @@ class Panel {
     const edge = links.makers(node).find((e) => e.slot === slot && e.kind === "flow");
     const point = (on) => () => stage.light(on && edge ? [edge.src, node] : [], on && edge ? [edge.id] : []);
     return h("div", {
-      class: "nb-equation", "data-slot": slot, onpointerenter: point(true), onpointerleave: point(false),
+      class: "nb-equation", title: label, "data-slot": slot, onpointerenter: point(true), onpointerleave: point(false),
     }, written, numbers && h("div", { class: "nb-numbers" }, numbers));
   }
 

@@ -1,5 +1,6 @@
 const AROUND = 58; // pixels of a page that are around the player, and of its own last line
 const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
+const AHEAD = 8; // steps for which the camera makes room
 const DRAWN_FOR = 380; // the height of a window for which drawings are made
 
 const sizeOf = (svg) => svg.match(/viewBox="([^"]*)"/)?.[1].split(" ").map(Number) || [0, 0, 1, 1];
@@ -94,6 +95,7 @@ class Player {
 
   go(index, move = false) {
     const from = this.position(this.index), wanted = Math.min(Math.max(Math.round(index) || 0, 0), this.last);
+    this.goesBack = wanted < this.index;
     this.index = this.stops[this.position(wanted)] ?? this.last;
     this.playback.halt();
     const state = this.state(), moving = move && !this.reduced.matches;
@@ -146,11 +148,22 @@ class Player {
 
   /** Where the graph is larger than the window: show what is active; before the first step, where the pass begins. */
   lookAt(state, gently) {
-    if (state.active.size) this.stage.follow(state, gently);
+    if (state.active.size) this.stage.follow(state, gently, () => this.ahead());
     else if (this.stage.overflows && !this.stage.moved) {
       const roots = this.drawn?.roots || [];
       this.stage.centre(this.selected || roots.find((id) => !this.links.users(id).length) || roots[0]);
     }
+  }
+
+  /** What is active in the steps that come next, or came before where one goes back. */
+  ahead() {
+    const { history, index, stops } = this, here = this.position(index), scene = history.sceneAt(index);
+    const view = this.groups.viewOf(scene), back = stops.slice(Math.max(here - AHEAD, 1), here).reverse();
+    const near = this.goesBack ? back : stops.slice(here + 1, here + 1 + AHEAD);
+    return near.filter((stop) => history.sceneAt(stop) === scene).map((stop) => {
+      const frame = history.step(stop, view, this.t);
+      return { frame, active: new Set(seen(view, frame.active)), labels: new Map(Object.entries(frame.labels || {})) };
+    });
   }
 
   tell(state) {
@@ -168,7 +181,9 @@ class Player {
 
   /** The window has become wider or narrower, or the page higher. */
   resized() {
-    const { stage } = this, { wide } = stage, room = roomAround(this.root);
+    const { stage } = this, room = roomAround(this.root);
+    stage.measure();
+    const { wide } = stage;
     if (!stage.svg || !stage.element.clientWidth || (wide === this.sized?.wide && room === this.sized.room)) return;
     this.sized = { wide, room };
     this.reserve();
@@ -191,6 +206,7 @@ class Player {
   select(id, centre = false) {
     this.choose(id);
     this.panel.show(this.state());
+    this.panel.element.scrollTop = 0;
     if (id && centre) this.stage.centre(id);
     const node = id && this.links.nodes[id];
     if (!node) return;

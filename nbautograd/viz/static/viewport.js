@@ -18,10 +18,12 @@ class Viewport {
   constructor(element) {
     this.element = element;
     this.tall = LEAST;
+    this.measure();
     this.listen();
   }
 
-  get wide() { return this.element.clientWidth || 800; }
+  /** How wide the window is. It is asked for where that may have changed only: asking lays the page out. */
+  measure() { this.wide = this.element.clientWidth || 800; }
 
   /** The size at which a drawing is shown: as large as fits, but not so small that it cannot be read. */
   scaleOf([, , w, high], everything = false) {
