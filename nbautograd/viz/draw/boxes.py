@@ -46,7 +46,7 @@ def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
         return _group_size(node)
     if node.kind == "op":
         wide = max(width(node.name, SMALLEST), width(node.symbol, 16), width(cut(node.value, 24), 11, mono=True))
-        return _even(max(wide + 24, 60)), 46.0 + 15 * bool(node.value)
+        return _even(max(wide + 16, 60)), 46.0 + 15 * bool(node.value)
     head = BOLD * width(name_text(node), 14) + width(about_text(node), SMALLEST) + 14
     value = width(cut_lines(value_text(node)), 12, mono=True)
     rows, height = 0.0, head_height(node)

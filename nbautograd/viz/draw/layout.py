@@ -25,7 +25,7 @@ from nbautograd.viz.read.model import GraphModel
 
 __all__ = ["Arranged", "Box", "Layout", "Point", "labelled", "layout"]
 
-MARGIN = 16.0  # around the whole
+MARGIN = 12.0  # around the whole
 ROW_GAP = 22.0  # between two rows, beside the labels there
 
 

@@ -24,7 +24,7 @@ __all__ = ["DRAWN", "Figure", "arrange"]
 DRAWN = 3000  # boxes; more than that is shown as text
 LARGEST = 2_500_000  # bytes of a widget's state: Jupyter lets through about three million in three seconds
 WINDOWS = (820.0, 360.0), (352.0, 360.0), (640.0, 360.0), (1240.0, 400.0)
-"""Of a player beside its panel on a laptop, on a telephone, a tablet and a large screen: for each there is a drawing."""
+"""Of a player beside its panel on a laptop, on a telephone, a tablet, a large screen: for each there is a drawing."""
 TELEPHONE = 560  # pixels
 CLEARLY = 0.8  # of what a drawing fills, where another one is better
 ROWS, FEW = 4, 60  # of a drawing that is cut into rows, and its nodes; larger ones are drawn for wide windows only

@@ -1,4 +1,4 @@
-const MARGIN = 14; // pixels of the window around what is brought into view
+const MARGIN = 12; // pixels of the window around what is brought into view
 const LETTER = 7, LINE = 14; // pixels of a text on an edge
 
 const joined = (a, b) => {

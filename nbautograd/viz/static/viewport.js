@@ -59,7 +59,7 @@ class Viewport {
     const { width, height } = this.seen, [, , fw, fh] = this.full;
     const clamp = (c, size, total) => size >= total ? total / 2 : Math.min(Math.max(c, size / 2), total - size / 2);
     this.center = [clamp(this.center[0], width, fw), clamp(this.center[1], height, fh)];
-    const { x, y } = this.seen, beyond = 18; // a margin holds nothing
+    const { x, y } = this.seen, beyond = 14; // a margin holds nothing
     this.svg.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
     const cut = { top: y > beyond, left: x > beyond, bottom: y + height < fh - beyond, right: x + width < fw - beyond };
     for (const [side, rim] of Object.entries(this.rims)) rim.hidden = !cut[side];
