@@ -19,6 +19,13 @@ class Ledger {
     const titles = head.map(([name, kind]) => h("th", { scope: "col", class: `nb-${kind}` }, t(name)));
     this.element.replaceChildren(h("table", {}, h("caption", { class: "nb-hidden" }, t("what_leaves_get")),
       h("thead", {}, h("tr", {}, ...titles)), h("tbody", {}, ...body)));
+    this.follow(body.findIndex((row) => row.classList.contains("nb-lit")));
+  }
+
+  /** Bring the line that changes into view, where there are more lines than room for them. */
+  follow(lit) {
+    const narrow = this.player.stage.wide < TELEPHONE, [room, high] = narrow ? [1, 45] : [4, 27];
+    if (lit >= 0 && this.rows > room) this.element.scrollTop = high * Math.max(lit - room + 1, 0);
   }
 
   /** The rows of the scene that has most of them: for so many there is room, whichever is shown. */

@@ -1,4 +1,4 @@
-const AROUND = 58; // pixels of a page that are around the player, and of its own last line
+const AROUND = 58, AROUND_NARROW = 42; // pixels of a page that are around the player, and of its own last line
 const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
 const AHEAD = 8; // steps for which the camera makes room
 const DRAWN_FOR = 380; // the height of a window for which drawings are made
@@ -31,6 +31,7 @@ class Player {
     this.controls = new Controls(this);
     this.panel = new Panel(this);
     this.ledger = new Ledger(this);
+    this.equation = new EquationBar(this);
     this.build(place, texts);
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(this.stage.element);
@@ -45,7 +46,6 @@ class Player {
     if (data.theme === "light" || data.theme === "dark") place.dataset.nbTheme = data.theme;
     const canvas = h("div", { class: "nb-stage" });
     this.caption = h("p", { class: "nb-caption", "aria-live": "polite" });
-    this.equationBar = h("div", { class: "nb-equation-bar" }, this.caption); // of constant height
     this.words = h("pre", { class: "nb-words" });
     this.root = h("div", {
       class: `nb-player${plays ? " nb-plays" : ""}`, role: "group", tabindex: 0,
@@ -55,8 +55,8 @@ class Player {
     },
     this.controls.bar,
     h("div", { class: "nb-body" },
-      h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend),
-      this.panel.element, this.equationBar, plays && this.ledger.element),
+      h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend, this.caption),
+      this.panel.element, plays && this.equation.element, plays && this.ledger.element),
     h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), this.words));
     place.replaceChildren(this.root);
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
@@ -139,10 +139,12 @@ class Player {
 
   /** Give the window of the drawing the height that the page has left: the rest of the player has its own. */
   reserve() {
-    const { data, equationBar, history, ledger, stage } = this, scenes = Object.keys(history.scenes).map(Number);
+    const { caption, controls, data, equation, history, ledger, stage } = this;
+    const scenes = Object.keys(history.scenes).map(Number);
     const shown = scenes.filter((i) => (data.views || {})[`${i}:`] === i || i === this.scene || !data.views);
-    const others = [this.controls.bar, equationBar, ledger.element].reduce((sum, e) => sum + e.offsetHeight, 0);
-    const room = roomAround(this.root) - others - AROUND;
+    const parts = [controls.bar, caption, equation.element, ledger.element];
+    const others = parts.reduce((sum, part) => sum + part.offsetHeight, 0);
+    const room = roomAround(this.root) - others - (stage.wide < TELEPHONE ? AROUND_NARROW : AROUND);
     stage.reserve(shown.map((i) => sizeOf(this.drawingOf(i))), room);
   }
 
@@ -166,6 +168,12 @@ class Player {
     });
   }
 
+  /** One line below the drawing, whole on hover. */
+  say(text) {
+    this.caption.textContent = text;
+    this.caption.title = text;
+  }
+
   tell(state) {
     const { caption, data, plays, t } = this, here = this.position(this.index);
     const first = plays ? t("before_caption") : t("graph_caption", { label: data.label });
@@ -173,10 +181,13 @@ class Player {
       : [first, ...(this.drawn?.notes || [])].join(" · ");
     this.controls.showStep(here, this.drawn?.label || data.label, text);
     caption.setAttribute("aria-live", this.playback.playing ? "off" : "polite");
-    caption.textContent = text;
+    this.say(text);
     this.root.dataset.step = here;
     this.panel.show(state);
-    if (plays) this.ledger.show(state);
+    if (plays) {
+      this.equation.show(state);
+      this.ledger.show(state);
+    }
   }
 
   /** The window has become wider or narrower, or the page higher. */
@@ -211,7 +222,7 @@ class Player {
     const node = id && this.links.nodes[id];
     if (!node) return;
     const about = [node.expression || node.name, this.t(`kind_${node.kind}`), node.value, node.shape];
-    this.caption.textContent = about.filter(Boolean).join(" · ");
+    this.say(about.filter(Boolean).join(" · "));
   }
 
   deselect() {
@@ -222,7 +233,7 @@ class Player {
   clicked(id) {
     if (this.groups.openable(id) && this.groups.open(id)) return;
     this.select(id === this.selected ? null : id);
-    if (this.groups.openable(id)) this.caption.textContent = this.t("needs_kernel");
+    if (this.groups.openable(id)) this.say(this.t("needs_kernel"));
   }
 
   /** Formula, node, edge and source line light up together. */
@@ -233,6 +244,7 @@ class Player {
       const { src, dst, slot } = links.byId.get(edge) || {};
       [nodes, edges, slots] = [[src, dst], [edge], [[dst, slot]]];
       where = links.nodes[dst]?.where;
+      this.equation.edge(edge);
     } else if (node) {
       edges = [...links.makers(node), ...links.users(node)].map(({ id }) => id);
       nodes = [node];
@@ -260,7 +272,7 @@ class Player {
     if (this.groups.openable(id)) { this.groups.open(id); return; }
     this.stage.fold(id);
     this.panel.show(this.state());
-    if (this.stage.hidden?.size) this.caption.textContent = this.t("hidden", { count: this.stage.hidden.size });
+    if (this.stage.hidden?.size) this.say(this.t("hidden", { count: this.stage.hidden.size }));
   }
 
   save() { saveDrawing(this.stage, this.plays ? `backward-step-${this.index}.svg` : "graph.svg"); }

@@ -16,6 +16,10 @@ class Search {
     this.hits = [...drawn, ...this.inside(text)];
     this.hit = this.hits.length ? Math.max(this.hits.findIndex(({ id }) => id === current), 0) : -1;
     this.show(text);
+    this.centre();
+  }
+
+  centre() {
     if (this.hit >= 0) this.player.stage.centre(this.hits[this.hit].at);
   }
 
