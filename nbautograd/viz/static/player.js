@@ -1,5 +1,6 @@
 const AROUND = 58, AROUND_NARROW = 42; // pixels of a page that are around the player, and of its own last line
 const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
+const SIDE = 250, ROOMY = 1000; // pixels: the panel beside the drawing, and a player that has room for it
 const AHEAD = 8; // steps for which the camera makes room
 const DRAWN_FOR = 380; // the height of a window for which drawings are made
 
@@ -34,7 +35,7 @@ class Player {
     this.equation = new EquationBar(this);
     this.build(place, texts);
     this.observer = new ResizeObserver(() => this.resized());
-    this.observer.observe(this.stage.element);
+    this.observer.observe(this.root);
     this.onroom = () => this.resized();
     addEventListener("resize", this.onroom);
     if (data.svgs.length) this.go(hooks.index ?? 0);
@@ -128,8 +129,8 @@ class Player {
   }
 
   /** Of the drawings of a view, for windows of several sizes, the one that is seen best in this one. */
-  drawingOf(scene) {
-    const { wide } = this.stage, [first, ...others] = this.data.svgs[scene] || this.data.svgs[0];
+  drawingOf(scene, wide = this.stage.wide) {
+    const [first, ...others] = this.data.svgs[scene] || this.data.svgs[0];
     const beyond = (svg) => {
       const [, , w, high] = sizeOf(svg);
       return Math.max(w / wide, 1) ** (wide < TELEPHONE ? 2 : 1) * Math.max(high / DRAWN_FOR, 1);
@@ -137,15 +138,27 @@ class Player {
     return others.reduce((best, svg) => (beyond(svg) < beyond(best) ? svg : best), first);
   }
 
+  /** The scenes as they are shown at first, and the one that is shown now. */
+  get shownScenes() {
+    const { views = {} } = this.data, every = Object.keys(this.history.scenes).map(Number);
+    return every.filter((i) => views[`${i}:`] === i || i === this.scene);
+  }
+
+  /** Where the drawings do not fit beside the panel, but would without it, the panel comes below. */
+  stack() {
+    const whole = this.root.clientWidth, fits = (wide) =>
+      this.shownScenes.every((i) => sizeOf(this.drawingOf(i, wide))[2] <= wide + 1);
+    this.root.classList.toggle("nb-stacked", whole < ROOMY && !fits(whole - SIDE) && fits(whole));
+    this.stage.measure();
+  }
+
   /** Give the window of the drawing the height that the page has left: the rest of the player has its own. */
   reserve() {
-    const { caption, controls, data, equation, history, ledger, stage } = this;
-    const scenes = Object.keys(history.scenes).map(Number);
-    const shown = scenes.filter((i) => (data.views || {})[`${i}:`] === i || i === this.scene || !data.views);
+    const { caption, controls, equation, ledger, stage } = this;
     const parts = [controls.bar, caption, equation.element, ledger.element];
     const others = parts.reduce((sum, part) => sum + part.offsetHeight, 0);
     const room = roomAround(this.root) - others - (stage.wide < TELEPHONE ? AROUND_NARROW : AROUND);
-    stage.reserve(shown.map((i) => sizeOf(this.drawingOf(i))), room);
+    stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), room);
   }
 
   /** Where the graph is larger than the window: show what is active; before the first step, where the pass begins. */
@@ -193,10 +206,10 @@ class Player {
   /** The window has become wider or narrower, or the page higher. */
   resized() {
     const { stage } = this, room = roomAround(this.root);
-    stage.measure();
-    const { wide } = stage;
-    if (!stage.svg || !stage.element.clientWidth || (wide === this.sized?.wide && room === this.sized.room)) return;
+    const wide = this.root.clientWidth;
+    if (!stage.svg || !wide || (wide === this.sized?.wide && room === this.sized.room)) return;
     this.sized = { wide, room };
+    this.stack();
     this.reserve();
     this.draw();
     const state = this.state();
