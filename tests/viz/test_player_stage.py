@@ -226,3 +226,13 @@ def test_no_formula_is_cut_off(open_page: Any) -> None:
         page.locator(".nb-slider").fill(str(step))
         over = page.locator(".nb-equation").evaluate_all("all => all.map(e => e.scrollWidth - e.clientWidth)")
         assert max(over, default=0) <= 0
+
+
+def test_of_a_graph_that_was_not_traced_the_panel_says_what_is_missing(open_page: Any) -> None:
+    w = nb.ones(1, requires_grad=True)
+    page = open_page(viz.animate(w * 2 + 1, namespace={"w": w}))
+    expect(page.locator(".nb-untraced")).to_contain_text("viz.autograd()")
+    with tracing.traced():
+        y = w * 2 + 1
+    page = open_page(viz.animate(y, namespace={"w": w}))
+    expect(page.locator(".nb-untraced")).to_have_count(0)

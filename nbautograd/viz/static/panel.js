@@ -40,8 +40,15 @@ class Panel {
       h("h4", {}, plays ? t("before_pass") : player.data.label),
       h("p", { class: "nb-hint" }, t(plays ? "before_hint" : "graph_hint")),
       player.stage.overflows && h("p", { class: "nb-hint nb-cut-off" }, t("cut_off")),
+      this.untraced() && h("p", { class: "nb-hint nb-untraced" }, t("untraced")),
       ...this.listing(null),
     ].filter(Boolean);
+  }
+
+  /** Whether nothing is known of the code, of a graph of ours that could have told. */
+  untraced() {
+    const ops = Object.values(this.player.links.nodes).filter(({ kind }) => kind === "op");
+    return ops.some(({ formulas }) => formulas) && !ops.some(({ where }) => where);
   }
 
   // -- a step ---------------------------------------------------------------------------------------------------------
