@@ -49,6 +49,10 @@ _PLAYER: dict[str, tuple[str, str]] = {
         "Part of the graph is outside this window: drag it, or press F to see all.",
         "图的一部分在窗口之外：可拖动，或按 F 查看全部。",
     ),
+    "untraced": (
+        "Computed without tracing: constants and lines of code are not known. Compute it inside of viz.autograd().",
+        "计算时未启用追踪：常量和代码行未知。请在 viz.autograd() 中计算。",
+    ),
     "graph_caption": ("The graph as it was computed: {label}", "计算得到的图：{label}"),
     "receives": ("receives", "收到"),
     "formula": ("formula", "公式"),

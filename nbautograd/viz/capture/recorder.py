@@ -32,6 +32,7 @@ from nbautograd.viz.read.naming import Resolve
 __all__ = ["STEP_BY_STEP", "Recorder", "Timeline"]
 
 SHORT = 16  # characters of a number in a formula
+NARROW = 12  # characters of a vector on an edge, from which on it is written as a column
 
 
 class Recorder:
@@ -303,7 +304,12 @@ class Recorder:
             self.incoming = event.after
         if changed and len(self.open.receives) == 1:  # what the formula gets is what the hook made of it
             name, came = self.open.receives[0]
-            self.open = replace(self.open, receives=((name, f"{came} → {values.text(event.after)}"),))
+            passed = {key: _label(event.after) for key in self.open.received}  # and what goes on along the edge
+            self.open = replace(
+                self.open,
+                receives=((name, f"{came} → {values.text(event.after)}"),),
+                labels={**self.open.labels, **passed},
+            )
 
     def _on_Accumulated(self, event: protocol.Accumulated) -> None:  # noqa: N802
         key = self._key(event.node)
@@ -455,6 +461,8 @@ class Recorder:
 def _label(gradient: Any) -> str:
     """What an edge says of a gradient: its numbers, or its shape and norm."""
     written = values.text(gradient, 4, brief=True)
+    if len(written) > NARROW and len(getattr(gradient, "shape", ())) == 1:
+        written = written.replace(", ", ",\n ")  # a column, for which there is room beside a short edge
     return f"{values.shape_text(gradient)}\n{written}" if written == values.text(gradient, 0, brief=True) else written
 
 

@@ -75,7 +75,7 @@ class BackwardPlayer(_View):
     _esm = export.player_js()
     _css = export.player_css()
 
-    svgs = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    svgs = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     timeline = traitlets.Dict().tag(sync=True)
     label = traitlets.Unicode("autograd graph").tag(sync=True)
     texts = traitlets.Dict().tag(sync=True)

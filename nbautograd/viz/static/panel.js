@@ -20,8 +20,7 @@ class Panel {
     const { player } = this, { selected, stage } = player, node = selected && player.links.nodes[selected];
     const content = node ? this.node(selected, node, state) : state.frame ? this.step(state.frame) : this.idle();
     this.element.replaceChildren(...content);
-    for (const element of stage.element.querySelectorAll(".nb-selected")) element.classList.remove("nb-selected");
-    if (node) stage.part("node", selected)?.classList.add("nb-selected");
+    stage.ring(node ? selected : null);
   }
 
   /** Light the equations and lines of code that belong to what is pointed at. */
@@ -41,8 +40,15 @@ class Panel {
       h("h4", {}, plays ? t("before_pass") : player.data.label),
       h("p", { class: "nb-hint" }, t(plays ? "before_hint" : "graph_hint")),
       player.stage.overflows && h("p", { class: "nb-hint nb-cut-off" }, t("cut_off")),
+      this.untraced() && h("p", { class: "nb-hint nb-untraced" }, t("untraced")),
       ...this.listing(null),
     ].filter(Boolean);
+  }
+
+  /** Whether nothing is known of the code, of a graph of ours that could have told. */
+  untraced() {
+    const ops = Object.values(this.player.links.nodes).filter(({ kind }) => kind === "op");
+    return ops.some(({ formulas }) => formulas) && !ops.some(({ where }) => where);
   }
 
   // -- a step ---------------------------------------------------------------------------------------------------------
@@ -87,7 +93,7 @@ class Panel {
     const edge = links.makers(node).find((e) => e.slot === slot && e.kind === "flow");
     const point = (on) => () => stage.light(on && edge ? [edge.src, node] : [], on && edge ? [edge.id] : []);
     return h("div", {
-      class: "nb-equation", "data-slot": slot, onpointerenter: point(true), onpointerleave: point(false),
+      class: "nb-equation", title: label, "data-slot": slot, onpointerenter: point(true), onpointerleave: point(false),
     }, written, numbers && h("div", { class: "nb-numbers" }, numbers));
   }
 
