@@ -193,6 +193,13 @@ def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any, seen: b
         result = override(op.function, args, kwargs)
         if result is not UNHANDLED:
             return result
+    if op.interceptor is not None:
+        return op.interceptor(functools.partial(_in_modes, op, plain), args, kwargs)
+    return _in_modes(op, plain, *args, **kwargs)
+
+
+def _in_modes(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Run an operation in the modes that act in this context."""
     modes = (*_process.modes, *_here.get())
     if not modes:
         return plain(*args, **kwargs)
