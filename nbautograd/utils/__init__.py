@@ -22,7 +22,7 @@ __all__ = [
     "weak",
 ]
 
-LATE = {name: name for name in [*__all__, "_contextlib", "_pytree", "tensorboard"]}
+LATE = {name: name for name in [*__all__, "_contextlib", "_pytree", "cpp_extension", "tensorboard"]}
 LATE.update(set_module="_objects", swap_tensors="_objects")
 __getattr__, _ = _lazy.attributes(__name__, LATE)
 
