@@ -146,6 +146,33 @@ def test_hooks_that_pickles_lose(torch: Any) -> Any:
         hooks.warn_if_has_hooks(x)
 
 
+@agrees
+def test_parts_of_checkpoints(torch: Any) -> Any:
+    checkpoint = module(torch, "utils.checkpoint")
+    x, y = torch.ones(2, requires_grad=True), torch.zeros(1)
+    detached = checkpoint.detach_variable((x * 2, y, 3))
+    checkpoint.check_backward_validity((x, y))
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad"):
+        checkpoint.check_backward_validity([y, 3])
+    states = checkpoint.get_device_states(x, y)
+    checkpoint.set_device_states(*states)
+    with checkpoint.noop_context_fn()[0]:
+        pass
+    return [detached[0].is_leaf, detached[0].requires_grad, detached[1].requires_grad, detached[2], states]
+
+
+@agrees(says="Only tuple of tensors is supported")
+def test_parts_of_checkpoints_refuse(torch: Any) -> Any:
+    module(torch, "utils.checkpoint").detach_variable([torch.ones(1)])
+
+
+@agrees
+def test_multithreading_is_told(torch: Any) -> Any:
+    with torch.autograd.set_multithreading_enabled(False):
+        inside = torch.autograd.is_multithreading_enabled()
+    return [inside, torch.autograd.is_multithreading_enabled()]
+
+
 # -- nn.parallel -------------------------------------------------------------------------------------------------------
 
 
