@@ -210,8 +210,9 @@ class Recording:
     # -- the device ------------------------------------------------------------------------------------------------
 
     def _mark(self) -> Any:
-        mark = backend.cuda.start().cuda.Event()
-        mark.record()
+        cuda = backend.cuda.start().cuda
+        mark = cuda.Event()
+        mark.record(cuda.get_current_stream())
         return mark
 
     def _read_marks(self) -> None:
