@@ -183,7 +183,7 @@ MODULES: dict[str, str] = {
     "nn.parallel.distributed": "DistributedDataParallel",
     "nn.parallel.parallel_apply": "parallel_apply",
     "nn.parallel.replicate": "replicate",
-    "nn.parallel.scatter_gather": "gather scatter",
+    "nn.parallel.scatter_gather": "gather scatter scatter_kwargs",
     "nn.parameter": "",
     "nn.utils": "",
     "nn.utils.clip_grad": "",

@@ -14,6 +14,8 @@ def test_a_batch_is_split_and_joined() -> None:
     assert [part["x"].shape[0] for part in parts] == [3, 2] and [part["n"] for part in parts] == [3, 3]
     joined = parallel.gather(parts, "cpu")
     assert joined["x"].tolist() == x.tolist() and joined["n"] == 3
+    given, keywords = parallel.scatter_kwargs((x,), {"y": x}, ["cpu", "cpu"])
+    assert [part[0].shape[0] for part in given] == [part["y"].shape[0] for part in keywords] == [3, 2]
     assert parallel.gather([nb.tensor(1.0), nb.tensor(2.0)], "cpu").tolist() == [1, 2]
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "parallel_apply",
     "replicate",
     "scatter",
+    "scatter_kwargs",
 ]
 
 Places = Sequence[int | Device] | None
@@ -142,6 +143,14 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
         tree_map(lambda leaf, i=i, p=place: parts[id(leaf)][i].to(p) if isinstance(leaf, Tensor) else leaf, inputs)
         for i, place in enumerate(places[:count])
     ]
+
+
+def scatter_kwargs(
+    inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The arguments of a call, and its keywords, in as many parts as there are places."""
+    parts = scatter((inputs, kwargs or {}), target_gpus, dim)
+    return tuple(part[0] for part in parts), tuple(part[1] for part in parts)
 
 
 def _tensors(tree: Any) -> list[Tensor]:
