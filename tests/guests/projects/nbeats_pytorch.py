@@ -27,7 +27,7 @@ def trend_and_seasonality():
 @part
 def stepped():
     model, x = network(NBeatsNet.TREND_BLOCK, NBeatsNet.GENERIC_BLOCK), random(16, 8)
-    optimizer = torch.optim.Adam(list(torch.nn.Module.parameters(model)), lr=1e-2)
+    optimizer = torch.optim.SGD(list(torch.nn.Module.parameters(model)), lr=1e-2)
     losses = []
     for _ in range(3):
         optimizer.zero_grad()

@@ -1,6 +1,5 @@
 import torch
 from kan import KAN
-from kan.spline import B_batch, coef2curve, curve2coef
 
 from tests.guests.parts import gradients, part, random, state
 
@@ -16,15 +15,6 @@ def function():
 def fitted(model, **choice):
     result = model.fit(function(), log=1, **choice)
     return {name: result[name] for name in ("train_loss", "test_loss", "reg")} | state(model)
-
-
-@part
-def splines():
-    torch.set_default_dtype(torch.float64)
-    x, knots = torch.linspace(-1, 1, 11)[:, None], torch.linspace(-2, 2, 9)[None]
-    basis, coefficients = B_batch(x, knots, k=3), random(1, 2, 5, grad=True)
-    curve = coef2curve(x, coefficients, knots, k=3)
-    return gradients(curve.pow(2).sum(), coefficients) | {"basis": basis, "fitted": curve2coef(x, curve, knots, k=3)}
 
 
 @part
