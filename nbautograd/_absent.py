@@ -30,7 +30,6 @@ HINTS = {
     r"sym_|Sym|.*Type$|Script|Graph$|Node$|CompilationUnit|import_ir|parse_": "it belongs to PyTorch's compiler",
     r"compile$|jit$|fx$|export$": "functions run as they are written, without compilation",
     r"multiprocessing$|distributed$|.*DataParallel|futures$": "it is one process with one device",
-    r"from_file$": "use torch.from_numpy(numpy.memmap(...))",
     r"vmap$": "use torch.func.vmap",
 }
 """By patterns of names: what to say beside that they are not here."""
