@@ -12,10 +12,11 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, raw_memory, strides
 from nbautograd.arrays.device import device
-from nbautograd.arrays.memory_format import layout, memory_format
+from nbautograd.arrays.memory_format import layout, memory_format, sparse_coo
 from nbautograd.arrays.size import Size
 from nbautograd.core.hooks import warn_of_hooks
-from nbautograd.core.return_types import _Results
+from nbautograd.core.return_types import Results
+from nbautograd.core.sparse import SparseTensor
 from nbautograd.core.storage import STORAGE_TYPES, TypedStorage, UntypedStorage
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.nn.modules.module import Module
@@ -48,6 +49,7 @@ REBUILD_TENSOR = _Global("torch._utils", "_rebuild_tensor_v2")
 REBUILD_TENSOR_OF_DTYPE = _Global("torch._utils", "_rebuild_tensor_v3")
 REBUILD_PARAMETER = _Global("torch._utils", "_rebuild_parameter")
 REBUILD_PARAMETER_WITH_STATE = _Global("torch._utils", "_rebuild_parameter_with_state")
+REBUILD_SPARSE = _Global("torch._utils", "_rebuild_sparse_tensor")
 REBUILD_FROM_TYPE = _Global("torch._tensor", "_rebuild_from_type_v2")
 _TENSOR = _Global("torch", "Tensor")
 SIZE, DEVICE = _Global("torch", "Size"), _Global("torch", "device")
@@ -138,6 +140,8 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
         kind = type(obj)
         if kind is _Global:
             return obj.name
+        if isinstance(obj, SparseTensor):
+            return REBUILD_SPARSE, (obj.layout, _parts_of(obj))
         if isinstance(obj, Tensor):
             return self._tensor(obj) if getattr(kind, "__reduce_ex__", None) is PICKLED else NotImplemented
         if isinstance(obj, dtypes.dtype):
@@ -150,7 +154,7 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
             return DEVICE, (obj.type,) if obj.index is None else (obj.type, obj.index)
         if isinstance(obj, layout):
             return LAYOUT, (str(obj),)
-        if isinstance(obj, _Results):
+        if isinstance(obj, Results):
             return _Global("torch.return_types", kind.__name__), (tuple(obj), {})
         if isinstance(obj, Module):
             return self._module(obj)
@@ -220,3 +224,11 @@ class Pickler(_PurePythonPickler):  # type: ignore[misc]
     def _storage(self, storage: Any) -> Reference:
         dtype = storage.dtype if isinstance(storage, TypedStorage) else None
         return self._reference(self._memory(storage.array(np.dtype(np.uint8)), dtype), dtype)
+
+
+def _parts_of(tensor: SparseTensor) -> tuple[Any, ...]:
+    """The dense tensors that a sparse one is made of, and its size."""
+    plain: Any = tensor.detach()
+    if tensor.layout is sparse_coo:
+        return plain._indices(), plain._values(), tensor.shape, plain.is_coalesced()
+    return plain.crow_indices(), plain.col_indices(), plain.values(), tensor.shape

@@ -21,6 +21,7 @@ from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.nn.parameter import Parameter
 from nbautograd.serialization.files import UnsafeFileError, device_by_name, hashable
 from nbautograd.serialization.pickler import TENSOR_FLAGS
+from nbautograd.sparse.tensors import sparse_coo_tensor, sparse_csr_tensor
 
 __all__ = ["NAMES", "Function", "StorageType", "set_numpy_state", "tensor_in", "typed_storage"]
 
@@ -208,6 +209,19 @@ def _from_type(machine: Any, function: Any, cls: Any, args: Any, state: Any) -> 
     return _with_attributes(result, state)
 
 
+def _sparse(machine: Any, kind: Any, parts: Any) -> Tensor:
+    """A sparse tensor, whose indices are checked."""
+    if type(parts) is not tuple or not all(isinstance(part, (Tensor, Size, bool)) for part in parts):
+        raise ValueError("a sparse tensor has no parts")
+    if kind is formats.sparse_coo:
+        indices, values, size, *coalesced = parts
+        is_coalesced = bool(coalesced and coalesced[0])
+        return sparse_coo_tensor(indices, values, size, is_coalesced=is_coalesced, check_invariants=True)
+    if kind is not formats.sparse_csr:
+        raise UnsafeFileError(f"load(): the file holds a tensor of the layout {kind!r:.40}, which is not supported")
+    return sparse_csr_tensor(*parts, check_invariants=True)
+
+
 def _with_attributes(tensor: Tensor, state: Any) -> Tensor:
     if type(state) is tuple and len(state) == 2 and not state[1]:
         state = state[0] or {}
@@ -270,6 +284,7 @@ FUNCTIONS: dict[tuple[str, str], Callable[..., Any]] = {
     ("torch._utils", "_rebuild_tensor_v3"): _tensor_of_dtype,
     ("torch._utils", "_rebuild_parameter"): _parameter,
     ("torch._utils", "_rebuild_parameter_with_state"): _parameter_with_state,
+    ("torch._utils", "_rebuild_sparse_tensor"): _sparse,
     ("torch._tensor", "_rebuild_from_type_v2"): _from_type,
     ("torch.serialization", "_get_layout"): _layout,
     ("torch", "Size"): _size,

@@ -229,6 +229,23 @@ def test_attributes_of_tensors() -> None:
         assert isinstance(other.load(written(module.b, library)), other.nn.Buffer)
 
 
+@pytest.mark.filterwarnings("ignore:Sparse (CSR tensor support|invariant checks)")
+def test_sparse_tensors() -> None:
+    for library, other in ((nbautograd, torch), (torch, nbautograd), (nbautograd, nbautograd)):
+        x = library.tensor([[0.0, 2.0], [3.0, 0.0]])
+        for found in (other.load(written(x.to_sparse(), library)), other.load(written(x.to_sparse_csr(), library))):
+            assert found.to_dense().tolist() == x.tolist()
+        assert other.load(written(x.to_sparse(), library)).is_coalesced()
+    file = written(torch.sparse_coo_tensor(torch.tensor([[5]]), torch.ones(1), (9,)), torch)
+    data = io.BytesIO()
+    with zipfile.ZipFile(file) as whole, zipfile.ZipFile(data, "w") as archive:
+        for name in whole.namelist():
+            archive.writestr(name, whole.read(name).replace(b"\x05" + bytes(7), b"\x25" + bytes(7)))
+    data.seek(0)
+    with pytest.raises(RuntimeError, match=r"size is inconsistent with indices"):
+        nbautograd.load(data)
+
+
 def test_arrays_and_named_results() -> None:
     array, number = np.arange(6, dtype=np.uint16).reshape(2, 3).T, np.float32(2.5)
     for library in (nbautograd, torch):

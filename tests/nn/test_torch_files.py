@@ -181,7 +181,7 @@ def test_nothing_is_executed(name: str, capfd: Any) -> None:
     assert EXECUTED == [] and capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("value", [torch.nn.Linear(2, 2), Evil(mark, "x"), print, torch.ones(2).to_sparse(), int])
+@pytest.mark.parametrize("value", [torch.nn.Linear(2, 2), Evil(mark, "x"), print, int])
 def test_other_objects_are_refused(value: Any) -> None:
     with pytest.raises(UnsafeFileError, match=r"^Weights only load failed.*Unsupported global: GLOBAL|calls"):
         read(saved(value))
