@@ -322,7 +322,9 @@ def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     takes_dtype = "dtype" in names
     others = {numpy: name for name, numpy in NUMPY_NAMES.items() if name in names}
-    others.update(pair.split("=") for pair in further.split())
+    for pair in further.split():
+        another, _, name = pair.partition("=")
+        others[another] = name
     for numpy, name in NUMPY_OPERANDS.items():
         if name in names and numpy not in names:
             others[numpy] = name
