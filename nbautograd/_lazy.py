@@ -83,7 +83,7 @@ FAMILIES = {
     "ops.reduction.distances": "cdist dist renorm",
     "ops.reduction.norms": "norm",
     "ops.linalg.einsum": "einsum inner tensordot",
-    "ops.creation.interop": "asarray from_dlpack frombuffer",
+    "ops.creation.interop": "asarray from_dlpack from_file frombuffer",
     "ops.linalg.least_squares": "pinverse",
     "ops.linalg.lowrank": "lobpcg pca_lowrank svd_lowrank",
     "ops.linalg.lu": "lu lu_solve lu_unpack",
@@ -108,6 +108,9 @@ FAMILIES = {
     "sparse": "hspmm smm sparse_coo_tensor sparse_csr_tensor sspaddmm",
     "batching.transform": "vmap",
     "serialization": "load save",
+    "storage": """
+        BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
+        FloatStorage HalfStorage IntStorage LongStorage ShortStorage""",
     "_import_hook": "standing_in",
     "ops.creation.reparameterization": "_dirichlet_grad _standard_gamma_grad",
     "ops.creation.distributions": "_sample_dirichlet _standard_gamma bernoulli binomial multinomial poisson",
