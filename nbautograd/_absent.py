@@ -34,6 +34,9 @@ HINTS = {
     r"compile$|jit$|fx$|export$": "functions run as they are written, without compilation",
     r"multiprocessing$|distributed$|.*DataParallel|futures$": "it is one process with one device",
     r"from_file$": "use torch.from_numpy(numpy.memmap(...))",
+    r"(DFIter|Iter|Map)DataPipe$|DataChunk$|.*datapipe|argument_validation$|(non_|runtime_valid)": (
+        "data pipes are deprecated in PyTorch: use Dataset and DataLoader"
+    ),
     r"vmap$": "use torch.func.vmap",
 }
 """By patterns of names: what to say beside that they are not here."""

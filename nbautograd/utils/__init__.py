@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING
 from nbautograd import _lazy
 
 if TYPE_CHECKING:
-    from nbautograd.utils import allocator, checkpoint, data, dlpack, hooks
+    from nbautograd.utils import allocator, checkpoint, collect_env, data, deterministic, dlpack, hooks, model_zoo
 
-__all__ = ["allocator", "checkpoint", "data", "dlpack", "hooks"]
+__all__ = [
+    "allocator",
+    "checkpoint",
+    "collect_env",
+    "data",
+    "deterministic",
+    "dlpack",
+    "hooks",
+    "model_zoo",
+]
 
 __getattr__, _ = _lazy.attributes(__name__, {name: name for name in [*__all__, "tensorboard"]})
 

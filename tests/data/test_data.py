@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
+from nbautograd import _absent
 from tests import needs
 
 torch = needs.package("torch")
@@ -450,12 +451,27 @@ def test_a_stream_that_lied_about_its_length() -> None:
 
 
 def test_names() -> None:
-    from nbautograd.utils.data import ABSENT
-
     missing = {n for n in torch.utils.data.__all__ if not n.startswith("_") and not hasattr(data, n)}
-    assert missing == set(ABSENT)
-    with pytest.raises(AttributeError, match=r"torch\.distributed"):
-        _ = data.DistributedSampler
+    assert missing <= _absent.names("utils.data")
+    with pytest.raises(AttributeError, match="data pipes are deprecated"):
+        _ = data.IterDataPipe
+
+
+@pytest.mark.parametrize("options", [{}, {"shuffle": False}, {"drop_last": True}, {"seed": 3, "shuffle": True}])
+@pytest.mark.parametrize("size", [0, 1, 5, 12])
+def test_the_sampler_of_one_process_of_several(size: int, options: dict[str, Any]) -> None:
+    read = []
+    for T in BOTH:
+        samplers = [T.utils.data.DistributedSampler(range(size), 4, rank, **options) for rank in range(4)]
+        orders = [[*sampler] for sampler in samplers]
+        for sampler in samplers:
+            sampler.set_epoch(2)
+        read.append([orders, [[*sampler] for sampler in samplers], [len(sampler) for sampler in samplers]])
+        with pytest.raises(ValueError, match="Invalid rank 4, rank should be in the interval"):
+            T.utils.data.DistributedSampler(range(size), 4, 4)
+        with pytest.raises(ValueError, match="Default process group has not been initialized"):
+            T.utils.data.DistributedSampler(range(size))
+    assert read[0] == read[1]
 
 
 def test_tensorboard_is_out_of_scope() -> None:
