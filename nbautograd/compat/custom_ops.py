@@ -104,7 +104,7 @@ class CustomOpDef:
         """Give the operation a rule for ``vmap``: ``func(info, in_dims, *args)``. Also a decorator."""
 
         def register(func: Callable[..., Any]) -> Callable[..., Any]:
-            self._function.vmap = staticmethod(func)  # type: ignore[method-assign, assignment]
+            self._function.vmap = staticmethod(func)  # type: ignore[method-assign]
             return func
 
         return register if func is None else register(func)
