@@ -20,7 +20,7 @@ HINTS = {
         "nothing is quantized; tensor.half() and tensor.bfloat16() save memory"
     ),
     r".*sparse|.*_(crow|col|row|ccol)_indices|hspmm|hsmm|smm|saddmm|sspaddmm|coalesce": (
-        "use SciPy's sparse arrays, or dense tensors"
+        "sparse tensors are torch.sparse_coo or torch.sparse_csr"
     ),
     r"cudnn|miopen|mkldnn|mkl|vulkan|fbgemm|xnnpack": "it calls a library that is not used",
     r"(mps|xpu|mtia|xla|ipu|hpu)$": "tensors are on the CPU or on CUDA devices",
@@ -31,12 +31,13 @@ HINTS = {
     ),
     r".*Storage$": "use tensor.untyped_storage()",
     r"sym_|Sym|.*Type$|Script|Graph$|Node$|CompilationUnit|import_ir|parse_": "it belongs to PyTorch's compiler",
-    r"compile$|jit$|fx$|export$": "functions run as they are written, without compilation",
-    r"multiprocessing$|distributed$|.*DataParallel|futures$": "it is one process with one device",
+    r"fx$|export$": "functions run as they are written, without compilation",
+    r".*DataParallel": "it is one process with one device",
     r"from_file$": "use torch.from_numpy(numpy.memmap(...))",
     r"(DFIter|Iter|Map)DataPipe$|DataChunk$|.*datapipe|argument_validation$|(non_|runtime_valid)": (
         "data pipes are deprecated in PyTorch: use Dataset and DataLoader"
     ),
+    r"swap_in_optimizer_params_and_state$": "optimizers cannot be run as functions of their state",
     r"vmap$": "use torch.func.vmap",
 }
 """By patterns of names: what to say beside that they are not here."""

@@ -29,6 +29,7 @@ __all__ = [
 
 NAMESPACES = (
     "accelerator",
+    "amp",
     "backends",
     "compiler",
     "cpu",
@@ -42,16 +43,20 @@ NAMESPACES = (
     "jit",
     "library",
     "linalg",
+    "masked",
     "multiprocessing",
     "nn",
     "ops",
     "optim",
     "overrides",
+    "profiler",
     "random",
     "serialization",
     "signal",
+    "sparse",
     "special",
     "storage",
+    "testing",
     "torch_version",
     "types",
     "utils",
@@ -60,6 +65,12 @@ NAMESPACES = (
 """Modules that are attributes of the package."""
 
 FAMILIES = {
+    "amp.autocast_mode": "autocast",
+    "amp.state": """
+        autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype
+        get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
+        set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype
+        set_autocast_enabled set_autocast_gpu_dtype""",
     "nn.functional": """
         adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d
         conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity group_norm hardshrink
@@ -94,6 +105,7 @@ FAMILIES = {
     "ops.shape.triangular": "diag diag_embed diagflat trace tril tril_indices triu triu_indices vander",
     "ops.signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "core.printing": "set_printoptions",
+    "sparse": "hspmm smm sparse_coo_tensor sparse_csr_tensor sspaddmm",
     "batching.transform": "vmap",
     "serialization": "load save",
     "_import_hook": "standing_in",
@@ -143,6 +155,9 @@ FAMILIES = {
 METHODS = {
     "nn.functional": "hardshrink prelu",
     "ops.elementwise.bessel": "i0 i0_",
+    "sparse": """
+        _indices _values smm sparse_mask sspaddmm to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
+        to_sparse_csr""",
     "ops.linalg.cholesky": "cholesky",
     "ops.linalg.qr": "qr",
     "ops.linalg.svd": "svd",
@@ -180,8 +195,8 @@ METHODS = {
 ABSENT_METHODS = """
     chalf const_data_ptr eig hash_tensor index int_repr ipu lstsq module_load mtia q_per_channel_axis
     q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme record_stream reinforce
-    resize_as_sparse_ slice_inverse smm solve sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm symeig
-    to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr xpu"""
+    resize_as_sparse_ slice_inverse solve sparse_resize_ sparse_resize_and_clear_ symeig to_mkldnn to_padded_tensor
+    xpu"""
 """Methods of PyTorch's tensors that ours have not got: asked for, they say why."""
 
 NAMES = {name: module for module, names in FAMILIES.items() for name in names.split()}
@@ -254,12 +269,12 @@ def attach(owner: type) -> None:
     """Give the class a placeholder for each lazily loaded method that it does not have yet, and for those of PyTorch's
     that it will not have.
     """
-    for name in set(ABSENT_METHODS.split()) - set(vars(owner)):
-        setattr(owner, name, AbsentMethod(owner.__name__, name))
     package = __name__.rpartition(".")[0]
     for module, names in METHODS.items():
         for name in set(names.split()) - set(vars(owner)):
             setattr(owner, name, _Method(owner, name, f"{package}.{module}"))
+    for name in set(ABSENT_METHODS.split()) - set(vars(owner)):
+        setattr(owner, name, AbsentMethod(owner.__name__, name))
 
 
 def load() -> None:

@@ -34,6 +34,9 @@ MODULES: dict[str, str] = {
     "accelerator.memory": """
         empty_cache get_memory_info max_memory_allocated max_memory_reserved memory_allocated memory_reserved
         reset_peak_memory_stats""",
+    "amp": "",
+    "amp.autocast_mode": "",
+    "amp.grad_scaler": "",
     "autograd": "",
     "autograd.anomaly_mode": "",
     "autograd.forward_ad": "",
@@ -42,6 +45,8 @@ MODULES: dict[str, str] = {
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled set_multithreading_enabled",
     "autograd.gradcheck": "",
     "autograd.graph": "",
+    "autograd.profiler": "",
+    "autograd.profiler_util": "",
     "autograd.variable": "",
     "backends": "",
     "backends.cpu": "",
@@ -62,7 +67,14 @@ MODULES: dict[str, str] = {
     "compiler": "",
     "compiler.config": "",
     "cpu": "",
+    "cpu.amp": "",
+    "cpu.amp.autocast_mode": "autocast",
+    "cpu.amp.grad_scaler": "GradScaler",
     "cuda": "",
+    "cuda.amp": "",
+    "cuda.amp.autocast_mode": "autocast custom_bwd custom_fwd",
+    "cuda.amp.common": "amp_definitely_not_available",
+    "cuda.amp.grad_scaler": "GradScaler",
     "cuda.memory": """
         empty_cache max_memory_allocated max_memory_reserved mem_get_info memory_allocated memory_reserved
         reset_peak_memory_stats""",
@@ -128,6 +140,10 @@ MODULES: dict[str, str] = {
     "jit": "",
     "library": "",
     "linalg": "",
+    "masked": "",
+    "masked.maskedtensor": "",
+    "masked.maskedtensor.core": "MaskedTensor is_masked_tensor",
+    "masked.maskedtensor.creation": "as_masked_tensor masked_tensor",
     "multiprocessing": "",
     "multiprocessing.pool": "Pool",
     "multiprocessing.queue": "Queue SimpleQueue",
@@ -184,19 +200,31 @@ MODULES: dict[str, str] = {
     "optim.rmsprop": "RMSprop",
     "optim.rprop": "Rprop",
     "optim.sgd": "SGD",
+    "optim.sparse_adam": "",
     "optim.swa_utils": "",
     "overrides": "",
+    "profiler": "",
+    "profiler.profiler": "ProfilerAction profile schedule supported_activities tensorboard_trace_handler",
     "random": "thread_safe_generator",
     "return_types": "",
     "serialization": "",
     "signal": "",
+    "sparse": "",
     "signal.windows": "",
     "signal.windows.windows": _WINDOWS,
     "special": "",
     "storage": "TypedStorage UntypedStorage",
+    "testing": "",
     "torch_version": "",
     "types": "",
     "utils": "",
+    "utils._pytree": "",
+    "utils.benchmark": "",
+    "utils.benchmark.utils": "",
+    "utils.benchmark.utils.common": """
+        Measurement TaskSpec ordered_unique select_unit set_torch_threads trim_sigfig unit_to_english""",
+    "utils.benchmark.utils.compare": "Colorize Compare",
+    "utils.benchmark.utils.timer": "Language Timer timer",
     "utils.checkpoint": "",
     "utils.collect_env": "",
     "utils.data": "",
@@ -220,7 +248,7 @@ OWN = ("errors", "protocol", "core.tracing", "utils.allocator", "viz")
 """Modules of nbautograd's own that are documented."""
 
 _COMPAT = """
-    _dynamo _inductor accelerator backends compiler cpu distributed futures hub jit multiprocessing ops types"""
+    _dynamo _inductor accelerator backends compiler distributed futures hub jit multiprocessing ops types"""
 LIES_IN = {
     "return_types": "core.return_types",
     **{name: f"compat.{name.lstrip('_')}" for name in _COMPAT.split()},
@@ -318,7 +346,7 @@ def module(path: str) -> ModuleType:
     above, _, leaf = path.rpartition(".")
     package = module(above)
     result = vars(package).get(leaf)
-    if not isinstance(result, ModuleType):
+    if not isinstance(result, ModuleType) or result.__name__ not in (f"{PACKAGE}.{path}", file_of(path)):
         result = import_module(file_of(path)) if exists(path) else _Names(path)
         vars(package).setdefault(leaf, result)
     for name in MODULES.get(path, "").split():

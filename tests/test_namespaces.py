@@ -14,7 +14,7 @@ import pytest
 import nbautograd
 from nbautograd import _namespaces
 from tests import needs
-from tests.package_sources import PACKAGE, SOURCES, TREES, imported, statements
+from tests.package_sources import PACKAGE, SOURCES, imported, statements, tree
 
 PATHS = [name.partition(".")[2] for name in SOURCES if name.partition(".")[2] and not name.endswith("__main__")]
 ABSENT = ["utils.tensorboard"]  # which is only there to say why it is not
@@ -90,8 +90,8 @@ def test_nothing_is_imported_that_depends_on_what_was_imported_before() -> None:
     concealed = hidden()
     wrong = [
         f"{name}: {target}"
-        for name, tree in TREES.items()
-        for node in statements(tree, types=False)
+        for name in SOURCES
+        for node in statements(tree(name), types=False)
         for target in imported(node, name)
         if target in concealed and node.__class__.__name__ == "ImportFrom" and node.module != target  # type: ignore[attr-defined]
     ]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from nbautograd import cuda
+from nbautograd import cpu, cuda
 from nbautograd.arrays.device import device as Device  # noqa: N812 - PyTorch's name is taken by arguments
-from nbautograd.compat import cpu
 
 __all__ = [
     "Event",

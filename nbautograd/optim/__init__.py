@@ -11,6 +11,7 @@ from nbautograd.optim.lbfgs import LBFGS
 from nbautograd.optim.matrices import Adafactor, Muon
 from nbautograd.optim.optimizer import Optimizer
 from nbautograd.optim.sgd_family import ASGD, SGD, Adadelta, Adagrad, RMSprop, Rprop
+from nbautograd.optim.sparse_adam import SparseAdam
 
 if TYPE_CHECKING:
     from nbautograd.optim import lr_scheduler, optimizer, swa_utils
@@ -31,22 +32,14 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
     "optimizer",
     "swa_utils",
 ]
 
 
-ABSENT = {
-    "SparseAdam": "it is for sparse gradients, and there are dense tensors only: use Adam",
-    "swap_in_optimizer_params_and_state": "optimizers cannot be run as functions of their state",
-}
-"""What PyTorch has here and nbautograd has not, and why."""
-
-
 def __getattr__(name: str) -> Any:
     if name in ("lr_scheduler", "swa_utils"):  # at their first use
         return import_module(f"nbautograd.optim.{name}")
-    if name in ABSENT:
-        raise AttributeError(f"nbautograd has no torch.optim.{name}: {ABSENT[name]}")
     return _absent.fail("optim", name)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
+from nbautograd import _absent
 from nbautograd.arrays import cpu_features
 
 __all__ = [
@@ -125,3 +127,9 @@ def get_capabilities() -> Mapping[str, bool]:
     True
     """
     return MappingProxyType({name.lower(): has for name, has in sorted(cpu_features.features().items())})
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":  # which needs this package
+        return import_module("nbautograd.cpu.amp")
+    return _absent.fail("cpu", name)
