@@ -12,27 +12,18 @@ from typing import Any
 from typing import BinaryIO
 from typing import Literal
 import numpy as np
-from nbautograd import accelerator as accelerator
 from nbautograd import amp as amp
 from nbautograd import autograd as autograd
-from nbautograd import backends as backends
-from nbautograd import compiler as compiler
 from nbautograd import cpu as cpu
 from nbautograd import cuda as cuda
-from nbautograd import distributed as distributed
 from nbautograd import distributions as distributions
 from nbautograd import errors as errors
 from nbautograd import fft as fft
 from nbautograd import func as func
-from nbautograd import futures as futures
-from nbautograd import hub as hub
-from nbautograd import jit as jit
 from nbautograd import library as library
 from nbautograd import linalg as linalg
 from nbautograd import masked as masked
-from nbautograd import multiprocessing as multiprocessing
 from nbautograd import nn as nn
-from nbautograd import ops as ops
 from nbautograd import optim as optim
 from nbautograd import overrides as overrides
 from nbautograd import profiler as profiler
@@ -46,7 +37,6 @@ from nbautograd import special as special
 from nbautograd import storage as storage
 from nbautograd import testing as testing
 from nbautograd import torch_version as torch_version
-from nbautograd import types as types
 from nbautograd import utils as utils
 from nbautograd import version as version
 from nbautograd._import_hook import standing_in as standing_in
@@ -59,6 +49,16 @@ from nbautograd.arrays.memory_format import layout as layout
 from nbautograd.arrays.memory_format import memory_format as memory_format
 from nbautograd.arrays.size import Size as Size
 from nbautograd.autograd.inference import inference_mode as inference_mode
+from nbautograd.compat import accelerator as accelerator
+from nbautograd.compat import backends as backends
+from nbautograd.compat import compiler as compiler
+from nbautograd.compat import distributed as distributed
+from nbautograd.compat import futures as futures
+from nbautograd.compat import hub as hub
+from nbautograd.compat import jit as jit
+from nbautograd.compat import multiprocessing as multiprocessing
+from nbautograd.compat import ops as ops
+from nbautograd.compat import types as types
 from nbautograd.compat.accelerator import Event as Event
 from nbautograd.compat.accelerator import Stream as Stream
 from nbautograd.compat.futures import Future as Future

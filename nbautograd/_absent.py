@@ -35,8 +35,12 @@ HINTS = {
     ),
     r".*Storage$": "use tensor.untyped_storage()",
     r"sym_|Sym|.*Type$|Script|Graph$|Node$|CompilationUnit|import_ir|parse_": "it belongs to PyTorch's compiler",
-    r"compile$|jit$|fx$|export$": "functions run as they are written, without compilation",
-    r"multiprocessing$|distributed$|.*DataParallel|futures$": "it is one process with one device",
+    r"fx$|export$": "functions run as they are written, without compilation",
+    r".*DataParallel": "it is one process with one device",
+    r"(DFIter|Iter|Map)DataPipe$|DataChunk$|.*datapipe|argument_validation$|(non_|runtime_valid)": (
+        "data pipes are deprecated in PyTorch: use Dataset and DataLoader"
+    ),
+    r"swap_in_optimizer_params_and_state$": "optimizers cannot be run as functions of their state",
     r"vmap$": "use torch.func.vmap",
 }
 """By patterns of names: what to say beside that they are not here."""

@@ -236,6 +236,7 @@ MODULES: dict[str, str] = {
     "utils.benchmark.utils.compare": "Colorize Compare",
     "utils.benchmark.utils.timer": "Language Timer timer",
     "utils.checkpoint": "",
+    "utils.collect_env": "",
     "utils.cpp_extension": "",
     "utils.data": "",
     "utils.data._utils": "",
@@ -243,9 +244,12 @@ MODULES: dict[str, str] = {
     "utils.data._utils.worker": "get_worker_info",
     "utils.data.dataloader": "get_worker_info",
     "utils.data.dataset": "",
+    "utils.data.distributed": "",
     "utils.data.sampler": "",
+    "utils.deterministic": "",
     "utils.dlpack": "",
     "utils.hooks": "",
+    "utils.model_zoo": "",
     "utils.tensorboard": "",
     "utils.weak": "",
     "version": "",
@@ -354,7 +358,7 @@ def module(path: str) -> ModuleType:
     above, _, leaf = path.rpartition(".")
     package = module(above)
     result = vars(package).get(leaf)
-    if not isinstance(result, ModuleType):
+    if not isinstance(result, ModuleType) or result.__name__ not in (f"{PACKAGE}.{path}", file_of(path)):
         result = import_module(file_of(path)) if exists(path) else _Names(path)
         vars(package).setdefault(leaf, result)
     for name in MODULES.get(path, "").split():
