@@ -13,11 +13,19 @@ from nbautograd import _absent
 from nbautograd.nn import functional as functional
 
 if TYPE_CHECKING:
-    from nbautograd.nn import init as init, modules as modules, parameter as parameter, utils as utils
+    from nbautograd.nn import (
+        attention as attention,
+        common_types as common_types,
+        grad as grad,
+        init as init,
+        modules as modules,
+        parameter as parameter,
+        utils as utils,
+    )
     from nbautograd.nn.modules import *  # noqa: F403
     from nbautograd.nn.parameter import *  # noqa: F403
 
-PARTS = ("init", "modules", "parameter", "utils")
+PARTS = ("attention", "common_types", "grad", "init", "modules", "parameter", "utils")
 
 
 def __getattr__(name: str) -> Any:
