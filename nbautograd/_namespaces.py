@@ -117,7 +117,7 @@ MODULES: dict[str, str] = {
     "nn.modules.batchnorm": """
         BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm""",
     "nn.modules.channelshuffle": "ChannelShuffle",
-    "nn.modules.container": "",
+    "nn.modules.container": "Container",
     "nn.modules.conv": """
         LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d""",
     "nn.modules.distance": "CosineSimilarity PairwiseDistance",
@@ -128,9 +128,9 @@ MODULES: dict[str, str] = {
         InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d""",
     "nn.modules.lazy": "",
     "nn.modules.linear": "LazyLinear",
-    "nn.modules.loss": "",
+    "nn.modules.loss": "NLLLoss2d",
     "nn.modules.module": "",
-    "nn.modules.normalization": "",
+    "nn.modules.normalization": "CrossMapLRN2d",
     "nn.modules.padding": "",
     "nn.modules.pixelshuffle": "PixelShuffle PixelUnshuffle",
     "nn.modules.pooling": "",
@@ -200,7 +200,11 @@ MODULES: dict[str, str] = {
 OWN = ("errors", "library", "protocol", "core.tracing", "utils.allocator", "viz")
 """Modules of nbautograd's own that are documented."""
 
-LIES_IN = {"return_types": "core.return_types"}
+LIES_IN = {
+    "nn.utils.spectral_norm": "nn.utils._spectral_norm",  # the function has the name of the module
+    "nn.utils.weight_norm": "nn.utils._weight_norm",
+    "return_types": "core.return_types",
+}
 """Modules of PyTorch that are called otherwise here."""
 
 

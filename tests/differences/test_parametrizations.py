@@ -153,7 +153,9 @@ def test_a_chain_of_parametrizations(torch: Any) -> Any:
         (lambda t, p: p.remove_parametrizations(t.nn.Linear(1, 2), "weight"), "does not have a parametrization on wei"),
         (lambda t, p: p.ParametrizationList([], t.ones(1)), "ParametrizationList requires one or more modules."),
         (
-            lambda t, p: setattr(p.register_parametrization(t.nn.Linear(1, 2), "weight", t.nn.ReLU()), "weight", t.ones(2, 1)),
+            lambda t, p: p.register_parametrization(t.nn.Linear(1, 2), "weight", t.nn.ReLU()).__setattr__(
+                "weight", t.ones(2, 1)
+            ),
             "does not implement right_inverse.",
         ),
         (
@@ -166,7 +168,7 @@ def test_a_chain_of_parametrizations(torch: Any) -> Any:
             lambda t, p: p.register_parametrization(t.nn.Linear(1, 2), "weight", t.nn.ReLU()).__getstate__(),
             "Serialization of parametrized modules is only supported through state_dict()",
         ),
-        (lambda t, p: part(t, "nn.utils.parametrizations").orthogonal(t.nn.Linear(1, 2), "bias"), "Expected a matrix or"),
+        (lambda t, p: part(t, "nn.utils.parametrizations").orthogonal(t.nn.Linear(1, 2), "bias"), "Expected a matri"),
         (lambda t, p: t.nn.utils.remove_weight_norm(t.nn.Linear(1, 2)), "weight_norm of 'weight' not found in"),
         (lambda t, p: t.nn.utils.remove_spectral_norm(t.nn.Linear(1, 2)), "spectral_norm of 'weight' not found in"),
         (
@@ -250,11 +252,11 @@ def test_global_pruning(torch: Any) -> Any:
         (lambda p, m: p.l1_unstructured(m, "weight", amount=1.5), "amount=1.5 should either be a float in the range"),
         (lambda p, m: p.l1_unstructured(m, "weight", amount=-1), "amount=-1 should either be a float in the range"),
         (lambda p, m: p.l1_unstructured(m, "weight", amount=100), "should be smaller than the number of parameters to"),
-        (lambda p, m: p.ln_structured(m, "bias", amount=1, n=2, dim=0), "Structured pruning can only be applied to mul"),
+        (lambda p, m: p.ln_structured(m, "bias", amount=1, n=2, dim=0), "Structured pruning can only be"),
         (lambda p, m: p.ln_structured(m, "weight", amount=1, n=2, dim=2), "Invalid index 2 for tensor of size"),
         (lambda p, m: p.remove(m, "weight"), "has to be pruned before pruning can be removed"),
         (lambda p, m: p.global_unstructured(3, p.L1Unstructured), "parameters is not an Iterable"),
-        (lambda p, m: p.global_unstructured([(m, "weight")], p.LnStructured, amount=1, n=2), 'Only "unstructured" PRUNING'),
+        (lambda p, m: p.global_unstructured([(m, "weight")], p.LnStructured, amount=1, n=2), 'Only "unstructured"'),
         (lambda p, m: p.PruningContainer().add_pruning_method(3), "is not a BasePruningMethod subclass"),
     ],
 )  # fmt: skip

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from nbautograd import _absent
 from nbautograd.nn.modules import (
     activation,
     container,
@@ -76,4 +78,4 @@ def __getattr__(name: str) -> Any:
         if name in names.split():
             globals()[name] = getattr(import_module(f"{__name__}.{place}"), name)
             return globals()[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(_absent.explain("nn.modules", name), name=name, obj=sys.modules[__name__])

@@ -12,6 +12,8 @@ from nbautograd.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, cli
 from nbautograd.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
 
 if TYPE_CHECKING:
+    from nbautograd.nn.utils._spectral_norm import remove_spectral_norm, spectral_norm
+    from nbautograd.nn.utils._weight_norm import remove_weight_norm, weight_norm
     from nbautograd.nn.utils.clip_grad import clip_grad_norm
     from nbautograd.nn.utils.fusion import (
         fuse_conv_bn_eval,
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
         convert_conv2d_weight_memory_format,
         convert_conv3d_weight_memory_format,
     )
-    from nbautograd.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
-    from nbautograd.nn.utils.weight_norm import remove_weight_norm, weight_norm
 
 __all__ = [
     "clip_grad_norm",
@@ -56,8 +56,8 @@ LATER = {
     "fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
     "init": "skip_init",
     "memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
-    "spectral_norm": "remove_spectral_norm spectral_norm",
-    "weight_norm": "remove_weight_norm weight_norm",
+    "_spectral_norm": "remove_spectral_norm spectral_norm",
+    "_weight_norm": "remove_weight_norm weight_norm",
 }
 """What needs modules, which need these helpers: by module, the names."""
 
@@ -68,6 +68,6 @@ def __getattr__(name: str) -> Any:
     for place, names in LATER.items():
         if name in names.split():
             module = import_module(f"nbautograd.nn.utils.{place}")
-            globals()[name] = getattr(module, name)  # in the place of a module of the same name, as in PyTorch
+            globals()[name] = getattr(module, name)
             return globals()[name]
     raise AttributeError(_absent.explain("nn.utils", name), name=name, obj=sys.modules[__name__])

@@ -11,8 +11,8 @@ from nbautograd.core.tensor import Tensor
 from nbautograd.nn.functional.linear import normalize
 from nbautograd.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from nbautograd.nn.modules.module import Module
+from nbautograd.nn.utils._weight_norm import _lengths
 from nbautograd.nn.utils.parametrize import register_parametrization
-from nbautograd.nn.utils.weight_norm import _lengths
 from nbautograd.ops.creation.creation import eye, zeros_like
 from nbautograd.ops.creation.random import randn
 from nbautograd.ops.elementwise.comparison import allclose

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 from nbautograd.core.tensor import Tensor
@@ -37,9 +37,9 @@ __all__ = [
 ]
 
 
-def _require(condition: bool, message: str) -> None:
+def _require(condition: bool, message: Callable[[], str]) -> None:
     if not condition:
-        raise AssertionError(message)
+        raise AssertionError(message())  # which may show a whole module
 
 
 class BasePruningMethod(ABC):
@@ -62,7 +62,7 @@ class BasePruningMethod(ABC):
 
     def apply_mask(self, module: Module) -> Tensor:
         """The original parameter times the mask."""
-        _require(self._tensor_name is not None, f"Module {module} has to be pruned")
+        _require(self._tensor_name is not None, lambda: f"Module {module} has to be pruned")
         mask, original = getattr(module, f"{self._tensor_name}_mask"), getattr(module, f"{self._tensor_name}_orig")
         result: Tensor = mask.to(dtype=original.dtype) * original
         return result
@@ -79,8 +79,10 @@ class BasePruningMethod(ABC):
         own = [k for k, hook in hooks.items() if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
         _require(
             len(own) < 2,
-            f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a "
-            "PruningContainer.",
+            lambda: (
+                f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a "
+                "PruningContainer."
+            ),
         )
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
@@ -93,8 +95,10 @@ class BasePruningMethod(ABC):
         scores = value if importance_scores is None else importance_scores
         _require(
             scores.shape == value.shape,
-            f"importance_scores should have the same shape as parameter {name} of {module}, got {scores.shape} vs "
-            f"{value.shape}",
+            lambda: (
+                f"importance_scores should have the same shape as parameter {name} of {module}, got {scores.shape} vs "
+                f"{value.shape}"
+            ),
         )
         if earlier is None:
             module.register_parameter(f"{name}_orig", value)
@@ -118,7 +122,7 @@ class BasePruningMethod(ABC):
         scores = t if importance_scores is None else importance_scores
         _require(
             scores.shape == t.shape,
-            f"importance_scores should have the same shape as tensor t, got {scores.shape} vs {t.shape}",
+            lambda: f"importance_scores should have the same shape as tensor t, got {scores.shape} vs {t.shape}",
         )
         mask = ones_like(t) if default_mask is None else default_mask
         return t * self.compute_mask(scores, default_mask=mask)
@@ -126,7 +130,7 @@ class BasePruningMethod(ABC):
     def remove(self, module: Module) -> None:
         """Make the masked parameter a plain one; it stays pruned."""
         name = self._tensor_name
-        _require(name is not None, f"Module {module} has to be pruned before pruning can be removed")
+        _require(name is not None, lambda: f"Module {module} has to be pruned before pruning can be removed")
         weight = self.apply_mask(module)
         if hasattr(module, name):
             delattr(module, name)
@@ -355,7 +359,7 @@ class CustomFromMask(BasePruningMethod):
         """Both masks at once."""
         _require(
             default_mask.shape == self.mask.shape,
-            f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}",
+            lambda: f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}",
         )
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
