@@ -249,6 +249,8 @@ def exists(path: str) -> bool:
 def is_hidden(path: str) -> bool:
     """Whether the package around a module has something else of its name: a function, or a module from elsewhere."""
     above, _, leaf = path.rpartition(".")
+    if path in LIES_IN:
+        getattr(module(above), leaf, None)  # a function of that name may not have been loaded
     there = vars(module(above)).get(leaf)
     return there is not None and there is not sys.modules.get(_ours(path))
 
@@ -284,7 +286,8 @@ def module(path: str) -> ModuleType:
     result = vars(package).get(leaf)
     if not isinstance(result, ModuleType):
         result = import_module(_ours(path)) if exists(path) else _Names(path)
-        vars(package).setdefault(leaf, result)
+        if path not in LIES_IN:
+            vars(package).setdefault(leaf, result)
     for name in MODULES.get(path, "").split():
         if name not in vars(result) and not hasattr(result, name):
             setattr(result, name, _look_up(path, name))
