@@ -1,13 +1,14 @@
-"""``torch.cpu``: the CPU as a device, for code that treats all devices alike. It does one thing after the other."""
+"""``torch.cpu``: the CPU as a device among others, with one queue of work, in which everything is done at once."""
 
 from __future__ import annotations
 
-import sys
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 from nbautograd import _absent
+from nbautograd.arrays import cpu_features
 
 __all__ = [
     "Event",
@@ -16,6 +17,7 @@ __all__ = [
     "current_device",
     "current_stream",
     "device_count",
+    "get_capabilities",
     "is_available",
     "is_initialized",
     "set_device",
@@ -24,22 +26,83 @@ __all__ = [
 ]
 
 
+class Event:
+    """A mark in a queue, which is always reached."""
+
+    def query(self) -> bool:
+        """True: all work is done."""
+        return True
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Nothing: all work is done."""
+
+    def synchronize(self) -> None:
+        """Nothing: all work is done."""
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Nothing: all work is done."""
+
+
+class Stream:
+    """A queue of work; work is done when it is submitted.
+
+    :param priority: accepted as in PyTorch; there is nothing to choose between.
+    """
+
+    def __init__(self, priority: int = -1) -> None: ...
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Nothing: all work is done."""
+
+    def record_event(self) -> None:
+        """Nothing, as in PyTorch."""
+
+    def wait_event(self, event: Event) -> None:
+        """Nothing: all work is done."""
+
+
+class StreamContext:
+    """``with torch.cpu.stream(s):`` makes a stream the current one."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+        self._before: list[Stream] = []
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            self._before.append(_current[0])
+            _current[0] = self.stream
+
+    def __exit__(self, *exception: object) -> None:
+        if self.stream is not None:
+            _current[0] = self._before.pop()
+
+
+_current = [Stream()]
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """A context in which ``stream`` is the current one; None changes nothing."""
+    return StreamContext(stream)
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The current stream."""
+    return _current[0]
+
+
 def is_available() -> bool:
-    """Whether there is a CPU: true."""
+    """True: there is a CPU."""
     return True
 
 
 def is_initialized() -> bool:
-    """Whether the CPU is ready for use: true."""
+    """True: a CPU needs no preparation."""
     return True
 
 
-def synchronize(device: Any = None) -> None:
-    """Wait until everything is computed; it is."""
-
-
 def device_count() -> int:
-    """The number of CPUs as devices: 1, whatever their cores."""
+    """1: all processors are one device."""
     return 1
 
 
@@ -49,73 +112,24 @@ def current_device() -> str:
 
 
 def set_device(device: Any) -> None:
-    """Choose the only device."""
+    """Nothing: there is one CPU."""
 
 
-class Stream:
-    """The order in which the CPU computes: that of the program."""
-
-    def __init__(self, priority: int = -1) -> None:
-        pass
-
-    def wait_stream(self, stream: Any) -> None:
-        """Wait for another stream; there is nothing to wait for."""
-
-    def record_event(self) -> None:
-        """Record an event."""
-
-    def wait_event(self, event: Any) -> None:
-        """Wait for an event."""
+def synchronize(device: Any = None) -> None:
+    """Nothing: all work is done when a call returns."""
 
 
-class Event:
-    """A point in a stream, which has been reached."""
+def get_capabilities() -> Mapping[str, bool]:
+    """By name, in small letters, whether the processor has a feature.
 
-    def query(self) -> bool:
-        """Whether it has been reached: true."""
-        return True
-
-    def record(self, stream: Any = None) -> None:
-        """Record the event."""
-
-    def synchronize(self) -> None:
-        """Wait for the event."""
-
-    def wait(self, stream: Any = None) -> None:
-        """Let a stream wait for the event."""
-
-
-_current_stream = Stream()
-
-
-def current_stream(device: Any = None) -> Stream:
-    """The stream of this program."""
-    return _current_stream
-
-
-class StreamContext(AbstractContextManager["StreamContext"]):
-    """A block in which a stream is the current one; None leaves it as it is."""
-
-    def __init__(self, stream: Stream | None) -> None:
-        self.stream = stream
-
-    def __enter__(self) -> None:  # type: ignore[override]
-        global _current_stream
-        self._before = _current_stream
-        if self.stream is not None:
-            _current_stream = self.stream
-
-    def __exit__(self, type: Any, value: Any, traceback: Any) -> None:
-        global _current_stream
-        _current_stream = self._before
-
-
-def stream(stream: Stream | None) -> StreamContext:
-    """A block in which a stream is the current one."""
-    return StreamContext(stream)
+    >>> import nbautograd as torch
+    >>> isinstance(torch.cpu.get_capabilities().get("avx2", False), bool)
+    True
+    """
+    return MappingProxyType({name.lower(): has for name, has in sorted(cpu_features.features().items())})
 
 
 def __getattr__(name: str) -> Any:
     if name == "amp":  # which needs this package
         return import_module("nbautograd.cpu.amp")
-    raise AttributeError(_absent.explain("cpu", name), name=name, obj=sys.modules[__name__])
+    return _absent.fail("cpu", name)

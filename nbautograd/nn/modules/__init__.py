@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -78,4 +77,4 @@ def __getattr__(name: str) -> Any:
         if name in names.split():
             globals()[name] = getattr(import_module(f"{__name__}.{place}"), name)
             return globals()[name]
-    raise AttributeError(_absent.explain("nn.modules", name), name=name, obj=sys.modules[__name__])
+    return _absent.fail("nn.modules", name)

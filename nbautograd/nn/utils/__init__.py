@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -70,4 +69,4 @@ def __getattr__(name: str) -> Any:
             module = import_module(f"nbautograd.nn.utils.{place}")
             globals()[name] = getattr(module, name)
             return globals()[name]
-    raise AttributeError(_absent.explain("nn.utils", name), name=name, obj=sys.modules[__name__])
+    return _absent.fail("nn.utils", name)
