@@ -133,7 +133,7 @@ class UninitializedTensorMixin:
     @property
     def _array(self) -> Any:
         """The array without elements that holds the dtype and the device."""
-        return Tensor._a.__get__(self)  # type: ignore[attr-defined]
+        return Tensor._a.__get__(self)
 
     @property
     def shape(self) -> NoReturn:
@@ -161,7 +161,7 @@ class UninitializedTensorMixin:
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        Tensor._a.__set__(self, value._a)  # type: ignore[attr-defined]
+        Tensor._a.__set__(self, value._a)
 
     @property
     def is_leaf(self) -> bool:
@@ -178,7 +178,7 @@ class UninitializedTensorMixin:
         :param device: by default the device that the tensor is on; so ``dtype``.
         """
         array = empty(shape, device=device or self.device, dtype=dtype or self.dtype)._a
-        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+        self.__class__ = self.cls_to_become
         cast("Tensor", self)._a = array
 
     def share_memory_(self) -> NoReturn:
@@ -188,7 +188,7 @@ class UninitializedTensorMixin:
             "before calling `module.share_memory()`."
         )
 
-    def __repr__(self) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return f"<{type(self).__name__}>"
 
     def __reduce_ex__(self, proto: Any) -> Any:
@@ -213,7 +213,7 @@ def is_lazy(param: Any) -> bool:
     return isinstance(param, UninitializedTensorMixin)
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
     """A parameter whose shape is not known yet; ``materialize(shape)`` makes it one.
 
     >>> import nbautograd as torch
@@ -241,7 +241,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         return memo[id(self)]
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
     """A buffer whose shape is not known yet; ``materialize(shape)`` makes it a tensor.
 
     :param persistent: whether it is part of the module's ``state_dict``.

@@ -23,7 +23,8 @@ __all__ = [
     "required",
 ]
 
-ParamsT = Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+ParamsT = Params
 Group = dict[str, Any]
 Hooks = OrderedDict[int, Callable[..., Any]]
 

@@ -67,7 +67,7 @@ class LazyLinear(LazyModuleMixin, Linear):
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor) -> None:
         """Make the parameters for an input."""
         if self.has_uninitialized_params():
             with no_grad():
@@ -235,7 +235,7 @@ class _LazyNorm(LazyModuleMixin, _Norm):
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor) -> None:
         """Make the parameters and statistics for an input."""
         if not self.has_uninitialized_params():
             return

@@ -45,8 +45,8 @@ class _OrthMaps(Enum):
 def _make_orthogonal(a: Tensor) -> Tensor:
     """The orthogonal factor of a matrix, with the signs of an initialization by Householder reflections."""
     x, tau = geqrf(a)
-    q: Tensor = linalg_householder_product(x, tau)
-    return q * x.diagonal(0, -2, -1).sgn().unsqueeze(-2)
+    q: Tensor = linalg_householder_product(x, tau) * x.diagonal(0, -2, -1).sgn().unsqueeze(-2)
+    return q
 
 
 def _is_orthogonal(q: Tensor) -> bool:
@@ -111,7 +111,8 @@ class _Orthogonal(Module):
                 a, tau = geqrf(tall)
                 a.diagonal(0, -2, -1).sign_()
                 a.diagonal(0, -2, -1)[tau == 0.0] *= -1
-                return a.mT if transposed else a
+                unconstrained: Tensor = a.mT if transposed else a
+                return unconstrained
             if n == k:
                 self.base = tall.clone() if _is_orthogonal(tall) else _make_orthogonal(tall)
             else:

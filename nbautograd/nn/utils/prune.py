@@ -147,7 +147,7 @@ class PruningContainer(BasePruningMethod):
     """
 
     def __init__(self, *args: BasePruningMethod) -> None:
-        self._pruning_methods: tuple[BasePruningMethod, ...] = ()
+        self._pruning_methods: tuple[Any, ...] = ()
         if len(args) == 1:
             self._tensor_name = args[0]._tensor_name
         for method in args:
@@ -225,13 +225,14 @@ class _ByAmount(BasePruningMethod):
         whole = isinstance(amount, numbers.Integral)
         if amount < 0 or not whole and amount > 1:
             raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
-        self.amount = amount
+        self.amount: Any = amount
 
     def _count(self, size: int) -> int:
         """How many of ``size`` are pruned."""
+        count: int = round(self.amount * size)  # of a share
         if not isinstance(self.amount, numbers.Integral):
-            return round(self.amount * size)
-        if self.amount > size:
+            return count
+        if int(self.amount) > size:
             raise ValueError(f"amount={self.amount} should be smaller than the number of parameters to prune={size}")
         return int(self.amount)
 
@@ -344,7 +345,7 @@ class LnStructured(_Structured):
     ) -> Self:
         """Prune a parameter of a module."""
         options = {"amount": amount, "n": n, "dim": dim, "importance_scores": importance_scores}
-        return super().apply(module, name, **options)  # type: ignore[no-any-return, arg-type]
+        return super().apply(module, name, **options)  # type: ignore[no-any-return]
 
 
 class CustomFromMask(BasePruningMethod):
