@@ -18,13 +18,15 @@ if TYPE_CHECKING:
         grad as grad,
         init as init,
         modules as modules,
+        parallel as parallel,
         parameter as parameter,
         utils as utils,
     )
     from nbautograd.nn.modules import *  # noqa: F403
+    from nbautograd.nn.parallel import DataParallel as DataParallel
     from nbautograd.nn.parameter import *  # noqa: F403
 
-PARTS = ("attention", "common_types", "grad", "init", "modules", "parameter", "utils")
+PARTS = ("attention", "common_types", "grad", "init", "modules", "parallel", "parameter", "utils")
 
 
 def __getattr__(name: str) -> Any:
@@ -32,6 +34,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"nbautograd.nn.{name}")
     if name == "__all__":
         return __dir__()
+    if name == "DataParallel":
+        return import_module("nbautograd.nn.parallel").DataParallel
     for part in ("parameter", "modules"):
         module = import_module(f"nbautograd.nn.{part}")
         if name in module.__all__:
@@ -42,4 +46,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     names = [name for part in ("parameter", "modules") for name in import_module(f"nbautograd.nn.{part}").__all__]
-    return sorted(["functional", *PARTS, *names])
+    return sorted(["DataParallel", "functional", *PARTS, *names])
