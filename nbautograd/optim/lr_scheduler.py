@@ -23,6 +23,11 @@ from nbautograd.optim.schedules import (
     StepLR,
 )
 
+
+class _LRScheduler(LRScheduler):
+    """The former name of the base class, from which the schedules of others derive."""
+
+
 __all__ = [
     "ChainedScheduler",
     "ConstantLR",

@@ -20,11 +20,6 @@ def _listed(tensors: Tensors) -> list[Tensor]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
-def _check_foreach(foreach: bool | None) -> None:
-    if foreach:
-        raise RuntimeError("foreach=True was passed, but there are no such operations here: tensors go one by one")
-
-
 @no_grad()
 def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
@@ -38,7 +33,6 @@ def get_total_norm(
     >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
     tensor(5.)
     """
-    _check_foreach(foreach)
     listed = _listed(tensors)
     norm_type = float(norm_type)
     if not listed:
@@ -59,7 +53,6 @@ def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
     """Scale the gradients, in place, so that a norm of ``total_norm`` becomes ``max_norm`` if it is larger."""
-    _check_foreach(foreach)
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for p in _listed(parameters):
         if p._grad is not None:
@@ -110,7 +103,22 @@ def clip_grad_norm(
 @no_grad()
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Clamp the gradients, in place, to [-clip_value, clip_value]."""
-    _check_foreach(foreach)
     for p in _listed(parameters):
         if p._grad is not None:
             p._grad.clamp_(min=-float(clip_value), max=float(clip_value))
+
+
+def clip_grad_norm(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Deprecated: :func:`clip_grad_norm_`."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
