@@ -7,6 +7,7 @@ import os
 import signal
 from collections import Counter, defaultdict
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +51,15 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def is_swept(path: Path, config: pytest.Config) -> bool:
+@cache
+def is_swept(path: Path, root: Path) -> bool:
     """Whether a file is one of ``SWEEPS``."""
-    return any(fnmatch(path.relative_to(config.rootpath).as_posix(), sweep) for sweep in SWEEPS)
+    return any(fnmatch(path.relative_to(root).as_posix(), sweep) for sweep in SWEEPS)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """In the quick tier, do not even read what it leaves out."""
-    return True if config.option.markexpr == QUICK and is_swept(collection_path, config) else None
+    return True if config.option.markexpr == QUICK and is_swept(collection_path, config.rootpath) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -65,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seen = set()
     for item in items:
         test, bracket, _ = item.nodeid.partition("[")
-        is_sweep = any(map(item.get_closest_marker, SWEEPING_MARKS)) or is_swept(item.path, config)
+        is_sweep = any(map(item.get_closest_marker, SWEEPING_MARKS)) or is_swept(item.path, config.rootpath)
         if is_sweep or (bracket and test in seen):
             item.add_marker("sweep")
         seen.add(test)

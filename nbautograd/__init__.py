@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbautograd import _former as _former, _lazy, autograd
+from nbautograd import _former as _former, _import_hook, _lazy, autograd
 from nbautograd.arrays import backend
 from nbautograd.arrays.device import device
 from nbautograd.arrays.dtypes import (
@@ -89,8 +89,25 @@ if TYPE_CHECKING:  # what _lazy.py says
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from nbautograd import cuda, fft, func, linalg, nn, optim, random, serialization, signal, special, storage, utils
+    from nbautograd import (
+        amp,
+        cpu,
+        cuda,
+        fft,
+        func,
+        linalg,
+        nn,
+        optim,
+        random,
+        serialization,
+        signal,
+        special,
+        storage,
+        utils,
+    )
     from nbautograd._import_hook import standing_in
+    from nbautograd.amp.autocast_mode import autocast
+    from nbautograd.amp.state import *
     from nbautograd.batching.transform import vmap
     from nbautograd.core.printing import set_printoptions
     from nbautograd.nn.functional import (
@@ -193,5 +210,9 @@ def _operations_on_sparse_tensors() -> Mapping[str, Callable[..., Any]]:
 
 
 _on_first_sparse_tensor(_operations_on_sparse_tensors)
+
+for _name in ("compiler", "ops"):  # imports find these packages all the same; ``torch.compiler`` is another module
+    vars().pop(_name, None)
+_import_hook.install()
 _lazy.attach(Tensor)
 __getattr__, __dir__ = _lazy.attributes(__name__, _lazy.NAMES)

@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 import pytest
 
-__all__ = ["CHROMIUM", "REASON", "chromium", "dot", "optional", "package", "reason"]
+from nbautograd import cuda
+
+__all__ = ["CHROMIUM", "REASON", "chromium", "cuda_device", "dot", "optional", "package", "reason"]
 
 REASON = re.compile(r"needs ([^:]+): (.+)", re.DOTALL)
 TEST = "pip install -e '.[test]'"
@@ -46,15 +49,36 @@ def reason(name: str) -> str:
 def package(module: str) -> Any:
     """Import a module; without it skip the test, or, at the top of a file, all of its tests."""
     __tracebackhide__ = True  # a skip is the file's that calls this
-    return pytest.importorskip(module, reason=reason(NAMES.get(module, module.partition(".")[0])))
+    return prepared(pytest.importorskip(module, reason=reason(NAMES.get(module, module.partition(".")[0]))))
 
 
 def optional(module: str) -> Any:
     """A module, or None where it is not installed."""
     try:
-        return import_module(module)
+        return prepared(import_module(module))
     except ImportError:
         return None
+
+
+@cache
+def prepared(module: Any) -> Any:
+    """A module, PyTorch as an oracle for small tensors: in one thread, as its own and those of
+    NumPy's BLAS wait for each other, and seeding no devices that are not there.
+
+    For each of those ``torch.manual_seed`` notes the whole stack of calls, which takes longer than most tests do.
+    """
+    if module.__name__ == "torch":
+        module.set_num_threads(1)
+        if not module.cuda.is_available():
+            module.random._manual_seed_impl = lambda seed: module.default_generator.manual_seed(int(seed))
+    return module
+
+
+def cuda_device() -> None:
+    """At the top of a file, skip all of its tests where there is no CUDA device."""
+    why = cuda.why_not()
+    if why is not None:
+        pytest.skip(f"needs a CUDA device: {why}", allow_module_level=True)
 
 
 CHROMIUM = os.environ.get("CHROMIUM") or next(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dis
+import functools
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,12 @@ def module_name(path: Path) -> str:
 
 
 SOURCES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
+
+
+@functools.cache
+def tree(name: str) -> ast.Module:
+    """A module's syntax tree, parsed when a test first asks for it."""
+    return ast.parse(SOURCES[name].read_text(encoding="utf-8"))
 
 
 def imported(node: ast.AST, importer: str) -> list[str]:
@@ -40,13 +46,15 @@ def imported(node: ast.AST, importer: str) -> list[str]:
 
 def statements(tree: ast.AST, inside_functions: bool = True, types: bool = True) -> Iterator[ast.AST]:
     """All nodes; without those inside functions, or those that only a type checker sees, where that is asked for."""
-    for node in ast.iter_child_nodes(tree):
-        if not types and isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            continue
-        if not inside_functions and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            continue
-        yield node
-        yield from statements(node, inside_functions, types)
+    waiting = [tree]
+    while waiting:
+        for node in ast.iter_child_nodes(waiting.pop()):
+            if not types and isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+                continue
+            if not inside_functions and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+                continue
+            yield node
+            waiting.append(node)
 
 
 def global_names(code: types.CodeType) -> set[str]:

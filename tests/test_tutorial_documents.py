@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import importlib
 import linecache
 import re
 from types import ModuleType
@@ -56,10 +55,7 @@ def library(request: pytest.FixtureRequest) -> ModuleType:
 
 @functools.cache
 def outcomes(library: str, document: str, seed: int) -> list[tutorial_documents.Outcome]:
-    chosen = importlib.import_module(library)
-    if library == "torch":
-        chosen.set_num_threads(1)  # more would wait for the threads of NumPy's BLAS, for a minute in all
-    return tutorial_documents.run(DOCUMENTS[document], chosen, seed)
+    return tutorial_documents.run(DOCUMENTS[document], needs.package(library), seed)
 
 
 def cell_id(cell: tutorial_documents.Cell) -> str:

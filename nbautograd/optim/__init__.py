@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -51,4 +50,4 @@ def __getattr__(name: str) -> Any:
         return import_module(f"nbautograd.optim.{name}")
     if name in ABSENT:
         raise AttributeError(f"nbautograd has no torch.optim.{name}: {ABSENT[name]}")
-    raise AttributeError(_absent.explain("optim", name), name=name, obj=sys.modules[__name__])
+    return _absent.fail("optim", name)

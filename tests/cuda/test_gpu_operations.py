@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import nbautograd as nb
+from tests import needs
 from tests.ops.cases import CASES, Case
 
+needs.cuda_device()
 pytestmark = pytest.mark.cuda
 PLACES = ("cpu", "cuda")
 

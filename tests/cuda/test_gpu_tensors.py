@@ -14,6 +14,7 @@ import nbautograd as nb
 from nbautograd.errors import DeviceError
 from tests import needs
 
+needs.cuda_device()
 pytestmark = pytest.mark.cuda
 
 

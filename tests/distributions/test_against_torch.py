@@ -79,13 +79,9 @@ def test_shapes_and_texts(case: Case) -> None:
 
 
 @every_case
-@pytest.mark.parametrize("name", ["mean", "mode", "variance", "stddev"])
-def test_moments(case: Case, name: str) -> None:
-    both(case, lambda T, d: getattr(d, name))
-
-
-@every_case
-def test_entropy_and_perplexity(case: Case) -> None:
+def test_moments_entropy_and_perplexity(case: Case) -> None:
+    for name in ("mean", "mode", "variance", "stddev"):
+        both(case, lambda T, d, name=name: getattr(d, name))
     tolerance = 1e-6 if case.name == "Multinomial" else 1e-9  # of which PyTorch computes a part in float32
     both(case, lambda T, d: d.entropy(), tolerance)
     both(case, lambda T, d: d.perplexity(), 10 * tolerance)
@@ -108,42 +104,33 @@ def test_attributes(case: Case) -> None:
 
 
 @every_case
-@pytest.mark.parametrize("sample_shape", [(), (5,), (2, 3)])
-def test_samples_are_pytorchs_after_the_same_seed(case: Case, sample_shape: tuple[int, ...]) -> None:
-    samples = []
-    for T in (nb, torch):
-        T.manual_seed(3)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            samples.append((case.build(T).sample(sample_shape), T.rand(1).item()))
-    (ours, after), (theirs, their_after) = samples
-    assert after == their_after  # the streams are where they were
-    assert not ours.requires_grad
-    close(ours, theirs, 1e-12)
-    if case.name in BITWISE or case.name in BITWISE_IN_FLOAT32 and "32" in str(ours.dtype):
-        assert ours.tolist() == theirs.tolist()
+def test_samples_are_pytorchs_after_the_same_seed(case: Case) -> None:
+    for sample_shape in ((), (5,), (2, 3)):
+        samples = []
+        for T in (nb, torch):
+            T.manual_seed(3)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                samples.append((case.build(T).sample(sample_shape), T.rand(1).item()))
+        (ours, after), (theirs, their_after) = samples
+        assert after == their_after  # the streams are where they were
+        assert not ours.requires_grad
+        close(ours, theirs, 1e-12)
+        if case.name in BITWISE or case.name in BITWISE_IN_FLOAT32 and "32" in str(ours.dtype):
+            assert ours.tolist() == theirs.tolist()
 
 
 @every_case
-def test_log_prob(case: Case) -> None:
+def test_log_prob_cdf_icdf_and_enumerate_support(case: Case) -> None:
     value = drawn(case)
     both(case, lambda T, d: d.log_prob(library_value(T, value)))
-
-
-@every_case
-def test_cdf_and_icdf(case: Case) -> None:
-    value = drawn(case)
     both(case, lambda T, d: d.cdf(library_value(T, value)))
     shape = np.broadcast_shapes((3,) + (1,) * len(value.shape[1:]), value.shape[1:])
     levels = np.broadcast_to(np.array([0.05, 0.5, 0.95], value.dtype).reshape((3,) + (1,) * (value.ndim - 1)), shape)
     tolerance = 1e-8 if value.dtype == np.float64 else 1e-5
     both(case, lambda T, d: d.icdf(library_value(T, levels)), tolerance)
-
-
-@every_case
-@pytest.mark.parametrize("expand", [True, False])
-def test_enumerate_support(case: Case, expand: bool) -> None:
-    both(case, lambda T, d: d.enumerate_support(expand))
+    for expand in (True, False):
+        both(case, lambda T, d, expand=expand: d.enumerate_support(expand))
 
 
 def gradients(case: Case, T: Any, function: Callable[[Any], Any], second: bool = False) -> dict[str, Any]:
@@ -186,11 +173,11 @@ def is_wide(case: Case) -> bool:
 WIDE = [case for case in CASES if is_wide(case)]
 
 
-@pytest.mark.parametrize("second", [False, True], ids=["first", "second"])
 @pytest.mark.parametrize("case", WIDE, ids=str)
-def test_derivatives_of_log_prob(case: Case, second: bool) -> None:
+def test_derivatives_of_log_prob(case: Case) -> None:
     value = drawn(case)
-    same_gradients(case, lambda T, d: d.log_prob(library_value(T, value)), second)
+    for second in (False, True):
+        same_gradients(case, lambda T, d: d.log_prob(library_value(T, value)), second)
 
 
 @pytest.mark.parametrize("case", WIDE, ids=str)
@@ -205,14 +192,10 @@ def test_gradients_of_samples(case: Case) -> None:
     same_gradients(case, sample)
 
 
-@pytest.mark.parametrize("name", ["mean", "variance", "entropy"])
 @pytest.mark.parametrize("case", WIDE, ids=str)
-def test_gradients_of_moments(case: Case, name: str) -> None:
-    def moment(T: Any, d: Any) -> Any:
-        value = getattr(d, name)
-        return value() if callable(value) else value
-
-    same_gradients(case, moment)
+def test_gradients_of_moments(case: Case) -> None:
+    for moment in (lambda T, d: d.mean, lambda T, d: d.variance, lambda T, d: d.entropy()):
+        same_gradients(case, moment)
 
 
 @every_case

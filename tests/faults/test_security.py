@@ -6,8 +6,8 @@ import ast
 import base64
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
-from pathlib import Path
+from collections import defaultdict
+from functools import cache
 from typing import Any
 
 import pytest
@@ -16,38 +16,57 @@ import nbautograd as nb
 from nbautograd import viz
 from nbautograd.compiler.op import OPS
 from nbautograd.viz.notebook import export
+from tests.package_sources import PACKAGE, SOURCES, tree
 
-PACKAGE = Path(nb.__file__).parent
-SOURCES = {str(path.relative_to(PACKAGE)): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {name: ast.parse(source) for name, source in SOURCES.items()}
 SCRIPTS = {path.name: path.read_text(encoding="utf-8") for path in sorted((PACKAGE / "viz" / "static").glob("*.js"))}
 STYLES = {path.name: path.read_text(encoding="utf-8") for path in sorted((PACKAGE / "viz" / "static").glob("*.css"))}
 
 
-def calls(name: str) -> Iterator[tuple[str, ast.Call]]:
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The syntax tree of each file, by its path below the package."""
+    return {path.relative_to(PACKAGE).as_posix(): tree(name) for name, path in SOURCES.items()}
+
+
+@cache
+def all_calls() -> dict[str, list[tuple[str, ast.Call]]]:
+    """Every call in the package, with the file that makes it, by what is called."""
+    by_name = defaultdict(list)
+    for file, module in trees().items():
+        for node in ast.walk(module):
+            if isinstance(node, ast.Call):
+                by_name[ast.unparse(node.func)].append((file, node))
+    return by_name
+
+
+def calls(name: str) -> list[tuple[str, ast.Call]]:
     """The calls of a name, alone or as an attribute, with the file that makes them."""
-    for file, tree in TREES.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == name:
-                yield file, node
+    return all_calls().get(name, [])
+
+
+def source(file: str) -> str:
+    return (PACKAGE / file).read_text(encoding="utf-8")
 
 
 def files(*names: str) -> set[str]:
     return {file for name in names for file, _ in calls(name)}
 
 
-def imports(module: str) -> set[str]:
-    found = set()
-    for file, tree in TREES.items():
-        for node in ast.walk(tree):
-            names = []
+@cache
+def all_imports() -> set[tuple[str, str]]:
+    """Every file with each module that it imports, inside functions too."""
+    pairs = set()
+    for file, module in trees().items():
+        for node in ast.walk(module):
             if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
+                pairs |= {(file, alias.name) for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
-                names = [node.module or ""]
-            if any(name == module or name.startswith(module + ".") for name in names):
-                found.add(file)
-    return found
+                pairs.add((file, node.module or ""))
+    return pairs
+
+
+def imports(module: str) -> set[str]:
+    return {file for file, name in all_imports() if name == module or name.startswith(module + ".")}
 
 
 # -- Python ----------------------------------------------------------------------------------------------------------
@@ -75,7 +94,7 @@ def test_pickle_is_read_by_nobody() -> None:
     assert imports("pickle") | imports("pickletools") <= {"serialization/torch_pickle.py"}
     assert files("pickle.load", "pickle.loads", "pickle.Unpickler", "np.load", "numpy.load") == set()
     assert imports("marshal") | imports("shelve") | imports("dill") | imports("cloudpickle") == set()
-    assert not re.search(r"\b(find_class|import_module|__import__)\(", SOURCES["serialization/torch_pickle.py"])
+    assert not re.search(r"\b(find_class|import_module|__import__)\(", source("serialization/torch_pickle.py"))
 
 
 def test_arrays_are_read_and_written_without_pickle() -> None:
@@ -92,7 +111,7 @@ def test_programs_are_started_with_lists_of_arguments_and_deadlines() -> None:
         assert given.get("shell", "False") == "False", file
         assert not isinstance(call.args[0], (ast.Constant, ast.JoinedStr)), file
         assert "timeout" in given or ast.unparse(call.func) == "subprocess.Popen", file
-    assert "timeout=DOT_SECONDS" in SOURCES["viz/draw/graphviz_dot.py"]
+    assert "timeout=DOT_SECONDS" in source("viz/draw/graphviz_dot.py")
 
 
 def test_nothing_speaks_to_the_network() -> None:
@@ -110,9 +129,9 @@ def test_no_address_but_those_of_languages() -> None:
     allowed = {f"http://www.w3.org/{name}" for name in ("2000/svg", "1998/Math/MathML", "1999/xhtml", "1999/xlink")}
     for name, text in {**SCRIPTS, **STYLES}.items():
         assert set(re.findall(r"https?://[^\s\"'`)]+", text)) <= allowed, name
-    for file, tree in TREES.items():
+    for file, module in trees().items():
         if file.startswith("viz/"):
-            texts = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+            texts = [n.value for n in ast.walk(module) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
             found = {
                 url for text in texts for url in re.findall(r"(?:https?:)?//[a-z][\w.-]+\.[a-z]{2,}[^\s\"'`)}]*", text)
             }

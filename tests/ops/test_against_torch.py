@@ -14,61 +14,6 @@ torch = needs.package("torch")
 CASES = [case for case in cases.CASES if case.oracle]
 RTOL = 1e-9  # float64 throughout: a few rounding errors, amplified by at most 10^4
 
-
-def gradients(library, case):
-    """The result, its gradients, and the gradients of a random combination of those."""
-    inputs = [library.tensor(a, requires_grad=True) for a in case.arrays()]
-    out = case.call(library, *inputs)
-    rng = np.random.default_rng(1)
-    cotangent = library.tensor(rng.standard_normal(tuple(out.shape)).astype(str(out.dtype).removeprefix("torch.")))
-    first = library.autograd.grad(out, inputs, cotangent, create_graph=True, allow_unused=True)
-    combined = None
-    for g in first:
-        if g is not None and g.requires_grad:
-            weights = library.tensor(rng.standard_normal(tuple(g.shape)))
-            combined = (g * weights).sum() + (0 if combined is None else combined)
-    second = [None] * len(inputs)
-    if combined is not None:
-        second = library.autograd.grad(combined, inputs, allow_unused=True)
-    return out, first, second
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_values_and_derivatives(case):
-    ours, theirs = gradients(nb, case), gradients(torch, case)
-    assert str(ours[0].dtype) == str(theirs[0].dtype)
-    assert tuple(ours[0].shape) == tuple(theirs[0].shape)
-    np.testing.assert_allclose(
-        ours[0].detach().numpy(force=True), theirs[0].detach().numpy(force=True), rtol=RTOL, atol=1e-12
-    )
-    for a, b in zip([*ours[1], *ours[2]], [*theirs[1], *theirs[2]], strict=True):
-        zero = (a is None or not a.detach().numpy(force=True).any()) and (
-            b is None or not b.detach().numpy(force=True).any()
-        )
-        if not zero:
-            np.testing.assert_allclose(
-                a.detach().numpy(force=True), b.detach().numpy(force=True), rtol=RTOL, atol=1e-10
-            )
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_first_order_pass_over_arrays_equals_the_recorded_one(case):
-    """The same formula, compiled over arrays and over tensors."""
-    found = []
-    for create_graph in (False, True):
-        inputs = [nb.tensor(a, requires_grad=True) for a in case.arrays()]
-        out = case.call(nb, *inputs)
-        cotangent = nb.tensor(np.cos(np.arange(out.numel())).reshape(out.shape).astype(out.dtype.numpy))
-        found.append(nb.autograd.grad(out, inputs, cotangent, create_graph=create_graph, allow_unused=True))
-        before = [a.copy() for a in case.arrays()]
-        for x, a in zip(inputs, before, strict=True):
-            np.testing.assert_array_equal(x.detach().numpy(force=True), a)
-    for a, b in zip(*found, strict=True):
-        assert (a is None) == (b is None)
-        if a is not None:
-            np.testing.assert_allclose(a.numpy(), b.detach().numpy(force=True), rtol=1e-12, atol=1e-14)
-
-
 # One declaration serves overloads that PyTorch numbers apart, or the last step of a composite is another one.
 NAMED_OTHERWISE = {
     "pad circular 3d": "CircularPad3DBackward0",
@@ -106,9 +51,46 @@ NAMED_OTHERWISE = {
 }
 
 
+def gradients(library, case, arrays):
+    """The result, its gradients, those of a random combination of them, and the gradients by a pass over arrays."""
+    inputs = [library.tensor(a, requires_grad=True) for a in arrays]
+    out = case.call(library, *inputs)
+    rng = np.random.default_rng(1)
+    cotangent = library.tensor(rng.standard_normal(tuple(out.shape)).astype(str(out.dtype).removeprefix("torch.")))
+    first = library.autograd.grad(out, inputs, cotangent, create_graph=True, allow_unused=True)
+    combined = None
+    for g in first:
+        if g is not None and g.requires_grad:
+            weights = library.tensor(rng.standard_normal(tuple(g.shape)))
+            combined = (g * weights).sum() + (0 if combined is None else combined)
+    second = [None] * len(inputs)
+    if combined is not None:
+        second = library.autograd.grad(combined, inputs, allow_unused=True, retain_graph=True)
+    over_arrays = library.autograd.grad(out, inputs, cotangent, allow_unused=True) if library is nb else None
+    for x, a in zip(inputs, case.arrays(), strict=True):
+        np.testing.assert_array_equal(x.detach().numpy(force=True), a)
+    return out, first, second, over_arrays
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_names_of_nodes(case):
-    inputs = [[lib.tensor(a, requires_grad=True) for a in case.arrays()] for lib in (nb, torch)]
-    ours, theirs = case.call(nb, *inputs[0]), case.call(torch, *inputs[1])
-    expected = NAMED_OTHERWISE.get(case.name, theirs.grad_fn.name())
-    assert ours.grad_fn.name() == expected
+def test_values_names_and_derivatives(case):
+    arrays = case.arrays()
+    ours, theirs = gradients(nb, case, arrays), gradients(torch, case, arrays)
+    assert str(ours[0].dtype) == str(theirs[0].dtype)
+    assert tuple(ours[0].shape) == tuple(theirs[0].shape)
+    np.testing.assert_allclose(
+        ours[0].detach().numpy(force=True), theirs[0].detach().numpy(force=True), rtol=RTOL, atol=1e-12
+    )
+    for a, b in zip([*ours[1], *ours[2]], [*theirs[1], *theirs[2]], strict=True):
+        zero = (a is None or not a.detach().numpy(force=True).any()) and (
+            b is None or not b.detach().numpy(force=True).any()
+        )
+        if not zero:
+            np.testing.assert_allclose(
+                a.detach().numpy(force=True), b.detach().numpy(force=True), rtol=RTOL, atol=1e-10
+            )
+    assert ours[0].grad_fn.name() == NAMED_OTHERWISE.get(case.name, theirs[0].grad_fn.name())
+    for a, b in zip(ours[3], ours[1], strict=True):  # the same formula, compiled over arrays and over tensors
+        assert (a is None) == (b is None)
+        if a is not None:
+            np.testing.assert_allclose(a.numpy(), b.detach().numpy(force=True), rtol=1e-12, atol=1e-14)

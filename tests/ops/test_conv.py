@@ -29,15 +29,6 @@ def outcome(library, name, arrays, options):
     return [t.detach().numpy() for t in (y, *first, *second)]
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """PyTorch's threads would wait for those of NumPy's BLAS, and the other way round."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize("cached", [conv.CACHED, 300])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(("n", "size"), SIZES)

@@ -75,14 +75,10 @@ def close(ours, theirs):
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_tangents(case):
+def test_tangents_and_forward_over_reverse(case):
     theirs, ours = supported(tangent, case), tangent(nb, case)
     assert ours[:3] == (*theirs[:2], True)
     close(ours[3], theirs[3])
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_forward_over_reverse(case):
     theirs, ours = supported(gradients, case), gradients(nb, case)
     for a, b in zip(ours, theirs, strict=True):
         close(a, b)

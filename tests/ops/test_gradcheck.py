@@ -13,10 +13,5 @@ def test_gradcheck(case):
     inputs = [nb.tensor(a, requires_grad=True) for a in case.arrays()]
     tolerance = {"atol": 1e-2, "rtol": 1e-2, "eps": 1e-2} if case.name == "to" else {}  # goes through float32
     assert nb.autograd.gradcheck(lambda *xs: case.call(nb, *xs), inputs, **tolerance)
-
-
-@pytest.mark.parametrize("case", [case for case in CASES if case.second], ids=str)
-def test_gradgradcheck(case):
-    inputs = [nb.tensor(a, requires_grad=True) for a in case.arrays()]
-    tolerance = {"atol": 1e-2, "rtol": 1e-2, "eps": 1e-2} if case.name == "to" else {}
-    assert nb.autograd.gradgradcheck(lambda *xs: case.call(nb, *xs), inputs, **tolerance)
+    if case.second:
+        assert nb.autograd.gradgradcheck(lambda *xs: case.call(nb, *xs), inputs, **tolerance)

@@ -18,31 +18,21 @@ from .comparison import STRICT, OnStrict, on, same, uneven
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_forward_and_backward(case: Case) -> None:
+def test_forward_and_both_kinds_of_backward(case: Case) -> None:
     found = []
     for place in (nb.device("cpu"), STRICT):
         _, inputs, out = on(place, case)
         assert out.device == place
         assert isinstance(out._a, StrictArray) == (place is STRICT)
-        out.backward(uneven(out, place))
+        out.backward(uneven(out, place), retain_graph=True)
         assert {x.grad.device for x in inputs if x.grad is not None} <= {place}
-        found.append([out, *(x.grad for x in inputs)])
-    for theirs, ours in zip(*found, strict=True):
-        same(ours, theirs)
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_recorded_backward(case: Case) -> None:
-    found = []
-    for place in (nb.device("cpu"), STRICT):
-        _, inputs, out = on(place, case)
         first = nb.autograd.grad(out, inputs, uneven(out, place), create_graph=True, allow_unused=True)
         terms = [(g * uneven(g, place)).sum() for g in first if g is not None and g.requires_grad]
         second = (
             nb.autograd.grad(sum(terms[1:], terms[0]), inputs, allow_unused=True) if terms else [None] * len(inputs)
         )
         assert {g.device for g in (*first, *second) if g is not None} <= {place}
-        found.append([*first, *second])
+        found.append([out, *(x.grad for x in inputs), *first, *second])
     for theirs, ours in zip(*found, strict=True):
         same(ours, theirs)
 

@@ -18,7 +18,7 @@ from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX
 from nbautograd.viz.read.local_derivative import LocalDerivative, local_derivative
 from nbautograd.viz.read.model import Formula
 from nbautograd.viz.read.operations import broadcast_dims
-from nbautograd.viz.read.tiles import Tile, tile
+from nbautograd.viz.read.tiles import MOST, Tile, tile
 
 __all__ = ["ChainStep", "Element", "TilePool", "chain_step"]
 
@@ -85,6 +85,8 @@ class ChainStep:
     summed: tuple[tuple[int, int], ...] = ()
     """(dimension, its size) of each broadcast dimension that was summed over."""
     element: Element | None = None
+    places: tuple[int, ...] = ()
+    """For each element of the product the one of the upstream gradient that it is made from, where shapes differ."""
 
 
 def chain_step(
@@ -114,7 +116,15 @@ def chain_step(
         derivative.left,
         summed,
         _element(derivative, upstream, sent, summed),
+        _places(derivative, came),
     )
+
+
+def _places(derivative: LocalDerivative, came: tuple[int, ...]) -> tuple[int, ...]:
+    places = derivative.places
+    if places is None or places.shape == came or places.size > MOST * MOST:
+        return ()
+    return tuple(places.reshape(-1).tolist())
 
 
 def _element(

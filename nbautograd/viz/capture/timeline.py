@@ -336,7 +336,14 @@ def _shorten(frames: list[dict[str, Any]]) -> None:
                 row["terms"], row["kept"] = terms[len(before) :], len(before)
 
 
-_OPTIONAL = {"tiles", "left", "summed", "element", "local"}  # of a part of a frame, left out where there is none
+_OPTIONAL = {
+    "tiles",
+    "left",
+    "summed",
+    "element",
+    "local",
+    "places",
+}  # of a part of a frame, left out where there is none
 WHOLE = 300  # members of a group that the player is told one by one
 _TOLD = (
     "kind", "name", "expression", "value", "shape", "dtype", "device", "version", "grad", "where", "cell", "line",

@@ -244,7 +244,7 @@ class Figure:
         bundle = {"text/plain": self.text, **output.images(self.svg)}
         if settings.embed:
             return bundle | {"text/html": self.framed()}
-        if settings.widget and self.widget is not None:
+        if settings.widget and output.has_front_end() and self.widget is not None:
             shown, about = self.widget._repr_mimebundle_(include=include, exclude=exclude)
             return (shown | bundle, about) if about else shown | bundle
         note = f"<p>{escape(self._note)}</p>" if self._note else ""

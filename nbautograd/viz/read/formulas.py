@@ -19,7 +19,7 @@ from typing import Any
 
 from nbautograd.viz.escape import one_line
 
-__all__ = ["COUNT", "SYMBOLS", "Mark", "latex", "marks", "plain", "summed", "symbol_of", "value"]
+__all__ = ["COUNT", "SYMBOLS", "Mark", "latex", "marks", "plain", "summed", "symbol_of", "unbracketed", "value"]
 
 Mark = list[Any]
 LONGEST = 2000  # characters of a formula that is read
@@ -351,6 +351,20 @@ def _opposite(condition: ast.expr) -> ast.expr | None:
     if isinstance(condition, ast.Compare) and len(condition.ops) == 1 and type(condition.ops[0]) in _OPPOSITES:
         return ast.Compare(condition.left, [_OPPOSITES[type(condition.ops[0])]()], condition.comparators)
     return None
+
+
+def unbracketed(written: list[Mark]) -> list[Mark]:
+    """Without brackets around the whole.
+
+    >>> plain(unbracketed([["o", "("], ["n", "1"], ["o", "−"], ["i", "x"], ["o", ")"]]))
+    '1 − x'
+    """
+    depth = 0
+    for i, mark in enumerate(written):
+        depth += {"(": 1, ")": -1}.get(mark[1], 0) if mark[0] == "o" else 0
+        if not depth:
+            return written[1:-1] if i == len(written) - 1 and i else written
+    return written
 
 
 def _bracketed(written: list[Mark]) -> list[Mark]:

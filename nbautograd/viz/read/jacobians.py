@@ -82,7 +82,7 @@ def factor_marks(source: str, names: Mapping[str, list[formulas.Mark]]) -> list[
     """
     kind = entry_of(source)
     if kind == DIAGONAL:
-        return formulas.marks(source, {**names, "g": [["n", "1"]]})
+        return formulas.unbracketed(formulas.marks(source, {**names, "g": [["n", "1"]]}))
     if kind != MATRIX:
         return []
     matrix = next(factors[0] for _, branch in _branches(_read(source)) if (factors := _factors(branch)))

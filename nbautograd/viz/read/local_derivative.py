@@ -1,7 +1,8 @@
 """The local derivative of an operation with its numbers: what one step of the chain rule multiplies by.
 
-Only formulas that the library itself has declared are evaluated, with the functions that its backward pass calls;
-those of anybody else's nodes stay text. What they come to is compared with what was sent, so no wrong number is shown.
+Only formulas that the library itself has declared are evaluated, with the functions that its backward pass calls; of
+those of anybody else's nodes no more than arithmetic of single numbers. What they come to is compared with what was
+sent, so no wrong number is shown.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.viz.read import introspect, values
+from nbautograd.viz.read import formulas, introspect, values
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, diagonal_code, entry_of, matrix_codes
 
@@ -38,6 +39,8 @@ class LocalDerivative:
     """What ``g`` times the factor is, before broadcasting is undone by sums."""
     upstream: np.ndarray[Any, Any] | None = None
     """Of a diagonal Jacobian ``g``, for each element of the product the one that it is made from."""
+    places: np.ndarray[Any, Any] | None = None
+    """And where in ``g`` that element is."""
 
 
 def local_derivative(node: Any, parameter: str, source: str, g: Any, sent: Any) -> LocalDerivative:
@@ -53,7 +56,10 @@ def local_derivative(node: Any, parameter: str, source: str, g: Any, sent: Any) 
         if max(upstream.size, wanted.size) <= LARGEST:
             names = _scope_and_operands(node, parameter, source, wanted.shape)
             with np.errstate(all="ignore"):
-                numbers = names and (_diagonal if kind == DIAGONAL else _matrix)(source, *names, upstream)
+                if names is None:
+                    numbers = _single_number(node, source, upstream) if kind == DIAGONAL else None
+                else:
+                    numbers = (_diagonal if kind == DIAGONAL else _matrix)(source, *names, upstream)
                 if numbers and numbers.product is not None and _comes_to(numbers.product, wanted):
                     return numbers
     except Exception:  # a picture is drawn even where a formula cannot be evaluated
@@ -80,15 +86,24 @@ def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | No
     return None
 
 
+def _single_number(node: Any, source: str, g: np.ndarray[Any, Any]) -> LocalDerivative | None:
+    """The same for single numbers in a formula of somebody else's, of which only arithmetic is understood."""
+    operands = introspect.operands_of(node).items()
+    known = {name: float(values.host(v).item()) for name, v in operands if np.size(values.host(v)) == 1}
+    factor = formulas.value(source, {**known, "g": 1.0}) if g.size == 1 else None
+    if factor is None:
+        return None
+    return LocalDerivative(DIAGONAL, np.full(g.shape, factor), product=g * factor, upstream=g)
+
+
 def _diagonal(source: str, scope: dict[str, Any], own: dict[str, Any], g: np.ndarray[Any, Any]) -> LocalDerivative:
     code = diagonal_code(source)
     product = np.asarray(eval(code.product, scope, own | {"g": g}))
     factor = np.asarray(eval(code.product, scope, own | {"g": np.ones_like(g)}))
-    upstream = np.asarray(eval(code.upstream, scope, own | {"g": g}))
-    wide = product.shape
-    return LocalDerivative(
-        DIAGONAL, np.broadcast_to(factor, wide), product=product, upstream=np.broadcast_to(upstream, wide)
-    )
+    numbered = np.arange(g.size).reshape(g.shape)
+    places = np.broadcast_to(np.asarray(eval(code.upstream, scope, own | {"g": numbered})), product.shape)
+    factor = np.broadcast_to(factor, product.shape)
+    return LocalDerivative(DIAGONAL, factor, False, product, g.reshape(-1)[places], places)
 
 
 def _matrix(source: str, scope: dict[str, Any], own: dict[str, Any], g: np.ndarray[Any, Any]) -> LocalDerivative | None:
