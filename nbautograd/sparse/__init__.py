@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd import _absent
+from nbautograd.arrays import backend
 from nbautograd.core.sparse import SparseTensor
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.sparse.invariants import check_sparse_tensor_invariants
@@ -59,8 +60,10 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     column = np.broadcast_to(np.arange(min(d.shape[1], shape[1])), (len(steps), min(d.shape[1], shape[1])))
     row = column - steps[:, None]
     which, place = np.nonzero((row >= 0) & (row < shape[0]))
-    values = d[wrap(which), wrap(place)]
-    result: Any = build(np.stack((row[which, place], column[which, place])), values, tuple(shape))
+    module = backend.module(d.device)
+    values = d[wrap(module.asarray(which)), wrap(module.asarray(place))]
+    places = module.asarray(np.stack((row[which, place], column[which, place])))
+    result: Any = build(places, values, tuple(shape))
     return result if layout is None else result.to_sparse(layout=layout)  # type: ignore[no-any-return]
 
 

@@ -49,5 +49,12 @@ def two_scales():
 
 @part
 def masked_autoencoder():
-    model = MAE(encoder=ViT(**SMALL, dim_head=8), masking_ratio=0.5, decoder_dim=12, decoder_depth=1, decoder_heads=2, decoder_dim_head=8)
+    model = MAE(
+        encoder=ViT(**SMALL, dim_head=8),
+        masking_ratio=0.5,
+        decoder_dim=12,
+        decoder_depth=1,
+        decoder_heads=2,
+        decoder_dim_head=8,
+    )
     return gradients(model(random(2, 3, 16, 16)), model)
