@@ -8,12 +8,14 @@ records it; ``tensors.py`` makes and takes apart; ``elementwise.py``, ``products
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from nbautograd import _absent
-from nbautograd.arrays import backend
+from nbautograd.arrays import backend, dtypes
+from nbautograd.core.defaults import warn_once
 from nbautograd.core.sparse import SparseTensor
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.sparse.invariants import check_sparse_tensor_invariants
@@ -36,6 +38,41 @@ from nbautograd.sparse.tensors import (
 __all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "softmax", "spdiags", "sum"]
 
 attach_properties(SparseTensor)
+
+
+FORMER = (
+    "torch.sparse.SparseTensor(indices, values, shape, *, device=) is deprecated.  Please use "
+    "torch.sparse_coo_tensor(indices, values, shape, dtype=, device=)."
+)
+
+
+def _type(name: str, kind: dtypes.dtype) -> Callable[..., Tensor]:
+    def make(*parts: Any) -> Tensor:
+        warn_once(FORMER, stacklevel=2)
+        sized = len(parts) < 2 or all(isinstance(part, int) for part in parts)
+        return (
+            sparse_coo_tensor(size=parts[0] if len(parts) == 1 else parts, dtype=kind)
+            if sized
+            else (sparse_coo_tensor(*parts, dtype=kind))
+        )
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"A sparse tensor of {kind!r}, as in the old days: of indices and values, or of a size."
+    return make
+
+
+for _name, _kind in {
+    "BFloat16": dtypes.bfloat16,
+    "Byte": dtypes.uint8,
+    "Char": dtypes.int8,
+    "Double": dtypes.float64,
+    "Float": dtypes.float32,
+    "Half": dtypes.float16,
+    "Int": dtypes.int32,
+    "Long": dtypes.int64,
+    "Short": dtypes.int16,
+}.items():
+    globals()[f"{_name}Tensor"] = _type(f"{_name}Tensor", _kind)
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:
