@@ -150,6 +150,7 @@ def test_zoom_keys_and_fit(open_page: Any) -> None:
     page = open_page(recording())
     page.focus(".nb-player")
     view = page.locator(".nb-stage > svg")
+    page.keyboard.press("f")
     before = view.get_attribute("viewBox")
     page.keyboard.press("+")
     assert view.get_attribute("viewBox") != before

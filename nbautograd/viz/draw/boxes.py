@@ -25,6 +25,7 @@ ROW = 22.0  # height of a leaf's rows
 LINE = 16.0  # height of a line of a value
 DOWN = 14.0  # from one line of a small text to the next
 PAD = 11.0
+SMALLEST = 11.0  # pixels of a text, at a size of 100 %
 WIDEST = 330.0
 BOLD = 1.1  # width of bold letters relative to regular ones
 NAME, GROUP = 200.0, 230.0  # room for the name of a tensor, and for the lines of a group
@@ -44,9 +45,9 @@ def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
     if node.kind in ("group", "pile"):
         return _group_size(node)
     if node.kind == "op":
-        wide = max(width(node.name, 9.5), width(node.symbol, 16), width(cut(node.value, 24), 11, mono=True))
-        return _even(max(wide + 24, 60)), 46.0 + 15 * bool(node.value)
-    head = BOLD * width(name_text(node), 14) + width(about_text(node), 10) + 14
+        wide = max(width(node.name, SMALLEST), width(node.symbol, 16), width(cut(node.value, 24), 11, mono=True))
+        return _even(max(wide + 16, 60)), 46.0 + 15 * bool(node.value)
+    head = BOLD * width(name_text(node), 14) + width(about_text(node), SMALLEST) + 14
     value = width(cut_lines(value_text(node)), 12, mono=True)
     rows, height = 0.0, head_height(node)
     if node.kind == "leaf":
@@ -60,7 +61,7 @@ def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
 
 def name_text(node: Node) -> str:
     """As much of a tensor's name as there is room for beside its type."""
-    room = min(NAME, WIDEST - width(about_text(node), 10) - 14) / BOLD
+    room = min(NAME, WIDEST - width(about_text(node), SMALLEST) - 14) / BOLD
     return fit(node.name, room, 14)
 
 
@@ -80,9 +81,9 @@ def group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
     about = " · ".join(part for part in (node.label, about_text(node)) if part)
     lines = [
         (fit(node.symbol, GROUP, 15), 15.0, "nb-symbol", False),
-        (fit(node.name, GROUP, 11), 11.0, "nb-sub", False),
-        (fit(node.source, GROUP, 10.5, mono=True), 10.5, "nb-value", True),
-        (fit(about if about != node.symbol else "", GROUP, 10), 10.0, "nb-sub", False),
+        (fit(node.name, GROUP, SMALLEST), SMALLEST, "nb-sub", False),
+        (fit(node.source, GROUP, SMALLEST, mono=True), SMALLEST, "nb-value", True),
+        (fit(about if about != node.symbol else "", GROUP, SMALLEST), SMALLEST, "nb-sub", False),
     ]
     return [line for line in lines if line[0]]
 
@@ -96,7 +97,7 @@ def _group_size(node: Node) -> tuple[float, float]:
 
 
 def _rows_width(state: LeafState) -> float:
-    arriving = width(cut_lines(state.arriving), 11.5, mono=True) + 2 * 7.1 + width(state.count, 10) + 14
+    arriving = width(cut_lines(state.arriving), 11.5, mono=True) + 2 * 7.1 + width(state.count, SMALLEST) + 14
     return max(arriving, width(cut_lines(state.grad), 11.5, mono=True) + 6 * 7.1)
 
 

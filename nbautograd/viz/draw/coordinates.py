@@ -18,8 +18,8 @@ BREADTH_GAP = 20.0  # between two boxes of one layer
 BEND_GAP = 14.0  # beside a line that passes
 LANE_GAP = 9.0  # between two lanes beside the drawing
 DEPTH_GAP = 34.0  # between two layers, at least
-LABEL_ROOM = 22.0  # beyond a label's own length
-LONGEST_LABEL = 190.0
+LABEL_ROOM = 14.0  # beyond a label's own length
+LONGEST_LABEL, LEAST_ROOM = 92.0, 62.0  # a longer label stands above or below the boxes, and needs less room between
 
 Pulls = list[list[tuple[int, float]]]
 """Of each node its neighbours, and how strongly they pull."""
@@ -190,7 +190,9 @@ class DepthAssignment:
         room = [DEPTH_GAP] * (len(rows) + 1)
         for (_, dst), (long, _) in zip(graph.edges, graph.labels, strict=True):
             if long:
-                room[graph.layer[dst]] = max(room[graph.layer[dst]], min(long, LONGEST_LABEL) + LABEL_ROOM)
+                room[graph.layer[dst]] = max(
+                    room[graph.layer[dst]], (long if long <= LONGEST_LABEL else LEAST_ROOM) + LABEL_ROOM
+                )
         for r, row in enumerate(rows[1:], 1):  # steep lines need room to bend
             steep = max((abs(breadth[u] - breadth[v]) for v in row for u in graph.before[v]), default=0.0)
             room[r] = max(room[r], min(DEPTH_GAP + steep / 7, 90.0))

@@ -6,17 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["Box", "Point", "Size", "label_spots"]
+__all__ = ["Box", "Point", "Size", "is_turn", "label_spots"]
 
 Point = tuple[float, float]
 Size = tuple[float, float]
 Area = tuple[float, float, float, float]  # left, top, right, bottom
 
+BESIDE = 4.5  # from the line of a value to that of its gradient
 _TRIES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 _CELL = 80.0  # of the grid in which obstacles are looked up
 _SIDES = ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1))
-_EDGE, _OUTSIDE = 4.0, 16.0  # how near a label may come to the left and the upper edge, and what it costs to be beyond
-_CROWDED = 250  # labels from which on they are simply put in the middle
+_NEAR = [(dx, dy, 0.0) for dx, dy in _SIDES]
+_FURTHER = [(dx, dy, far) for far in (0.0, 14.0, 28.0) for dx in (0.0, -0.5, 0.5) for dy in (-1, 1) if far or dx]
+_GOOD = 100.0  # what a place may cost for which no better one is looked for
+_EDGE, _OUTSIDE = 4.0, 30.0  # how near a label may come to the left and the upper edge, and what it costs to be beyond
+_MANY, _CROWDED = 60, 250  # labels from which on fewer places are tried, and they are simply put in the middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +38,16 @@ class Box:
         return self.x + self.width / 2, self.y + self.height / 2
 
 
+def is_turn(line: Sequence[Point]) -> tuple[Point, Point] | None:
+    """The ends of the turn to another row through which a line comes to its end, if it does."""
+    if len(line) > 4 and line[-4][0] == line[-3][0] != line[-2][0] and line[-3][1] == line[-2][1] != line[-4][1]:
+        return line[-4], line[-3]
+    return None
+
+
 def curve_point(line: Sequence[Point], t: float, across: bool) -> Point:
     """A point of the last curved piece of a line, between the layer before its end and the end's layer."""
-    (x0, y0), (x1, y1) = line[-3], line[-2]
+    (x0, y0), (x1, y1) = (is_turn(line) if across else None) or (line[-3], line[-2])
     if not across:
         (x0, y0), (x1, y1) = (y0, x0), (y1, x1)
     middle = (x0 + x1) / 2
@@ -56,25 +67,32 @@ def label_spots(
         return {key: (x, round(y - 10, 1)) for key, (x, y) in middles.items()}
     taken = _Obstacles()
     for b in boxes.values():
-        taken.add((b.x, b.y, b.x + b.width, b.y + b.height), 8.0)
+        taken.add((b.x, b.y, b.x + b.width, b.y + b.height), 12.0)
+    wide, high = (2, 2 + BESIDE) if across else (2 + BESIDE, 2)  # the gradient's line runs beside
     for point in dict.fromkeys(point for line in routes.values() for point in _samples(line, across)):
-        taken.add((point[0] - 2, point[1] - 2, point[0] + 2, point[1] + 2), 4.0)
+        taken.add((point[0] - wide, point[1] - high, point[0] + wide, point[1] + high), 4.0)
+    right = max([b.x + b.width for b in boxes.values()] + [x for line in routes.values() for x, _ in line]) + 2 * _EDGE
     spots = {}
     for key, (w, h) in labels.items():
+        points = [(9 * abs(t - 0.5), curve_point(routes[key], t, across)) for t in _TRIES]
         best, least = (0.0, 0.0), float("inf")
-        beside, above = w / 2 + 5, h / 2 + 4
-        for t in _TRIES:
-            x, y = curve_point(routes[key], t, across)
-            for dx, dy in _SIDES:
-                middle = x + dx * beside, y + dy * above
-                area = (middle[0] - w / 2, middle[1] - h / 2, middle[0] + w / 2, middle[1] + h / 2)
-                outside = max(_EDGE - area[0], 0) * h + max(_EDGE - area[1], 0) * w
-                cost = _OUTSIDE * outside + 9 * abs(t - 0.5)
-                cost += taken.covered(area, least - cost)
-                if cost < least - 1e-9:
-                    best, least = middle, cost
+        for sides in (_NEAR, _FURTHER) if len(labels) <= _MANY else (_NEAR,):
+            for start, (x, y) in points:
+                if start >= least:
+                    break
+                for dx, dy, further in sides:
+                    middle = x + dx * (w / 2 + 8), y + dy * (h / 2 + 7 + further)
+                    area = (middle[0] - w / 2, middle[1] - h / 2, middle[0] + w / 2, middle[1] + h / 2)
+                    outside = max(_EDGE - area[0], area[2] - right, 0) * h + max(_EDGE - area[1], 0) * w
+                    cost = _OUTSIDE * outside + start + 3 * further + 40 * abs(dx) * (dy != 0)
+                    if cost < least:
+                        cost += taken.covered(area, least - cost)
+                    if cost < least - 1e-9:
+                        best, least = middle, cost
+            if least < _GOOD:
+                break
         spots[key] = round(best[0], 1), round(best[1], 1)
-        taken.add((best[0] - w / 2, best[1] - h / 2, best[0] + w / 2, best[1] + h / 2), 3.0)
+        taken.add((best[0] - w / 2, best[1] - h / 2, best[0] + w / 2, best[1] + h / 2), 12.0)
     return spots
 
 

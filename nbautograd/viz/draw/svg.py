@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from itertools import pairwise
+from math import copysign
 
 from nbautograd.viz.capture.timeline import FrameState, LeafState
 from nbautograd.viz.draw.boxes import (
@@ -18,6 +19,7 @@ from nbautograd.viz.draw.boxes import (
     LINE,
     PAD,
     PILE,
+    SMALLEST,
     about_text,
     cut,
     cut_lines,
@@ -27,6 +29,7 @@ from nbautograd.viz.draw.boxes import (
     name_text,
     value_text,
 )
+from nbautograd.viz.draw.labels import BESIDE
 from nbautograd.viz.draw.layout import Box, Layout, Point, layout
 from nbautograd.viz.draw.theme import LIGHT, MONO, SANS
 from nbautograd.viz.escape import escape, width
@@ -37,6 +40,10 @@ __all__ = ["draw", "path"]
 
 NOTE = 18.0  # height of a note below the drawing
 NBSP = "\u00a0"
+CORNER, LEAN = (
+    16.0,
+    6.0,
+)  # the radius of a line's corners; how far the curve of a gradient's line keeps from the value's
 
 
 def draw(
@@ -60,26 +67,68 @@ def draw(
     ).text()
 
 
-def path(line: Sequence[Point], direction: str = "LR") -> str:
-    """The ``d`` of a line: straight within a layer, curved between two."""
+def path(line: Sequence[Point], direction: str = "LR", lean: float = 0.0) -> str:
+    """The ``d`` of a line: straight within a layer, curved between two, with rounded corners where it turns.
+
+    :param lean: how far the steep middle of a curve is moved aside, so that two lines stay beside each other.
+    """
+    bends = _straightened(line, direction)
     parts = [f"M{_n(line[0][0])} {_n(line[0][1])}"]
-    ahead: Point | None = None  # where the last piece began, if that was straight
+    for i, (curved, x0, y0, x1, y1) in enumerate(bends):
+        after = bends[i + 1] if i + 1 < len(bends) else None
+        if curved and direction == "LR":
+            middle = (x0 + x1) / 2 - copysign(lean, y1 - y0)
+            parts.append(f"C{_n(middle)} {_n(y0)} {_n(middle)} {_n(y1)} {_n(x1)} {_n(y1)}")
+        elif curved:
+            middle = (y0 + y1) / 2 - copysign(lean, x1 - x0)
+            parts.append(f"C{_n(x0)} {_n(middle)} {_n(x1)} {_n(middle)} {_n(x1)} {_n(y1)}")
+        elif after is not None and not after[0] and (x0 == x1) != (after[1] == after[3]):  # a corner
+            _, _, _, x2, y2 = after
+            radius = min(CORNER, (abs(x1 - x0) + abs(y1 - y0)) / 2, (abs(x2 - x1) + abs(y2 - y1)) / 2)
+            (ax, ay), (bx, by) = _towards((x1, y1), (x0, y0), radius), _towards((x1, y1), (x2, y2), radius)
+            parts.append(f"L{_n(ax)} {_n(ay)}Q{_n(x1)} {_n(y1)} {_n(bx)} {_n(by)}")
+        else:
+            parts.append(f"L{_n(x1)} {_n(y1)}")
+    return "".join(parts)
+
+
+def _straightened(line: Sequence[Point], direction: str) -> list[tuple[bool, float, float, float, float]]:
+    """The pieces of a line, each (whether it is curved, its ends); straight ones that go on as one are joined."""
+    pieces: list[tuple[bool, float, float, float, float]] = []
     for i, ((x0, y0), (x1, y1)) in enumerate(pairwise(line)):
         if (x0, y0) == (x1, y1):
             continue
         straight = i % 2 == 0 or x0 == x1 or y0 == y1
-        if straight and ahead is not None and (ahead[0] == x0 == x1 or ahead[1] == y0 == y1):
-            parts.pop()  # it goes straight on
-        ahead = (x0, y0) if straight else None
-        if i % 2 == 0 or x0 == x1 or y0 == y1:
-            parts.append(f"L{_n(x1)} {_n(y1)}")
-        elif direction == "LR":
-            middle = (x0 + x1) / 2
-            parts.append(f"C{_n(middle)} {_n(y0)} {_n(middle)} {_n(y1)} {_n(x1)} {_n(y1)}")
+        if straight and pieces and not pieces[-1][0]:
+            _, ax, ay, bx, by = pieces[-1]
+            if (ax == bx == x0 == x1) or (ay == by == y0 == y1):
+                pieces.pop()
+                x0, y0 = ax, ay
+        pieces.append((not straight, x0, y0, x1, y1))
+    return pieces
+
+
+def _towards(start: Point, goal: Point, by: float) -> Point:
+    """A point so far from ``start`` on the way to ``goal``, which lies straight across or straight down."""
+    (x, y), (gx, gy) = start, goal
+    return (x + copysign(by, gx - x), y) if gy == y else (x, y + copysign(by, gy - y))
+
+
+def _aside(line: Sequence[Point], direction: str) -> list[Point]:
+    """The same line a little to the side, as the way of a gradient beside that of the value."""
+    if direction != "LR":
+        return [(x + BESIDE, y) for x, y in line]
+    moved = []
+    for i, (x, y) in enumerate(line):
+        before = next((point for point in reversed(line[:i]) if point != (x, y)), None)
+        after = next((point for point in line[i:] if point != (x, y)), None)
+        turns = (before is not None and before[0] == x) or (after is not None and after[0] == x)
+        if before is not None and before[0] != x:
+            ahead = x - before[0]
         else:
-            middle = (y0 + y1) / 2
-            parts.append(f"C{_n(x0)} {_n(middle)} {_n(x1)} {_n(middle)} {_n(x1)} {_n(y1)}")
-    return "".join(parts)
+            ahead = after[0] - x if after is not None else 1.0
+        moved.append((x - BESIDE * turns, y + copysign(BESIDE, ahead)))
+    return moved
 
 
 def _n(number: float) -> str:
@@ -148,11 +197,10 @@ class _Picture:
             used = edge.id in moving
             constant = edge.kind == "constant"
             dash = ' stroke-dasharray="3 3"' if constant else ""
-            end = "" if used else f' marker-end="url(#{self.prefix}-wire)"'
             self.out.append(
                 f'<path class="nb-edge{" nb-constant" * constant}{" nb-used" * used}" data-edge="{edge.id}" '
                 f'd="{path(own, self.places.direction)}" fill="none" stroke="{LIGHT["wire"]}" '
-                f'stroke-width="1.3"{dash}{end}/>'
+                f'stroke-width="1.3"{dash} marker-end="url(#{self.prefix}-wire)"/>'
             )
             if not constant:
                 flows.append(self.flow(edge.id, line))
@@ -165,29 +213,34 @@ class _Picture:
         state = " nb-active" * active + " nb-done" * (done and not active) + " nb-bad" * (key in self.state.bad)
         hidden = "" if active or done else ' visibility="hidden"'
         kind = "active" if active else "done"
+        backwards = tuple(reversed(_aside(line, self.places.direction)))
         return (
-            f'<path class="nb-flow{state}" data-flow="{key}" d="{_reversed(line, self.places.direction)}" fill="none" '
-            f'stroke="{colour}" stroke-width="{"3" if active else "2.2"}" '
+            f'<path class="nb-flow{state}" data-flow="{key}" d="{path(backwards, self.places.direction, -LEAN)}" '
+            f'fill="none" stroke="{colour}" stroke-width="{"3" if active else "2.2"}" '
             f'marker-end="url(#{self.prefix}-{kind})"{hidden}/>'
         )
 
     def labels(self) -> None:
         """The gradients on the edges, with a rim in the colour of the card so that lines do not cross them."""
+        if not self.places.labels:
+            return
+        self.out.append(
+            f'<g font-family="{escape(MONO)}" font-size="11.5" text-anchor="middle" stroke="{LIGHT["bg"]}" '
+            'stroke-width="4" stroke-linejoin="round" paint-order="stroke">'
+        )
         for edge in self.model.edges:
             spot = self.places.labels.get(edge.id)
             if spot is None:
                 continue
             active, shown = edge.id in self.state.active, self.state.labels.get(edge.id, "")
             bad = edge.id in self.state.bad
-            colour = LIGHT["bad"] if bad else LIGHT["grad"]
             weight = ' font-weight="700"' if active else ""
             state = " nb-active" * active + " nb-bad" * bad
             self.out.append(
                 f'<text class="nb-label{state}" data-label="{edge.id}" x="{_n(spot[0])}" y="{_n(spot[1] + 4)}" '
-                f'text-anchor="middle" font-family="{escape(MONO)}" font-size="11.5" fill="{colour}"{weight} '
-                f'stroke="{LIGHT["bg"]}" stroke-width="4" stroke-linejoin="round" paint-order="stroke">'
-                f"{_lines(shown, spot[0], 0, middle=True)}</text>"
+                f'fill="{LIGHT["bad" if bad else "grad"]}"{weight}>{_lines(shown, spot[0], 0, middle=True)}</text>'
             )
+        self.out.append("</g>")
 
     # -- nodes -------------------------------------------------------------------
 
@@ -222,7 +275,7 @@ class _Picture:
         )
         x, y = box.center[0], box.y
         self.put(x, y + 21, node.symbol, "nb-symbol", LIGHT[ink], 16, anchor="middle")
-        self.put(x, y + 36, node.name, "nb-sub", LIGHT[ink if active or bad else "muted"], 9.5, anchor="middle")
+        self.put(x, y + 36, node.name, "nb-sub", LIGHT[ink if active or bad else "muted"], SMALLEST, anchor="middle")
         if node.value:
             self.put(x, y + 51, cut(node.value, 24), "nb-value", LIGHT["fg"], 11, mono=True, anchor="middle")
         self.saved(node, box)
@@ -277,7 +330,9 @@ class _Picture:
         colour = LIGHT[ink] if node.named else LIGHT["muted"]
         name, own = name_text(node), node.named
         self.put(box.x + PAD, box.y + 20, name, "nb-name", colour, size, bold=own, italic=not own)
-        self.put(box.x + box.width - PAD, box.y + 20, about_text(node), "nb-about", LIGHT["muted"], 10, anchor="end")
+        self.put(
+            box.x + box.width - PAD, box.y + 20, about_text(node), "nb-about", LIGHT["muted"], SMALLEST, anchor="end"
+        )
         at = box.y + 40
         for line in cut_lines(value_text(node)).split("\n") if value_text(node) else ():
             self.put(box.x + PAD, at, line, "nb-value", LIGHT["fg"], 12, mono=True)
@@ -306,7 +361,7 @@ class _Picture:
         y = top + 15
         came = f"⇠ {state.arriving}"
         self.put(box.x + PAD, y, came, "nb-in", ink, 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
-        self.put(right - PAD, y, state.count, "nb-in", ink, 10, anchor="end", slot=f"{node.id}:count")
+        self.put(right - PAD, y, state.count, "nb-in", ink, SMALLEST, anchor="end", slot=f"{node.id}:count")
         colour = LIGHT["muted"] if state.grad == "None" else LIGHT["fg"]
         grad = f".grad {state.grad}"
         self.put(box.x + PAD, y + high, grad, "nb-grad", colour, 11.5, mono=True, slot=f"{node.id}:grad", indent=6)
@@ -362,7 +417,3 @@ def _tip(node: Node) -> str:
     lines += [say("tip_freed")] if node.freed else []
     lines += [say("tip_hooks", kind=say(f"hook_kind_{kind}"), n=n) for kind, n in node.hooks]
     return "\n".join(line for line in (*lines, *node.notes) if line)
-
-
-def _reversed(line: Sequence[Point], direction: str) -> str:
-    return path(tuple(reversed(line)), direction)

@@ -20,9 +20,8 @@ from nbautograd.viz.escape import escape
 __all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page", "save", "saving_js", "to_dot", "write"]
 
 PLAYER = (
-    "dom", "formula", "history", "links", "viewport", "stage", "playback", "groups", "search", "ledger", "panel",
-    "tile", "chain", "equation",
-    "controls", "keys", "snapshot", "player", "saving", "widget",
+    "dom", "formula", "history", "links", "viewport", "camera", "stage", "playback", "groups", "search", "ledger",
+    "panel", "tile", "chain", "equation", "controls", "keys", "snapshot", "player", "saving", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
 

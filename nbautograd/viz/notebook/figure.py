@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from nbautograd.viz import language
 from nbautograd.viz.capture.timeline import bytes_text, scene_json
 from nbautograd.viz.draw.graph_text import graph_text
-from nbautograd.viz.draw.layout import Layout, layout
+from nbautograd.viz.draw.labels import Size
+from nbautograd.viz.draw.layout import Arranged, Layout, labelled, layout
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
@@ -22,27 +23,59 @@ __all__ = ["DRAWN", "Figure", "arrange"]
 
 DRAWN = 3000  # boxes; more than that is shown as text
 LARGEST = 2_500_000  # bytes of a widget's state: Jupyter lets through about three million in three seconds
-WIDE = 1400  # pixels, from which on a graph is drawn from top to bottom if that is better to read
+WINDOWS = (820.0, 360.0), (352.0, 360.0), (640.0, 360.0), (1240.0, 400.0)
+"""Of a player beside its panel on a laptop, on a telephone, a tablet, a large screen: for each there is a drawing."""
+TELEPHONE = 560  # pixels
+CLEARLY = 0.8  # of what a drawing fills, where another one is better
+ROWS, FEW = 4, 60  # of a drawing that is cut into rows, and its nodes; larger ones are drawn for wide windows only
 VIEWS = 12  # groups of a drawing that can be opened without a kernel
-VIEW_BYTES = 800_000  # and how much they may take
+VIEW_BYTES = 400_000  # and how much they may take
+SEARCHED = 4000  # operations that are found also where they are folded
 LARGE = 260  # nodes of a drawing of which there are no further views
 
 
 def arrange(
     model: GraphModel,
-    sizes: Mapping[str, tuple[float, float]],
+    sizes: Mapping[str, Size],
     direction: str | None = None,
-    labels: Mapping[str, tuple[float, float]] | None = None,
-) -> Layout:
-    """A layout in this direction, or in the one that is better to read."""
+    labels: Mapping[str, Size] | None = None,
+    windows: Sequence[Size] = WINDOWS[:1],
+) -> list[Layout]:
+    """For each size of a window the layout that shows most in it: in this direction, or in any and in several rows."""
     if direction is None and settings.direction != "auto":
         direction = settings.direction
-    places = layout(model, sizes, direction=direction or "LR", labels=labels)
-    if direction is None and places.width > WIDE:
-        upright = layout(model, sizes, direction="TB", labels=labels)
-        if upright.width < places.width / 2:
-            return upright
-    return places
+    if direction is not None:
+        return [layout(model, sizes, direction=direction, labels=labels)] * len(windows)
+    shapes = [("LR", 1), ("TB", 1), *(("LR", rows) for rows in range(2, ROWS + 1) if len(model.nodes) <= FEW)]
+
+    @cache
+    def arranged(direction: str) -> Arranged:
+        return Arranged(model, sizes, direction, labels or {})
+
+    @cache
+    def shaped(direction: str, rows: int) -> Layout:
+        return arranged(direction).in_rows(rows)
+
+    @cache
+    def complete(direction: str, rows: int) -> Layout:
+        return labelled(shaped(direction, rows), labels or {})
+
+    chosen = []
+    for window in windows:
+        best, *others = shapes
+        for shape in others:
+            if (least := _beyond(shaped(*best), window)) <= 1:
+                break
+            if _beyond(shaped(*shape), window) < least * CLEARLY:
+                best = shape
+        chosen.append(complete(*best))
+    return chosen
+
+
+def _beyond(places: Layout, window: Size) -> float:
+    """How many windows a drawing fills at its full size; in a narrow one, scrolling sideways is worse."""
+    sideways, down = max(places.width / window[0], 1.0), max(places.height / window[1], 1.0)
+    return down * sideways ** (2 if window[0] < TELEPHONE else 1)
 
 
 class Figure:
@@ -93,9 +126,14 @@ class Figure:
         """The steps, as JSON."""
         return []
 
-    def drawing(self, scene: int, model: GraphModel) -> str:
-        """The SVG of a view before the first step, without the colours that are set."""
+    def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
+        """The SVG of a view before the first step, for windows of these sizes, without the colours that are set."""
         raise NotImplementedError
+
+    def alternatives(self, scene: int, model: GraphModel) -> list[str]:
+        """The SVG of a view before the first step, and those for windows of other sizes, where they differ."""
+        several = len(model.nodes) <= FEW and model is self.scenes[scene]
+        return list(dict.fromkeys(self.drawings(scene, model, WINDOWS if several else WINDOWS[:1])))
 
     def tables(self) -> list[str]:
         """HTML below the picture, for where no widget runs."""
@@ -139,22 +177,28 @@ class Figure:
         """
         frames = self.frames()
         used = {number: _ids(frames, number) for number in range(len(self.scenes))}
-        svgs = [self.drawing(number, model) for number, model in enumerate(self.scenes)]
+        drawn = [self.alternatives(number, model) for number, model in enumerate(self.scenes)]
         scenes = [_scene(model, used[number]) for number, model in enumerate(self.scenes)]
-        views = {f"{number}:": number for number in range(len(svgs))}
+        views = {f"{number}:": number for number in range(len(drawn))}
         for number in range(len(self.scenes)):
             for key, model in self._further(number) if room > 0 else ():
-                svg, scene = self.drawing(number, model), _scene(model, used[number])
-                room -= len(svg) + len(json.dumps(scene, ensure_ascii=False))
+                own, scene = self.alternatives(number, model), _scene(model, used[number])
+                room -= sum(map(len, own)) + len(json.dumps(scene, ensure_ascii=False))
                 if room < 0:
                     break
-                views[f"{number}:{key}"] = len(svgs)
-                svgs.append(svg)
+                views[f"{number}:{key}"] = len(drawn)
+                drawn.append(own)
                 scenes.append(scene)
-        timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles()}
+        timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles(),
+                    "operations": [_operations(scene) for scene in self.scenes]}  # fmt: skip
         texts = language.player_texts()
-        return {"svgs": svgs, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
-                "views": views}  # fmt: skip
+        return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
+                "views": views, "start": self.start}  # fmt: skip
+
+    @property
+    def start(self) -> int:
+        """The step that is shown first."""
+        return 0
 
     # -- the player -------------------------------------------------------------------
 
@@ -187,7 +231,7 @@ class Figure:
             model = self.view(scene, groups.split(","))
             if len(model.nodes) <= DRAWN:
                 used = _ids(self.frames(), scene)
-                widget.send({"view": key, "svg": self.drawing(scene, model), "scene": _scene(model, used)})
+                widget.send({"view": key, "svgs": self.alternatives(scene, model), "scene": _scene(model, used)})
 
     # -- outputs -------------------------------------------------------------------
 
@@ -262,6 +306,19 @@ def _ids(frames: Iterable[Mapping[str, Any]], scene: int) -> set[str]:
             ids.update(frame.get("active", ()), frame.get("labels", ()), frame.get("freed", ()), frame.get("bad", ()))
             ids.update(frame.get("leaves", ()), (key for key, _ in frame.get("hooks", ())), [frame.get("node", "")])
     return ids
+
+
+def _operations(model: GraphModel) -> dict[str, Any] | None:
+    """What can be searched of the operations that a folded graph does not draw, in the order in which they ran."""
+    whole = model.entire
+    if model.tree is None or len(whole.order) > SEARCHED:
+        return None
+    names: dict[str, int] = {}
+    sources: dict[str, int] = {}
+    ops = [whole.by_id[key] for key in whole.order]
+    every = [[op.id, names.setdefault(op.name, len(names)), op.expression or op.label,
+              sources.setdefault(op.source, len(sources))] for op in ops]  # fmt: skip
+    return {"names": list(names), "sources": list(sources), "all": every}
 
 
 def _scene(model: GraphModel, used: Collection[str]) -> dict[str, Any]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from nbautograd.viz.draw.boxes import measure
 from nbautograd.viz.draw.graph_text import graph_text
+from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
-from nbautograd.viz.notebook.figure import Figure, arrange
+from nbautograd.viz.notebook.figure import WINDOWS, Figure, arrange
 from nbautograd.viz.read import fold
 from nbautograd.viz.read.model import GraphModel, Node
 
@@ -57,9 +58,10 @@ class Picture(Figure):
         """One line that says what this is."""
         return self.model.label
 
-    def drawing(self, scene: int, model: GraphModel) -> str:
-        """The SVG of a view, without the colours that are set."""
-        return draw(model, arrange(model, measure(model), self.direction), description=graph_text(model))
+    def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
+        """The SVG of a view for windows of these sizes, without the colours that are set."""
+        arranged, words = arrange(model, measure(model), self.direction, windows=windows), graph_text(model)
+        return [draw(model, places, description=words) for places in arranged]
 
     @property
     def svg(self) -> str:
@@ -69,12 +71,12 @@ class Picture(Figure):
         """
         if self.engine == "dot":
             return export.dot_svg(self.model, self.direction or "LR")
-        return output.coloured(self.drawing(0, self.model))
+        return output.coloured(self.drawings(0, self.model)[0])
 
     def smaller(self) -> Iterator[str]:
         """The same with more of it folded."""
         for budget in BUDGETS if self.model.entire.tree is not None else ():
-            yield output.coloured(self.drawing(0, fold.view(self.model, budget, fold=True)))
+            yield output.coloured(self.drawings(0, fold.view(self.model, budget, fold=True))[0])
 
     @property
     def text(self) -> str:

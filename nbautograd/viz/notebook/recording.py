@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
 from nbautograd.viz.capture.timeline import FrameState, Timeline
 from nbautograd.viz.draw.boxes import label_size, measure
 from nbautograd.viz.draw.graph_text import graph_text
+from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, ledger_text, output
-from nbautograd.viz.notebook.figure import Figure, arrange
+from nbautograd.viz.notebook.figure import WINDOWS, Figure, arrange
 from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["Animation", "Recording"]
@@ -32,7 +33,7 @@ class Recording(Figure):
     ) -> None:
         self.timeline, self.direction = timeline, direction
         self.fold, self.opened = fold, frozenset(opened)
-        self._layouts: dict[int, Layout] = {}
+        self._layouts: dict[int, list[Layout]] = {}
 
     @property
     def scenes(self) -> tuple[GraphModel, ...]:
@@ -53,34 +54,44 @@ class Recording(Figure):
         """The steps, as JSON."""
         return self.timeline.frames_json()
 
+    @property
+    def start(self) -> int:
+        """The step that is shown first: before the first one, or where a pass failed."""
+        frames = self.timeline.frames
+        return len(frames) if frames and frames[-1].kind == "error" else 0
+
     def tiles(self) -> list[dict[str, Any]]:
         """The gradients as matrices of numbers, as JSON."""
         return self.timeline.tiles_json()
 
     def place(self, scene: int, model: GraphModel | None = None) -> Layout:
         """The layout of a scene, or of another view of it, with room for every text that the animation will show."""
-        if model is None or model is self.scenes[scene]:
-            if scene not in self._layouts:
-                self._layouts[scene] = self._arranged(scene, self.scenes[scene])
-            return self._layouts[scene]
-        return self._arranged(scene, model)
+        return self._places(scene, model or self.scenes[scene], WINDOWS[:1])[0]
 
-    def _arranged(self, scene: int, model: GraphModel) -> Layout:
+    def _places(self, scene: int, model: GraphModel, windows: Sequence[Size]) -> list[Layout]:
+        if model is self.scenes[scene] and (known := self._layouts.get(scene)) and len(known) >= len(windows):
+            return known[: len(windows)]
         sizes = measure(model, self.timeline.leaf_states(scene))
         labels = {key: label_size(shown) for key, shown in self.timeline.label_texts(scene, model).items()}
-        return arrange(model, sizes, self.direction, labels)
+        arranged = arrange(model, sizes, self.direction, labels, windows)
+        if model is self.scenes[scene]:
+            self._layouts[scene] = arranged
+        return arranged
 
-    def _drawn(self, scene: int, model: GraphModel, state: FrameState) -> str:
-        return draw(model, self.place(scene, model), state.seen_in(model), description=graph_text(model))
+    def _drawn(
+        self, scene: int, model: GraphModel, state: FrameState, windows: Sequence[Size] = WINDOWS[:1]
+    ) -> list[str]:
+        words, seen = graph_text(model), state.seen_in(model)
+        return [draw(model, places, seen, description=words) for places in self._places(scene, model, windows)]
 
-    def drawing(self, scene: int, model: GraphModel) -> str:
-        """The SVG of a view before the first step, without the colours that are set."""
-        return self._drawn(scene, model, self.timeline.state_at(0, scene))
+    def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
+        """The SVG of a view before the first step, for windows of these sizes, without the colours that are set."""
+        return self._drawn(scene, model, self.timeline.state_at(0, scene), windows)
 
     def frame_svg(self, index: int, scene: int = -1) -> str:
         """The picture after ``index`` steps."""
         scene = self.timeline.scene_at(index) if scene < 0 else scene
-        return self._drawn(scene, self.scenes[scene], self.timeline.state_at(index, scene))
+        return self._drawn(scene, self.scenes[scene], self.timeline.state_at(index, scene))[0]
 
     @property
     def svg(self) -> str:
@@ -89,7 +100,7 @@ class Recording(Figure):
             return draw(GraphModel((), (), ()))
         shown = [frame.scene for frame in self.timeline.frames if frame.kind != "created"]
         scene = shown[-1] if shown else 0
-        return output.coloured(self._drawn(scene, self.scenes[scene], self._end(scene)))
+        return output.coloured(self._drawn(scene, self.scenes[scene], self._end(scene))[0])
 
     def _end(self, scene: int) -> FrameState:
         final = self.timeline.final(scene)

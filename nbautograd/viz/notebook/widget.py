@@ -75,13 +75,14 @@ class BackwardPlayer(_View):
     _esm = export.player_js()
     _css = export.player_css()
 
-    svgs = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    svgs = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     timeline = traitlets.Dict().tag(sync=True)
     label = traitlets.Unicode("autograd graph").tag(sync=True)
     texts = traitlets.Dict().tag(sync=True)
     theme = traitlets.Unicode("auto").tag(sync=True)
     index = traitlets.Int(0, min=0).tag(sync=True)
     views = traitlets.Dict().tag(sync=True)
+    start = traitlets.Int(0, min=0).tag(sync=True)
     selected = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, *, static: str = "", plain: str = "", **traits: Any) -> None:

@@ -1,5 +1,6 @@
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
 const CLOSER = 1.25, FURTHER = 0.8; // by what the buttons and keys zoom
+const CLASSES = { in: "zoom-in", out: "zoom-out" }; // what is called otherwise than its icon
 const SIZES = ["0", "10⁻⁶", "10⁻³", "10²", "10⁵"]; // lower bounds of the legend's classes, see BOUNDS
 
 /** The bar above the picture: search, what is in view, and the transport; and the legend below the picture. */
@@ -21,13 +22,14 @@ class Controls {
     this.repeats = everything && this.toggle("repeats", t(`${everything}_all`), () => player.groups.toggleEverything());
     this.scale = this.toggle("scale", t("scale"), () => this.showScale());
     this.legend = h("div", { class: "nb-legend", hidden: "", title: t("legend") }, h("span", {}, t("legend_small")),
-      ...SIZES.map((text, i) => h("i", { "data-size": i, title: `> ${text}` }, i ? text : "")),
+      ...SIZES.map((text, i) => h("i", { "data-size": i, title: `> ${text}` }, h("span", {}, i ? text : ""))),
       h("span", {}, t("legend_large")));
     this.bar = this.toolbar();
   }
 
   button(name, label, onclick) {
-    const attributes = { type: "button", class: `nb-button nb-${name}`, "aria-label": label, title: label, onclick };
+    const kind = `nb-button nb-${CLASSES[name] || name}`;
+    const attributes = { type: "button", class: kind, "aria-label": label, title: label, onclick };
     return h("button", attributes, icon(name));
   }
 

@@ -1,5 +1,6 @@
 const MATH = "http://www.w3.org/1998/Math/MathML";
-const BREAKS = new Set(["=", "+=", "+", "−", "·", "/"]); // before which a long formula may go on on the next line
+const LONG = 14; // letters from which on a formula may be broken anywhere
+const BREAKS = new Set(["=", "+=", "+", "−", "·", "/", "@"]); // before which a long formula may go on on the next line
 
 /** Marks (see formulas.py) as MathML. */
 function math(marks) {
@@ -22,19 +23,35 @@ function math(marks) {
   return m("math", row(marks));
 }
 
-/** A formula that may go on on the next line: before an operator that is in no brackets, where it has no room. */
+/** About how many letters wide marks are. */
+function lengthOf(marks) {
+  const wide = ([kind, a, b]) => {
+    if (kind === "m") return 8;
+    if (kind === "f") return Math.max(lengthOf(a), lengthOf(b));
+    return kind === "s" ? lengthOf(a) + 1 : Math.max(String(a).length, String(b ?? "").length);
+  };
+  return marks.reduce((sum, mark) => sum + wide(mark), 0);
+}
+
+/**
+ * A formula that may go on on the next line, where it has no room: before an operator that is in no brackets, and, of a
+ * long one, also between the arguments of a function and before a method.
+ */
 function formula(marks) {
-  const pieces = [[]];
-  let depth = 0;
-  for (const mark of marks) {
-    if (mark[0] === "o" && "([".includes(mark[1])) depth += 1;
-    if (mark[0] === "o" && ")]".includes(mark[1])) depth -= 1;
-    if (!depth && mark[0] === "o" && BREAKS.has(mark[1])) pieces.push([]);
+  const pieces = [[]], long = lengthOf(marks) > LONG;
+  let depth = 0, opens = false; // whether a line may begin after what was last
+  for (const [i, mark] of marks.entries()) {
+    const [kind, text] = mark, operator = kind === "o";
+    if (operator && "([".includes(text)) depth += 1;
+    if (operator && ")]".includes(text)) depth -= 1;
+    const method = kind === "i" && text.startsWith(".") && marks[i + 1]?.[1] === "(";
+    if ((operator && BREAKS.has(text) && (long || !depth)) || (long && (opens || method))) pieces.push([]);
     pieces.at(-1).push(mark);
+    opens = operator && (text === "," || (text === "(" && lengthOf(pieces.at(-1)) > LONG));
   }
   const written = h("span", {}, ...pieces.filter((piece) => piece.length).map(math));
   const leading = written.querySelectorAll("math > mrow > mo:first-child");
   for (const operator of leading) operator.setAttribute("form", "infix");
+  if (long) for (const operator of written.querySelectorAll("mo")) operator.setAttribute("stretchy", "false");
   return written;
 }
-

@@ -43,7 +43,7 @@ class Groups {
 
   /** Open a group, or close it again; false where that cannot be shown. */
   open(id) {
-    const { player, opened } = this, { caption, hooks, t } = player;
+    const { player, opened } = this, { hooks, t } = player;
     const before = [...opened], number = player.history.sceneAt(player.index);
     if (!opened.delete(id)) opened.add(id);
     if (!(this.keyOf(number) in this.views) && !hooks.onopen) {
@@ -53,11 +53,11 @@ class Groups {
     const key = this.keyOf(number);
     if (key in this.views) { this.redraw(id); return true; }
     this.replace(before);
-    if (!hooks.onopen) { caption.textContent = t("needs_kernel"); return false; }
-    caption.textContent = "…";
+    if (!hooks.onopen) { player.say(t("needs_kernel")); return false; }
+    player.say("…");
     hooks.onopen(key);
     clearTimeout(this.asked);
-    this.asked = setTimeout(() => { caption.textContent = t("needs_kernel"); }, ANSWER);
+    this.asked = setTimeout(() => { player.say(t("needs_kernel")); }, ANSWER);
     return true;
   }
 
@@ -67,12 +67,12 @@ class Groups {
   }
 
   /** What the kernel answers: one more view. */
-  add({ view, svg, scene }) {
-    const { scenes } = this.player.history;
+  add({ view, svgs, scene }) {
+    const { data, history } = this.player, { scenes } = history;
     clearTimeout(this.asked);
     if (!(view in this.views)) {
       this.views[view] = scenes.length;
-      this.player.data.svgs[scenes.length] = svg;
+      data.svgs[scenes.length] = svgs;
       scenes.push(scene);
     }
     const before = new Set(this.opened), keys = view.slice(view.indexOf(":") + 1).split(",").filter(Boolean);
@@ -89,6 +89,7 @@ class Groups {
     const inside = this.all.find(([id]) => id === group)?.[3] || [];
     const near = [group, ...inside].find((id) => player.links.nodes[id]);
     if (near && stage.overflows) stage.centre(near);
+    player.search.centre();
   }
 
   /** What a group is called where it is closed. */
@@ -105,7 +106,7 @@ class Groups {
       const name = this.called(group), label = player.t("close_group", { name });
       const close = () => { this.open(group); player.root.focus({ preventScroll: true }); };
       const about = { type: "button", class: "nb-button nb-closer", "aria-label": label, title: label, onclick: close };
-      return h("button", about, `${name} `, h("span", { "aria-hidden": "true" }, "×"));
+      return h("button", about, icon("out"), name);
     }));
   }
 }

@@ -10,27 +10,45 @@ class Ledger {
 
   show(state) {
     const { player } = this, { t } = player, leaves = player.drawn?.leaves || [];
+    this.element.style.setProperty("--nb-rows", this.rows ??= this.most());
     if (!leaves.length || state.frame?.kind === "created") { this.element.replaceChildren(); return; }
     const several = player.passes.length > 1, grads = player.history.grads(player.index);
     const body = leaves.slice(0, ROWS).map((leaf) => this.row(leaf, state, several && (grads.get(leaf.name) || [])));
-    const head = ["leaf", "grad_before", "arriving_pass", "sum", "grad_after", ...(several ? ["after_each"] : [])];
+    const head = [["leaf", "leaf-name"], ["grad_before", "before"], ["arriving_pass", "terms"], ["sum", "sum"],
+      ["grad_after", "after"], ...(several ? [["after_each", "each"]] : [])];
+    const titles = head.map(([name, kind]) => h("th", { scope: "col", class: `nb-${kind}` }, t(name)));
     this.element.replaceChildren(h("table", {}, h("caption", { class: "nb-hidden" }, t("what_leaves_get")),
-      h("thead", {}, h("tr", {}, ...head.map((name) => h("th", { scope: "col" }, t(name))))), h("tbody", {}, ...body)));
+      h("thead", {}, h("tr", {}, ...titles)), h("tbody", {}, ...body)));
+    this.follow(body.findIndex((row) => row.classList.contains("nb-lit")));
   }
 
-  /** A leaf's line; `former` is .grad after each pass, where there are several. */
+  /** Bring the line that changes into view, where there are more lines than room for them. */
+  follow(lit) {
+    const narrow = this.player.stage.wide < TELEPHONE, [room, high] = narrow ? [1, 45] : [4, 27];
+    if (lit >= 0 && this.rows > room) this.element.scrollTop = high * Math.max(lit - room + 1, 0);
+  }
+
+  /** The rows of the scene that has most of them: for so many there is room, whichever is shown. */
+  most() { return Math.max(...this.player.history.scenes.map(({ leaves }) => Math.min(leaves.length, ROWS)), 1); }
+
+  /** A leaf's line; `former` is .grad after each pass, where there are several. What has no room is said on hover. */
   row({ id, name }, state, former) {
     const { player } = this, current = state.ledger.get(id);
     const lit = state.frame && state.frame.ledger?.[id] && state.frame.kind !== "start";
     const terms = this.terms(current);
+    const cell = (kind, ...content) => {
+      const element = h("td", { class: `nb-${kind}` }, ...content);
+      element.title = element.textContent;
+      return element;
+    };
     return h("tr", { class: lit && "nb-lit", onpointerenter: () => player.hover(id, null),
-      onpointerleave: () => player.hover(null, null) },
-    h("th", { scope: "row" }, name),
-    h("td", {}, current?.before ?? player.links.nodes[id]?.grad ?? "None"),
-    h("td", {}, ...(terms.length ? terms : ["–"])),
-    h("td", {}, ...this.sum(current, state.leaves.get(id))),
-    h("td", {}, current?.after ? h("b", {}, current.after) : "–"),
-    former && h("td", {}, former.slice(-8).join(" → ") || "–"));
+      onpointerleave: () => player.hover(null, null), onclick: () => player.select(id) },
+    h("th", { scope: "row", class: "nb-leaf-name", title: name }, name),
+    cell("before", current?.before ?? player.links.nodes[id]?.grad ?? "None"),
+    cell("terms", ...(terms.length ? terms : ["–"])),
+    cell("sum", ...this.sum(current, state.leaves.get(id))),
+    cell("after", current?.after ? h("b", {}, current.after) : "–"),
+    former && cell("each", former.slice(-8).join(" → ") || "–"));
   }
 
   soft(text) { return h("span", { class: "nb-soft" }, text); }

@@ -20,8 +20,7 @@ class Panel {
     const { player } = this, { selected, stage } = player, node = selected && player.links.nodes[selected];
     const content = node ? this.node(selected, node, state) : state.frame ? this.step(state.frame) : this.idle();
     this.element.replaceChildren(...content);
-    for (const element of stage.element.querySelectorAll(".nb-selected")) element.classList.remove("nb-selected");
-    if (node) stage.part("node", selected)?.classList.add("nb-selected");
+    stage.ring(node ? selected : null);
   }
 
   /** Light the equations and lines of code that belong to what is pointed at. */
@@ -41,8 +40,15 @@ class Panel {
       h("h4", {}, plays ? t("before_pass") : player.data.label),
       h("p", { class: "nb-hint" }, t(plays ? "before_hint" : "graph_hint")),
       player.stage.overflows && h("p", { class: "nb-hint nb-cut-off" }, t("cut_off")),
+      this.untraced() && h("p", { class: "nb-hint nb-untraced" }, t("untraced")),
       ...this.listing(null),
     ].filter(Boolean);
+  }
+
+  /** Whether nothing is known of the code, of a graph of ours that could have told. */
+  untraced() {
+    const ops = Object.values(this.player.links.nodes).filter(({ kind }) => kind === "op");
+    return ops.some(({ formulas }) => formulas) && !ops.some(({ where }) => where);
   }
 
   // -- a step ---------------------------------------------------------------------------------------------------------
@@ -51,6 +57,7 @@ class Panel {
     const boxed = (equations) => [h("div", { class: "nb-formula" }, ...equations)];
     return [
       heading(frame.title, frame.subtitle),
+      ...this.story(frame.story || []),
       ...(frame.notes || []).map((note) => h("p", { class: `nb-note${alarms.has(note) ? " nb-bad" : ""}` }, note)),
       h("dl", {},
         ...rowIf(frame.receives, t("receives"), () => pairs(frame.receives, "=")),
@@ -61,6 +68,13 @@ class Panel {
         ...rowIf(frame.saved, t("saves"), () => [frame.saved])),
       ...(frame.where ? this.listing(frame.where) : []),
     ];
+  }
+
+  /** How an error came about, in the order of time. */
+  story(parts) {
+    const part = ([what, details, where], i) => h("li", { class: `nb-frame${i === parts.length - 1 ? " nb-bad" : ""}` },
+      h("b", {}, what), h("div", {}, details), where && h("div", { class: "nb-soft" }, where));
+    return parts.length ? [h("ol", { class: "nb-story" }, ...parts.map(part))] : [];
   }
 
   equations({ node, equations }, adds) {
@@ -79,7 +93,7 @@ class Panel {
     const edge = links.makers(node).find((e) => e.slot === slot && e.kind === "flow");
     const point = (on) => () => stage.light(on && edge ? [edge.src, node] : [], on && edge ? [edge.id] : []);
     return h("div", {
-      class: "nb-equation", "data-slot": slot, onpointerenter: point(true), onpointerleave: point(false),
+      class: "nb-equation", title: label, "data-slot": slot, onpointerenter: point(true), onpointerleave: point(false),
     }, written, numbers && h("div", { class: "nb-numbers" }, numbers));
   }
 

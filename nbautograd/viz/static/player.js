@@ -1,3 +1,11 @@
+const AROUND = 58, AROUND_NARROW = 42; // pixels of a page that are around the player, and of its own last line
+const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
+const SIDE = 250, ROOMY = 1000; // pixels: the panel beside the drawing, and a player that has room for it
+const AHEAD = 8; // steps for which the camera makes room
+const DRAWN_FOR = 380; // the height of a window for which drawings are made
+
+const sizeOf = (svg) => svg.match(/viewBox="([^"]*)"/)?.[1].split(" ").map(Number) || [0, 0, 1, 1];
+
 /**
  * The player: which step is shown and which node is selected. Its parts draw that and say what the user wants:
  * `stage` (the drawing), `controls`, `panel`, `ledger`, `search`, `groups` and `playback`.
@@ -27,8 +35,10 @@ class Player {
     this.equation = new EquationBar(this);
     this.build(place, texts);
     this.observer = new ResizeObserver(() => this.resized());
-    this.observer.observe(this.stage.element);
-    if (data.svgs.length) this.go(hooks.index ?? 0);
+    this.observer.observe(this.root);
+    this.onroom = () => this.resized();
+    addEventListener("resize", this.onroom);
+    if (data.svgs.length) this.go(hooks.index || data.start || 0);
     else this.controls.count.textContent = data.label;
   }
 
@@ -39,7 +49,7 @@ class Player {
     this.caption = h("p", { class: "nb-caption", "aria-live": "polite" });
     this.words = h("pre", { class: "nb-words" });
     this.root = h("div", {
-      class: "nb-player", role: "group", tabindex: 0,
+      class: `nb-player${plays ? " nb-plays" : ""}`, role: "group", tabindex: 0,
       "aria-label": t(plays ? "backward_of" : "graph_of", { label: data.label }), lang: texts.lang,
       "aria-keyshortcuts": "Space ArrowLeft ArrowRight Home End / F M L C", "data-lm-suppress-shortcuts": "true",
       onkeydown: (event) => pressed(this, event),
@@ -47,9 +57,7 @@ class Player {
     this.controls.bar,
     h("div", { class: "nb-body" },
       h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend, this.caption),
-      this.panel.element),
-    plays && this.equation.element,
-    plays && this.ledger.element,
+      this.panel.element, plays && this.equation.element, plays && this.ledger.element),
     h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), this.words));
     place.replaceChildren(this.root);
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
@@ -64,6 +72,7 @@ class Player {
     this.playback.halt();
     clearTimeout(this.groups.asked);
     this.observer.disconnect();
+    removeEventListener("resize", this.onroom);
   }
 
   /** What Python says of the graph that is drawn. */
@@ -87,6 +96,7 @@ class Player {
 
   go(index, move = false) {
     const from = this.position(this.index), wanted = Math.min(Math.max(Math.round(index) || 0, 0), this.last);
+    this.goesBack = wanted < this.index;
     this.index = this.stops[this.position(wanted)] ?? this.last;
     this.playback.halt();
     const state = this.state(), moving = move && !this.reduced.matches;
@@ -107,20 +117,74 @@ class Player {
     if (scene === this.scene) return;
     this.scene = scene;
     this.links = new Links(this.drawn);
-    this.stage.load(this.data.svgs[scene] || this.data.svgs[0], this.links);
-    this.stage.addOpeners(this.groups.closed.map(([group]) => group));
+    this.draw();
     this.groups.showChips();
     this.words.textContent = this.drawn?.words || "";
     this.search.again();
   }
 
+  draw() {
+    this.stage.load(this.drawingOf(this.scene), this.links);
+    this.stage.addOpeners(this.groups.closed.map(([group]) => group));
+  }
+
+  /** Of the drawings of a view, for windows of several sizes, the one that is seen best in this one. */
+  drawingOf(scene, wide = this.stage.wide) {
+    const [first, ...others] = this.data.svgs[scene] || this.data.svgs[0];
+    const beyond = (svg) => {
+      const [, , w, high] = sizeOf(svg);
+      return Math.max(w / wide, 1) ** (wide < TELEPHONE ? 2 : 1) * Math.max(high / DRAWN_FOR, 1);
+    };
+    return others.reduce((best, svg) => (beyond(svg) < beyond(best) ? svg : best), first);
+  }
+
+  /** The scenes as they are shown at first, and the one that is shown now. */
+  get shownScenes() {
+    const { views = {} } = this.data, every = Object.keys(this.history.scenes).map(Number);
+    return every.filter((i) => views[`${i}:`] === i || i === this.scene);
+  }
+
+  /** Where the drawings do not fit beside the panel, but would without it, the panel comes below. */
+  stack() {
+    const whole = this.root.clientWidth, fits = (wide) =>
+      this.shownScenes.every((i) => sizeOf(this.drawingOf(i, wide))[2] <= wide + 1);
+    this.root.classList.toggle("nb-stacked", whole < ROOMY && !fits(whole - SIDE) && fits(whole));
+    this.stage.measure();
+  }
+
+  /** Give the window of the drawing the height that the page has left: the rest of the player has its own. */
+  reserve() {
+    const { caption, controls, equation, ledger, stage } = this;
+    const parts = [controls.bar, caption, equation.element, ledger.element];
+    const others = parts.reduce((sum, part) => sum + part.offsetHeight, 0);
+    const room = roomAround(this.root) - others - (stage.wide < TELEPHONE ? AROUND_NARROW : AROUND);
+    stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), room);
+  }
+
   /** Where the graph is larger than the window: show what is active; before the first step, where the pass begins. */
   lookAt(state, gently) {
-    if (state.active.size) this.stage.follow(state, gently);
+    if (state.active.size) this.stage.follow(state, gently, () => this.ahead());
     else if (this.stage.overflows && !this.stage.moved) {
       const roots = this.drawn?.roots || [];
       this.stage.centre(this.selected || roots.find((id) => !this.links.users(id).length) || roots[0]);
     }
+  }
+
+  /** What is active in the steps that come next, or came before where one goes back. */
+  ahead() {
+    const { history, index, stops } = this, here = this.position(index), scene = history.sceneAt(index);
+    const view = this.groups.viewOf(scene), back = stops.slice(Math.max(here - AHEAD, 1), here).reverse();
+    const near = this.goesBack ? back : stops.slice(here + 1, here + 1 + AHEAD);
+    return near.filter((stop) => history.sceneAt(stop) === scene).map((stop) => {
+      const frame = history.step(stop, view, this.t);
+      return { frame, active: new Set(seen(view, frame.active)), labels: new Map(Object.entries(frame.labels || {})) };
+    });
+  }
+
+  /** One line below the drawing, whole on hover. */
+  say(text) {
+    this.caption.textContent = text;
+    this.caption.title = text;
   }
 
   tell(state) {
@@ -130,7 +194,7 @@ class Player {
       : [first, ...(this.drawn?.notes || [])].join(" · ");
     this.controls.showStep(here, this.drawn?.label || data.label, text);
     caption.setAttribute("aria-live", this.playback.playing ? "off" : "polite");
-    caption.textContent = text;
+    this.say(text);
     this.root.dataset.step = here;
     this.panel.show(state);
     if (plays) {
@@ -139,13 +203,21 @@ class Player {
     }
   }
 
+  /** The window has become wider or narrower, or the page higher. */
   resized() {
-    const { stage } = this, wide = stage.element.clientWidth;
-    if (!stage.svg || wide === stage.wide) return;
-    stage.wide = wide;
-    stage.fit();
-    this.lookAt(this.state(), false);
-    this.panel.show(this.state());
+    const { stage } = this, room = roomAround(this.root);
+    const wide = this.root.clientWidth;
+    if (!stage.svg || !wide || (wide === this.sized?.wide && room === this.sized.room)) return;
+    this.sized = { wide, room };
+    this.stack();
+    this.reserve();
+    this.draw();
+    const state = this.state();
+    this.playback.halt();
+    stage.settle(state);
+    this.lookAt(state, false);
+    this.panel.show(state);
+    this.search.again();
   }
 
   // -- choosing and pointing ------------------------------------------------------------------------------------------
@@ -158,11 +230,12 @@ class Player {
   select(id, centre = false) {
     this.choose(id);
     this.panel.show(this.state());
+    this.panel.element.scrollTop = 0;
     if (id && centre) this.stage.centre(id);
     const node = id && this.links.nodes[id];
     if (!node) return;
     const about = [node.expression || node.name, this.t(`kind_${node.kind}`), node.value, node.shape];
-    this.caption.textContent = about.filter(Boolean).join(" · ");
+    this.say(about.filter(Boolean).join(" · "));
   }
 
   deselect() {
@@ -173,7 +246,7 @@ class Player {
   clicked(id) {
     if (this.groups.openable(id) && this.groups.open(id)) return;
     this.select(id === this.selected ? null : id);
-    if (this.groups.openable(id)) this.caption.textContent = this.t("needs_kernel");
+    if (this.groups.openable(id)) this.say(this.t("needs_kernel"));
   }
 
   /** Formula, node, edge and source line light up together. */
@@ -212,7 +285,7 @@ class Player {
     if (this.groups.openable(id)) { this.groups.open(id); return; }
     this.stage.fold(id);
     this.panel.show(this.state());
-    if (this.stage.hidden?.size) this.caption.textContent = this.t("hidden", { count: this.stage.hidden.size });
+    if (this.stage.hidden?.size) this.say(this.t("hidden", { count: this.stage.hidden.size }));
   }
 
   save() { saveDrawing(this.stage, this.plays ? `backward-step-${this.index}.svg` : "graph.svg"); }

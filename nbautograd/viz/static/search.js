@@ -2,7 +2,7 @@
 class Search {
   constructor(player) {
     this.player = player;
-    this.found = [];
+    this.hits = []; // { id, at }: what was found, and the node that is drawn for it
     this.hit = -1; // which of them is the current one
     const label = player.t("search");
     this.field = h("input", { type: "search", class: "nb-search", placeholder: player.t("search_hint"),
@@ -11,37 +11,65 @@ class Search {
     this.matches = h("span", { class: "nb-matches", role: "status" });
   }
 
-  look(text, move = true) {
-    const { links, stage, t } = this.player;
-    this.found = links.search(text);
-    const count = this.found.length;
-    this.hit = count && move ? 0 : -1;
-    stage.mark(this.found, this.found[this.hit]);
-    const said = count ? t("found", { index: Math.max(this.hit, 0) + 1, count }) : t("found_none");
-    this.matches.textContent = text.trim() ? said : "";
-    if (this.hit >= 0) stage.centre(this.found[0]);
+  look(text, current = "") {
+    const drawn = this.player.links.search(text).map((id) => ({ id, at: id }));
+    this.hits = [...drawn, ...this.inside(text)];
+    this.hit = this.hits.length ? Math.max(this.hits.findIndex(({ id }) => id === current), 0) : -1;
+    this.show(text);
+    this.centre();
   }
 
-  /** In another drawing. */
+  centre() {
+    if (this.hit >= 0) this.player.stage.centre(this.hits[this.hit].at);
+  }
+
+  /** The operations in which a text occurs and that a closed group stands for. */
+  inside(text) {
+    const { data, groups, history, index, links } = this.player, wanted = text.trim().toLowerCase();
+    const known = data.timeline.operations?.[history.sceneAt(index)];
+    if (!wanted || !known) return [];
+    const closed = groups.closed.map(([id]) => [id, ...(id.match(/\d+/g) || []).map(Number)]);
+    const hits = [];
+    for (const [k, [id, name, label, source]] of known.all.entries()) {
+      const said = `${known.names[name]}\n${label}\n${known.sources[source]}`.toLowerCase();
+      const [at] = (said.includes(wanted) && !links.nodes[id] && closed.find((g) => g[1] <= k && k < g[2])) || [];
+      if (at) hits.push({ id, at });
+    }
+    return hits;
+  }
+
+  show(text = this.field.value) {
+    const { stage, t } = this.player, count = this.hits.length;
+    stage.mark(this.hits.map(({ at }) => at), this.hits[this.hit]?.at);
+    const said = count ? t("found", { index: this.hit + 1, count }) : t("found_none");
+    this.matches.textContent = text.trim() ? said : "";
+  }
+
+  /** In another drawing: the same one is the current one, wherever it is now. */
   again() {
-    if (this.field.value) this.look(this.field.value, false);
+    if (this.field.value) this.look(this.field.value, this.hits[this.hit]?.id);
   }
 
   next(by) {
-    const { stage, t } = this.player, count = this.found.length;
-    if (!count) return;
-    this.hit = (this.hit + by + count) % count;
-    stage.mark(this.found, this.found[this.hit]);
-    this.matches.textContent = t("found", { index: this.hit + 1, count });
-    this.player.select(this.found[this.hit], true);
+    if (!this.hits.length) return;
+    this.hit = (this.hit + by + this.hits.length) % this.hits.length;
+    this.show();
+    this.go();
+  }
+
+  /** Select what was found; open the group that it is in. */
+  go() {
+    const { groups, stage } = this.player, { id, at } = this.hits[this.hit];
+    if (id === at) { this.player.select(id, true); return; }
+    stage.centre(at);
+    if (groups.openable(at) && groups.open(at) && this.hits[this.hit]?.at === id) this.player.select(id, true);
   }
 
   /** A key that was pressed in the field; false where it is the field's own. */
   key(event) {
-    const current = this.found[this.hit];
     if (event.key === "Enter") {
-      if (this.player.selected === current || this.hit < 0) this.next(event.shiftKey ? -1 : 1);
-      else this.player.select(current, true);
+      if (this.hit >= 0 && this.player.selected !== this.hits[this.hit].id) this.go();
+      else this.next(event.shiftKey ? -1 : 1);
     } else if (event.key === "Escape") {
       this.field.value = "";
       this.look("");

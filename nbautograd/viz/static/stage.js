@@ -4,7 +4,7 @@ const slotMiddle = (text) => [Number(text.getAttribute("x")) + 44, Number(text.g
 const RIMS = ["top", "right", "bottom", "left"];
 
 /** The drawing of a graph: the state of one moment, what is folded, and what is pointed at. */
-class Stage extends Viewport {
+class Stage extends Camera {
   constructor(element, onselect, onhover) {
     super(element);
     this.onselect = onselect;
@@ -33,6 +33,7 @@ class Stage extends Viewport {
     this.svg.removeAttribute("width");
     this.svg.removeAttribute("height");
     this.find = new Map();
+    this.boxes = new Map();
     for (const key of ["node", "edge", "flow", "label", "slot"]) {
       for (const part of this.svg.querySelectorAll(`[data-${key}]`)) this.find.set(`${key} ${part.dataset[key]}`, part);
     }
@@ -72,8 +73,9 @@ class Stage extends Viewport {
   /** A sign on each group that a click opens. */
   addOpeners(ids) {
     for (const id of ids) {
-      const group = this.part("node", id), box = group?.querySelector(".nb-shape:nth-last-of-type(1)")?.getBBox();
-      if (!box) continue;
+      const group = this.part("node", id), front = [...group?.querySelectorAll(".nb-shape") || []].at(-1);
+      if (!front) continue;
+      const box = rectangle(front);
       group.classList.add("nb-openable");
       const x = box.x + box.width - 11, y = box.y + 11;
       group.append(s("path", { class: "nb-plus", d: `M${x - 4} ${y}h8M${x} ${y - 4}v8`, fill: "none" }));
@@ -109,12 +111,12 @@ class Stage extends Viewport {
 
   /** What stands for the nodes that are folded into one: how many they are, and lines from what they still use. */
   cover(id) {
-    const box = this.part("node", id)?.getBBox(), inside = this.links.private(id);
+    const box = this.box(id), inside = this.links.private(id);
     if (!box) return;
     const makers = [id, ...inside].flatMap((other) => this.links.makers(other).map(({ src }) => src));
     for (const source of new Set(makers)) {
       if (inside.has(source) || source === id || this.hidden.has(source)) continue;
-      const from = this.part("node", source)?.getBBox();
+      const from = this.box(source);
       if (!from || this.links.makers(id).some(({ src }) => src === source)) continue;
       const x0 = from.x + from.width, y0 = from.y + from.height / 2, x1 = box.x, y1 = box.y + box.height / 2;
       const middle = (x0 + x1) / 2, d = `M${x0} ${y0}C${middle} ${y0} ${middle} ${y1} ${x1} ${y1}`;
@@ -133,6 +135,18 @@ class Stage extends Viewport {
     const parts = (id) => ["edge", "flow", "label"].map((kind) => this.part(kind, id));
     this.lit = [...nodes.map((id) => this.part("node", id)), ...edges.flatMap(parts)].filter(Boolean);
     for (const element of this.lit) element.classList.add("nb-near");
+  }
+
+  /** A ring around the node that is selected. */
+  ring(id) {
+    for (const element of this.element.querySelectorAll(".nb-ring")) element.remove();
+    for (const element of this.element.querySelectorAll(".nb-selected")) element.classList.remove("nb-selected");
+    const group = id && this.part("node", id), box = group && this.box(id);
+    if (!box) return;
+    group.classList.add("nb-selected");
+    const { x, y, width, height } = box;
+    const rx = Math.min(12, height / 2) + (group.classList.contains("nb-op") ? 16 : 0);
+    group.append(s("rect", { class: "nb-ring", x: x - 5, y: y - 5, width: width + 10, height: height + 10, rx }));
   }
 
   mark(ids, current) {
@@ -185,14 +199,16 @@ class Stage extends Viewport {
   /** Show a step that has come to its end. */
   settle(state) {
     this.paint(state);
-    this.tell(state.frame);
+    this.tell(state);
   }
 
-  /** What a hook did, above the node where it acted. */
-  tell(frame) {
-    for (const [id, text] of frame?.hooks || []) {
-      const box = this.part("node", id)?.getBBox();
-      if (box) this.token({ x: box.x + box.width / 2, y: box.y - 12 }, `⚓ ${text}`, "nb-hook");
+  /** What a hook did, beside the node where it acted. */
+  tell(state) {
+    for (const [id, text] of state.frame?.hooks || []) {
+      if (!this.box(id)) continue;
+      const said = `⚓ ${text.replace(" → ", "\n→ ")}`, { width, height } = extent(said);
+      const [x, y] = this.freePlace(id, { width: width + 14, height: height + 6 }, state.labels);
+      this.token({ x, y }, said, "nb-hook");
     }
   }
 
@@ -248,42 +264,12 @@ class Stage extends Viewport {
   }
 
   token({ x, y }, text, kind = "") {
-    const lines = text.split("\n"), high = lines.length * 14 + 6;
-    const wide = Math.max(...lines.map((line) => line.length)) * 7 + 14;
+    const lines = text.split("\n"), { width, height } = extent(text), wide = width + 14, high = height + 6;
     const group = s("g", { class: `nb-token ${kind}`, transform: `translate(${x} ${y})` },
       s("rect", { x: -wide / 2, y: -high / 2, width: wide, height: high, rx: 10 }));
     lines.forEach((line, i) => group.append(
       s("text", { "text-anchor": "middle", y: 4 + (i - (lines.length - 1) / 2) * 14 }, line.replace(/ /g, "\u00a0"))));
     this.tokens.append(group);
-  }
-
-  // -- into view -----------------------------------------------------------------------------------------------------
-  /** Bring a node into the middle of the window, large enough to be read. */
-  centre(id) {
-    const box = this.part("node", id)?.getBBox();
-    if (!box) return;
-    const [, , fw, fh] = this.full;
-    if (this.scale < 0.7) this.scale = Math.max(this.scale, 0.9);
-    const { clientWidth, clientHeight } = this.element;
-    this.overflows = this.overflows || fw * this.scale > clientWidth || fh * this.scale > clientHeight;
-    this.center = [box.x + box.width / 2, box.y + box.height / 2];
-    this.show();
-  }
-
-  /** Bring the active parts into view, if the whole is not in view anyway. */
-  follow(state, gently) {
-    cancelAnimationFrame(this.gliding);
-    if (!this.overflows || this.dragging) return;
-    const boxes = [...state.active].map((id) => this.part("node", id)).filter(Boolean).map((g) => g.getBBox());
-    for (const id of state.frame?.active || []) {
-      const flow = this.part("flow", id);
-      const box = flow?.getBBox();
-      if (box && box.width * this.scale < this.element.clientWidth * 0.6) boxes.push(box);
-    }
-    if (!boxes.length) return;
-    const left = Math.min(...boxes.map((b) => b.x)), right = Math.max(...boxes.map((b) => b.x + b.width));
-    const top = Math.min(...boxes.map((b) => b.y)), bottom = Math.max(...boxes.map((b) => b.y + b.height));
-    this.glide([(left + right) / 2, (top + bottom) / 2], gently);
   }
 }
 

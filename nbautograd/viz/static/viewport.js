@@ -1,34 +1,67 @@
-const TALLEST = 600; // pixels of the picture's window
+const LEAST = 220, USUAL = 300, MOST = 660; // pixels of the picture's window, from top to bottom
+const LARGEST = 1.25; // no drawing is shown larger by itself, and none smaller than its full size, which can be read
 const smooth = (t) => t * t * (3 - 2 * t);
+
+/** How high the window is in which a player is seen: the notebook's, or the page's around a frame. */
+function roomAround(element) {
+  const notebook = element.closest(".jp-WindowedPanel-outer, .jp-Notebook")?.clientHeight;
+  if (notebook) return notebook;
+  try {
+    if (window.frameElement) return window.parent.innerHeight;
+  } catch { /* the page around belongs to another site */ }
+  // a frame of another site may be as high as what it shows, which says nothing of the room that there is
+  return window === window.top ? innerHeight : Math.max(innerHeight, Math.min(screen.availHeight, 900) - 180);
+}
 
 /** A drawing in its window: zoom, pan, and the glide to what is active. */
 class Viewport {
   constructor(element) {
     this.element = element;
+    this.tall = LEAST;
+    this.measure();
     this.listen();
   }
 
-  /** As large as fits, but not so small that nothing can be read: then the window follows the active node. */
+  /** How wide the window is. It is asked for where that may have changed only: asking lays the page out. */
+  measure() { this.wide = this.element.clientWidth || 800; }
+
+  /** The size at which a drawing is shown: as large as fits, but not so small that it cannot be read. */
+  scaleOf([, , w, high], everything = false) {
+    const whole = Math.min(this.wide / w, this.tall / high, LARGEST);
+    return everything ? whole : Math.max(whole, 1);
+  }
+
+  /** Let the window be as high as the highest of several drawings needs, within `room` pixels. */
+  reserve(drawings, room) {
+    this.tall = Math.min(Math.max(room, LEAST), MOST);
+    const needed = drawings.map((full) => full[3] * Math.max(Math.min(this.wide / full[2], this.scaleOf(full)), 1));
+    this.tall = Math.ceil(Math.min(Math.max(...needed, USUAL), this.tall));
+    this.element.style.height = `${this.tall}px`;
+  }
+
+  /** The whole drawing where it can be read, else at its full size: then the window follows the active node. */
   fit(everything = false) {
-    const [, , w, high] = this.full, wide = this.element.clientWidth || 800;
-    const whole = Math.min(wide / w, TALLEST / high, 1.25);
-    const readable = Math.min(0.95, Math.max(0.72, wide / w));
-    this.scale = everything || whole > 0.62 ? whole : Math.max(whole, readable);
-    this.element.style.height = `${Math.ceil(Math.min(Math.max(high * this.scale, 200), TALLEST))}px`;
+    const [, , w, high] = this.full;
+    this.scale = this.scaleOf(this.full, everything);
     this.center = [w / 2, high / 2];
-    this.overflows = !everything && (w * this.scale > wide + 1 || high * this.scale > TALLEST + 1);
+    this.overflows = !everything && (w * this.scale > this.wide + 1 || high * this.scale > this.tall + 1);
     this.moved = everything;
     this.show();
   }
 
+  /** What is seen of the drawing: the corner, width and height, in its own units. */
+  get seen() {
+    const w = this.wide / this.scale, high = this.tall / this.scale;
+    return { x: this.center[0] - w / 2, y: this.center[1] - high / 2, width: w, height: high };
+  }
+
   show() {
-    const wide = this.element.clientWidth || 800, high = this.element.clientHeight || 300;
-    const w = wide / this.scale, hgt = high / this.scale, [, , fw, fh] = this.full;
+    const { width, height } = this.seen, [, , fw, fh] = this.full;
     const clamp = (c, size, total) => size >= total ? total / 2 : Math.min(Math.max(c, size / 2), total - size / 2);
-    this.center = [clamp(this.center[0], w, fw), clamp(this.center[1], hgt, fh)];
-    const [x, y] = [this.center[0] - w / 2, this.center[1] - hgt / 2], beyond = 18; // a margin holds nothing
-    this.svg.setAttribute("viewBox", `${x} ${y} ${w} ${hgt}`);
-    const cut = { top: y > beyond, left: x > beyond, bottom: y + hgt < fh - beyond, right: x + w < fw - beyond };
+    this.center = [clamp(this.center[0], width, fw), clamp(this.center[1], height, fh)];
+    const { x, y } = this.seen, beyond = 14; // a margin holds nothing
+    this.svg.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
+    const cut = { top: y > beyond, left: x > beyond, bottom: y + height < fh - beyond, right: x + width < fw - beyond };
     for (const [side, rim] of Object.entries(this.rims)) rim.hidden = !cut[side];
   }
 

@@ -1,0 +1,131 @@
+const MARGIN = 12; // pixels of the window around what is brought into view
+const LETTER = 7, LINE = 14; // pixels of a text on an edge
+
+const joined = (a, b) => {
+  const x = Math.min(a.x, b.x), y = Math.min(a.y, b.y);
+  const right = Math.max(a.x + a.width, b.x + b.width), low = Math.max(a.y + a.height, b.y + b.height);
+  return { x, y, width: right - x, height: low - y };
+};
+const middleOf = (box) => [box.x + box.width / 2, box.y + box.height / 2];
+const shared = (a, b) => Math.max(Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x), 0)
+  * Math.max(Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y), 0);
+const attribute = (element, name) => Number(element.getAttribute(name));
+const rectangle = (rect) =>
+  Object.fromEntries(["x", "y", "width", "height"].map((name) => [name, attribute(rect, name)]));
+
+/** The size of a text of several lines. */
+const extent = (text) => {
+  const lines = text.split("\n");
+  return { width: Math.max(...lines.map((line) => line.length)) * LETTER, height: lines.length * LINE };
+};
+
+/**
+ * Where the parts of a drawing are, and how the window gets to them. Places are read from what the drawing says, since
+ * it may not be on the page yet, and the page need not be laid out for them.
+ */
+class Camera extends Viewport {
+  /** The box of a node. */
+  box(id) {
+    if (!this.boxes.has(id)) this.boxes.set(id, this.boxOf(this.part("node", id)));
+    return this.boxes.get(id);
+  }
+
+  boxOf(group) {
+    if (!group) return null;
+    const cards = [...group.querySelectorAll(".nb-shape")].map(rectangle);
+    if (cards.length) return cards.reduce(joined);
+    const text = group.querySelector("text"); // a bare number
+    return text && { x: attribute(text, "x") - 16, y: attribute(text, "y") - 15, width: 32, height: 20 };
+  }
+
+  /** What the line of a gradient stays within. */
+  reach(id) {
+    const numbers = this.part("flow", id)?.getAttribute("d").match(/-?[\d.]+/g)?.map(Number);
+    if (!numbers) return null;
+    const xs = numbers.filter((_, i) => i % 2 === 0), ys = numbers.filter((_, i) => i % 2);
+    const x = Math.min(...xs), y = Math.min(...ys);
+    return { x, y, width: Math.max(...xs) - x, height: Math.max(...ys) - y };
+  }
+
+  /** What the text on an edge takes up. */
+  labelBox(id, text) {
+    const label = text && this.part("label", id);
+    if (!label) return null;
+    const { width, height } = extent(text);
+    return { x: attribute(label, "x") - width / 2, y: attribute(label, "y") - 4 - height / 2, width, height };
+  }
+
+  fits({ width, height }) {
+    return width * this.scale <= this.wide - 2 * MARGIN && height * this.scale <= this.tall - 2 * MARGIN;
+  }
+
+  /** Whether a box is wholly in the window. */
+  sees(box) {
+    const { x, y, width, height } = this.seen, edge = MARGIN / 2 / this.scale;
+    return box.x >= x + edge && box.x + box.width <= x + width - edge
+      && box.y >= y + edge && box.y + box.height <= y + height - edge;
+  }
+
+  /** The active node whole, and as much of what else is active as the window has room for beside it. */
+  target(state) {
+    const ids = [...state.active], own = this.box(state.frame?.node) || ids.map((id) => this.box(id)).find(Boolean);
+    if (!own) return null;
+    const ends = (id) => { const { src, dst } = this.links.byId.get(id) || {}; return [this.box(src), this.box(dst)]; };
+    const text = (id) => this.labelBox(id, state.labels.get(id));
+    const parts = ids.flatMap((id) => [this.box(id), this.reach(id), text(id), ...ends(id)]);
+    const [x, y] = middleOf(own);
+    const far = (box) => { const [a, b] = middleOf(box); return Math.hypot(a - x, b - y); };
+    let all = own;
+    for (const part of parts.filter(Boolean).sort((a, b) => far(a) - far(b))) {
+      const more = joined(all, part);
+      if (this.fits(more)) all = more;
+    }
+    return all;
+  }
+
+  /**
+   * Bring what is active into view. Where it is in view already, nothing moves; else the window goes where it can stay
+   * for as many of the steps that come next (`ahead`) as it has room for.
+   */
+  follow(state, gently, ahead = () => []) {
+    cancelAnimationFrame(this.gliding);
+    if (!this.overflows || this.dragging) return;
+    let target = this.target(state);
+    if (!target || this.sees(target)) return;
+    for (const next of ahead()) {
+      const own = this.target(next), more = own && joined(target, own);
+      if (!more || !this.fits(more)) break;
+      target = more;
+    }
+    this.glide(middleOf(target), gently);
+  }
+
+  /** Bring a node into the middle of the window, large enough to be read. */
+  centre(id) {
+    const box = this.box(id);
+    if (!box) return;
+    const [, , fw, fh] = this.full;
+    if (this.scale < 0.7) this.scale = 1;
+    this.overflows = this.overflows || fw * this.scale > this.wide || fh * this.scale > this.tall;
+    this.center = middleOf(box);
+    this.show();
+  }
+
+  /** The place for a text beside a node where it covers least of other boxes and of the texts on edges. */
+  freePlace(id, { width, height }, labels) {
+    const box = this.box(id), [x, y] = middleOf(box), [, , fw, fh] = this.full;
+    const above = box.y - height / 2 - 4, below = box.y + box.height + height / 2 + 6;
+    const left = box.x + box.width / 2 - width / 2, right = box.x + box.width / 2 + width / 2;
+    const taken = [...this.find.keys()].filter((key) => key.startsWith("node ")).map((key) => this.box(key.slice(5)));
+    taken.push(...[...labels].map(([edge, text]) => this.labelBox(edge, text)));
+    const cost = ([cx, cy]) => {
+      const own = { x: cx - width / 2, y: cy - height / 2, width, height };
+      const whole = { x: 0, y: 0, width: fw, height: fh };
+      return width * height - shared(own, whole) + Math.hypot(cx - x, cy - y) / 10
+        + taken.filter(Boolean).reduce((sum, other) => sum + shared(own, other), 0);
+    };
+    const spots = [[x, above], [x, below], [left, above], [right, above], [left, below], [right, below],
+      [x, above - 26], [x, below + 26]];
+    return spots.reduce((best, spot) => (cost(spot) < cost(best) ? spot : best));
+  }
+}
