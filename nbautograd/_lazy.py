@@ -195,8 +195,8 @@ METHODS = {
 ABSENT_METHODS = """
     chalf const_data_ptr eig hash_tensor index int_repr ipu lstsq module_load mtia q_per_channel_axis
     q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme record_stream reinforce
-    resize_as_sparse_ slice_inverse smm solve sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm symeig
-    to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr xpu"""
+    resize_as_sparse_ slice_inverse solve sparse_resize_ sparse_resize_and_clear_ symeig
+    to_mkldnn to_padded_tensor xpu"""
 """Methods of PyTorch's tensors that ours have not got: asked for, they say why."""
 
 NAMES = {name: module for module, names in FAMILIES.items() for name in names.split()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -277,3 +279,8 @@ def test_what_is_wider_here() -> None:
     assert s.narrow(1, 1, 2).to_dense().tolist() == s.to_dense().narrow(1, 1, 2).tolist()
     assert s[:, 1:].to_dense().tolist() == s.to_dense()[:, 1:].tolist()
     assert s[None, ..., 2].to_dense().tolist() == s.to_dense()[None, ..., 2].tolist()
+
+
+def test_methods_of_dense_tensors_load_what_they_need() -> None:
+    code = "import nbautograd as nb; print(nb.eye(2).to_sparse().is_sparse, nb.eye(2).to_sparse_csr().is_sparse_csr)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split() == ["True"] * 2
