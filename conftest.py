@@ -83,6 +83,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             file = nodeid.partition("::")[0]
             return file if file.endswith(".ipynb") else nodeid
 
+        def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+            super().mark_test_complete(node, item_index, duration)
+            # The scheduler counts what a process has yet to do among all that it was ever handed: forget what is done.
+            scope = self._split_scope(self.registered_collections[node][item_index])
+            if all(self.assigned_work[node][scope].values()):
+                del self.assigned_work[node][scope]
+
     return ByNotebook(config, log)
 
 
