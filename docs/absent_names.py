@@ -6,10 +6,14 @@ python docs/absent_names.py   # PyTorch has to be installed
 from __future__ import annotations
 
 import importlib
+import itertools
+import pkgutil
 import sys
 import types
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 FILE = Path(__file__).parent.parent / "nbautograd" / "_absent_names.txt"
 
@@ -31,24 +35,61 @@ def public(path: str, module: types.ModuleType) -> set[str]:
     return names - {"F", "Tensor", "Any", "T", "torch"}
 
 
+DEPTHS = {"_dynamo": 0, "_inductor": 0, "ao": 3, "distributed": 2}
+"""How many levels of modules below a refused one are listed: 1, unless it says so."""
+
+
+def below(path: str, depth: int) -> Iterator[str]:
+    """A module of PyTorch's and the public ones below it."""
+    yield path
+    module = importlib.import_module(f"torch.{path}")
+    for each in pkgutil.iter_modules(getattr(module, "__path__", [])) if depth else ():
+        if not each.name.startswith("_") and each.name != "benchmarks":
+            try:
+                yield from below(f"{path}.{each.name}", depth - 1)
+            except Exception:  # PyTorch's own modules that need what is not installed
+                continue
+
+
+def is_its_own(name: str, module: types.ModuleType) -> bool:
+    """Whether a module of PyTorch's has a name for others: it lists it, or has it from its own part of PyTorch."""
+    value = getattr(module, name, None)
+    root = ".".join(module.__name__.split(".")[:2])
+    home = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None) or ""
+    return name in getattr(module, "__all__", ()) or f"{home}.".startswith((f"{root}.", "torch._C", "torch.ao."))
+
+
 def main() -> int:
     warnings.simplefilter("ignore")
     importlib.import_module("torch")
-    from nbautograd import _namespaces
+    from nbautograd import _namespaces, _refused
 
     FILE.touch()  # which errors read
-    lines = []
-    for path in ["", *_namespaces.MODULES]:
+    refused = (path for root in _refused.REFUSED for path in below(root, DEPTHS.get(root, 1)))
+    lines: dict[str, str] = {}
+    for path in itertools.chain(["", *_namespaces.MODULES], refused):  # the first before the others are imported
         try:
             theirs = importlib.import_module(f"torch.{path}".rstrip("."))
         except ImportError:
             continue
-        ours = _namespaces.module(path)
-        names = sorted(name for name in public(path, theirs) if not hasattr(ours, name))
-        if names:
-            lines.append(f"{path or '.'}: {' '.join(names)}")
-    FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        names = public(path, theirs)
+        if _refused.why(path) is not None:
+            names = {name for name in names if is_its_own(name, theirs)}
+        if path in _namespaces.MODULES or not path:  # a name that only refuses is not here
+            ours = _namespaces.module(path)
+            here = vars(ours) if _refused.why(path) is not None else dir(ours)
+            names = {name for name in names if name not in here and (_refused.why(path) or not hasattr(ours, name))}
+        if names or _refused.why(path):
+            lines[path] = f"{path or '.'}: {' '.join(sorted(names))}".rstrip()
+    ours = _namespaces.module("").Tensor
+    absent = [name for name in dir(theirs_of("Tensor")) if not name.startswith("_") and not hasattr(ours, name)]
+    FILE.write_text("\n".join([*lines.values(), f"Tensor: {' '.join(absent)}"]) + "\n", encoding="utf-8")
     return 0
+
+
+def theirs_of(name: str) -> Any:
+    """What PyTorch has under a name."""
+    return getattr(importlib.import_module("torch"), name)
 
 
 if __name__ == "__main__":

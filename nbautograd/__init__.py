@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbautograd import _former as _former, _lazy, autograd
+from nbautograd import _former as _former, _import_hook, _lazy, autograd
 from nbautograd.arrays import backend
 from nbautograd.arrays.device import device
 from nbautograd.arrays.dtypes import (
@@ -50,6 +50,7 @@ from nbautograd.core import tracing
 from nbautograd.core.defaults import *
 from nbautograd.core.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from nbautograd.core.return_types import _rebuild_results as _rebuild_results
+from nbautograd.core.sparse import _rebuild_sparse as _rebuild_sparse, on_first_use as _on_first_sparse_tensor
 from nbautograd.core.tensor import Tensor, _rebuild_tensor as _rebuild_tensor
 from nbautograd.errors import OutOfMemoryError
 from nbautograd.ops.creation.conversion import *
@@ -85,8 +86,28 @@ from nbautograd.ops.shape.transpose import *
 from nbautograd.rng.generator import Generator, _rebuild_generator as _rebuild_generator, default_generator
 
 if TYPE_CHECKING:  # what _lazy.py says
-    from nbautograd import cuda, fft, func, linalg, nn, optim, random, serialization, signal, special, storage, utils
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from nbautograd import (
+        amp,
+        cpu,
+        cuda,
+        fft,
+        func,
+        linalg,
+        nn,
+        optim,
+        random,
+        serialization,
+        signal,
+        special,
+        storage,
+        utils,
+    )
     from nbautograd._import_hook import standing_in
+    from nbautograd.amp.autocast_mode import autocast
+    from nbautograd.amp.state import *
     from nbautograd.batching.transform import vmap
     from nbautograd.core.printing import set_printoptions
     from nbautograd.nn.functional import (
@@ -182,5 +203,16 @@ def unload_ipython_extension(ipython: object) -> None:
     magics.unload(ipython)
 
 
+def _operations_on_sparse_tensors() -> Mapping[str, Callable[..., Any]]:
+    from nbautograd.sparse import OPERATIONS
+
+    return OPERATIONS
+
+
+_on_first_sparse_tensor(_operations_on_sparse_tensors)
+
+for _name in ("compiler", "ops"):  # imports find these packages all the same; ``torch.compiler`` is another module
+    vars().pop(_name, None)
+_import_hook.install()
 _lazy.attach(Tensor)
 __getattr__, __dir__ = _lazy.attributes(__name__, _lazy.NAMES)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Collection
 from functools import cache
+from opcode import opmap
 from pathlib import Path
-from typing import NoReturn
+from types import FrameType
+from typing import Any, NoReturn
 
-__all__ = ["answer", "explain"]
+__all__ = ["answer", "explain", "fail", "modules", "names", "reason"]
 
 PACKAGE = __name__.partition(".")[0]
 HINTS = {
@@ -17,7 +20,7 @@ HINTS = {
         "nothing is quantized; tensor.half() and tensor.bfloat16() save memory"
     ),
     r".*sparse|.*_(crow|col|row|ccol)_indices|hspmm|hsmm|smm|saddmm|sspaddmm|coalesce": (
-        "use SciPy's sparse arrays, or dense tensors"
+        "sparse tensors are torch.sparse_coo or torch.sparse_csr"
     ),
     r"cudnn|miopen|mkldnn|mkl|vulkan|fbgemm|xnnpack": "it calls a library that is not used",
     r"(mps|xpu|mtia|xla|ipu|hpu)$": "tensors are on the CPU or on CUDA devices",
@@ -40,8 +43,18 @@ HINTS = {
 def _names() -> dict[str, frozenset[str]]:
     """PyTorch's public names that are not here, by module; see ``docs/absent_names.py``."""
     lines = Path(__file__).with_name("_absent_names.txt").read_text(encoding="utf-8").splitlines()
-    pairs = (line.split(": ", 1) for line in lines)
+    pairs = (line.split(":", 1) for line in lines)
     return {path.strip("."): frozenset(names.split()) for path, names in pairs}
+
+
+def names(path: str) -> frozenset[str]:
+    """PyTorch's public names in one of its modules that are not here."""
+    return _names().get(path, frozenset())
+
+
+def modules() -> Collection[str]:
+    """PyTorch's modules that lack some of their names here."""
+    return _names().keys()
 
 
 def explain(path: str, name: str) -> str:
@@ -54,13 +67,46 @@ nbautograd; nothing is quantized; tensor.half() and tensor.bfloat16() save memor
     module 'nbautograd.nn' has no attribute 'Lineer': it is not part of nbautograd, and PyTorch has no torch.nn.Lineer
     """
     message = f"module {f'{PACKAGE}.{path}'.rstrip('.')!r} has no attribute {name!r}"
-    if name.startswith("_"):
-        return message
+    return message if name.startswith("_") else f"{message}: {reason(path, name)}"
+
+
+def reason(path: str, name: str) -> str:
+    """Whether PyTorch has a name that is not here, and what does the same.
+
+    >>> reason("Tensor", "qscheme")
+    "torch.Tensor.qscheme is PyTorch's and not part of nbautograd; nothing is quantized; tensor.half() and \
+tensor.bfloat16() save memory"
+    """
     full = ".".join(["torch", *([path] if path else []), name])
-    if name not in _names().get(path, ()):
-        return f"{message}: it is not part of {PACKAGE}, and PyTorch has no {full}"
+    if name not in names(path):
+        return f"it is not part of {PACKAGE}, and PyTorch has no {full}"
     hint = next((f"; {text}" for pattern, text in HINTS.items() if re.match(pattern, name)), "")
-    return f"{message}: {full} is PyTorch's and not part of {PACKAGE}{hint}"
+    return f"{full} is PyTorch's and not part of {PACKAGE}{hint}"
+
+
+def fail(path: str, name: str) -> NoReturn:
+    """Say that a module has no such name.
+
+    :raises AttributeError: always, but
+    :raises ImportError: for ``from torch.x import name``, which would leave the reason of an AttributeError out.
+    """
+    module = f"{PACKAGE}.{path}".rstrip(".")
+    if not name.startswith("__") and _is_import_of(name):
+        raise ImportError(f"cannot import name {name!r} from {module!r}: {reason(path, name)}", name=module)
+    raise AttributeError(explain(path, name), name=name, obj=sys.modules.get(module))
+
+
+def _is_import_of(name: str) -> bool:
+    """Whether the code outside of this package that is running is about to bind a name by ``from ... import``."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and f"{frame.f_globals.get('__name__')}.".startswith(f"{PACKAGE}."):
+        frame = frame.f_back
+    if frame is None or frame.f_lasti < 0:
+        return False
+    return frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM and name in frame.f_code.co_names
+
+
+_IMPORT_FROM = opmap["IMPORT_FROM"]
 
 
 def answer(module: str, path: str | None = None) -> None:
@@ -68,10 +114,9 @@ def answer(module: str, path: str | None = None) -> None:
 
     :param path: that of PyTorch's module; by default that of the module.
     """
-    scope = vars(sys.modules[module])
     below = module.partition(".")[2] if path is None else path
 
-    def absent(name: str) -> NoReturn:
-        raise AttributeError(explain(below, name), name=name, obj=sys.modules[module])
+    def absent(name: str) -> Any:
+        fail(below, name)
 
-    scope.setdefault("__getattr__", absent)
+    vars(sys.modules[module]).setdefault("__getattr__", absent)

@@ -87,7 +87,7 @@ def give_back() -> None:
 def rename() -> None:
     """Rename the classes of the modules that are loaded, where that has not been done."""
     listed = {name: path for path, names in _namespaces.MODULES.items() for name in names.split()}
-    loaded = {path: sys.modules.get(f"{PACKAGE}.{path}") for path in _namespaces.MODULES}
+    loaded = {path: sys.modules.get(_namespaces.file_of(path)) for path in _namespaces.MODULES}
     scopes = {path: vars(module) for path, module in loaded.items() if module is not None}
     for path, scope in {"": vars(sys.modules[PACKAGE]), **scopes}.items():  # other modules import the package's own
         for name, cls in list(scope.items()):

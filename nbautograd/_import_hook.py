@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from types import ModuleType
 
 from nbautograd import _identity, _namespaces
 
-__all__ = ["standing_in"]
+__all__ = ["install", "standing_in"]
 
 PACKAGE = __name__.partition(".")[0]
 
 
-class _Finder(MetaPathFinder, Loader):
-    """Finds the package's public modules under another name: as they are, since Python would make a second copy."""
+class _Finder:
+    """Finds the package's public modules under another name: as they are, since Python would make a second copy.
+
+    It is a finder and a loader by its methods; the abstract classes of ``importlib.abc`` would take 10 ms to import.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -35,7 +37,7 @@ class _Finder(MetaPathFinder, Loader):
         there = _namespaces.exists(below)
         if there and not _namespaces.is_public(below):
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
-        return spec_from_loader(fullname, self) if there or below in _namespaces.MODULES else None
+        return spec_from_loader(fullname, self) if there or _namespaces.is_public(below) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The package's own module, not a new one."""
@@ -61,6 +63,15 @@ class _Finder(MetaPathFinder, Loader):
             if _namespaces.is_hidden(child) or not _namespaces.exists(child):
                 child_module = sys.modules[f"{self.name}.{child}"] = _namespaces.module(child)
                 self.make_known(child, child_module)
+
+
+_own = _Finder(PACKAGE)
+
+
+def install() -> None:
+    """Let ``import nbautograd.x`` find PyTorch's modules that lie elsewhere here; asked after Python's own finders."""
+    if _own not in sys.meta_path:
+        sys.meta_path.append(_own)
 
 
 class standing_in:  # noqa: N801 - reads as what it is in a ``with`` statement

@@ -15,30 +15,62 @@ from typing import Any
 
 from nbautograd import _absent, _namespaces
 
-__all__ = ["FAMILIES", "METHODS", "NAMES", "NAMESPACES", "attach", "attributes", "load"]
+__all__ = [
+    "ABSENT_METHODS",
+    "FAMILIES",
+    "METHODS",
+    "NAMES",
+    "NAMESPACES",
+    "AbsentMethod",
+    "attach",
+    "attributes",
+    "load",
+]
 
 NAMESPACES = (
+    "accelerator",
+    "amp",
+    "backends",
+    "compiler",
+    "cpu",
     "cuda",
+    "distributed",
     "distributions",
     "fft",
     "func",
+    "futures",
+    "hub",
+    "jit",
     "library",
     "linalg",
+    "masked",
+    "multiprocessing",
     "nn",
+    "ops",
     "optim",
     "overrides",
+    "profiler",
     "random",
     "serialization",
     "signal",
+    "sparse",
     "special",
     "storage",
+    "testing",
     "torch_version",
+    "types",
     "utils",
     "version",
 )
 """Modules that are attributes of the package."""
 
 FAMILIES = {
+    "amp.autocast_mode": "autocast",
+    "amp.state": """
+        autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_cpu_dtype
+        get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
+        set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype
+        set_autocast_enabled set_autocast_gpu_dtype""",
     "nn.functional": """
         adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d
         conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity group_norm hardshrink
@@ -73,6 +105,7 @@ FAMILIES = {
     "ops.shape.triangular": "diag diag_embed diagflat trace tril tril_indices triu triu_indices vander",
     "ops.signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "core.printing": "set_printoptions",
+    "sparse": "hspmm smm sparse_coo_tensor sparse_csr_tensor sspaddmm",
     "batching.transform": "vmap",
     "serialization": "load save",
     "_import_hook": "standing_in",
@@ -104,6 +137,15 @@ FAMILIES = {
         _foreach_sinh_ _foreach_sqrt_ _foreach_tan_ _foreach_tanh_ _foreach_trunc_ _foreach_add_ _foreach_sub_
         _foreach_mul_ _foreach_div_ _foreach_clamp_min_ _foreach_clamp_max_ _foreach_pow_ _foreach_maximum_
         _foreach_minimum_ _foreach_addcdiv_ _foreach_addcmul_ _foreach_copy_ _foreach_lerp_ _foreach_zero_""",
+    "compat.accelerator": "Event Stream get_device_module",
+    "compat.backends": "get_float32_matmul_precision set_float32_matmul_precision",
+    "compat.compiler": "compile",
+    "compat.futures": "Future",
+    "compat.jit": "fork wait",
+    "compat.process": """
+        compiled_with_cxx11_abi cond get_file_path has_lapack has_mkl has_openmp has_spectral init_num_threads
+        is_distributed is_storage is_vulkan_available set_anomaly_enabled set_flush_denormal thread_safe_generator
+        typename""",
     "nn.functional.native": """
         alpha_dropout_ dropout dropout_ embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout
         feature_dropout_""",
@@ -113,6 +155,9 @@ FAMILIES = {
 METHODS = {
     "nn.functional": "hardshrink prelu",
     "ops.elementwise.bessel": "i0 i0_",
+    "sparse": """
+        _indices _values smm sparse_mask sspaddmm to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
+        to_sparse_csr""",
     "ops.linalg.cholesky": "cholesky",
     "ops.linalg.qr": "qr",
     "ops.linalg.svd": "svd",
@@ -147,6 +192,13 @@ METHODS = {
 }
 """By module, the methods that its declarations attach to Tensor."""
 
+ABSENT_METHODS = """
+    chalf const_data_ptr eig hash_tensor index int_repr ipu lstsq module_load mtia q_per_channel_axis
+    q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme record_stream reinforce
+    resize_as_sparse_ slice_inverse smm solve sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm symeig
+    to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr xpu"""
+"""Methods of PyTorch's tensors that ours have not got: asked for, they say why."""
+
 NAMES = {name: module for module, names in FAMILIES.items() for name in names.split()}
 NAMES.update({name: name for name in NAMESPACES})
 
@@ -163,12 +215,15 @@ def attributes(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
         if name == "__all__":  # ``from package import *`` is for everything
             return [each for each in list_all() if not each.startswith("_")]
         if name in names:
-            module = import_module(f"{package}.{names[name]}")
-            scope[name] = value = module if names[name] == name else getattr(module, name)
+            if names[name] == name:
+                value = _namespaces.module(below + name)
+            else:
+                value = getattr(import_module(f"{package}.{names[name]}"), name)
+            scope[name] = value
             return value
-        if below + name in _namespaces.MODULES:
+        if _namespaces.is_public(below + name):
             return _namespaces.module(below + name)
-        raise AttributeError(_absent.explain(below.rstrip("."), name), name=name, obj=sys.modules[package])
+        return _absent.fail(below.rstrip("."), name)
 
     def list_all() -> list[str]:
         return sorted(name for name in {*scope, *names} if is_listed(name, scope.get(name)))
@@ -198,8 +253,24 @@ class _Method:
         return method.__get__(instance, owner)
 
 
+class AbsentMethod:
+    """Stands for a method that a class has not got: ``hasattr`` is False, and the error says why."""
+
+    def __init__(self, owner: str, name: str) -> None:
+        self.owner, self.name = owner, name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        subject = f"type object {owner.__name__!r}" if instance is None else f"{owner.__name__!r} object"
+        message = f"{subject} has no attribute {self.name!r}: {_absent.reason(self.owner, self.name)}"
+        raise AttributeError(message, name=self.name, obj=owner if instance is None else instance)
+
+
 def attach(owner: type) -> None:
-    """Give the class a placeholder for each lazily loaded method that it does not have yet."""
+    """Give the class a placeholder for each lazily loaded method that it does not have yet, and for those of PyTorch's
+    that it will not have.
+    """
+    for name in set(ABSENT_METHODS.split()) - set(vars(owner)):
+        setattr(owner, name, AbsentMethod(owner.__name__, name))
     package = __name__.rpartition(".")[0]
     for module, names in METHODS.items():
         for name in set(names.split()) - set(vars(owner)):
@@ -214,5 +285,7 @@ def load() -> None:
     >>> OPS["convolution"].symbol
     '∗'
     """
-    for module in dict.fromkeys([*FAMILIES, *METHODS, *NAMESPACES]):  # always in the same order
+    for module in dict.fromkeys([*FAMILIES, *METHODS]):  # always in the same order
         import_module(f"{__name__.rpartition('.')[0]}.{module}")
+    for path in NAMESPACES:
+        _namespaces.module(path)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
+from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
-from nbautograd import _absent
+from nbautograd import _absent, _refused
 
-__all__ = ["MODULES", "OWN", "children", "exists", "is_hidden", "is_public", "module"]
+__all__ = ["LIES_IN", "MODULES", "OWN", "children", "exists", "file_of", "is_hidden", "is_public", "module"]
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -22,8 +24,19 @@ _SEEDS = "initial_seed manual_seed manual_seed_all seed seed_all"
 _WINDOWS = "bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser nuttall"
 
 MODULES: dict[str, str] = {
+    "_dynamo": "",
+    "_dynamo.config": "",
+    "_inductor": "",
+    "_inductor.config": "",
     "_tensor": "Tensor",
     "_tensor_str": "set_printoptions",
+    "accelerator": "",
+    "accelerator.memory": """
+        empty_cache get_memory_info max_memory_allocated max_memory_reserved memory_allocated memory_reserved
+        reset_peak_memory_stats""",
+    "amp": "",
+    "amp.autocast_mode": "",
+    "amp.grad_scaler": "",
     "autograd": "",
     "autograd.anomaly_mode": "",
     "autograd.forward_ad": "",
@@ -32,13 +45,42 @@ MODULES: dict[str, str] = {
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled set_multithreading_enabled",
     "autograd.gradcheck": "",
     "autograd.graph": "",
+    "autograd.profiler": "",
+    "autograd.profiler_util": "",
     "autograd.variable": "",
+    "backends": "",
+    "backends.cpu": "",
+    "backends.cuda": "",
+    "backends.cudnn": "",
+    "backends.cusparselt": "",
+    "backends.kleidiai": "",
+    "backends.mha": "",
+    "backends.miopen": "",
+    "backends.mkl": "",
+    "backends.mkldnn": "",
+    "backends.mps": "",
+    "backends.nnpack": "",
+    "backends.openmp": "",
+    "backends.opt_einsum": "",
+    "backends.quantized": "",
+    "backends.xnnpack": "",
+    "compiler": "",
+    "compiler.config": "",
+    "cpu": "",
+    "cpu.amp": "",
+    "cpu.amp.autocast_mode": "autocast",
+    "cpu.amp.grad_scaler": "GradScaler",
     "cuda": "",
+    "cuda.amp": "",
+    "cuda.amp.autocast_mode": "autocast custom_bwd custom_fwd",
+    "cuda.amp.common": "amp_definitely_not_available",
+    "cuda.amp.grad_scaler": "GradScaler",
     "cuda.memory": """
         empty_cache max_memory_allocated max_memory_reserved mem_get_info memory_allocated memory_reserved
         reset_peak_memory_stats""",
     "cuda.random": _SEEDS,
     "cuda.streams": "Event Stream",
+    "distributed": "",
     "distributions": "",
     "distributions.bernoulli": "Bernoulli",
     "distributions.beta": "Beta",
@@ -93,7 +135,21 @@ MODULES: dict[str, str] = {
         atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul
         einsum istft lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique unique_consecutive
         unravel_index""",
+    "futures": "",
+    "hub": "",
+    "jit": "",
+    "library": "",
     "linalg": "",
+    "masked": "",
+    "masked.maskedtensor": "",
+    "masked.maskedtensor.core": "MaskedTensor is_masked_tensor",
+    "masked.maskedtensor.creation": "as_masked_tensor masked_tensor",
+    "multiprocessing": "",
+    "multiprocessing.pool": "Pool",
+    "multiprocessing.queue": "Queue SimpleQueue",
+    "multiprocessing.spawn": """
+        ProcessContext ProcessException ProcessExitedException ProcessRaisedException SpawnContext spawn
+        start_processes""",
     "nn": "",
     "nn.functional": "",
     "nn.init": "",
@@ -126,6 +182,7 @@ MODULES: dict[str, str] = {
     "nn.utils.parametrizations": "",
     "nn.utils.parametrize": "",
     "nn.utils.rnn": "",
+    "ops": "",
     "optim": "",
     "optim._adafactor": "Adafactor",
     "optim._muon": "Muon",
@@ -143,18 +200,26 @@ MODULES: dict[str, str] = {
     "optim.rmsprop": "RMSprop",
     "optim.rprop": "Rprop",
     "optim.sgd": "SGD",
+    "optim.sparse_adam": "",
     "optim.swa_utils": "",
     "overrides": "",
-    "random": "",
+    "profiler": "",
+    "profiler.profiler": "ProfilerAction profile schedule supported_activities tensorboard_trace_handler",
+    "random": "thread_safe_generator",
     "return_types": "",
     "serialization": "",
     "signal": "",
+    "sparse": "",
     "signal.windows": "",
     "signal.windows.windows": _WINDOWS,
     "special": "",
     "storage": "TypedStorage UntypedStorage",
+    "testing": "",
     "torch_version": "",
+    "types": "",
     "utils": "",
+    "utils._pytree": "",
+    "utils.benchmark": "",
     "utils.checkpoint": "",
     "utils.data": "",
     "utils.data._utils": "",
@@ -170,11 +235,16 @@ MODULES: dict[str, str] = {
 }
 """PyTorch's modules, and the names in them that are found elsewhere here: in a package around the module."""
 
-OWN = ("errors", "library", "protocol", "core.tracing", "utils.allocator", "viz")
+OWN = ("errors", "protocol", "core.tracing", "utils.allocator", "viz")
 """Modules of nbautograd's own that are documented."""
 
-LIES_IN = {"return_types": "core.return_types"}
-"""Modules of PyTorch that are called otherwise here."""
+_COMPAT = """
+    _dynamo _inductor accelerator backends compiler distributed futures hub jit multiprocessing ops types"""
+LIES_IN = {
+    "return_types": "core.return_types",
+    **{name: f"compat.{name.lstrip('_')}" for name in _COMPAT.split()},
+}
+"""Modules of PyTorch that lie elsewhere here."""
 
 
 class _Names(ModuleType):
@@ -182,16 +252,25 @@ class _Names(ModuleType):
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{PACKAGE}.{path}", f"The names that PyTorch has in ``torch.{path}``.")
-        self.__all__ = MODULES[path].split()
+        self.__all__ = MODULES.get(path, "").split()
         self.__path__: list[str] = []  # there may be modules below
 
     def __getattr__(self, name: str) -> Any:
-        if name not in vars(self)["__all__"]:
-            raise AttributeError(_absent.explain(self.__name__[len(PACKAGE) + 1 :], name), name=name, obj=self)
-        return _look_up(self.__name__[len(PACKAGE) + 1 :], name)
+        path = self.__name__[len(PACKAGE) + 1 :]
+        return _look_up(path, name) if name in vars(self)["__all__"] else _absent_name(path, name)
 
     def __dir__(self) -> list[str]:
         return sorted({*vars(self), *self.__all__})
+
+
+def _absent_name(path: str, name: str) -> Any:
+    """What a module of PyTorch's answers where it has no such name: a module below it, what refuses, or an error."""
+    below = f"{path}.{name}"
+    if is_public(below):
+        return module(below)
+    if _refused.why(path) is not None and name in _absent.names(path):
+        return _refused.stand_in(path, name)
+    return _absent.fail(path, name)
 
 
 def _look_up(path: str, name: str) -> Any:
@@ -206,29 +285,36 @@ def _look_up(path: str, name: str) -> Any:
 
 def exists(path: str) -> bool:
     """Whether there is a file for a module of PyTorch."""
-    from importlib.util import find_spec
-
-    ours = _ours(path)
+    name = file_of(path)
+    if name in sys.modules:
+        return True
     try:
-        return ours in sys.modules or find_spec(ours) is not None
-    except ModuleNotFoundError:  # below a module that is no package
+        package = import_module(name.rpartition(".")[0])
+    except ModuleNotFoundError:
         return False
+    return PathFinder.find_spec(name, getattr(package, "__path__", [])) is not None
 
 
 def is_hidden(path: str) -> bool:
     """Whether the package around a module has something else of its name: a function, or a module from elsewhere."""
     above, _, leaf = path.rpartition(".")
     there = vars(module(above)).get(leaf)
-    return there is not None and there is not sys.modules.get(_ours(path))
+    return there is not None and there is not sys.modules.get(file_of(path))
 
 
-def _ours(path: str) -> str:
-    return f"{PACKAGE}.{LIES_IN.get(path, path)}"
+def file_of(path: str) -> str:
+    """The full name of the file that a module of PyTorch would have here.
+
+    >>> file_of("jit"), file_of("nn.functional")
+    ('nbautograd.compat.jit', 'nbautograd.nn.functional')
+    """
+    first, dot, below = path.partition(".")
+    return f"{PACKAGE}.{LIES_IN.get(first, first)}{dot}{below}"
 
 
 def is_public(path: str) -> bool:
     """Whether the package has a public module of this name, which is given without the package's own."""
-    return path in MODULES or path in OWN
+    return path in MODULES or path in OWN or _refused.covers(path)
 
 
 def children(path: str) -> Iterator[str]:
@@ -252,11 +338,13 @@ def module(path: str) -> ModuleType:
     package = module(above)
     result = vars(package).get(leaf)
     if not isinstance(result, ModuleType):
-        result = import_module(_ours(path)) if exists(path) else _Names(path)
+        result = import_module(file_of(path)) if exists(path) else _Names(path)
         vars(package).setdefault(leaf, result)
     for name in MODULES.get(path, "").split():
         if name not in vars(result) and not hasattr(result, name):
             setattr(result, name, _look_up(path, name))
-    if path in MODULES and not isinstance(result, _Names):
-        _absent.answer(result.__name__, path)
+    if is_public(path) and not isinstance(result, _Names):
+        vars(result).setdefault("__getattr__", partial(_absent_name, path))
+    if path in LIES_IN:
+        vars(result).setdefault("__path__", [])  # there may be modules below
     return result

@@ -2,7 +2,7 @@
 
 ``@op`` declares an operation by a body over arrays and a formula per input; ``@composite`` a function that is made of
 operations; ``@derivative_helper`` a function that formulas call. ``docs/add_an_operation.md`` is the guide, and
-``source`` shows what is made of a declaration. PyTorch's ``torch.library`` is the model, not the same interface.
+``source`` shows what is made of a declaration. ``custom_op``, ``Library`` and what registers with them are PyTorch's.
 """
 
 from __future__ import annotations
@@ -12,6 +12,19 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
+from nbautograd.compat.custom_ops import (
+    CustomOpDef,
+    Library,
+    custom_op,
+    define,
+    fallthrough_kernel,
+    impl,
+    register_autograd,
+    register_fake,
+    register_kernel,
+    register_vmap,
+)
+from nbautograd.compat.op_schema import infer_schema
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import CompiledOp, alias, composite, op
 from nbautograd.compiler.registry import COMPOSITES, OPS
@@ -25,10 +38,21 @@ __all__ = [
     "UNSUPPORTED",
     "UPCAST",
     "VIEW",
+    "CustomOpDef",
+    "Library",
     "alias",
     "composite",
+    "custom_op",
+    "define",
     "derivative_helper",
+    "fallthrough_kernel",
+    "impl",
+    "infer_schema",
     "op",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+    "register_vmap",
     "source",
 ]
 

@@ -22,4 +22,4 @@ def __getattr__(name: str) -> Any:
         return package.__version__
     if name == "cuda":  # of the GPU's runtime, where one can be used
         return package.cuda.devices.runtime_version() if package.cuda.is_available() else None
-    raise AttributeError(_absent.explain(__name__.partition(".")[2], name), name=name, obj=sys.modules[__name__])
+    return _absent.fail(__name__.partition(".")[2], name)

@@ -27,14 +27,15 @@ from tests.package_sources import (
 )  # fmt: skip
 
 NAMESPACES = """
-    nn optim linalg fft special signal cuda random storage serialization utils func return_types library distributions
-    cli version torch_version overrides __main__"""
+    nn optim sparse masked linalg fft special signal cuda random storage serialization utils func return_types library
+    distributions cli testing profiler version torch_version overrides compat amp cpu __main__"""
 LAYERS = [
     {
         f"nbautograd.{name}"
         for name in (
             "errors",
             "_absent",
+            "_refused",
             "_lazy",
             "_former",
             "_identity",

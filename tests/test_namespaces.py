@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import types
+import warnings
 from importlib import import_module
 
 import pytest
@@ -143,8 +144,9 @@ def test_every_name_of_the_table_is_found() -> None:
                 continue
             module = import_module(f"torch.{path}")
             assert [name for name in names.split() if getattr(module, name, None) is None] == [], path
-            with pytest.raises(AttributeError):
-                module.what_nobody_has  # noqa: B018
+            if path != "ops":  # whose names are namespaces of a program's own
+                with pytest.raises(AttributeError):
+                    module.what_nobody_has  # noqa: B018
         from torch.optim import adamw
         from torch.storage import UntypedStorage
 
@@ -195,4 +197,5 @@ def test_no_module_of_pytorchs_is_forgotten() -> None:
         name.partition(".")[2] for name, module in list(sys.modules.items()) if name.startswith("torch.") and module
     ]
     public = [path for path in paths if not path.startswith("_") and "._" not in path]
-    assert {path: held(path) for path in public if path not in _namespaces.MODULES and held(path)} == {}
+    warnings.simplefilter("ignore")  # of deprecated names
+    assert {path: held(path) for path in public if not _namespaces.is_public(path) and held(path)} == {}

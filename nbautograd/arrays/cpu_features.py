@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy._core import _multiarray_umath as _core  # type: ignore[attr-defined]
 
-__all__ = ["dispatched_features", "has_kernels"]
+__all__ = ["dispatched_features", "features", "has_kernels"]
 
 
 def dispatched_features() -> list[str]:
@@ -19,3 +19,8 @@ def has_kernels(*features: str) -> bool:
     """Whether NumPy uses kernels for one of these features; give the names of all its versions."""
     in_use = {*_core.__cpu_baseline__, *dispatched_features()}
     return not in_use.isdisjoint(features)
+
+
+def features() -> dict[str, bool]:
+    """By name, whether the processor has a feature, whether or not NumPy has kernels for it."""
+    return dict(_core.__cpu_features__)

@@ -9,7 +9,11 @@ __all__ = [
     "layout",
     "memory_format",
     "preserve_format",
+    "sparse_bsc",
+    "sparse_bsr",
     "sparse_coo",
+    "sparse_csc",
+    "sparse_csr",
     "strided",
 ]
 
@@ -30,7 +34,7 @@ class _Named:
 
 
 class layout(_Named):  # noqa: N801 - PyTorch's name
-    """How elements are stored. Tensors here are ``strided``; the others exist to be refused by name."""
+    """How elements are stored: ``strided``, ``sparse_coo`` or ``sparse_csr``; others exist to be refused by name."""
 
     __slots__ = ()
 
@@ -43,6 +47,10 @@ class memory_format(_Named):  # noqa: N801 - PyTorch's name
 
 strided = layout("strided")
 sparse_coo = layout("sparse_coo")
+sparse_csr = layout("sparse_csr")
+sparse_csc = layout("sparse_csc")
+sparse_bsr = layout("sparse_bsr")
+sparse_bsc = layout("sparse_bsc")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")

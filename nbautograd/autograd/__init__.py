@@ -14,7 +14,7 @@ from nbautograd.core import grad_mode
 from nbautograd.core.grad_mode import enable_grad, no_grad, set_grad_enabled, set_multithreading_enabled
 
 if TYPE_CHECKING:
-    from nbautograd.autograd import function, functional, graph
+    from nbautograd.autograd import function, functional, graph, profiler
     from nbautograd.autograd.function import Function
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "graph",
     "inference_mode",
     "no_grad",
+    "profiler",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
@@ -47,5 +48,7 @@ LATE = {
     "function": "function",
     "functional": "functional",
     "graph": "graph",
+    "profiler": "profiler",
+    "profiler_util": "profiler_util",
 }
 __getattr__, __dir__ = _lazy.attributes(__name__, LATE)

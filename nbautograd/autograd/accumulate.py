@@ -12,9 +12,11 @@ import numpy as np
 from nbautograd.arrays import version_counter
 from nbautograd.arrays.caching_allocator import is_whole
 from nbautograd.arrays.reference_count import HELD_ONCE, getrefcount
+from nbautograd.arrays.sparse import SparseArray
 from nbautograd.autograd.hooks import as_tensor, name_of
 from nbautograd.core.defaults import is_warn_always_enabled
 from nbautograd.core.node import LEAF
+from nbautograd.core.sparse import SparseTensor, stored, wrapped
 from nbautograd.core.tensor import Tensor, new
 from nbautograd.errors import AutogradError
 from nbautograd.fusion.lazy_gradient import LazyGradient, materialize
@@ -57,9 +59,15 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
                 "leaf variable has been moved into the graph interior: it was written to since it was used"
             )
         d, held = pending[leaf], leaf._grad
-        if d.__class__ is LazyGradient:
-            d = pending[leaf] = materialize(d)
-        if held is None:
+        if d.__class__ is not np.ndarray:
+            if d.__class__ is LazyGradient:
+                d = pending[leaf] = materialize(d)
+            elif d.__class__ is SparseArray or d.__class__ is SparseTensor:
+                fresh.append((leaf, _sparse_sum(held, d)))
+                continue
+        if leaf.__class__ is SparseTensor or held.__class__ is SparseTensor:
+            fresh.append((leaf, _sparse_sum(held, d)))
+        elif held is None:
             if create_graph:
                 gradient = empty_like(leaf.detach()).copy_(d)
             else:
@@ -82,6 +90,13 @@ def _prepare(pending: dict[Tensor, Any], create_graph: bool) -> tuple[Fresh, Gro
                 _refuse(leaf, held, d)
             grown.append((held, d))
     return fresh, grown
+
+
+def _sparse_sum(held: Tensor | None, d: Any) -> Tensor:
+    """What ``.grad`` is to be where it, the leaf or the gradient is sparse: sparse if both gradients are."""
+    if isinstance(d, Tensor):
+        return d.clone() if held is None else d + held if held.is_sparse and not d.is_sparse else held + d
+    return wrapped(d.copy() if held is None else stored(held) + d)
 
 
 def _laid_out(leaf: Tensor, d: Any) -> Any:

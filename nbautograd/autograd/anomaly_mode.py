@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from nbautograd.arrays.sparse import SparseArray
 from nbautograd.core import dispatch_mode
 from nbautograd.core.grad_mode import boolean
 from nbautograd.core.node import Node
-from nbautograd.core.tensor import array_of
+from nbautograd.core.sparse import stored
 from nbautograd.errors import AutogradError
 
 __all__ = ["check", "detect_anomaly", "mode", "set_detect_anomaly", "watching"]
@@ -62,7 +63,8 @@ def check(node: Node, gradients: list[Any]) -> None:
     :raises AutogradError: one has.
     """
     for index, g in enumerate(gradients):
-        a = array_of(g)
+        a = stored(g)
+        a = a.values if a.__class__ is SparseArray else a
         if getattr(a, "dtype", None) is not None and a.dtype.kind in "fc" and bool((a != a).any()):
             raise AutogradError(f"Function '{node.name()}' returned nan values in its {index}th output.")
 

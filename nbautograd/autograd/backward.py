@@ -17,7 +17,8 @@ from nbautograd.autograd.topology import reachable
 from nbautograd.core.batched import BatchedTensor, batched
 from nbautograd.core.grad_mode import is_forward_ad_active
 from nbautograd.core.node import LEAF, AccumulateGrad, Node, OutputEdge, UnrecordedView
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.core.sparse import SparseTensor, stored, wrapped
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, ShapeError, is_pytorchs, kind_of
 from nbautograd.ops._internal import cast
 from nbautograd.ops.shape.joining import stack
@@ -176,8 +177,8 @@ def grad(
         if g is not None and not isinstance(g, Tensor):
             shared = id(g) in seen or getattr(g, "base", None) is not None
             seen.add(id(g))
-            g = wrap(g.copy() if shared else g)
-        elif g is not None and isinstance(getattr(g._a, "base", None), np.generic):
+            g = wrapped(g.copy() if shared else g)
+        elif g is not None and isinstance(getattr(stored(g), "base", None), np.generic):
             g._a = restride(np.array(g._a.base), g._a.shape, strides_of(g._a))  # the scalar may be a constant
         result.append(g)
     return tuple(result)
@@ -269,7 +270,7 @@ def key_of(target: Any, index: int) -> tuple[Any, int]:
     if target._fn is None:
         raise AutogradError(
             f"One of the differentiated Tensors does not require grad: the differentiated Tensor at index {index}, "
-            f"of shape {list(target._a.shape)}, was made without requires_grad=True"
+            f"of shape {list(target.shape)}, was made without requires_grad=True"
         )
     if target._fn is LEAF:
         return target, 0
@@ -320,13 +321,15 @@ def _gradient_at_edge(g: Any, index: int) -> Any:
             "grad can be implicitly created only for scalar outputs, and the shape of what a GradientEdge stands for "
             f"is not known: pass a gradient for element {index}"
         )
-    return g if g._fn is not None or g.__class__ is BatchedTensor or is_forward_ad_active() else g._a
+    return g if g._fn is not None or g.__class__ is BatchedTensor or is_forward_ad_active() else stored(g)
 
 
 _ONES = {np.float32: np.float32(1), np.float64: np.float64(1)}
 
 
 def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
+    if tensor.__class__ is SparseTensor:
+        return _sparse_gradient(tensor, g, index)
     a = tensor._a
     if g is None:
         one = _ONES.get(a.__class__)
@@ -340,6 +343,8 @@ def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
         if a.dtype.kind not in "fV":
             raise AutogradError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype!r}")
         return backend.ones_like(a)
+    if g.__class__ is SparseTensor:
+        return _sparse_gradient(tensor, g, index)
     if g._a.shape != a.shape:
         raise ShapeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a shape of "
@@ -357,6 +362,22 @@ def _gradient(tensor: Tensor, g: Any, index: int) -> Any:
     if g._fn is None and is_forward_ad_active():  # which may have given it a tangent
         return g if g._a.dtype == a.dtype else cast(g, a.dtype)
     return g if g._fn is not None else (g._a if g._a.dtype == a.dtype else g._a.astype(a.dtype))
+
+
+def _sparse_gradient(tensor: Tensor, g: Any, index: int) -> Any:
+    """The gradient of an output where that, or the gradient, is sparse."""
+    if g is None:
+        if tensor.numel() != 1:
+            raise AutogradError(
+                f"grad can be implicitly created only for scalar outputs, and this one has shape {list(tensor.shape)}"
+            )
+        g = wrapped(stored(tensor).like(backend.ones_like(stored(tensor).values)))
+    if g.shape != tensor.shape:
+        raise ShapeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of {g.shape} and output[{index}] has a shape of "
+            f"{tensor.shape}."
+        )
+    return g if g._fn is not None else stored(g).astype(tensor.dtype.numpy, copy=False)
 
 
 def _backward(

@@ -34,7 +34,8 @@ from nbautograd.core.batched import BatchedTensor, levels
 from nbautograd.core.grad_mode import grad_enabled, is_forward_ad_active
 from nbautograd.core.hooks import LeafHooks, alive
 from nbautograd.core.node import MULTIPLE, AccumulateGrad, Node, OutputGrads, accumulator
-from nbautograd.core.tensor import Tensor, array_of
+from nbautograd.core.sparse import stored
+from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.fusion.lazy_gradient import add_gradients, materialize, materialize_pending, pending_gradients
 from nbautograd.fusion.tiling import MIN_TILED_SIZE
@@ -150,7 +151,7 @@ def _as_arrays(roots: Roots, create_graph: bool) -> tuple[Roots, bool]:
     # In forward mode gradients have tangents; inside of vmap they may be batched tensors.
     if create_graph or is_forward_ad_active() or levels() and any(g.__class__ is BatchedTensor for _, g in roots):
         return [(target, as_tensor(g)) for target, g in roots], True
-    return [(target, array_of(g)) for target, g in roots], False
+    return [(target, stored(g)) for target, g in roots], False
 
 
 def capture(roots: Roots, retain_graph: bool, create_graph: bool, keys: list[Key]) -> dict[Key, Any]:
@@ -205,7 +206,7 @@ def _check_arguments(gradients: tuple[Any, ...], keywords: dict[str, Any], expec
 
 def _apply(node: Node, gradients: tuple[Any, ...], create_graph: bool) -> Any:
     _set_modes(create_graph)
-    incoming = [g if g is None or create_graph else g._a for g in gradients]
+    incoming = [g if g is None or create_graph else stored(g) for g in gradients]
     g = incoming[0] if len(incoming) == 1 else OutputGrads({i: a for i, a in enumerate(incoming) if a is not None})
     if node.hooks is not None:
         g = pre_hooks(node, g)
@@ -219,7 +220,7 @@ def accumulate(node: AccumulateGrad, *gradients: Any, **keywords: Any) -> tuple[
     """Add a gradient to ``variable.grad`` as a pass would, with all hooks but those of the tensor."""
     _check_arguments(gradients, keywords, 1)
     if gradients[0] is not None:
-        copy_context().run(_accumulate, node.variable, gradients[0]._a)
+        copy_context().run(_accumulate, node.variable, stored(gradients[0]))
     return ()
 
 

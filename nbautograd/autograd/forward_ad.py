@@ -5,7 +5,6 @@ Tangents are stored in ``autograd/tangents.py``; ``autograd/jvp.py`` computes th
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -114,7 +113,7 @@ def __getattr__(name: str) -> Any:
     """``_current_level``: the number of the innermost level, -1 outside."""
     if name == "_current_level":
         return _innermost()
-    raise AttributeError(_absent.explain(__name__.partition(".")[2], name), name=name, obj=sys.modules[__name__])
+    return _absent.fail(__name__.partition(".")[2], name)
 
 
 # -- dual tensors ------------------------------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from nbautograd.autograd.hooks import post_hooks, pre_hooks, retain, tensor_hook
 from nbautograd.autograd.topology import leading_to, reachable
 from nbautograd.core.grad_mode import forward_ad_below
 from nbautograd.core.node import Node, OutputEdge, OutputGrads, UnrecordedView, accumulator, public_edge
-from nbautograd.core.tensor import Tensor, array_of
+from nbautograd.core.sparse import stored
+from nbautograd.core.tensor import Tensor
 
 __all__ = ["FullRun", "Key"]
 
@@ -178,13 +179,13 @@ class FullRun:
 
     def accumulate_at(self, leaf: Tensor, node: Node, g: Any) -> None:
         """Add to ``leaf.grad``: now if the leaf has hooks that run after it, otherwise at the end of the pass."""
-        before = None if leaf._grad is None or not self.observers else array_of(leaf._grad).copy()
+        before = None if leaf._grad is None or not self.observers else stored(leaf._grad).copy()
         hooks = leaf._hooks
         if hooks is not None and (hooks.accumulated or hooks.post):
             accumulation.visit(leaf, g, self.create_graph)
             after = leaf._grad  # None if a hook took it away
         else:
             self.arrived[leaf] = g
-            after = g if before is None else before + array_of(g)
+            after = g if before is None else before + stored(g)
         if after is not None and self.observers:
-            self.tell(protocol.Accumulated(node, before, g, array_of(after)))
+            self.tell(protocol.Accumulated(node, before, g, stored(after)))

@@ -16,7 +16,7 @@ from nbautograd.core import batched, dispatch_mode
 from nbautograd.core.exchanged_data import latest
 from nbautograd.core.grad_mode import is_grad_enabled, no_grad
 from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node, OutputEdge, OutputGrads
-from nbautograd.core.pytree import flatten
+from nbautograd.core.pytree import tree_flatten
 from nbautograd.core.tensor import Tensor, new, wrap
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.fusion.lazy_gradient import materialize_pending
@@ -352,7 +352,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             bound = inspect.signature(cls.forward).bind(*([node] if plain_style else []), *args, **kwargs)
             args, kwargs = bound.args[1:] if plain_style else bound.args, bound.kwargs
         tensors = [a for a in args if isinstance(a, Tensor)]
-        if batched.levels() and any(batched.level_of(a) for a in flatten(args)[0]):
+        if batched.levels() and any(batched.level_of(a) for a in tree_flatten(args)[0]):
             from nbautograd.autograd.function_vmap import apply_batched
 
             return apply_batched(cls, Function, args)

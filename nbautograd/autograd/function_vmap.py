@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from nbautograd.batching.mode import lowered
 from nbautograd.batching.transform import entered, placed
 from nbautograd.core.batched import BatchedTensor, Level, NoRuleError, batched, level_of, levels, without_level
-from nbautograd.core.pytree import broadcast_prefix, flatten, tree_map, unflatten
+from nbautograd.core.pytree import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 
@@ -44,7 +44,7 @@ def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
             f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
             "staticmethod or set generate_vmap_rule=True."
         )
-    number = max(level_of(leaf) for leaf in flatten(args)[0])
+    number = max(level_of(leaf) for leaf in tree_flatten(args)[0])
     stack = levels()
     level = stack[number - 1]
     with without_level(stack[: number - 1]):
@@ -56,11 +56,11 @@ def apply_batched(cls: Any, base: Any, args: tuple[Any, ...]) -> Any:
 
 def _taken_apart(args: Any, level: Level) -> tuple[Any, Any]:
     """The arguments without a level, and the batch dimension of each; None for one that is not batched."""
-    leaves, spec = flatten(args)
+    leaves, spec = tree_flatten(args)
     own = [leaf.__class__ is BatchedTensor and leaf.level is level for leaf in leaves]
     values = [leaf.value if flag else leaf for leaf, flag in zip(leaves, own, strict=True)]
     dims = [leaf.bdim if flag else None for leaf, flag in zip(leaves, own, strict=True)]
-    return unflatten(values, spec), unflatten(dims, spec)
+    return tree_unflatten(values, spec), tree_unflatten(dims, spec)
 
 
 def _by_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
@@ -73,7 +73,7 @@ def _by_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
             f"compatible with the output. Got a {type(answer)} instead"
         )
     output, out_dims = answer
-    leaves, spec = flatten(output)
+    leaves, spec = tree_flatten(output)
     placing = broadcast_prefix(out_dims, spec)
     if placing is None:
         raise AutogradError(
@@ -81,7 +81,7 @@ def _by_own_rule(cls: Any, args: tuple[Any, ...], level: Level) -> Any:
             f"out_dims to be compatible with the structure of output, {spec}, got {out_dims}"
         )
     wrapped = [x if d is None else batched(x, d % x.dim(), level) for x, d in zip(leaves, placing, strict=True)]
-    return unflatten(wrapped, spec)
+    return tree_unflatten(wrapped, spec)
 
 
 # -- the generated rule ----------------------------------------------------------------------------------------------
@@ -142,9 +142,9 @@ class _Applied:
 
 def _wrapped(tree: Any, dims: Any, level: Level) -> Any:
     """Batched tensors with the batch dimensions ``dims``; a tensor whose entry is None stays as it is."""
-    leaves, spec = flatten(tree)
-    pairs = zip(leaves, flatten(dims)[0], strict=True)
-    return unflatten([x if d is None or x is None else batched(x, d, level) for x, d in pairs], spec)
+    leaves, spec = tree_flatten(tree)
+    pairs = zip(leaves, tree_flatten(dims)[0], strict=True)
+    return tree_unflatten([x if d is None or x is None else batched(x, d, level) for x, d in pairs], spec)
 
 
 def _unwrapped(tree: Any, level: Level) -> Any:

@@ -7,14 +7,15 @@ from typing import Any
 from nbautograd import protocol
 from nbautograd.core.hooks import Hooks
 from nbautograd.core.node import MULTIPLE, Node, OutputGrads, public_edge
-from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.core.sparse import stored, wrapped
+from nbautograd.core.tensor import Tensor
 
 __all__ = ["as_tensor", "name_of", "post_hooks", "pre_hooks", "retain", "tensor_hooks"]
 
 
 def as_tensor(g: Any) -> Tensor:
     """A gradient as a tensor, whether the pass is recorded or not."""
-    return g if isinstance(g, Tensor) else wrap(g)
+    return g if isinstance(g, Tensor) else wrapped(g)
 
 
 def name_of(hook: Any) -> str:
@@ -24,16 +25,16 @@ def name_of(hook: Any) -> str:
 
 def _shown(g: Any) -> Any:
     """A gradient as a hook gets it: a copy, so that an in-place write in the hook changes nothing else."""
-    return g if g is None or isinstance(g, Tensor) else wrap(g.copy())
+    return g if g is None or isinstance(g, Tensor) else wrapped(g.copy())
 
 
 def _answer(hook: Any, g: Any, shown: Tensor, new: Any) -> Any:
     """The gradient after a hook: the returned one, checked for shape and type; or, if None, the one it got."""
     if new is None:
-        return shown if isinstance(g, Tensor) else shown._a
+        return shown if isinstance(g, Tensor) else stored(shown)
     if not isinstance(new, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}' (hook {name_of(hook)})")
-    if new._a.shape != g.shape:
+    if stored(new).shape != g.shape:
         raise RuntimeError(
             f"hook {name_of(hook)} has changed the size of value: it returned shape {list(new.shape)} for a gradient "
             f"of shape {list(g.shape)}"
@@ -43,7 +44,7 @@ def _answer(hook: Any, g: Any, shown: Tensor, new: Any) -> Any:
             f"hook {name_of(hook)} has changed the type of value (was {shown.dtype!r} on {shown.device}, "
             f"got {new.dtype!r} on {new.device})"
         )
-    return new if isinstance(g, Tensor) else new._a
+    return new if isinstance(g, Tensor) else stored(new)
 
 
 def _answers(hook: Any, old: list[Any], shown: tuple[Any, ...], answer: Any) -> list[Any]:
@@ -99,7 +100,7 @@ def _tell_of_none(hooks: Hooks, g: OutputGrads) -> None:
 def retain(tensor: Tensor, g: Any) -> None:
     """Add to the ``.grad`` of a computed tensor."""
     if tensor._grad is None:
-        tensor._grad = g.clone() if isinstance(g, Tensor) else wrap(g.copy())
+        tensor._grad = g.clone() if isinstance(g, Tensor) else wrapped(g.copy())
     else:
         tensor._grad = tensor._grad + as_tensor(g)
 

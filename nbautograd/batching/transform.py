@@ -12,7 +12,7 @@ from nbautograd.batching import random
 from nbautograd.batching.mode import Mode, lowered, to_front
 from nbautograd.core import batched as core_batched, dispatch_mode, inplace
 from nbautograd.core.batched import BatchedTensor, Level, batched, levels, without_level
-from nbautograd.core.pytree import broadcast_prefix, flatten, unflatten
+from nbautograd.core.pytree import broadcast_prefix, tree_flatten, tree_unflatten
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 from nbautograd.ops.shape.broadcasting import expand
@@ -114,7 +114,7 @@ def _run(
     """One call of the function for ``size`` samples."""
     with entered(size, randomness) as level:
         inputs = [x if d is None else batched(x, d, level) for x, d in zip(leaves, dims, strict=True)]
-        answer = func(*unflatten(inputs, spec), **kwargs)
+        answer = func(*tree_unflatten(inputs, spec), **kwargs)
         return _outputs(name, answer, out_dims, level)
 
 
@@ -134,12 +134,12 @@ def _inputs(name: str, in_dims: Dims, args: tuple[Any, ...]) -> tuple[list[Any],
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
             "function with no inputs. The latter is unsupported."
         )
-    leaves, spec = flatten(args)
+    leaves, spec = tree_flatten(args)
     dims = broadcast_prefix(in_dims, spec)
     if dims is None:
         raise ValueError(
             f"{called}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-            f"{flatten(in_dims)[1]} but inputs has structure {spec}."
+            f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}."
         )
     dims = [_in_dim(called, x, d) for x, d in zip(leaves, dims, strict=True)]
     sizes = [x._a.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None]
@@ -180,14 +180,14 @@ def _in_dim(called: str, x: Any, dim: Any) -> int | None:
 
 def _outputs(name: str, answer: Any, out_dims: Dims, level: Level) -> Any:
     """The results of a function, unwrapped, with the batch dimensions at ``out_dims``."""
-    leaves, spec = flatten(answer)
+    leaves, spec = tree_flatten(answer)
     dims = _out_dims(name, out_dims, spec)
-    return unflatten([_out(name, x, d, level) for x, d in zip(leaves, dims, strict=True)], spec)
+    return tree_unflatten([_out(name, x, d, level) for x, d in zip(leaves, dims, strict=True)], spec)
 
 
 def _out_dims(name: str, out_dims: Dims, spec: Any) -> list[Any]:
     """The position of the batch dimension for each leaf of the results."""
-    if not all(d is None or isinstance(d, int) for d in flatten(out_dims)[0]):
+    if not all(d is None or isinstance(d, int) for d in tree_flatten(out_dims)[0]):
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
             "representing where in the outputs the vmapped dimension should appear."
@@ -198,7 +198,7 @@ def _out_dims(name: str, out_dims: Dims, spec: Any) -> list[Any]:
     if dims is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
-            f"`outputs`. out_dims has structure {flatten(out_dims)[1]} but outputs has structure {spec}."
+            f"`outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
     return dims
 
@@ -234,14 +234,14 @@ def placed(x: Tensor, dim: int, level: Level) -> Any:
 
 def _concatenated(parts: list[Any], out_dims: Dims) -> Any:
     """The results of all chunks, concatenated."""
-    columns = [flatten(part)[0] for part in parts]
-    spec = flatten(parts[0])[1]
+    columns = [tree_flatten(part)[0] for part in parts]
+    spec = tree_flatten(parts[0])[1]
     dims = _out_dims("", out_dims, spec)
     joined = [
         values[0] if d is None else cat(list(values), d)
         for values, d in zip(zip(*columns, strict=True), dims, strict=True)
     ]
-    return unflatten(joined, spec)
+    return tree_unflatten(joined, spec)
 
 
 # -- writing in place ------------------------------------------------------------------------------------------------

@@ -102,7 +102,9 @@ def _lines(op: OpSchema, computing: list[str]) -> list[str]:
         number = f"{array} = number_like({other}, {first}_class, {target}); alike = {array}.__class__ is {first}_class"
         body = [
             f"if isinstance({other}, Tensor):",
-            f"    {array} = {other}._a; {other}_class = {array}.__class__",
+            f"    try: {array} = {other}._a",
+            f"    except AttributeError: return apply_inplace({first}, NAME, FUNCTION, ({arguments}), {{{keywords}}})",
+            f"    {other}_class = {array}.__class__",
             f"    alike = {other}_class is {first}_class",
             f"    if not alike and {first}_class is ndarray:",
             f"        alike = {other}_class is float32 or {other}_class is float64",

@@ -84,6 +84,7 @@ class CompiledOp(OpSchema):
         self.operator: Any = None
         self._temporary_view: Any = None
         self.compiled = False
+        self.interceptor: Any = None
         self._codes: dict[tuple[bool, str], types.CodeType] = {}
         self._halves: dict[bool, Callable[..., Any]] = {}
         self._nodes: dict[str, type[Node]] = {}
@@ -121,7 +122,7 @@ class CompiledOp(OpSchema):
                 function.__code__ = self._code(traced, variant)
                 if variant != OPERATOR or not self.takes_operands_only:
                     self._set_defaults(function)
-                if dispatch_mode.is_on_anywhere():
+                if self.interceptor is not None or dispatch_mode.is_on_anywhere():
                     _divert(function)
 
     def _code(self, traced: bool, variant: str) -> types.CodeType:

@@ -89,7 +89,9 @@ class TensorMethods:
     @property
     def _base(self) -> Any:
         """The tensor that this is a view of."""
+    def _indices(self) -> Tensor: ...
     def _is_view(self) -> _bool: ...
+    def _values(self) -> Tensor: ...
     def abs(self) -> Tensor:
         """The absolute value of each element; its derivative at 0 is 0."""
     def abs_(self) -> Tensor:
@@ -1050,6 +1052,8 @@ class TensorMethods:
         """A copy of ``input`` with the slice ``start:end:step`` of a dimension replaced by ``src``."""
     def slogdet(self) -> return_types.slogdet:
         """The sign and the logarithm of the absolute value of each determinant; see :func:`linalg.slogdet`."""
+    def smm(self, mat: Tensor) -> Tensor:
+        """The product of a sparse matrix and a dense one, as a sparse tensor."""
     @overload
     def softmax(self, dim: _int, dtype: dtype | None = None) -> Tensor:
         """Softmax over ``dim``: ``exp(input) / sum(exp(input))``, without overflow."""
@@ -1057,6 +1061,8 @@ class TensorMethods:
     def softmax(self, *, axis: _int, dtype: dtype | None = None) -> Tensor: ...
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, axis: _int = -1) -> return_types.sort:
         """The elements sorted along ``dim``, and their indices; nan sorts as the largest."""
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """The elements at the coordinates of a sparse tensor, as a sparse tensor."""
     def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]: ...
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0, *, axis: _int = 0) -> tuple[Tensor, ...]:
         """Views of parts of the given sizes along a dimension."""
@@ -1072,6 +1078,8 @@ class TensorMethods:
         """A view without dimensions of size 1: all of them, or those in ``dim``."""
     def squeeze_(self, dim: Any = None, *, axis: Any = None) -> Tensor:
         """In-place version of ``squeeze``: this tensor becomes the view."""
+    def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        """``beta * input + alpha * (mat1 @ mat2)`` of two sparse matrices and a dense one, as a sparse tensor."""
     def std(self, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, axis: Any = None, keepdims: _bool = False) -> Tensor:
         """The standard deviation of all elements or over ``dim``: the square root of :func:`var`."""
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
@@ -1136,6 +1144,18 @@ class TensorMethods:
     def to(self, device: Device = None, dtype: dtype | None = None, non_blocking: _bool = False, copy: _bool = False, *, memory_format: memory_format | None = None) -> Tensor: ...
     @overload
     def to(self, other: Tensor, non_blocking: _bool = False, copy: _bool = False, *, memory_format: memory_format | None = None) -> Tensor: ...
+    def to_sparse(self, sparse_dim: _int | None = None, *, layout: Any = None, blocksize: Any = None) -> Tensor:
+        """The nonzero elements as a sparse tensor."""
+    def to_sparse_bsc(self, blocksize: Any = None, dense_dim: _int | None = None) -> Tensor:
+        """Refused: there are no compressed blocks."""
+    def to_sparse_bsr(self, blocksize: Any = None, dense_dim: _int | None = None) -> Tensor:
+        """Refused: there are no compressed blocks."""
+    def to_sparse_coo(self) -> Tensor:
+        """The nonzero elements as a sparse tensor of coordinates: ``to_sparse()``."""
+    def to_sparse_csc(self, dense_dim: _int | None = None) -> Tensor:
+        """Refused: there are no compressed columns."""
+    def to_sparse_csr(self, dense_dim: _int | None = None) -> Tensor:
+        """The nonzero elements of a matrix as a sparse one of compressed rows."""
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, axis: _int = -1) -> return_types.topk:
         """The ``k`` largest (or smallest) elements along ``dim``, and their indices."""
     def trace(self) -> Tensor:

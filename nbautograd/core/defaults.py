@@ -13,13 +13,16 @@ __all__ = [
     "are_deterministic_algorithms_enabled",
     "e",
     "get_default_device",
+    "get_deterministic_debug_mode",
     "inf",
+    "is_deterministic_algorithms_warn_only_enabled",
     "is_warn_always_enabled",
     "nan",
     "newaxis",
     "pi",
     "set_default_device",
     "set_default_tensor_type",
+    "set_deterministic_debug_mode",
     "set_warn_always",
     "use_deterministic_algorithms",
 ]
@@ -29,6 +32,7 @@ newaxis = None
 
 _warn_always = False
 _deterministic = False
+_deterministic_warns = False
 
 
 def get_default_device() -> device:
@@ -99,16 +103,53 @@ def warn_once(message: str, stacklevel: int = 1) -> None:
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Accepted and remembered: on the CPU every algorithm here is deterministic anyway.
 
+    :param warn_only: remembered, too.
+
     >>> import nbautograd as torch
     >>> torch.use_deterministic_algorithms(True)
     >>> torch.are_deterministic_algorithms_enabled()
     True
     >>> torch.use_deterministic_algorithms(False)
     """
-    global _deterministic
-    _deterministic = bool(mode)
+    global _deterministic, _deterministic_warns
+    _deterministic, _deterministic_warns = bool(mode), bool(warn_only)
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """What ``use_deterministic_algorithms`` was given last; False at first."""
     return _deterministic
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """What ``warn_only`` of ``use_deterministic_algorithms`` was last; False at first."""
+    return _deterministic_warns
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """Another name of ``use_deterministic_algorithms``: 0 or "default", 1 or "warn", 2 or "error".
+
+    :raises TypeError: it is neither a number nor text.
+    :raises RuntimeError: it is another one.
+
+    >>> import nbautograd as torch
+    >>> torch.set_deterministic_debug_mode("warn")
+    >>> torch.get_deterministic_debug_mode()
+    1
+    >>> torch.set_deterministic_debug_mode(0)
+    """
+    words = ("default", "warn", "error")
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str) and debug_mode not in words:
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+        )
+    level = words.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    if level not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {level}")
+    use_deterministic_algorithms(level > 0, warn_only=level == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2, as ``set_deterministic_debug_mode`` counts."""
+    return 0 if not _deterministic else 1 if _deterministic_warns else 2

@@ -36,6 +36,7 @@ __all__ = [
     "pop",
     "push",
     "set_override",
+    "set_watcher",
 ]
 
 
@@ -92,6 +93,23 @@ def set_override(function: Callable[..., Any] | None) -> None:
             _tell()
 
 
+watcher: Callable[[str, Callable[..., Any], Any, Any], Any] | None = None
+"""Called with each operation's name, what runs it, and its arguments, while a profiler is on: in all threads.
+
+In-place methods, steps of optimizers and batches of data loaders pass here, too. It comes before modes and overrides.
+"""
+
+
+def set_watcher(function: Callable[[str, Callable[..., Any], Any, Any], Any] | None) -> None:
+    """Let ``function(name, call, args, kwargs)`` make all calls of operations from now on; None ends that."""
+    global watcher
+    with _lock:
+        was_on = is_on_anywhere()
+        watcher = function
+        if is_on_anywhere() != was_on:
+            _tell()
+
+
 def is_on() -> bool:
     """Whether a mode acts in this context."""
     return bool(_process.modes or _here.get())
@@ -99,7 +117,7 @@ def is_on() -> bool:
 
 def is_on_anywhere() -> bool:
     """Whether a mode acts in some context, so that operations have to go through ``dispatch``."""
-    return bool(_process.modes) or _process.local > 0 or override is not None
+    return bool(_process.modes) or _process.local > 0 or override is not None or watcher is not None
 
 
 def on_switch(listener: Callable[[], None]) -> None:
@@ -163,12 +181,25 @@ def _tell() -> None:
         listener()
 
 
-def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Run the operation ``op``, whose usual code is ``plain``, in the modes that act in this context."""
+def dispatch(op: Any, plain: Callable[..., Any], args: Any, kwargs: Any, seen: bool = False) -> Any:
+    """Run the operation ``op``, whose usual code is ``plain``, in the modes that act in this context.
+
+    :param seen: the watcher has seen this call.
+    """
+    watch = watcher
+    if watch is not None and not seen:
+        return watch(op.name, lambda *args, **kwargs: dispatch(op, plain, args, kwargs, True), args, kwargs)
     if override is not None:
         result = override(op.function, args, kwargs)
         if result is not UNHANDLED:
             return result
+    if op.interceptor is not None:
+        return op.interceptor(functools.partial(_in_modes, op, plain), args, kwargs)
+    return _in_modes(op, plain, *args, **kwargs)
+
+
+def _in_modes(op: Any, plain: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Run an operation in the modes that act in this context."""
     modes = (*_process.modes, *_here.get())
     if not modes:
         return plain(*args, **kwargs)

@@ -69,10 +69,19 @@ def check_writable(t: Tensor, what: str) -> None:
     check_overlap(t, what)
 
 
-def apply_inplace(t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any) -> Tensor:
-    """``t.name(...)`` for an in-place method: compute, then write into ``t``; an error changes nothing."""
+def apply_inplace(
+    t: Tensor, name: str, function: Callable[..., Tensor], args: Any, kwargs: Any, seen: bool = False
+) -> Tensor:
+    """``t.name(...)`` for an in-place method: compute, then write into ``t``; an error changes nothing.
+
+    :param seen: the watcher of operations has seen this call.
+    """
     if not isinstance(t, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(t)}")
+    watch = dispatch_mode.watcher
+    if watch is not None and not seen:
+        call = lambda t, *args, **kwargs: apply_inplace(t, name, function, args, kwargs, True)  # noqa: E731
+        return watch(name, call, (t, *args), kwargs)  # type: ignore[no-any-return]
     if dispatch_mode.override is not None:
         answer = dispatch_mode.override(getattr(Tensor, name), (t, *args), kwargs)
         if answer is not dispatch_mode.UNHANDLED:

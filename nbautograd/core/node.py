@@ -86,6 +86,7 @@ class Node:
     arity = 1
     inputs: tuple[str, ...] = ()  # names of the differentiable inputs, by edge
     formulas: dict[str, str] = {}  # noqa: RUF012 - how the gradient of each is computed from g
+    formula_slots: dict[str, str] = {}  # noqa: RUF012 - what the formulas name, such as ``input.shape``, and its slot
     symbol = ""
     saved: tuple[str, ...] = ()  # names of the slots that hold saved tensors
     needed_by: dict[str, int] = {}  # noqa: RUF012 - saved inputs that one formula alone uses: which of them

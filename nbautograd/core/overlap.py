@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, strides
+from nbautograd.core.sparse import SparseTensor
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import InplaceError
 
@@ -69,10 +70,10 @@ def check_operands(t: Any, values: Any, what: str) -> None:
 
     :param values: the arguments of the operation.
     """
-    if what in UNCHECKED or not isinstance(t, Tensor):
+    if what in UNCHECKED or not isinstance(t, Tensor) or t.__class__ is SparseTensor:
         return
     for value in values:
-        if value.__class__ is Tensor or isinstance(value, Tensor):
+        if value.__class__ is Tensor or isinstance(value, Tensor) and value.__class__ is not SparseTensor:
             check_operand(t, value, what)
         elif value.__class__ is list or value.__class__ is tuple:
             check_operands(t, value, what)

@@ -67,16 +67,14 @@ def overloaded(arguments: Iterable[Any]) -> list[Any]:
     """One argument of each class that has a say: those of subclasses first, else from left to right."""
     found: list[Any] = []
     level = _off.get()
-    if level == "all":
-        return found
     for value in _each(arguments):
         cls = type(value)
         if cls is Tensor or not _has_a_say(cls) or any(type(other) is cls for other in found):
             continue
         if isinstance(value, Tensor):
-            if level or not getattr(cls, "_has_a_say", False):
+            if not getattr(cls, "_has_a_say", False) or level and cls.__module__ != PACKAGE:  # sparse tensors always
                 continue
-        elif is_pytorchs(value):  # errors say what to do with it
+        elif level == "all" or is_pytorchs(value):  # errors say what to do with it
             continue
         place = next((i for i, other in enumerate(found) if issubclass(cls, type(other))), len(found))
         found.insert(place, value)
@@ -94,8 +92,6 @@ def _each(arguments: Iterable[Any]) -> Iterator[Any]:
 
 def offer(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the classes of the arguments make of a call; ``UNHANDLED`` if none of them has a say."""
-    if _off.get() == "all":
-        return UNHANDLED
     arguments = overloaded((*args, *kwargs.values()) if kwargs else args)
     return handle(function, arguments, args, kwargs) if arguments else UNHANDLED
 

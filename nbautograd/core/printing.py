@@ -16,7 +16,7 @@ import numpy as np
 
 from nbautograd.arrays import dtypes
 
-__all__ = ["Options", "format_tensor", "get_printoptions", "set_printoptions"]
+__all__ = ["Options", "annotated", "format_part", "format_tensor", "get_printoptions", "is_usual", "set_printoptions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +145,29 @@ def _annotated(text: str, notes: list[str], indent: int, linewidth: int) -> str:
             text += ", " + note
             used += len(note) + 2
     return text + ")"
+
+
+def annotated(text: str, notes: list[str]) -> str:
+    """The text of a tensor that is made of several, with its notes."""
+    return _annotated(text, notes, len("tensor("), _options.linewidth)
+
+
+def is_usual(dtype: dtypes.dtype) -> bool:
+    """Whether a dtype is what such values have by default, so that it is not mentioned."""
+    default = dtypes.get_default_dtype()
+    return dtype in (default, default.to_complex()) or dtype.name in ("int64", "bool")
+
+
+def format_part(name: str, data: Any, fetch: Callable[[Any], Any]) -> str:
+    """One of the tensors of a sparse tensor: ``values=tensor([1., 2.])``, indented as there, without notes."""
+    shape, head = tuple(data.shape), f"{name}=tensor("
+    if 0 in shape:
+        return f"{head}[], size={shape})"
+    shown = np.asarray(fetch(_edges(data, _options.edgeitems) if math.prod(shape) > _options.threshold else data))
+    if shown.dtype.kind == "V":
+        shown = shown.astype(np.float32)
+    summarised = math.prod(shape) > _options.threshold
+    return head + _Layout(shown, shape, summarised, _options).text(len("tensor(") + len(head)) + ")"
 
 
 def _edges(data: Any, count: int) -> Any:

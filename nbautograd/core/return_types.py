@@ -6,7 +6,7 @@ import functools
 import operator
 from typing import Any
 
-__all__ = ["FIELDS", "return_type"]
+__all__ = ["FIELDS", "Results", "return_type"]
 
 FIELDS = {
     "aminmax": "min max",
@@ -47,13 +47,14 @@ FIELDS = {
 """The names of the results, by function."""
 
 
-class _Results(tuple):  # type: ignore[type-arg]
-    """A named tuple of tensors."""
+class Results(tuple):  # type: ignore[type-arg]
+    """A named tuple of tensors: the base of all of them."""
 
     __slots__ = ()
     _fields: tuple[str, ...] = ()
 
-    def __new__(cls, values: Any) -> _Results:
+    def __new__(cls, values: Any) -> Results:
+        """Take the values in one sequence."""
         return super().__new__(cls, values)
 
     def __repr__(self) -> str:
@@ -65,7 +66,7 @@ class _Results(tuple):  # type: ignore[type-arg]
 
 
 @functools.cache
-def return_type(name: str) -> type[_Results]:
+def return_type(name: str) -> type[Results]:
     """The named-tuple class for the results of ``name``: built from a sequence, with an attribute per field.
 
     >>> from nbautograd.core.return_types import return_type
@@ -80,20 +81,20 @@ def return_type(name: str) -> type[_Results]:
     fields = tuple(FIELDS[name].split())
     members: dict[str, Any] = {"__slots__": (), "_fields": fields, "__module__": "torch.return_types"}
     members.update({field: property(operator.itemgetter(i)) for i, field in enumerate(fields)})
-    return type(name, (_Results,), members)
+    return type(name, (Results,), members)
 
 
-def __getattr__(name: str) -> type[_Results]:
+def __getattr__(name: str) -> type[Results]:
     if name not in FIELDS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return return_type(name)
 
 
-def _rebuild_results(name: str, values: tuple[Any, ...]) -> _Results:
+def _rebuild_results(name: str, values: tuple[Any, ...]) -> Results:
     return return_type(name)(values)
 
 
-def _rebuild(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> _Results:
+def _rebuild(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Results:
     """Loads pickles of older versions, which list the fields."""
     return return_type(name)(values)
 

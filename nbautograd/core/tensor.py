@@ -78,7 +78,7 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
     _results_are_plain = False  # whether operations on a subclass return plain tensors
     _data_since = 0  # when its array was last exchanged: see core/exchanged_data.py
 
-    __torch_function__: ClassVar[Any]  # these two by core/overrides.py
+    __torch_function__: ClassVar[Any]  # by core/overrides.py, as the next
     _make_subclass: ClassVar[Any]
     _alias: Callable[[], Tensor]  # attached by ops/indexing/indexing.py
     _construct: Callable[..., Tensor]  # attached by ops/creation/legacy_tensor_types.py
@@ -93,10 +93,6 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
 
     def __init__(self, *data: Any, **options: Any) -> None:
         """Nothing is left to do; subclasses may have an ``__init__`` with arguments of their own."""
-
-    def __dir__(self) -> list[str]:
-        names = {*object.__dir__(self)}
-        return sorted(names if self.is_cuda else names - {"__cuda_array_interface__"})
 
     # -- its memory ----------------------------------------------------------------------------------------------------
 
@@ -282,8 +278,11 @@ class Tensor(TensorProperties, TensorKinds, TensorConversions, _Fields):
                 raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind_of(value)}")
             if value is self:
                 raise AutogradError("can't assign Variable as its own grad")
-            a, b = self._a, value._a
-            if a.shape != b.shape or a.dtype is not b.dtype or a.__class__ is not b.__class__ or self.is_cuda:
+            try:
+                a, b = self._a, value._a
+                if a.shape != b.shape or a.dtype is not b.dtype or a.__class__ is not b.__class__ or self.is_cuda:
+                    self._check_grad(value)
+            except AttributeError:  # one of them is sparse
                 self._check_grad(value)
         self._grad = value
 

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 from weakref import ref
 
+from nbautograd.core.sparse import stored
 from nbautograd.core.tensor import Tensor
 from nbautograd.protocol import Operand, Trace, current_scope
 
@@ -116,13 +117,13 @@ def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> N
     noted: list[tuple[Any, ...]] = []
     for name, value in arguments:
         if isinstance(value, Tensor):
-            a = value._a
+            a = stored(value)
             noted.append((name, _small(a), a.shape, a.dtype, ref(value)))
         elif value is not None:
             if isinstance(value, (tuple, list)) and value and all(isinstance(v, Tensor) for v in value):
-                value = _Several((_small(v._a), v._a.shape, v._a.dtype, ref(v)) for v in value)
+                value = _Several((_small(stored(v)), v.shape, stored(v).dtype, ref(v)) for v in value)
             noted.append((name, value))
-    array = output._a
+    array = stored(output)
     result = (ref(output), _small(array), array.shape, array.dtype)
     extras = node.get_extras()
     extras.trace = partial(_format, node.inputs, caller(), result, noted, current_scope())

@@ -6,6 +6,10 @@ As in PyTorch, what only asks or tidies up (``is_available``, ``device_count``, 
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from typing import Any
+
 from nbautograd import _absent
 from nbautograd.cuda.devices import (
     current_device,
@@ -73,4 +77,8 @@ __all__ = [
     "why_not",
 ]
 
-_absent.answer(__name__)
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":  # which needs this package
+        return import_module("nbautograd.cuda.amp")
+    raise AttributeError(_absent.explain("cuda", name), name=name, obj=sys.modules[__name__])

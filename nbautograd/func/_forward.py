@@ -8,7 +8,7 @@ from typing import Any
 from nbautograd.autograd import forward_ad
 from nbautograd.batching.transform import vmap
 from nbautograd.core.grad_mode import enable_grad
-from nbautograd.core.pytree import flatten, tree_map, unflatten
+from nbautograd.core.pytree import tree_flatten, tree_map, tree_unflatten
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.func._leaves import Function, Inputs, Places, detached, places_of, with_aux
@@ -35,8 +35,8 @@ def jvp(
         raise AutogradError(f"jvp(f, primals, tangents): Expected primals to be a tuple, got {kind_of(primals)}")
     if not primals:
         raise AutogradError("jvp(f, primals, tangents): Expected at least one Tensor in primals")
-    values, spec = flatten(primals)
-    directions, tangent_spec = flatten(tangents)
+    values, spec = tree_flatten(primals)
+    directions, tangent_spec = tree_flatten(tangents)
     if spec != tangent_spec:
         raise AutogradError(
             "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, "
@@ -51,7 +51,7 @@ def jvp(
                 )
     with forward_ad.nested_level():
         duals = [forward_ad.make_dual(x, t) for x, t in zip(values, directions, strict=True)]
-        value, aux = with_aux(func(*unflatten(duals, spec)), has_aux, "jvp")
+        value, aux = with_aux(func(*tree_unflatten(duals, spec)), has_aux, "jvp")
         outputs, structure = outputs_of(value, "jvp")
         pairs = [forward_ad.unpack_dual(out) for out in outputs]
         aux = tree_map(lambda x: forward_ad.unpack_dual(x).primal if isinstance(x, Tensor) else x, aux)
@@ -60,11 +60,11 @@ def jvp(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
             "with strict=True."
         )
-    result = detached(unflatten([pair.primal for pair in pairs], structure))
+    result = detached(tree_unflatten([pair.primal for pair in pairs], structure))
     products = [
         pair.primal.detach().new_zeros(pair.primal.shape) if pair.tangent is None else pair.tangent for pair in pairs
     ]
-    product = detached(unflatten(products, structure))
+    product = detached(tree_unflatten(products, structure))
     return (result, product, detached(aux)) if has_aux else (result, product)
 
 
@@ -84,7 +84,7 @@ def jacfwd(func: Function, argnums: Places = 0, has_aux: bool = False, *, random
     @functools.wraps(func)
     def jacobian(*args: Any) -> Any:
         places = places_of(args, argnums)
-        leaves, spec = flatten(tuple(args[p] for p in places))
+        leaves, spec = tree_flatten(tuple(args[p] for p in places))
         for x in leaves:
             if not isinstance(x, Tensor):
                 raise ValueError(f"jacfwd(f, ...)(*args): Expected all inputs to be Tensors, got {kind_of(x)}")
@@ -94,7 +94,7 @@ def jacfwd(func: Function, argnums: Places = 0, has_aux: bool = False, *, random
         for number in range(len(leaves)):
 
             def partial(x: Any, number: int = number) -> Any:
-                chosen = unflatten([*leaves[:number], x, *leaves[number + 1 :]], spec)
+                chosen = tree_unflatten([*leaves[:number], x, *leaves[number + 1 :]], spec)
                 changed = list(args)
                 for place, tree in zip(places, chosen, strict=True):
                     changed[place] = tree
@@ -103,10 +103,10 @@ def jacfwd(func: Function, argnums: Places = 0, has_aux: bool = False, *, random
             parts, structure, aux = _columns(partial, leaves[number], has_aux, randomness)
             columns.append(parts)
         trees = [
-            unflatten(list(by_input), spec)[0] if isinstance(argnums, int) else unflatten(list(by_input), spec)
+            tree_unflatten(by_input, spec)[0] if isinstance(argnums, int) else tree_unflatten(by_input, spec)
             for by_input in zip(*columns, strict=True)
         ]
-        result = unflatten(trees, structure)
+        result = tree_unflatten(trees, structure)
         return (result, aux) if has_aux else result
 
     return jacobian
@@ -117,13 +117,13 @@ def _columns(func: Function, x: Any, has_aux: bool, randomness: str) -> tuple[li
     count, shape = x.numel(), tuple(x.shape)
     if not count:
         value, aux = with_aux(func(x), has_aux, "jacfwd")
-        outputs, structure = flatten(value)
+        outputs, structure = tree_flatten(value)
         return [out.detach().new_zeros((*out.shape, *shape)) for out in outputs], structure, aux
     structures = []
 
     def column(unit: Any) -> Any:
         answer = jvp(func, (x,), (unit,), has_aux=has_aux)
-        parts, structure = flatten(answer[1])
+        parts, structure = tree_flatten(answer[1])
         structures.append(structure)
         return parts, (answer[2] if has_aux else None)
 
@@ -161,10 +161,10 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
         units = Inputs("linearize", ([out.detach().new_zeros(out.shape) for out in outputs],), 0)
         gradients = Product(outputs, inputs)(units.leaves)
     multiply = Product(gradients, units)
-    expected = flatten(primals)[1]
+    expected = tree_flatten(primals)[1]
 
     def product(*tangents: Any) -> Any:
-        directions, tangent_spec = flatten(tangents)
+        directions, tangent_spec = tree_flatten(tangents)
         if tangent_spec != expected:
             raise AutogradError(
                 "jvp_fn, returned by linearize(f, *primals): Expected tangents to have the same structure as primals, "
@@ -178,7 +178,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
                 )
         with enable_grad():
             products = multiply(directions)
-        return detached(unflatten(products, structure))
+        return detached(tree_unflatten(products, structure))
 
     units.detach(None)
     return inputs.detach(value), product

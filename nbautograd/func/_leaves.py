@@ -10,7 +10,7 @@ from nbautograd.autograd.topology import reachable
 from nbautograd.batching.levels import map_samples, on_level
 from nbautograd.core.batched import BatchedTensor, Level, levels
 from nbautograd.core.node import LEAF
-from nbautograd.core.pytree import flatten, unflatten
+from nbautograd.core.pytree import tree_flatten, tree_unflatten
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
 
@@ -58,9 +58,9 @@ class Inputs:
         self.specs = []
         changed = list(args)
         for place in self.places:
-            parts, spec = flatten(args[place])
+            parts, spec = tree_flatten(args[place])
             fresh = [self._leaf(name, part) for part in parts]
-            changed[place] = unflatten(fresh, spec)
+            changed[place] = tree_unflatten(fresh, spec)
             self.leaves += fresh
             self.specs.append(spec)
         self.args = tuple(changed)
@@ -82,8 +82,8 @@ class Inputs:
         """A value for each leaf, nested as the arguments in ``argnums`` are."""
         rest, trees = list(values), []
         for spec in self.specs:
-            trees.append(unflatten(rest[: spec.count()], spec))
-            rest = rest[spec.count() :]
+            trees.append(tree_unflatten(rest[: spec.num_leaves], spec))
+            rest = rest[spec.num_leaves :]
         return trees[0] if self.single else tuple(trees)
 
     def detach(self, tree: Any) -> Any:
@@ -112,7 +112,7 @@ def detached(tree: Any) -> Any:
 
     A result with a tangent keeps its history, which is dropped when the tangent is unpacked.
     """
-    values, spec = flatten(tree)
+    values, spec = tree_flatten(tree)
     roots = {i: root for i, value in enumerate(values) if (root := _root(value)) is not None}
     if not roots:
         return tree
@@ -120,7 +120,7 @@ def detached(tree: Any) -> Any:
         spent = dict.fromkeys(roots, True)
     else:
         spent = {i: _is_spent([root]) for i, root in roots.items()}
-    return unflatten([value.detach() if spent.get(i) else value for i, value in enumerate(values)], spec)
+    return tree_unflatten([value.detach() if spent.get(i) else value for i, value in enumerate(values)], spec)
 
 
 def _root(value: Any) -> Any:

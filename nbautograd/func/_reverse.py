@@ -10,7 +10,7 @@ from nbautograd.batching.levels import batched_at, joined, split
 from nbautograd.batching.transform import vmap
 from nbautograd.core.batched import Level
 from nbautograd.core.grad_mode import enable_grad
-from nbautograd.core.pytree import flatten, unflatten
+from nbautograd.core.pytree import tree_flatten, tree_unflatten
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError, kind_of
 from nbautograd.func._leaves import Function, Inputs, Places, detached, with_aux
@@ -127,7 +127,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
 
     def product(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> tuple[Any, ...]:
         """The vector-Jacobian product; the graph is retained, and the pass is recorded for outer transforms."""
-        weights, cotangent_spec = flatten(cotangents)
+        weights, cotangent_spec = tree_flatten(cotangents)
         if cotangent_spec != spec:
             raise AutogradError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
@@ -146,7 +146,7 @@ def outputs_of(value: Any, name: str) -> tuple[list[Any], Any]:
 
     :raises RuntimeError: there are none, or something else is among them.
     """
-    outputs, spec = flatten(value)
+    outputs, spec = tree_flatten(value)
     if not outputs:
         raise AutogradError(
             f"{name}(f, *primals): Expected f to be a function that has non-empty output (got output = {value})"
@@ -181,7 +181,7 @@ def jacrev(func: Function, argnums: Places = 0, *, has_aux: bool = False, chunk_
             value, aux = with_aux(func(*inputs.args), has_aux, "jacrev")
             outputs, spec = outputs_of(value, "jacrev")
             rows = [_jacobian(out, inputs, chunk_size) for out in outputs]
-        result = inputs.detach(unflatten([inputs.like_args(parts) for parts in rows], spec))
+        result = inputs.detach(tree_unflatten([inputs.like_args(parts) for parts in rows], spec))
         return (result, inputs.detach(aux)) if has_aux else result
 
     return jacobian

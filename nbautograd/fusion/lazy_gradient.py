@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays.reference_count import HELD_ONCE, PASSED_ONCE, getrefcount
+from nbautograd.arrays.sparse import SparseArray
 from nbautograd.fusion import tiling
 from nbautograd.fusion.kernel import SUM, ElementwiseKernel
 
@@ -41,6 +42,8 @@ class LazyGradient:
         self.cost: int = kernel.cost + sum(value.cost for value in values if value.__class__ is LazyGradient)
 
     def __add__(self, other: Any) -> Any:
+        if other.__class__ is SparseArray:
+            return materialize(self) + other
         return compute(SUM, (self, other), to=ANY_TARGET)
 
     __radd__ = __add__
@@ -106,7 +109,7 @@ def materialize_pending() -> None:
 
 def add_gradients(g: Any, d: Any) -> Any:
     """``g + d``; one that the caller alone holds is overwritten, if both are arrays."""
-    if g.__class__ is LazyGradient:
+    if g.__class__ is LazyGradient or g.__class__ is SparseArray:
         return g + d
     if getrefcount(g) <= PASSED_ONCE and tiling.is_owned(g):
         return tiling.compute(SUM, (g, d), g)

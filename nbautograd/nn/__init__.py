@@ -5,7 +5,6 @@ The functions of :mod:`nbautograd.nn.functional` are there at once; the modules 
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,7 @@ def __getattr__(name: str) -> Any:
         if name in module.__all__:
             globals()[name] = getattr(module, name)
             return globals()[name]
-    raise AttributeError(_absent.explain("nn", name), name=name, obj=sys.modules[__name__])
+    return _absent.fail("nn", name)
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from nbautograd.optim.lbfgs import LBFGS
 from nbautograd.optim.matrices import Adafactor, Muon
 from nbautograd.optim.optimizer import Optimizer
 from nbautograd.optim.sgd_family import ASGD, SGD, Adadelta, Adagrad, RMSprop, Rprop
+from nbautograd.optim.sparse_adam import SparseAdam
 
 if TYPE_CHECKING:
     from nbautograd.optim import lr_scheduler, optimizer, swa_utils
@@ -32,6 +32,7 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "Rprop",
+    "SparseAdam",
     "lr_scheduler",
     "optimizer",
     "swa_utils",
@@ -39,7 +40,6 @@ __all__ = [
 
 
 ABSENT = {
-    "SparseAdam": "it is for sparse gradients, and there are dense tensors only: use Adam",
     "swap_in_optimizer_params_and_state": "optimizers cannot be run as functions of their state",
 }
 """What PyTorch has here and nbautograd has not, and why."""
@@ -50,4 +50,4 @@ def __getattr__(name: str) -> Any:
         return import_module(f"nbautograd.optim.{name}")
     if name in ABSENT:
         raise AttributeError(f"nbautograd has no torch.optim.{name}: {ABSENT[name]}")
-    raise AttributeError(_absent.explain("optim", name), name=name, obj=sys.modules[__name__])
+    return _absent.fail("optim", name)

@@ -82,6 +82,8 @@ class Adam(Elementwise):
         }
         super().__init__(params, defaults)
 
+    _no_sparse = "Adam does not support sparse gradients, please consider SparseAdam instead"
+
     def _slots(self, group: Group) -> dict[str, float]:
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
         return dict.fromkeys(names if group["amsgrad"] else names[:2], 0.0)

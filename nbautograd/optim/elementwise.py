@@ -16,6 +16,7 @@ from nbautograd.arrays import backend, dtypes, version_counter
 from nbautograd.compiler.promotion import F32, F64
 from nbautograd.core import inplace
 from nbautograd.core.grad_mode import enable_grad, no_grad
+from nbautograd.core.sparse import SparseTensor, stored
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
 from nbautograd.fusion import tiling
@@ -113,6 +114,7 @@ class Elementwise(Optimizer):
     """Base of optimizers whose update rule is elementwise."""
 
     _numbers: dict[str, float] = {"step": 0.0}  # noqa: RUF012 - 0-d tensors of the state, with their initial values
+    _takes_sparse = False  # whether gradients may be sparse
     _free: frozenset[str] = frozenset()  # options that may be negative although others of their name may not
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
@@ -157,6 +159,11 @@ class Elementwise(Optimizer):
         """
         raise NotImplementedError
 
+    @property
+    def _no_sparse(self) -> str:
+        """What is said of sparse gradients where they are not taken."""
+        return f"{type(self).__name__} does not support sparse gradients"
+
     # -- the step ----------------------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -169,7 +176,7 @@ class Elementwise(Optimizer):
         try:
             with no_grad():
                 for group in self.param_groups:
-                    slots, change = self._slots(group), _change(group)
+                    slots, change = self._slots(group), change_of(group)
                     for p in group["params"]:
                         grad = p.grad
                         if grad is not None:
@@ -200,7 +207,34 @@ class Elementwise(Optimizer):
                 state[name] = wrap(buffer)
         return state, [state[name] for name in slots], fresh
 
+    def _sparse_step(self, p: Tensor, grad: Tensor, group: Group, slots: dict[str, float]) -> None:
+        """Apply the update rule to the rows, or elements, that a sparse gradient has.
+
+        :raises RuntimeError: this optimizer takes dense gradients only, or weight decay is asked for.
+        """
+        if not self._takes_sparse:
+            raise RuntimeError(self._no_sparse)
+        if group.get("weight_decay"):
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        gradient = stored(grad).coalesced()
+        state, kept, fresh = self._prepare(p, slots)
+        rule = self._plan(state, group, fresh)
+        arrays = [t._shared_array() for t in (p, *kept)]
+        for prepare in inplace.preparers:
+            for a in arrays:
+                prepare(a)
+        places = tuple(gradient.indices)
+        rows = [a[places] for a in arrays]
+        if rows[0].size:
+            self._update(rule, rows, -gradient.values if group.get("maximize") else gradient.values)
+        for a, part in zip(arrays, rows, strict=True):
+            a[places] = part
+            version_counter.record_write(a)
+
     def _step(self, p: Tensor, grad: Tensor, group: Group, slots: dict[str, float], change: Change | None) -> None:
+        if grad.__class__ is SparseTensor:
+            self._sparse_step(p, grad, group, slots)
+            return
         state, kept, fresh = self._prepare(p, slots)
         rule = self._plan(state, group, fresh)
         arrays = [t._shared_array() for t in (p, *kept)]
@@ -251,7 +285,7 @@ class Elementwise(Optimizer):
         return result
 
 
-def _change(group: Group) -> Change | None:
+def change_of(group: Group) -> Change | None:
     """The transformation of the gradient by weight decay and ``maximize``; None if there is neither."""
     decay, maximize = number(group.get("weight_decay", 0)), group.get("maximize", False)
     decoupled = group.get("decoupled_weight_decay", False)

@@ -171,7 +171,9 @@ class LBFGS(Optimizer):
         rows = []
         for p in self._params:
             a = p._shared_array()
-            rows.append(_real(xp.zeros(a.size, a.dtype) if p.grad is None else p.grad._shared_array().reshape(-1)))
+            rows.append(
+                _real(xp.zeros(a.size, a.dtype) if p.grad is None else p.grad.to_dense()._shared_array().reshape(-1))
+            )
         return xp.concatenate(rows)
 
     def _move(self, step: float, direction: Array) -> None:

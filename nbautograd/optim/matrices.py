@@ -31,7 +31,9 @@ class _Whole(Optimizer):
         """
         loss = run_closure(closure)
         ready = [(p, p.grad, group) for group in self.param_groups for p in group["params"] if p.grad is not None]
-        for p, _, _ in ready:
+        for p, grad, _ in ready:
+            if grad.is_sparse:
+                raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
             if p.is_complex():
                 raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
         with no_grad(), backend.quiet():

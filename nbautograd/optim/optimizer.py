@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
+from nbautograd.core import dispatch_mode
 from nbautograd.core.hooks import RemovableHandle
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
@@ -52,6 +53,13 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def stepped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        watch = dispatch_mode.watcher
+        if watch is None:
+            return with_hooks(self, *args, **kwargs)
+        name = type(self).__name__
+        return watch(f"Optimizer.step#{name}.step", with_hooks, (self, *args), kwargs)
+
+    def with_hooks(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         for hook in (*_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
             changed = hook(self, (self, *args), kwargs)
             if changed is None:
@@ -203,6 +211,13 @@ class Optimizer:
 
         :param set_to_none: leave None behind, so that the next step skips parameters that got no gradient; else zeros.
         """
+        watch = dispatch_mode.watcher
+        if watch is None:
+            self._zero_grad(set_to_none)
+        else:
+            watch(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad", self._zero_grad, (set_to_none,), {})
+
+    def _zero_grad(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is None:

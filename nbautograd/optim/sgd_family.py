@@ -12,6 +12,7 @@ from nbautograd.optim.elementwise import (
     State,
     add,
     add_ratio,
+    change_of,
     count_step,
     decay_square,
     number,
@@ -47,6 +48,7 @@ class SGD(Elementwise):
     """
 
     _numbers: dict[str, float] = {}  # noqa: RUF012
+    _takes_sparse = True
 
     def __init__(
         self,
@@ -79,6 +81,14 @@ class SGD(Elementwise):
         super()._check_options(options)
         if options["nesterov"] and (options["momentum"] <= 0 or options["dampening"] != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+
+    def _sparse_step(self, p: Tensor, grad: Tensor, group: Group, slots: dict[str, float]) -> None:
+        if group["weight_decay"]:
+            raise RuntimeError("add(sparse, dense) is not supported: weight_decay needs dense gradients")
+        if slots:  # every row moves on with its velocity
+            self._step(p, grad.to_dense(), group, slots, change_of(group))
+        else:
+            super()._sparse_step(p, grad, group, slots)
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"momentum_buffer": 0.0} if group["momentum"] != 0 else {}
@@ -221,6 +231,8 @@ class Adagrad(Elementwise):
             "fused": fused,
         }
         super().__init__(params, defaults)
+
+    _takes_sparse = True
 
     def _slots(self, group: Group) -> dict[str, float]:
         return {"sum": self.defaults["initial_accumulator_value"]}

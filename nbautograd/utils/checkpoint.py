@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
+from nbautograd.amp import state as autocast
 from nbautograd.autograd import engine
 from nbautograd.autograd.backward import backward
 from nbautograd.autograd.function import Function
@@ -159,6 +160,7 @@ class CheckpointFunction(Function):
     @staticmethod
     def forward(ctx: Any, function: Any, preserve: bool, *args: Any) -> Any:
         ctx.function, ctx.state = function, default_generator.get_state() if preserve else None
+        ctx.autocast = autocast.snapshot()
         ctx.plain = [None if isinstance(a, Tensor) else a for a in args]
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.save_for_backward(*(args[i] for i in ctx.places))
@@ -179,7 +181,7 @@ class CheckpointFunction(Function):
             ctx.places, ctx.saved_tensors, (ctx.needs_input_grad[2 + i] for i in ctx.places), strict=True
         ):
             args[place] = saved.detach().requires_grad_(wanted)
-        with _random_state(ctx.state), enable_grad():
+        with _random_state(ctx.state), autocast.again(ctx.autocast), enable_grad():
             result = ctx.function(*args)
         outputs = result if isinstance(result, tuple) else (result,)
         pairs = [
@@ -233,6 +235,7 @@ class _Frame:
     ) -> None:
         self.function, self.check, self.early_stop = function, check, early_stop
         self.state = default_generator.get_state() if preserve else None
+        self.autocast = autocast.snapshot()
         self.first_context, self.second_context = contexts()
         self.places: list[weakref.ref[_Place]] = []
         self.facts: list[Any] = []
@@ -293,6 +296,7 @@ class _Frame:
             with (
                 enable_grad(),
                 _random_state(self.state),
+                autocast.again(self.autocast),
                 self.second_context,
                 saved_tensors_hooks(pack, unpack),
             ):

@@ -147,8 +147,3 @@ def test_same_exception(name):
     assert isinstance(ours, type(theirs)), (repr(ours), repr(theirs))
     assert words in str(theirs)
     assert words in str(ours)
-
-
-def test_sparse_gradients_are_refused():
-    with pytest.raises(NotImplementedError, match="sparse=True is not supported"):
-        nb.nn.functional.embedding(nb.tensor([0]), nb.ones(1, 2), sparse=True)

@@ -472,8 +472,6 @@ def test_more_bad_parameters() -> None:
 def test_what_is_not_supported_says_so(option: str) -> None:
     with pytest.raises(NotImplementedError, match=option):
         optim.Adam([nb.ones(2, requires_grad=True)], **{option: True})
-    with pytest.raises(AttributeError, match="sparse"):
-        _ = optim.SparseAdam
     for hint in ("foreach", "fused"):
         optim.Adam([nb.ones(2, requires_grad=True)], **{hint: True}).step()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -106,6 +107,9 @@ def model(make: Callable[[Any], dict[str, Any]], T: Any, **options: Any) -> dict
         ]  # a number is a tensor there, and not here
         if node["kind"] == "op":  # PyTorch's nodes know the shapes of their results, ours if they are traced
             node["shape"] = node["dtype"] = ""
+        for formula in node["formulas"]:
+            formula["text"] = re.sub(r"Σ\[.*?\]", "Σ", formula["text"])
+            formula["marks"] = [mark[:2] if mark[0] == "b" else mark for mark in formula["marks"]]
     return data
 
 

@@ -10,6 +10,7 @@ from nbautograd.arrays import backend
 from nbautograd.compiler.op import op
 from nbautograd.core.batched import elements, looks_at_elements
 from nbautograd.core.grad_mode import no_grad
+from nbautograd.core.sparse import sparse_gradient, stored
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.ops.queries import check_tensors
 
@@ -104,9 +105,32 @@ def _padding_index(padding_idx: int | None, rows: int) -> int:
     return padding_idx % rows
 
 
-def _refuse_sparse(name: str, sparse: bool) -> None:
-    if sparse:
-        raise NotImplementedError(f"{name}(): sparse=True is not supported: there are no sparse gradients")
+@op(
+    node="EmbeddingBackward0",
+    symbol="embedding",
+    method=False,
+    weight="sparse_rows(g, index, weight.shape, padding, by_frequency)",
+)
+def _sparse_embedding(weight: Tensor, index: Tensor, padding: int, by_frequency: bool) -> Tensor:
+    """The rows at ``index``; the gradient is sparse."""
+    return np.take(weight, index, 0)
+
+
+def sparse_rows(g: Any, index: Any, shape: Any, padding: int, by_frequency: bool) -> Any:
+    """The gradient of a table as a sparse array, or tensor: the rows at ``index``, but for padding."""
+    if by_frequency:
+        raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+    flat, rows = stored(index).reshape((-1,)), g.reshape(-1, shape[1])
+    if padding >= 0:
+        (kept,) = np.nonzero(flat != padding)
+        flat, rows = flat[kept], rows[wrap(kept) if isinstance(rows, Tensor) else kept]
+    return sparse_gradient(flat.astype(np.int64)[None], rows, shape)
+
+
+def sparse_bag_rows(g: Any, weights: Any, index: Any, bag: Any, shape: Any) -> Any:
+    """The gradient of a table, as ``bag_back`` has it, as a sparse array or tensor."""
+    rows = g[bag]
+    return sparse_gradient(stored(index)[None], rows if weights is None else rows * weights[:, None], shape)
 
 
 def _shrink(weight: Tensor, index: Tensor, max_norm: float, norm_type: float) -> None:
@@ -135,7 +159,8 @@ def embedding(
     :param padding_idx: a row that gets no gradient.
     :param max_norm: rows that are looked up and longer than this are made as long, in place.
     :param scale_grad_by_freq: divide each row's gradient by how often it is looked up.
-    :param sparse: must be False.
+    :param sparse: the gradient of ``weight`` is sparse: it has the rows that were looked up. See
+        :class:`~nbautograd.optim.SparseAdam`.
     :raises IndexError: an index is out of range.
     :raises RuntimeError: ``input`` is of another dtype.
 
@@ -148,13 +173,12 @@ def embedding(
     check_tensors("embedding", input=input, weight=weight)
     if weight._a.ndim != 2:
         raise RuntimeError(f"embedding(): 'weight' must be 2-D, got shape {list(weight._a.shape)}")
-    _refuse_sparse("embedding", sparse)
     rows = weight._a.shape[0]
     padding = _padding_index(padding_idx, rows)
     _check_index("embedding", input, rows)
     if max_norm is not None:
         _shrink(weight, input, max_norm, norm_type)
-    return _embedding(weight, input, padding, scale_grad_by_freq)
+    return (_sparse_embedding if sparse else _embedding)(weight, input, padding, scale_grad_by_freq)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -196,11 +220,18 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     node="EmbeddingBagBackward0",
     symbol="Σ embedding",
     method=False,
-    weight="bag_back(g, weights, index, bag, weight.shape, frequency)",
+    weight="sparse_bag_rows(g, weights, index, bag, weight.shape) if sparse else "
+    "bag_back(g, weights, index, bag, weight.shape, frequency)",
     weights="(index_select(g, 0, bag) * index_select(weight, 0, index)).sum(1)",
 )
 def bag_sum(
-    weight: Tensor, weights: Tensor | None, index: Tensor, bag: Tensor, bags: int, frequency: Tensor | None
+    weight: Tensor,
+    weights: Tensor | None,
+    index: Tensor,
+    bag: Tensor,
+    bags: int,
+    frequency: Tensor | None,
+    sparse: bool = False,
 ) -> Tensor:
     """Weighted sums of the rows at ``index``, each added to the bag that it is in."""
     rows = np.take(weight, index, 0)
@@ -274,7 +305,7 @@ def embedding_bag(
     :param mode: ``"mean"``, ``"sum"`` or ``"max"``; an empty bag gives 0.
     :param per_sample_weights: a factor for each row, shape as ``input``; only for ``"sum"``.
     :param padding_idx: a row that is left out.
-    :param sparse: must be False.
+    :param sparse: the gradient of ``weight`` is sparse; not for ``"max"``.
     :raises ValueError: the arguments do not fit each other.
     :raises RuntimeError: the dtypes or offsets do not fit.
 
@@ -288,7 +319,10 @@ def embedding_bag(
     check_tensors(name, input=input, weight=weight)
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, got {mode!r}")
-    _refuse_sparse(name, sparse)
+    if sparse and mode == "max":
+        raise ValueError("max mode does not support sparse weights")
+    if sparse and scale_grad_by_freq:
+        raise RuntimeError("embedding_bag(): scale_grad_by_freq not supported with sparse gradients")
     if per_sample_weights is not None:
         if not isinstance(per_sample_weights, Tensor):
             kind = type(per_sample_weights).__name__
@@ -328,7 +362,7 @@ def embedding_bag(
     if scale_grad_by_freq and index.size:
         counts = module.asarray(np.bincount(backend.fetch(index), None, weight._a.shape[0]))
         frequency = wrap((1 / np.maximum(counts, 1)).astype(kind)[:, None])
-    return bag_sum(weight, weights, wrap(index), wrap(bag), bags, frequency)
+    return bag_sum(weight, weights, wrap(index), wrap(bag), bags, frequency, sparse)
 
 
 def _bags(input: Tensor, offsets: Tensor | None, include_last: bool) -> tuple[Any, Any, int]:

@@ -158,13 +158,21 @@ def _floating(name: str, input: Tensor) -> None:
         raise UnsupportedDtypeError(name, input.dtype, "f")
 
 
-def _same_dtype(name: str, input: Tensor, *others: Tensor | None) -> None:
+def _is_mixed(name: str, input: Tensor, *others: Tensor | None) -> bool:
+    """Whether the input is of half precision and parameters are of float32, as autocast leaves them.
+
+    :raises TypeError: the dtypes differ in another way.
+    """
+    mixed = False
     for t in others:
         if t is not None and t._a.dtype != input._a.dtype:
-            raise DtypeError(
-                f"{name}(): mixed dtype (CPU): expect parameter to have scalar type of "
-                f"{dtypes.scalar_type(input.dtype)}, as input has, but found {dtypes.scalar_type(t.dtype)}"
-            )
+            mixed = input._a.dtype.itemsize == 2 and t._a.dtype == np.float32
+            if not mixed:
+                raise DtypeError(
+                    f"{name}(): mixed dtype (CPU): expect parameter to have scalar type of "
+                    f"{dtypes.scalar_type(input.dtype)}, as input has, but found {dtypes.scalar_type(t.dtype)}"
+                )
+    return mixed
 
 
 def _update(running: Tensor, fresh: Tensor, momentum: float) -> None:
@@ -214,6 +222,9 @@ def batch_norm(
     _check_channels(
         "batch_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
+    if input._a.dtype.itemsize == 2 and _is_mixed("batch_norm", input, running_mean, running_var, weight, bias):
+        result = batch_norm(input.to(dtypes.float32), running_mean, running_var, weight, bias, training, momentum, eps)
+        return result.to(input.dtype)
     wide = (1, shape[1]) + (1,) * (len(shape) - 2)
     if not training:
         assert running_mean is not None and running_var is not None
@@ -262,7 +273,7 @@ def instance_norm(
         raise RuntimeError(f"instance_norm(): input must have at least 2 dimensions, got shape {list(shape)}")
     n, c = shape[:2]
     _check_channels("instance_norm", c, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
-    _same_dtype("instance_norm", input, weight)
+    _is_mixed("instance_norm", input, weight)
     each = [None if t is None else t.repeat(n) for t in (running_mean, running_var, weight, bias)]
     rows = input.contiguous().view(1, n * c, *shape[2:])
     result = batch_norm(rows, *each, use_input_stats, momentum, eps)
@@ -321,7 +332,8 @@ def layer_norm(
     """
     shape = _shape_of("layer_norm", input, normalized_shape, weight=weight, bias=bias)
     _floating("layer_norm", input)
-    _same_dtype("layer_norm", input, weight, bias)
+    if _is_mixed("layer_norm", input, weight, bias):
+        return layer_norm(input.to(dtypes.float32), shape, weight, bias, eps).to(input.dtype)
     have = input._a.shape
     rows = (math.prod(have[: len(have) - len(shape)]), math.prod(shape))
     return _layer(input, weight, bias, rows, (1,), (1,) * (len(have) - len(shape)) + shape, shape, eps)[0]
@@ -356,7 +368,8 @@ def group_norm(
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(shape)}")
     _floating("group_norm", input)
     _check_channels("group_norm", c, weight=weight, bias=bias)
-    _same_dtype("group_norm", input, weight, bias)
+    if _is_mixed("group_norm", input, weight, bias):
+        return group_norm(input.to(dtypes.float32), num_groups, weight, bias, eps).to(input.dtype)
     rows = (n, num_groups, c // num_groups * math.prod(shape[2:]))
     return _group(input, weight, bias, rows, (2,), (1, c) + (1,) * (len(shape) - 2), (c,), eps)[0]
 
@@ -375,6 +388,8 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
     shape = _shape_of("rms_norm", input, normalized_shape, weight=weight)
     if input.dtype.rank < 2:
         raise UnsupportedDtypeError("rms_norm", input.dtype, "fc")
+    if weight is not None and input._a.dtype.itemsize == 2 and weight._a.dtype == np.float32:
+        return rms_norm(input.to(dtypes.float32), shape, weight, eps).to(input.dtype)
     if eps is None:
         eps = 2.0**-7 if input.dtype is dtypes.bfloat16 else float(np.finfo(input._a.dtype).eps)
     dims, half = tuple(range(-len(shape), 0)), input._a.dtype.itemsize == 2

@@ -70,8 +70,7 @@ class Embedding(_Table):
     :param max_norm: rows that are used and longer than this are made this long, in place.
     :param norm_type: the order of that norm.
     :param scale_grad_by_freq: divide the gradient of a row by how often it was used.
-    :param sparse: not supported.
-    :raises RuntimeError: ``sparse`` is true.
+    :param sparse: let the gradient of the table be sparse: see :func:`~nbautograd.nn.functional.embedding`.
 
     >>> import nbautograd as torch
     >>> torch.nn.Embedding(10, 3)(torch.tensor([1, 2])).shape

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import Any
 
@@ -25,4 +24,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in ("parametrizations", "parametrize"):  # which need modules, which need these helpers
         return import_module(f"nbautograd.nn.utils.{name}")
-    raise AttributeError(_absent.explain("nn.utils", name), name=name, obj=sys.modules[__name__])
+    return _absent.fail("nn.utils", name)

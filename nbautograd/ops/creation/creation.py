@@ -9,13 +9,15 @@ import numpy as np
 
 from nbautograd.arrays import backend, dtypes, strides as stride_tools
 from nbautograd.arrays.device import as_device
-from nbautograd.arrays.memory_format import contiguous_format, memory_format, preserve_format
+from nbautograd.arrays.memory_format import contiguous_format, memory_format, preserve_format, sparse_coo
 from nbautograd.arrays.size import as_int, dimension, new_shape
+from nbautograd.arrays.sparse import SparseArray
 from nbautograd.compiler.op import op
 from nbautograd.compiler.promotion import broadcast_shapes
 from nbautograd.core.batched import BatchedTensor, batched
 from nbautograd.core.inplace import resize_into
 from nbautograd.core.overrides import offer, overloaded, subclasses
+from nbautograd.core.sparse import SparseTensor, wrapped
 from nbautograd.core.tensor import Tensor, array_of, wrap
 from nbautograd.errors import ShapeError, kind_of
 from nbautograd.ops.creation.from_data import Device, check_options, finish, number_in, tensor
@@ -67,6 +69,8 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
                 return finish(_ordered(result._a, result._a.shape, order, result._a.dtype, name), requires_grad)
             for key in named:
                 raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+        if layout is sparse_coo:
+            return _sparse_zeros(name, new_shape(size, name), dtype, device).requires_grad_(requires_grad)
         if dtype is not None or layout is not None or pin_memory:
             dtype = check_options(name, dtype, layout, pin_memory)
         shape = new_shape(size, name)
@@ -79,6 +83,17 @@ def _filled(name: str, fill: Callable[[Any, tuple[int, ...], Any], Any], doc: st
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
     return make
+
+
+def _sparse_zeros(name: str, shape: tuple[int, ...], dtype: Any, device: Device) -> Any:
+    """A sparse tensor without values.
+
+    :raises RuntimeError: the function fills it with something else than zeros.
+    """
+    if name not in ("zeros", "empty"):
+        raise RuntimeError("full(...) is not implemented for sparse layout")
+    xp, kind = backend.module(as_device(device)), dtypes.as_dtype(dtype) or dtypes.get_default_dtype()
+    return wrapped(SparseArray(xp.zeros((len(shape), 0), np.int64), xp.zeros((0,), kind.numpy), tuple(shape), True))
 
 
 def _ordered(like: Any, shape: tuple[int, ...], order: memory_format | None, dtype: Any, name: str) -> Any:
@@ -176,7 +191,7 @@ def _like(name: str, fill: Callable[..., Any], doc: str) -> Callable[..., Tensor
         memory_format: Any = None,
         **fill_value: Any,
     ) -> Tensor:
-        if subclasses and overloaded((input,)):
+        if (subclasses or input.__class__ is SparseTensor) and overloaded((input,)):
             options = {"dtype": dtype, "layout": layout, "device": device, "memory_format": memory_format, **fill_value}
             options = {key: option for key, option in options.items() if option is not None}
             return offer(make, (input, *value), options)

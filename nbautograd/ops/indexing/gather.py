@@ -16,6 +16,7 @@ from nbautograd.core.inplace import into
 from nbautograd.core.tensor import Tensor, array_of, wrap
 from nbautograd.errors import SCALAR_TYPES
 from nbautograd.ops.indexing.indexing import own
+from nbautograd.ops.indexing.sparse_gradients import sparse_gather_back  # noqa: F401 - a formula names it
 from nbautograd.ops.queries import Number
 from nbautograd.ops.shape.broadcasting import expand, joint_shape
 from nbautograd.ops.shape.shape import reshape
@@ -78,11 +79,18 @@ def check_along(name: str, a: Any, dim: int, index: Any, src_shape: tuple[int, .
     return d
 
 
-@op(node="GatherBackward0", symbol="gather", out=True, half=NATIVE, input="gather_back(g, input.shape, dim, index)")
+@op(
+    node="GatherBackward0",
+    symbol="gather",
+    out=True,
+    half=NATIVE,
+    input="sparse_gather_back(g, input.shape, dim, index) if sparse_grad and input.shape and index.shape else "
+    "gather_back(g, input.shape, dim, index)",
+)
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Gather elements along ``dim``: ``out[i][j] = input[index[i][j]][j]`` for ``dim=0``.
 
-    :param sparse_grad: not supported.
+    :param sparse_grad: let the gradient of ``input`` be sparse: it has the elements that were gathered.
     :raises RuntimeError: an index is out of bounds, or of another rank or dtype.
 
     >>> import nbautograd as torch
@@ -90,8 +98,6 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     tensor([[1, 1],
             [4, 3]])
     """
-    if sparse_grad:
-        raise NotImplementedError("gather(): sparse_grad=True is not supported: there are no sparse tensors")
     d = check_along("gather", input, dim, index)
     if not index.size:
         return np.zeros_like(input, shape=index.shape)

@@ -10,7 +10,7 @@ from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import composite
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import ShapeError, kind_of
-from nbautograd.ops.linalg.matmul import bmm, check_same_dtype, mm
+from nbautograd.ops.linalg.matmul import bmm, check_same_dtype, dot, mm
 
 __all__ = ["einsum", "inner", "tensordot"]
 
@@ -74,6 +74,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     k = math.prod(a._a.shape[d] for d in left)
     rows = a.permute(*keep_a, *left).reshape(math.prod(shape_a), k)
     columns = b.permute(*right, *keep_b).reshape(k, math.prod(shape_b))
+    if not keep_a and not keep_b:
+        return dot(rows.reshape(k), columns.reshape(k))
     result: Tensor = mm(rows, columns).reshape(*shape_a, *shape_b)
     return result
 
@@ -232,7 +234,9 @@ def _contract(a: Tensor, la: str, b: Tensor, lb: str, needed: set[str]) -> tuple
         flat = [math.prod(size[c] for c in group) for group in groups]
         return x.permute(*(letters.index(c) for group in groups for c in group)).reshape(*flat)
 
-    if not batch:
+    if all(size[c] == 1 for c in summed):  # nothing is added up
+        product_ = shaped(a, la, batch, rows, summed) * shaped(b, lb, batch, summed, columns)
+    elif not batch:
         product_ = mm(shaped(a, la, rows, summed), shaped(b, lb, summed, columns))
     else:
         product_ = bmm(shaped(a, la, batch, rows, summed), shaped(b, lb, batch, summed, columns))

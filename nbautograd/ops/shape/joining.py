@@ -86,8 +86,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Any = None, axis: int |
         return answer
     try:
         result = cat_same(_one_dtype(tensors, "cat"), dim if axis is None else axis)
-    except TypeError:
-        if (answer := offer(cat, (tensors, dim), {})) is not UNHANDLED:
+    except (AttributeError, TypeError):
+        if (answer := offer(cat, (tensors, dim if axis is None else axis), {})) is not UNHANDLED:
             return answer
         raise
     return into(out, result, "cat")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from nbautograd import _absent
@@ -70,4 +69,4 @@ ABSENT = dict.fromkeys(
 def __getattr__(name: str) -> Any:
     if name in ABSENT:
         raise AttributeError(f"nbautograd has no torch.utils.data.{name}: {ABSENT[name]}")
-    raise AttributeError(_absent.explain("utils.data", name), name=name, obj=sys.modules[__name__])
+    return _absent.fail("utils.data", name)

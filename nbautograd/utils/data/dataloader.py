@@ -13,6 +13,7 @@ from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, NoReturn
 
+from nbautograd.core import dispatch_mode
 from nbautograd.rng.generator import Generator
 from nbautograd.utils.data.collate import default_collate, default_convert
 from nbautograd.utils.data.dataset import IterableDataset
@@ -224,6 +225,8 @@ def _context(context: Any, num_workers: int) -> Any:
 class _Batches:
     """Iterator over the batches of one epoch."""
 
+    event = ""  # its name in profiles
+
     def __init__(self, loader: DataLoader) -> None:
         self.loader = loader
         self.indices = iter(loader._index_sampler)
@@ -246,7 +249,8 @@ class _Batches:
         return len(self.loader._index_sampler)
 
     def __next__(self) -> Any:
-        batch = self.next_batch()
+        watch = dispatch_mode.watcher
+        batch = self.next_batch() if watch is None else watch(f"{self.event}.__next__", self.next_batch, (), {})
         self.fetched += 1
         told = self.loader._told_length
         if told is not None and self.fetched > told:
@@ -264,6 +268,8 @@ class _Batches:
 
 class _Here(_Batches):
     """Batches fetched in this process."""
+
+    event = "enumerate(DataLoader)#_SingleProcessDataLoaderIter"
 
     def __init__(self, loader: DataLoader) -> None:
         if loader.timeout:
@@ -283,6 +289,7 @@ class _Workers(_Batches):
     """
 
     closed = False
+    event = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter"
 
     def __init__(self, loader: DataLoader) -> None:
         super().__init__(loader)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from nbautograd.viz.capture.chain_rule import TilePool
 from nbautograd.viz.capture.timeline import Frame, Timeline, in_view, joined, same_group
 from nbautograd.viz.language import say
 from nbautograd.viz.read.builder import Resolve, build
@@ -28,6 +29,7 @@ class FrameLog:
         self.scenes = [model] if model is not None else []
         self.namespace, self.resolve = namespace, resolve
         self.frames: list[Frame] = []
+        self.pool = TilePool()
         self.dropped = 0
         self.scene = 0
 
@@ -47,7 +49,7 @@ class FrameLog:
         if self.dropped:
             left = say("left_out", n=self.dropped)
             frames.append(Frame("end", self.scene, passes, left, caption=left))
-        return Timeline(tuple(scene.plain() for scene in self.scenes), tuple(frames))
+        return Timeline(tuple(scene.plain() for scene in self.scenes), tuple(frames), tuple(self.pool.tiles))
 
     def append(self, frame: Frame) -> None:
         """Append a frame; successive frames inside one group of a large graph are joined."""

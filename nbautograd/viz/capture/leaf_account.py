@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbautograd.viz.capture.chain_rule import TilePool
 from nbautograd.viz.capture.timeline import LeafState, LedgerRow
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
@@ -17,8 +18,10 @@ TERMS = 3  # that a leaf's row writes out
 class LeafAccount:
     """What has reached one leaf in the current pass."""
 
-    def __init__(self, node: Node, tensor: Any) -> None:
+    def __init__(self, node: Node, tensor: Any, pool: TilePool) -> None:
         grad = getattr(tensor, "grad", None)
+        self.pool, self.tiles, self.total_tile, self.after_tile = pool, list[int](), -1, -1
+        self.before_tile = self.grad_tile = pool.add(grad)
         self.node, self.tensor, self.before, self.after = node, tensor, values.inline(grad), ""
         self.terms: list[tuple[str, str]] = []
         self.total = ""
@@ -29,11 +32,21 @@ class LeafAccount:
         """Add a term that has arrived."""
         self.terms.append((values.inline(gradient), via))
         self.total, self.sum_text = values.inline(total), values.text(total)
+        self.tiles.append(self.pool.add(gradient))
+        self.total_tile = self.pool.add(total)
+
+    def accumulate(self, before: Any, incoming: Any, after: Any) -> None:
+        """What the sum was added to, and what ``.grad`` is now."""
+        self.before, self.total, self.after = (values.inline(value) for value in (before, incoming, after))
+        self.sum_text, self.grad_text = values.text(incoming), values.text(after)
+        self.before_tile, self.total_tile = self.pool.add(before), self.pool.add(incoming)
+        self.after_tile = self.grad_tile = self.pool.add(after)
 
     def look(self) -> None:
         """Read ``.grad`` again: a pass that failed may not have accumulated."""
         grad = getattr(self.tensor, "grad", None)
         self.grad_text, self.after = values.text(grad), self.after and values.inline(grad)
+        self.grad_tile = self.pool.add(grad)
 
     def state(self) -> LeafState:
         """The two rows."""
@@ -43,9 +56,18 @@ class LeafAccount:
             written = " + ".join(gradient for gradient, _ in self.terms[:TERMS]) + f" = {self.total}"
             arriving = written if count <= TERMS and len(written) <= 26 else f"Σ {self.sum_text}".replace("\n", "\n  ")
         expected = max(self.node.arrivals, count)
-        return LeafState(arriving, say("count_of", n=count, of=expected) if expected else "", self.grad_text)
+        return LeafState(
+            arriving,
+            say("count_of", n=count, of=expected) if expected else "",
+            self.grad_text,
+            self.total_tile,
+            self.grad_tile,
+        )
 
     def row(self) -> LedgerRow:
         """The line of the ledger."""
         expected = max(self.node.arrivals, len(self.terms))
-        return LedgerRow(self.before, tuple(self.terms), self.total, self.after, expected, self.reset, self.asked)
+        return LedgerRow(
+            self.before, tuple(self.terms), self.total, self.after, expected, self.reset, self.asked,
+            tuple(self.tiles), self.before_tile, self.total_tile, self.after_tile,
+        )  # fmt: skip

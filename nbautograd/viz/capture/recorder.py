@@ -17,6 +17,7 @@ from typing import Any
 
 from nbautograd import protocol
 from nbautograd.viz.capture import diagnostics
+from nbautograd.viz.capture.chain_rule import chain_step
 from nbautograd.viz.capture.equations import equations
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
 from nbautograd.viz.capture.leaf_account import TERMS, LeafAccount
@@ -177,7 +178,7 @@ class Recorder:
         for node in self.model.leaves:
             tensor = tensors.get(node.id)
             grad = getattr(tensor, "grad", None)
-            leaf = self.leaves[node.id] = LeafAccount(node, tensor)
+            leaf = self.leaves[node.id] = LeafAccount(node, tensor, self.log.pool)
             leaf.asked = self.inputs is None or id(tensor) in self.inputs
             if id(tensor) in self.last:
                 leaf.reset = diagnostics.reset(self.last[id(tensor)][1], grad)
@@ -204,6 +205,7 @@ class Recorder:
         root = model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
         received, labels, receives, active = [], {}, [], [key]
         sizes: dict[str, float] = {}
+        tiles: dict[str, int] = {}
         for index, gradient in enumerate(event.gradients):
             if gradient is None:
                 continue
@@ -213,6 +215,7 @@ class Recorder:
                 received.append(result.id)
                 labels[result.id] = _label(gradient)
                 _note_size(sizes, result.id, gradient)
+                tiles[result.id] = self.log.pool.add(gradient)
                 active.append(result.dst)
             sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
             receives.append((f"∂{root}/∂{self._result_name(key, index)}", sums))
@@ -230,6 +233,7 @@ class Recorder:
             source=node.source,
             saved=saved_text(node),
             sizes=sizes,
+            tiles=tiles,
         )
 
     def _on_EdgeSent(self, event: protocol.EdgeSent) -> None:  # noqa: N802
@@ -243,12 +247,21 @@ class Recorder:
             sizes = dict(self.open.sizes)
             _note_size(sizes, edge.id, event.gradient)
             written = equations(self.model.by_id[key], event.index, shown, self.open.receives)
+            root = self.open.receives[0][0].rpartition("/")[0] if self.open.receives else ""
+            names = (self.open.receives[0][0] if self.open.receives else "", f"{root}/∂{name}")
+            chain = [
+                chain_step(event.node, formula, edge.id, names, self.incoming, event.gradient, self.log.pool)
+                for formula in self.model.by_id[key].formulas
+                if formula.slot == event.index and self.incoming is not None
+            ]
             changes = {
                 "active": (*self.open.active, edge.id),
                 "sizes": sizes,
                 "labels": {**self.open.labels, edge.id: _label(event.gradient)},
                 "sends": (*self.open.sends, (name, shown)),
                 "equations": (*self.open.equations, *written),
+                "chain": (*self.open.chain, *chain),
+                "tiles": {**self.open.tiles, edge.id: self.log.pool.add(event.gradient)},
             }
         if target in self.leaves:
             leaf = self.leaves[target]
@@ -286,6 +299,8 @@ class Recorder:
         acted = (self.open.node, changed.removeprefix(": ") or what)
         ran = say("hook_ran", what=what, change=changed)
         self.open = replace(self.open, notes=(*self.open.notes, ran), hooks=(*self.open.hooks, acted))
+        if event.kind in ("tensor", "pre") and self.incoming is not None and event.after is not None:
+            self.incoming = event.after
         if changed and len(self.open.receives) == 1:  # what the formula gets is what the hook made of it
             name, came = self.open.receives[0]
             self.open = replace(self.open, receives=((name, f"{came} → {values.text(event.after)}"),))
@@ -298,8 +313,7 @@ class Recorder:
         before, incoming, after = (values.inline(v) for v in (event.before, event.incoming, event.after))
         if not leaf.terms:
             leaf.arrive(event.incoming, say("the_start"), event.incoming)
-        leaf.before, leaf.after, leaf.total = before, after, incoming
-        leaf.sum_text, leaf.grad_text = values.text(event.incoming), values.text(event.after)
+        leaf.accumulate(event.before, event.incoming, event.after)
         tensor, name = event.node.variable, leaf.node.name
         self.last[id(tensor)] = tensor, after
         if self.creates:

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from nbautograd.viz.capture.chain_rule import ChainStep
 from nbautograd.viz.language import say
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.model import GraphModel, Node
+from nbautograd.viz.read.tiles import Tile
 
 __all__ = [
     "Equation",
@@ -38,6 +40,9 @@ class LeafState:
     arriving: str = "–"
     count: str = ""
     grad: str = "None"
+    arriving_tile: int = -1
+    """The number of the tile of the sum; -1 where there is none."""
+    grad_tile: int = -1
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,11 @@ class LedgerRow:
     """What was done to ``.grad`` between the last pass and this one: ``zeroed``, ``none``, ``changed`` or nothing."""
     asked: bool = True
     """False for a leaf that ``inputs=`` leaves out."""
+    tiles: tuple[int, ...] = ()
+    """Of the terms."""
+    before_tile: int = -1
+    total_tile: int = -1
+    after_tile: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +131,10 @@ class Frame:
     freed: tuple[str, ...] = ()
     receives: tuple[tuple[str, str], ...] = ()
     equations: tuple[Equation, ...] = ()
+    chain: tuple[ChainStep, ...] = ()
+    """How each gradient that the node sends comes about: upstream × local = sent."""
+    tiles: dict[str, int] = field(default_factory=dict)
+    """Of the gradients on edges, the numbers of their tiles."""
     sends: tuple[tuple[str, str], ...] = ()
     where: str = ""
     source: str = ""
@@ -161,6 +175,8 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
         received=ids(frame.received),
         labels=keyed(frame.labels),
         sizes=keyed(frame.sizes),
+        tiles=keyed(frame.tiles),
+        chain=tuple(replace(step, edge=model.stands.get(step.edge, step.edge)) for step in frame.chain),
         leaves={key: state for key, state in frame.leaves.items() if key in own},
         ledger={key: row for key, row in frame.ledger.items() if key in own},
         bad=ids(frame.bad),
@@ -171,7 +187,9 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
     if node is None or node.kind != "group" or frame.kind not in ("op", "accumulate"):
         return seen
     caption = say("group_step", name=node.symbol, what=node.name, n=1)
-    return replace(seen, title=node.symbol, subtitle=node.name, caption=caption, equations=(), saved="", source="")
+    return replace(
+        seen, title=node.symbol, subtitle=node.name, caption=caption, equations=(), chain=(), saved="", source=""
+    )
 
 
 def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
@@ -186,6 +204,7 @@ def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
         received=tuple(dict.fromkeys((*one.received, *next_.received))),
         labels={key: text for key, text in {**one.labels, **next_.labels}.items() if key in outer},
         sizes={**one.sizes, **next_.sizes},
+        tiles={**one.tiles, **next_.tiles},
         leaves={**one.leaves, **next_.leaves},
         ledger={**one.ledger, **next_.ledger},
         bad=(*one.bad, *next_.bad),
@@ -203,6 +222,8 @@ class Timeline:
 
     scenes: tuple[GraphModel, ...]
     frames: tuple[Frame, ...]
+    tiles: tuple[Tile, ...] = ()
+    """Gradients as matrices of numbers, which frames name by their place here."""
 
     def __len__(self) -> int:
         return len(self.frames)
@@ -275,6 +296,9 @@ class Timeline:
         """The steps as dictionaries, lists, strings and numbers only, without what is empty."""
         frames = [{k: v for k, v in asdict(frame).items() if v not in ("", (), {})} for frame in self.frames]
         for frame in frames:
+            for part in (*frame.get("leaves", {}).values(), *frame.get("ledger", {}).values(), *frame.get("chain", ())):
+                for key in [key for key, value in part.items() if value == -1 or (key in _OPTIONAL and not value)]:
+                    del part[key]
             if frame["count"] == 1:
                 del frame["count"]
         _shorten(frames)
@@ -282,7 +306,23 @@ class Timeline:
 
     def to_json(self) -> dict[str, Any]:
         """The whole as JSON."""
-        return {"frames": self.frames_json(), "scenes": [scene_json(scene) for scene in self.scenes]}
+        return {
+            "frames": self.frames_json(),
+            "scenes": [scene_json(scene) for scene in self.scenes],
+            "tiles": self.tiles_json(),
+        }
+
+    def tiles_json(self) -> list[dict[str, Any]]:
+        """The tiles, without what is as usual."""
+        return [tile_json(tile) for tile in self.tiles]
+
+
+def tile_json(tile: Tile) -> dict[str, Any]:
+    """A tile as a dictionary, without what is as usual."""
+    about = {"shape": tile.shape, "columns": tile.columns, "cells": tile.cells}
+    if tile.block != (1, 1):
+        about |= {"block": tile.block, "histogram": tile.histogram, "low": tile.low, "high": tile.high}
+    return about | {name: count for name in ("nan", "inf") if (count := getattr(tile, name))}
 
 
 def _shorten(frames: list[dict[str, Any]]) -> None:
@@ -296,6 +336,14 @@ def _shorten(frames: list[dict[str, Any]]) -> None:
                 row["terms"], row["kept"] = terms[len(before) :], len(before)
 
 
+_OPTIONAL = {
+    "tiles",
+    "left",
+    "summed",
+    "element",
+    "local",
+    "places",
+}  # of a part of a frame, left out where there is none
 WHOLE = 300  # members of a group that the player is told one by one
 _TOLD = (
     "kind", "name", "expression", "value", "shape", "dtype", "device", "version", "grad", "where", "cell", "line",
@@ -308,6 +356,8 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
     nodes = {}
     for node in model.nodes:
         about = {key: value for key in _TOLD if (value := getattr(node, key)) not in ("", (), False, 0)}
+        if node.tile is not None:
+            about["tile"] = tile_json(node.tile)
         if node.formulas:
             about["formulas"] = [formula.marks for formula in node.formulas]
             about["slots"] = [formula.slot for formula in node.formulas]

@@ -85,6 +85,10 @@ class Figure:
         """The node that was last clicked in the player, or None."""
         raise NotImplementedError
 
+    def tiles(self) -> list[dict[str, Any]]:
+        """Gradients as matrices of numbers, which the steps name by their place here."""
+        return []
+
     def frames(self) -> list[dict[str, Any]]:
         """The steps, as JSON."""
         return []
@@ -147,7 +151,7 @@ class Figure:
                 views[f"{number}:{key}"] = len(svgs)
                 svgs.append(svg)
                 scenes.append(scene)
-        timeline = {"frames": frames, "scenes": scenes}
+        timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles()}
         texts = language.player_texts()
         return {"svgs": svgs, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
                 "views": views}  # fmt: skip
@@ -240,7 +244,7 @@ class Figure:
         bundle = {"text/plain": self.text, **output.images(self.svg)}
         if settings.embed:
             return bundle | {"text/html": self.framed()}
-        if settings.widget and self.widget is not None:
+        if settings.widget and output.has_front_end() and self.widget is not None:
             shown, about = self.widget._repr_mimebundle_(include=include, exclude=exclude)
             return (shown | bundle, about) if about else shown | bundle
         note = f"<p>{escape(self._note)}</p>" if self._note else ""

@@ -69,7 +69,7 @@ class Monitor:
             self._view.svg = self._live()
 
     def __enter__(self) -> Monitor:
-        if self.live:
+        if self.live and output.has_front_end():
             try:
                 from IPython.display import display
 

@@ -7,6 +7,7 @@ a saved notebook without a kernel    ``text/html``
 GitHub, nbviewer, nbconvert to HTML  ``text/html``; nothing there needs a script or a style
 nbconvert ``--to webpdf``            ``text/html``, through a browser
 nbconvert ``--to pdf``, LaTeX        ``image/png`` or ``image/svg+xml``: ask with ``%autograd --image png``
+nbconvert --execute, nbclient        ``text/html`` alone: with a widget beside it, the exported page would be blank
 documentation, reopened notebooks    ``text/html`` that plays by itself: ask with ``%autograd --embed on``
 a terminal, a screen reader          ``text/plain``: the whole graph in words; the table below the picture
 ===================================  ===============================================================================
@@ -18,6 +19,7 @@ is not installed, and every image would make a notebook larger by half.
 from __future__ import annotations
 
 import base64
+import sys
 from collections.abc import Callable, Iterable, Sequence
 
 from nbautograd.viz.draw import raster, theme
@@ -27,9 +29,22 @@ from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel
 from nbautograd.viz.settings import settings
 
-__all__ = ["LARGEST", "coloured", "details", "graph_table", "image", "images", "table", "within"]
+__all__ = ["LARGEST", "coloured", "details", "graph_table", "has_front_end", "image", "images", "table", "within"]
 
 LARGEST = 2_000_000  # bytes of one output: Jupyter drops what comes faster than a megabyte a second
+
+
+def has_front_end() -> bool:
+    """Whether somebody may look at the cell that runs: a front end says which cell it is, a program says nothing.
+
+    A notebook that ``nbconvert --execute`` or nbclient runs would keep the widget's state, and each page made from it
+    would show the widget, which needs scripts from the network, instead of the picture.
+    """
+    module = sys.modules.get("IPython")
+    shell = module.get_ipython() if module is not None else None
+    if getattr(shell, "kernel", None) is None:
+        return True
+    return bool((getattr(shell, "parent_header", None) or {}).get("metadata"))
 
 
 def coloured(svg: str) -> str:

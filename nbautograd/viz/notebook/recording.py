@@ -53,6 +53,10 @@ class Recording(Figure):
         """The steps, as JSON."""
         return self.timeline.frames_json()
 
+    def tiles(self) -> list[dict[str, Any]]:
+        """The gradients as matrices of numbers, as JSON."""
+        return self.timeline.tiles_json()
+
     def place(self, scene: int, model: GraphModel | None = None) -> Layout:
         """The layout of a scene, or of another view of it, with room for every text that the animation will show."""
         if model is None or model is self.scenes[scene]:

@@ -19,6 +19,7 @@ from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
 from nbautograd.viz.read.operations import OperationReader
+from nbautograd.viz.read.tiles import tile
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["Resolve", "build"]
@@ -147,6 +148,7 @@ class _Builder:
                 notes=() if tracked else (say("no_graph"),),
                 hooks=introspect.hooks_of(node, tensor),
                 value=values.text(tensor),
+                tile=tile(tensor),
                 shape=values.shape_text(tensor),
                 dtype=values.dtype_text(attribute(tensor, "dtype", "")),
                 **self.reader.about(tensor),
@@ -179,6 +181,7 @@ class _Builder:
         return replace(
             known,
             value="" if boxed or not value else first + "…" * bool(more),
+            tile=None if boxed else self.reader.tile(node, 0),
             shape=shape,
             dtype=dtype,
             named=bool(self.names.variables.output(node, 0)),
@@ -219,6 +222,7 @@ class _Builder:
                 "output" if output in self.names.root_tensors else "tensor",
                 self.names.results[output],
                 value=value,
+                tile=self.reader.tile(node, index),
                 shape=shape,
                 dtype=dtype,
                 named=bool(self.names.variables.output(node, index)) or output in self.names.root_tensors,
@@ -234,14 +238,16 @@ class _Builder:
         """The box of a constant argument, or its number."""
         tensor = operand.tensor() if operand.tensor is not None else None
         name = self.names.variables.tensor(tensor)
-        value = values.text(operand.value if operand.value is not None else tensor)
+        known = operand.value if operand.value is not None else tensor
+        value = values.text(known)
         scalar = operand.shape is None or (not name and operand.shape == ())
         return self.add(
             Node(
                 self.new_id(),
                 "constant",
                 values.inline(operand.value) if scalar else name or operand.name,
-                value="" if scalar else value if operand.value is not None or tensor is not None else "",
+                value="" if scalar or known is None else value,
+                tile=None if scalar or known is None else tile(known),
                 shape="" if scalar or operand.shape is None else str(tuple(operand.shape)),
                 dtype="" if scalar else values.dtype_text(operand.dtype or ""),
                 named=scalar or bool(name),

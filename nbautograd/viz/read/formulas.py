@@ -4,7 +4,8 @@ Formulas are Python expressions over ``g`` (the gradient of the result), the inp
 with :mod:`ast` and never given to Python to run. What comes out is plain JSON, a list of marks:
 
 ``["i", name]`` an identifier, ``["n", number]``, ``["o", operator]``, ``["d", y, x]`` the derivative ∂y/∂x,
-``["f", above, below]`` a fraction and ``["s", base, exponent]`` a power (of lists of marks).
+``["f", above, below]`` a fraction, ``["s", base, exponent]`` a power (of lists of marks), and ``["b", symbol, below]``
+a symbol with a subscript, such as a sum and what it runs over.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 from nbautograd.viz.escape import one_line
 
-__all__ = ["SYMBOLS", "Mark", "latex", "marks", "plain", "symbol_of", "value"]
+__all__ = ["COUNT", "SYMBOLS", "Mark", "latex", "marks", "plain", "summed", "symbol_of", "unbracketed", "value"]
 
 Mark = list[Any]
 LONGEST = 2000  # characters of a formula that is read
@@ -34,6 +35,8 @@ SYMBOLS = {
 }  # fmt: skip
 """What is drawn in an operation of another library, by its lower-case name without ``Backward0``."""
 
+COUNT = "count()"
+"""The name under which a formula's number of elements, ``n`` of a mean, is known."""
 _BINARY: dict[type[ast.operator], tuple[str, int]] = {
     ast.Add: ("+", 1), ast.Sub: ("−", 1), ast.Mult: ("·", 2), ast.MatMult: ("@", 2), ast.Div: ("/", 2),
     ast.FloorDiv: ("//", 2), ast.Mod: ("mod", 2), ast.Pow: ("^", 4),
@@ -87,6 +90,8 @@ def plain(written: list[Mark]) -> str:
         elif kind == "s":
             exponent = plain(mark[2])
             parts.append(f"{_grouped(mark[1])}^{exponent if len(mark[2]) == 1 else f'({exponent})'}")
+        elif kind == "b":
+            parts.append(f"{mark[1]}[{mark[2]}] ")
         elif kind == "o" and mark[1] not in "()[]":
             before, after = "" if mark[1] in ",ᵀ-" else " ", "" if mark[1] in "ᵀ-" else " "
             parts.append(f"{before}{mark[1]}{after}")
@@ -98,7 +103,7 @@ def plain(written: list[Mark]) -> str:
 _LATEX = {
     "·": r"\cdot", "−": "-", "mod": r"\bmod", "≥": r"\ge", "≤": r"\le", "≠": r"\ne", "¬": r"\neg", "@": r"\,",
     "ᵀ": r"^{\top}", "in": r"\in", "and": r"\wedge", "if": r"\text{ if }", "else": r"\text{ else }",
-    "(": r"\left(", ")": r"\right)",
+    "(": r"\left(", ")": r"\right)", "Σ": r"\sum",
 }  # fmt: skip
 _LATEX_NAMES = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
 _LATEX_ESCAPES = str.maketrans({c: "\\" + c for c in "_#$%&{}"} | {"\\": r"\backslash ", "^": r"\hat{}", "~": r"\sim "})
@@ -120,6 +125,8 @@ def latex(written: list[Mark]) -> str:
         elif kind == "s":
             base = latex(mark[1])
             parts.append(f"{base if len(mark[1]) == 1 else rf'{{({base})}}'}^{{{latex(mark[2])}}}")
+        elif kind == "b":
+            parts.append(rf"{_LATEX.get(mark[1], mark[1])}_{{\mathrm{{{mark[2]}}}}}")
         elif kind == "o":
             parts.append(_LATEX.get(mark[1], str(mark[1])))
         else:
@@ -174,6 +181,16 @@ def _value(tree: ast.expr, numbers: Mapping[str, float]) -> float:
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and not tree.keywords:
         return _FUNCTIONS[tree.func.id](*(_value(argument, numbers) for argument in tree.args))
     raise LookupError(ast.unparse(tree))
+
+
+def summed(written: list[Mark], dims: str) -> list[Mark]:
+    """The sum of a formula over dimensions, which undoes broadcasting.
+
+    >>> plain(summed([["d", "y", "t1"]], "dim 0"))
+    'Σ[dim 0] ∂y/∂t1'
+    """
+    loose = any(mark[0] == "o" and mark[1] in "+−" for mark in written)
+    return [["b", "Σ", dims], *(_bracketed(written) if loose else written)]
 
 
 def _grouped(written: list[Mark]) -> str:
@@ -283,8 +300,13 @@ def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[M
     name = function.id if isinstance(function, ast.Name) else ""
     if (name in _SILENT or name.startswith("along_")) and operands:
         return _marks(operands[0], names, outer)
-    if name in ("count", "zeros_of"):
-        return [["i", "n"] if name == "count" else ["n", "0"]]
+    if name == "count":
+        return names.get(COUNT, [["i", "n"]])
+    if name == "zeros_of":
+        return [["n", "0"]]
+    if name == "each" and len(operands) == 3:  # of a loss: the mean divides by the number of elements
+        upstream, reduction = _marks(operands[0], names, 0), plain(_marks(operands[2], names, 0)).strip("'")
+        return _fraction(upstream, names.get(COUNT, [["i", "n"]])) if reduction in ("mean", "1") else upstream
     if name == "mm_like":  # its last argument says how the product lies in memory
         operands = operands[:2]
     if len(operands) == 2 and name in ("times", "ratio", *_MATRIX):
@@ -310,7 +332,8 @@ def _call(tree: ast.Call, names: Mapping[str, list[Mark]], outer: int) -> list[M
         name == "where" and len(operands) == 3 and _is_zero(operands[2])
     ):  # Iverson's bracket: 1 where it holds, 0 elsewhere
         held = [["o", "["], *_marks(operands[0], names, 0), ["o", "]"]]
-        written = [*_marks(operands[1], names, 2), ["o", "·"], *held]
+        value = _marks(operands[1], names, 2)
+        written = held if value == [["n", "1"]] else [*value, ["o", "·"], *held]
         return _bracketed(written) if outer > 2 else written
     arguments: list[Mark] = []
     for argument in (*operands, *(keyword.value for keyword in tree.keywords)):
@@ -328,6 +351,20 @@ def _opposite(condition: ast.expr) -> ast.expr | None:
     if isinstance(condition, ast.Compare) and len(condition.ops) == 1 and type(condition.ops[0]) in _OPPOSITES:
         return ast.Compare(condition.left, [_OPPOSITES[type(condition.ops[0])]()], condition.comparators)
     return None
+
+
+def unbracketed(written: list[Mark]) -> list[Mark]:
+    """Without brackets around the whole.
+
+    >>> plain(unbracketed([["o", "("], ["n", "1"], ["o", "−"], ["i", "x"], ["o", ")"]]))
+    '1 − x'
+    """
+    depth = 0
+    for i, mark in enumerate(written):
+        depth += {"(": 1, ")": -1}.get(mark[1], 0) if mark[0] == "o" else 0
+        if not depth:
+            return written[1:-1] if i == len(written) - 1 and i else written
+    return written
 
 
 def _bracketed(written: list[Mark]) -> list[Mark]:

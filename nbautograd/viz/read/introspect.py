@@ -78,6 +78,26 @@ def metadata(node: Any, index: int) -> tuple[str, str]:
     return values.shape_text(known[index]), values.dtype_text(attribute(known[index], "dtype", ""))
 
 
+def result_shape(node: Any, index: int) -> tuple[int, ...] | None:
+    """The shape of a node's result, or of a leaf; None where nothing tells it."""
+    variable, trace = attribute(node, "variable"), attribute(node, "trace")
+    try:
+        if variable is not None:
+            return values.shape(variable)
+        if trace is not None and index == 0:
+            return tuple(trace.shape)
+        known = attribute(node, "_input_metadata") or ()
+        return values.shape(known[index]) if index < len(known) else None
+    except Exception:
+        return None
+
+
+def is_brought_back(node: Any, slot: int) -> bool:
+    """Whether one of the library's own nodes sums the gradient of an input over dimensions that were broadcast."""
+    specs = attribute(node, "input_meta") or ()
+    return slot < len(specs) and specs[slot] is not None
+
+
 def device_of(tensor: Any) -> str:
     """The device, unless it is the CPU."""
     device = one_line(attribute(tensor, "device", "") or "", 20)
@@ -160,15 +180,20 @@ def operands_of(node: Any) -> dict[str, Any]:
     trace = attribute(node, "trace")
     if trace is not None:
         return {operand.name: operand.value for operand in trace.operands} | {"result": trace.value}
-    read = attribute(node, "saved_values")
-    try:
-        operands = dict(read()) if callable(read) else {}
-    except Exception:
-        return {}
+    operands = saved_values(node)
     for name in _saved_names_of(node):
         if _own_name(name) not in operands:
             operands[_own_name(name)] = attribute(node, name)
     return operands
+
+
+def saved_values(node: Any) -> dict[str, Any]:
+    """The saved tensors of one of the library's own nodes, by name; nothing of others, or where they are freed."""
+    read = attribute(node, "saved_values")
+    try:
+        return dict(read()) if callable(read) else {}
+    except Exception:
+        return {}
 
 
 # -- names -----------------------------------------------------------------------

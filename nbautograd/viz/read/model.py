@@ -8,6 +8,7 @@ from typing import Any
 
 from nbautograd.viz.language import say
 from nbautograd.viz.read.formulas import Mark
+from nbautograd.viz.read.tiles import Tile
 
 __all__ = ["Edge", "Formula", "GraphModel", "Group", "Handles", "Node", "Saved"]
 
@@ -21,6 +22,8 @@ class Formula:
     source: str
     text: str
     marks: list[Mark]
+    local: list[Mark] = field(default_factory=list)
+    """The local derivative by which the gradient is multiplied; empty where it is not one factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,8 @@ class Node:
     """What that cell or file is called; ``where`` is both together."""
     nbytes: int = 0
     """How much memory a tensor takes."""
+    tile: Tile | None = None
+    """Its value as a small matrix of numbers."""
     device: str = ""
     """Of a tensor, unless it is the CPU."""
     version: int = 0
@@ -202,7 +207,7 @@ class GraphModel:
 
     def without_values(self) -> GraphModel:
         """The same with shapes and names only."""
-        bare = tuple(replace(n, value="") if n.shape else n for n in self.nodes)
+        bare = tuple(replace(n, value="", tile=None) if n.shape else n for n in self.nodes)
         whole = self.whole.without_values() if self.whole is not None else None
         return replace(self, nodes=bare, handles=self.handles, whole=whole)
 

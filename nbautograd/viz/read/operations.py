@@ -6,20 +6,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from nbautograd.viz.escape import one_line
-from nbautograd.viz.read import formulas, introspect, values
+from nbautograd.viz.language import say
+from nbautograd.viz.read import formulas, introspect, jacobians, local_derivative, values
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.model import Formula
 from nbautograd.viz.read.naming import ResultNames
+from nbautograd.viz.read.tiles import Tile, tile
 from nbautograd.viz.read.walk import GraphWalk
 
-__all__ = ["OperationReader"]
+__all__ = ["OperationReader", "broadcast_dims"]
 
 INFIX = "+−×÷@"
 NUMBERS = {"input", "other", "exponent", "value", "min", "max", "tensor1", "tensor2", "weight", "end"}
 """Parameters whose number is drawn as a constant."""
 OPTIONS = {"dim", "keepdim", "alpha", "beta", "dtype", "correction", "rounding_mode", "reduction"}
 """Parameters that are left out where an operation is written as an expression."""
+
+
+def broadcast_dims(wide: tuple[int, ...], narrow: tuple[int, ...]) -> tuple[int, ...]:
+    """The dimensions of ``wide`` along which something of shape ``narrow`` was broadcast.
+
+    >>> broadcast_dims((2, 3, 4), (3, 1)), broadcast_dims((2,), (2,))
+    ((0, 2), ())
+    """
+    extra = len(wide) - len(narrow)
+    return tuple(i for i, n in enumerate(wide) if i < extra or (narrow[i - extra] == 1 and n != 1))
 
 
 class OperationReader:
@@ -49,6 +61,13 @@ class OperationReader:
         if tensor is None:
             return ("", *introspect.metadata(node, index))
         return values.text(tensor), values.shape_text(tensor), values.dtype_text(attribute(tensor, "dtype", ""))
+
+    def tile(self, node: Any, index: int) -> Tile | None:
+        """A result as a tile, if its value is known."""
+        trace = attribute(node, "trace") if index == 0 else None
+        value = trace.value if trace is not None else None
+        known = value if value is not None else self.names.output_tensor(node, index)
+        return None if known is None else tile(known)
 
     def constants(self, node: Any) -> list[Any]:
         """The arguments along which no gradient goes and that are worth showing."""
@@ -108,10 +127,23 @@ class OperationReader:
             text = texts.get(parameter, "") if isinstance(texts, Mapping) else ""
             if to is None or not text:
                 continue
+            n = local_derivative.count_of(node, parameter, text, introspect.result_shape(*self.walk.next[node][slot]))
+            known[formulas.COUNT] = [["i", "n"] if n is None else ["n", str(n)]]
             right = formulas.marks(text, known)
+            if jacobians.sums_over(text) and (over := self.summed_over(node, slot)):
+                right = formulas.summed(right, over)
             written = [["d", root, self.names.slot_name(node, slot)], ["o", "+="], *right]
-            derivatives.append(Formula(slot, parameter, one_line(text), formulas.plain(written), written))
+            local = jacobians.factor_marks(text, known)
+            derivatives.append(Formula(slot, parameter, one_line(text), formulas.plain(written), written, local))
         return tuple(derivatives)
+
+    def summed_over(self, node: Any, slot: int) -> str:
+        """The dimensions of the result along which an input was broadcast, so that its gradient is a sum over them."""
+        wide, narrow = introspect.result_shape(node, 0), introspect.result_shape(*self.walk.next[node][slot])
+        if wide is None or narrow is None:
+            return say("broadcast_dims") if introspect.is_brought_back(node, slot) else ""
+        dims = broadcast_dims(wide, narrow)
+        return f"dim {', '.join(map(str, dims))}" if dims else ""
 
     def differentiated(self) -> str:
         """What gradients are of: the root's name, or L where there are several roots."""

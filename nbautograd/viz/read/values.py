@@ -15,7 +15,7 @@ import numpy as np
 from nbautograd.viz.escape import clean
 from nbautograd.viz.language import say
 
-__all__ = ["dtype_text", "host", "inline", "is_finite", "nbytes", "shape_text", "text"]
+__all__ = ["dtype_text", "host", "inline", "is_finite", "nbytes", "shape", "shape_text", "text"]
 
 MANY = 6  # numbers that are written out
 ROWS = 4
@@ -60,6 +60,11 @@ def shape_text(value: Any) -> str:
         return ""
 
 
+def shape(value: Any) -> tuple[int, ...]:
+    """The shape as plain numbers; of a Python number ``()``."""
+    return tuple(int(n) for n in getattr(value, "shape", ()))
+
+
 def dtype_text(dtype: Any) -> str:
     """A short name of a dtype.
 
@@ -76,6 +81,8 @@ def dtype_text(dtype: Any) -> str:
 def is_finite(value: Any) -> bool:
     """Whether there is no NaN and no infinity in it; True also for what cannot be read."""
     try:
+        kept = stored(value)
+        value = value if kept is None else kept
         array = getattr(value, "_a", value)
         if hasattr(array, "get") and hasattr(array, "dtype"):  # CuPy's: only the answer is copied
             return array.dtype.kind not in "fc" or bool(np.isfinite(array).all())
@@ -93,8 +100,18 @@ def nbytes(value: Any) -> int:
         return 0
 
 
+def stored(value: Any) -> Any:
+    """The stored values of a sparse tensor or array, of nbautograd or PyTorch; None for everything else."""
+    if hasattr(value, "nnz"):
+        return value.values
+    layout = str(getattr(value, "layout", ""))
+    return value._values() if "sparse_coo" in layout else value.values() if "sparse_csr" in layout else None
+
+
 def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
     """The value as a NumPy array; every so many-th element when there are more than ``sample``."""
+    if "sparse" in str(getattr(value, "layout", "")):
+        value = value.to_dense()
     detach = getattr(value, "detach", None)
     if callable(detach):
         value = detach()
@@ -155,6 +172,10 @@ def _text(value: Any, many: int, rows: bool, brief: bool = False) -> str:
 
 
 def _summary(value: Any, brief: bool = False) -> str:
+    values = stored(value)
+    if values is not None:
+        about = say("stored", count=len(values), size=_size(value))
+        return f"{about} · {_text(values, MANY, rows=False, brief=True)}" if len(values) else about
     array = host(value, SAMPLE)
     kind = array.dtype.kind
     if kind == "b":

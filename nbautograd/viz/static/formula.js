@@ -15,6 +15,7 @@ function math(marks) {
     if (kind === "d") return m("mfrac", partial(a), partial(b));
     if (kind === "f") return m("mfrac", row(a), row(b));
     if (kind === "s") return m("msup", row(a), row(b));
+    if (kind === "b") return m("msub", m("mo", a), m("mtext", b));
     if (kind === "m") return m("mrow", m("mo", "["), m("mtable", ...a.map(matrixRow)), m("mo", "]"));
     return m({ n: "mn", o: "mo" }[kind] || "mi", a);
   }

@@ -47,6 +47,7 @@ class Playback {
   halt() {
     cancelAnimationFrame(this.running);
     this.running = 0;
+    this.player.equation?.still();
   }
 
   /** First the step's beginning, then its numbers on their way, then its end. */
@@ -59,9 +60,11 @@ class Playback {
     const tick = (now) => {
       const progress = Math.min((now - begun) / duration, 1);
       stage.travel(state.frame, progress);
+      this.player.equation.progress(progress);
       if (progress < 1) { this.running = requestAnimationFrame(tick); return; }
       this.running = 0;
       stage.still();
+      this.player.equation.still();
       stage.settle(state);
     };
     this.running = requestAnimationFrame(tick);

@@ -24,6 +24,7 @@ class Player {
     this.controls = new Controls(this);
     this.panel = new Panel(this);
     this.ledger = new Ledger(this);
+    this.equation = new EquationBar(this);
     this.build(place, texts);
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(this.stage.element);
@@ -47,6 +48,7 @@ class Player {
     h("div", { class: "nb-body" },
       h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend, this.caption),
       this.panel.element),
+    plays && this.equation.element,
     plays && this.ledger.element,
     h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), this.words));
     place.replaceChildren(this.root);
@@ -131,7 +133,10 @@ class Player {
     caption.textContent = text;
     this.root.dataset.step = here;
     this.panel.show(state);
-    if (plays) this.ledger.show(state);
+    if (plays) {
+      this.equation.show(state);
+      this.ledger.show(state);
+    }
   }
 
   resized() {
@@ -179,6 +184,7 @@ class Player {
       const { src, dst, slot } = links.byId.get(edge) || {};
       [nodes, edges, slots] = [[src, dst], [edge], [[dst, slot]]];
       where = links.nodes[dst]?.where;
+      this.equation.edge(edge);
     } else if (node) {
       edges = [...links.makers(node), ...links.users(node)].map(({ id }) => id);
       nodes = [node];

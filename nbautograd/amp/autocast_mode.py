@@ -1,0 +1,204 @@
+"""``autocast``: a region in which some functions compute in half precision; and custom functions in such regions."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from nbautograd.amp import state
+from nbautograd.amp.state import is_autocast_available
+from nbautograd.arrays import dtypes
+from nbautograd.arrays.dtypes import bfloat16, dtype as dtype_class, float16, float64
+from nbautograd.core.tensor import Tensor
+from nbautograd.cuda.devices import is_available, is_bf16_supported
+
+__all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+SUPPORTED = (bfloat16, float16)
+
+
+def autocast_decorator(autocast_instance: autocast, func: Callable[P, R]) -> Callable[P, R]:
+    """The function, of which each call runs in the region."""
+
+    @functools.wraps(func)
+    def decorate_autocast(*args: P.args, **kwargs: P.kwargs) -> R:
+        with autocast_instance:
+            return func(*args, **kwargs)
+
+    return decorate_autocast
+
+
+class autocast:  # noqa: N801 - PyTorch's name
+    """A region in which matrix products and convolutions compute in half precision, and some functions in float32.
+
+    Which functions do what is PyTorch's choice, and differs between the CPU and CUDA; all others compute in the dtypes
+    that they get. Parameters stay as they are, and so do their gradients; their casts are kept until the outermost
+    region ends. Run the forward pass and the loss in it, and the backward pass outside. It decorates functions, too.
+
+    On the CPU half precision is computed in float32 and rounded: nothing becomes faster, and the numbers are what they
+    would be on hardware for it.
+
+    :param device_type: ``"cpu"`` or ``"cuda"``: the tensors that are meant.
+    :param dtype: float16 or bfloat16; by default bfloat16 on the CPU and float16 on CUDA.
+    :param enabled: False for a part of a region that is to compute as without it.
+    :param cache_enabled: whether a parameter is cast once instead of at each use.
+    :raises RuntimeError: there is no autocast for the device.
+    :raises ImportError: the dtype is bfloat16, and its package ``ml_dtypes`` is not installed.
+
+    >>> import nbautograd as torch
+    >>> model = torch.nn.Linear(2, 2)
+    >>> with torch.autocast("cpu"):
+    ...     y = model(torch.ones(1, 2))
+    >>> y.dtype
+    torch.bfloat16
+    >>> y.sum().backward()
+    >>> model.weight.grad.dtype
+    torch.float32
+    """
+
+    def __init__(
+        self,
+        device_type: str,
+        dtype: dtype_class | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        self.fast_dtype = state.get_autocast_dtype(device_type) if dtype is None else dtypes.as_dtype(dtype)
+        self.device = device_type
+        if not is_autocast_available(device_type):
+            raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
+        self._cache_enabled = state.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
+        if enabled and device_type == "cuda":
+            if not is_available():
+                warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
+                enabled = False
+            elif self.fast_dtype is bfloat16 and not is_bf16_supported():
+                raise RuntimeError("Current CUDA Device does not support bfloat16. Please switch dtype to float16.")
+        elif enabled and self.fast_dtype not in SUPPORTED:
+            warnings.warn(
+                f"In {device_type.upper()} autocast, but the target dtype is not supported. Disabling autocast.\n"
+                f"{device_type.upper()} Autocast only supports dtypes of {', '.join(map(str, SUPPORTED))} currently.",
+                stacklevel=2,
+            )
+            enabled = False
+        if enabled and device_type in ("cpu", "cuda"):
+            _ = self.fast_dtype.numpy  # raises ImportError now, not in the middle of a model
+        self._enabled = enabled
+        self._before: list[state.State] = []
+
+    def __enter__(self) -> autocast:
+        before = state.snapshot()
+        self._before.append(before)
+        self.prev, self.prev_cache_enabled = self.device in before.devices, before.caches
+        self.prev_fastdtype = before.lower(self.device)
+        others = before.devices - {self.device}
+        state.restore(
+            state.State(
+                others | {self.device} if self._enabled else others,
+                (*before.dtypes, (self.device, self.fast_dtype)),
+                self._cache_enabled,
+                before.nesting + 1,
+                {} if before.casts is None else before.casts,
+            )
+        )
+        return self
+
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> bool:
+        before = self._before.pop()
+        if before.nesting == 0:
+            state.clear_autocast_cache()
+        state.restore(before)
+        return False
+
+    def __call__(self, func: Callable[P, R]) -> Callable[P, R]:
+        """The function, to be run in this region at each call.
+
+        :raises TypeError: it is no function.
+        """
+        if not callable(func):
+            raise TypeError(
+                f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to use autocast as "
+                "a context manager? For example:\n    with torch.autocast(device_type=...):\n"
+                "        output = model(input)"
+            )
+        return autocast_decorator(self, func)
+
+
+def _enter_autocast(*vals: Any) -> autocast:
+    """Begin a region without a ``with``."""
+    return autocast(*vals).__enter__()
+
+
+def _exit_autocast(mode: autocast) -> None:
+    """End a region that ``_enter_autocast`` began."""
+    mode.__exit__(None, None, None)
+
+
+def _cast(value: Any, device_type: str, dtype: dtype_class) -> Any:
+    """The floating tensors of a device in a dtype, in containers too; float64 and everything else as it is."""
+    if isinstance(value, Tensor):
+        eligible = value.is_floating_point() and value.device.type == device_type and value.dtype is not float64
+        return value.to(dtype) if eligible else value
+    if isinstance(value, (str, bytes, np.ndarray)):
+        return value
+    if isinstance(value, Mapping):
+        return {_cast(k, device_type, dtype): _cast(v, device_type, dtype) for k, v in value.items()}
+    if isinstance(value, Iterable):
+        cast = (_cast(each, device_type, dtype) for each in value)
+        return type(value)(cast) if isinstance(value, (list, tuple)) else cast  # type: ignore[call-arg]
+    return value
+
+
+def _check_device_type(device_type: Any) -> None:
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+
+
+def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: dtype_class | None = None) -> Any:
+    """Decorator for the ``forward`` of a custom ``Function`` that may be called in a region of ``autocast``.
+
+    :param cast_inputs: in a region, cast the tensors to this dtype and run ``forward`` with autocast off; by default
+        ``forward`` runs as everything in the region does.
+    :raises ValueError: ``device_type`` is no string.
+    """
+    _check_device_type(device_type)
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    @functools.wraps(fwd)
+    def decorate_fwd(*args: Any, **kwargs: Any) -> Any:
+        ctx = args[0]
+        ctx._dtype = state.get_autocast_dtype(device_type)
+        is_on = state.is_autocast_enabled(device_type)
+        ctx._fwd_used_autocast = is_on and cast_inputs is None
+        if not is_on or cast_inputs is None:
+            return fwd(*args, **kwargs)
+        with autocast(device_type=device_type, enabled=False):
+            return fwd(*_cast(args, device_type, cast_inputs), **_cast(kwargs, device_type, cast_inputs))
+
+    return decorate_fwd
+
+
+def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
+    """Decorator for the ``backward`` of a custom ``Function``: it runs in autocast if ``forward`` did.
+
+    :raises ValueError: ``device_type`` is no string.
+    """
+    _check_device_type(device_type)
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def decorate_bwd(*args: Any, **kwargs: Any) -> Any:
+        with autocast(device_type, enabled=args[0]._fwd_used_autocast, dtype=args[0]._dtype):
+            return bwd(*args, **kwargs)
+
+    return decorate_bwd

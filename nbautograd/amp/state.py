@@ -1,0 +1,423 @@
+"""Whether autocast is on, and for which device, and what the functions that it concerns do then.
+
+The state is of the context, as gradient mode is. While it is on in any context, the functions of ``policies.py`` are
+intercepted, and no others; while it is off everywhere, nothing is.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+from nbautograd.amp.policies import POLICIES, functions, inplace_methods
+from nbautograd.arrays.dtypes import bfloat16, dtype, float16, float32, float64
+from nbautograd.compiler.interception import Handler, intercept, release
+from nbautograd.core.grad_mode import is_grad_enabled
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import kind_of
+
+__all__ = [
+    "autocast_decrement_nesting",
+    "autocast_increment_nesting",
+    "clear_autocast_cache",
+    "get_autocast_cpu_dtype",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
+    "is_autocast_available",
+    "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
+    "is_autocast_enabled",
+    "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
+    "set_autocast_gpu_dtype",
+]
+
+DTYPES = {
+    **dict.fromkeys(("cpu", "hpu", "maia", "xla"), bfloat16),
+    **dict.fromkeys(("cuda", "ipu", "mps", "mtia", "privateuseone", "xpu"), float16),
+}
+"""The lower precision by default, of each device that PyTorch has autocast for; there are tensors on two of them."""
+DEVICES = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
+    "privateuseone"
+)
+
+
+class State(NamedTuple):
+    """What holds in a context: the devices for which autocast is on, their dtypes, and the casts of parameters."""
+
+    devices: frozenset[str] = frozenset()
+    dtypes: tuple[tuple[str, dtype], ...] = ()
+    caches: bool = True
+    nesting: int = 0
+    casts: dict[tuple[int, bool], tuple[Tensor, Tensor]] | None = None
+
+    def lower(self, device: str) -> dtype:
+        """The lower precision for a device."""
+        return dict(self.dtypes).get(device) or DTYPES[device]
+
+
+OFF = State()
+_state: ContextVar[State] = ContextVar("autocast", default=OFF)
+_lock = threading.RLock()
+_contexts = 0
+
+
+def snapshot() -> State:
+    """The state of this context, to be set again by ``restore``."""
+    return _state.get()
+
+
+def restore(state: State) -> None:
+    """Set the state of this context."""
+    global _contexts
+    before = bool(_state.get().devices)
+    with _lock:
+        was_on = _contexts > 0
+        _contexts = max(0, _contexts + bool(state.devices) - before)  # a task that was begun in a region may end later
+        _state.set(state)
+        if (_contexts > 0) != was_on:
+            _switch(_contexts > 0)
+
+
+@contextmanager
+def again(state: State) -> Iterator[None]:
+    """A block with the state of an earlier one, for a second computation; parameters are cast anew."""
+    before = _state.get()
+    restore(state._replace(casts={} if state.nesting else None))
+    try:
+        yield
+    finally:
+        restore(before)
+
+
+def _switch(on: bool) -> None:
+    for function, handler in _handlers().items():
+        if on:
+            intercept(function, handler)
+        else:
+            release(function)
+
+
+@cache
+def _handlers() -> dict[Any, Handler]:
+    """Of each function that autocast concerns on some device, what is called in its place."""
+    policies: dict[Any, dict[str, str]] = {}
+    methods: dict[Any, Handler] = {}
+    for device, lists in POLICIES.items():
+        for policy, names in lists.items():
+            for name in names.split():
+                for function in functions(name):
+                    policies.setdefault(function, {})[device] = policy
+                methods.update(dict.fromkeys(inplace_methods(name), _without))
+    return methods | {function: partial(_cast_and_call, chosen) for function, chosen in policies.items()}
+
+
+# -- a call ------------------------------------------------------------------------------------------------------------
+
+
+def _without(plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function with autocast off: what it calls is not intercepted again."""
+    state = _state.get()
+    if not state.devices:
+        return plain(*args, **kwargs)
+    token = _state.set(state._replace(devices=frozenset()))
+    try:
+        return plain(*args, **kwargs)
+    finally:
+        _state.reset(token)
+
+
+def _cast_and_call(
+    policies: dict[str, str], plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Call a function with its tensors cast as the policy of their device says."""
+    state = _state.get()
+    if not state.devices:
+        return plain(*args, **kwargs)
+    devices = {tensor.device.type for tensor in _tensors((*args, *kwargs.values()))}
+    device = next((each for each in ("cuda", "cpu") if each in devices and each in state.devices), None)
+    if device is None or device not in policies:
+        return plain(*args, **kwargs)
+    if kwargs.get("out") is None:  # which has its dtype
+        args, kwargs = CASTS[policies[device]](state, device, plain, args, kwargs)
+    return _without(plain, args, kwargs)
+
+
+def _tensors(values: Any) -> list[Tensor]:
+    """The tensors among the arguments of a call, and in lists of them."""
+    tensors = []
+    for value in values:
+        if isinstance(value, Tensor):
+            tensors.append(value)
+        elif isinstance(value, (list, tuple)):
+            tensors += [each for each in value if isinstance(each, Tensor)]
+    return tensors
+
+
+def _is_eligible(value: Any, device: str) -> bool:
+    """Whether autocast may cast a tensor: it is a floating one of the device, and not float64."""
+    return (
+        isinstance(value, Tensor)
+        and value.dtype.is_floating_point
+        and value.dtype is not float64
+        and value.device.type == device
+    )
+
+
+def _cast(value: Any, kind: dtype, state: State, device: str) -> Any:
+    """A tensor, or those in a list, as autocast casts them; parameters once in a region."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_cast(each, kind, state, device) for each in value) if _tensors((value,)) else value
+    if not _is_eligible(value, device) or value.dtype is kind:
+        return value
+    weight = value.dtype is float32 and value.requires_grad and value.is_leaf and value._view is None
+    if not (weight and state.caches and state.casts is not None and kind is state.lower(device)):
+        return value.to(kind)
+    key = id(value), is_grad_enabled()  # what was cast without gradients gives none later
+    if key not in state.casts:
+        state.casts[key] = value, value.to(kind)  # with the tensor, so that no other gets its id
+    return state.casts[key][1]
+
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def _cast_all(kind: dtype, state: State, device: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    return (
+        tuple(_cast(value, kind, state, device) for value in args),
+        {name: _cast(value, kind, state, device) for name, value in kwargs.items()},
+    )
+
+
+def _lower(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    return _cast_all(state.lower(device), state, device, args, kwargs)
+
+
+def _float32(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    return _cast_all(float32, state, device, args, kwargs)
+
+
+def _pad(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """``pad`` of the modes and dimensions for which PyTorch casts: those of reflection in 3D were forgotten."""
+    values = dict(zip(("input", "pad", "mode"), args, strict=False)) | kwargs
+    mode, sides = values.get("mode", "constant"), values.get("pad", ())
+    if mode == "replicate" or mode == "reflect" and len(sides) < 6:
+        return _cast_all(float32, state, device, args, kwargs)
+    return args, kwargs
+
+
+def _max_pool(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """``max_pool3d`` without indices; with them PyTorch calls an operation that is not listed."""
+    indices = kwargs.get("return_indices", False) or len(args) > 6 and args[6]
+    return (args, kwargs) if indices else _cast_all(float32, state, device, args, kwargs)
+
+
+def _kept(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    return args, kwargs
+
+
+def _accumulate(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    asked = kwargs.get("dtype") is not None or any(isinstance(value, dtype) for value in args)
+    if asked or not args:
+        return args, kwargs
+    return (_cast(args[0], float32, state, device), *args[1:]), kwargs
+
+
+def _widest(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    lower = widest = state.lower(device)
+    for tensor in _tensors((*args, *kwargs.values())):
+        if not _is_eligible(tensor, device):
+            continue
+        if float32 in (widest, tensor.dtype):
+            widest = float32
+        elif tensor.dtype is not lower:
+            raise RuntimeError(
+                "Unexpected floating ScalarType in at::autocast::prioritize: "
+                f"{getattr(plain, '__name__', 'the function')}() was given {tensor.dtype}, and autocast is to {lower}"
+            )
+    return _cast_all(widest, state, device, args, kwargs)
+
+
+def _refuse(state: State, device: str, plain: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    raise RuntimeError(
+        "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: leave the sigmoid "
+        "before it out, and use torch.nn.functional.binary_cross_entropy_with_logits or "
+        "torch.nn.BCEWithLogitsLoss, which are safe to autocast."
+    )
+
+
+CASTS = {
+    "lower": _lower,
+    "float32": _float32,
+    "pad": _pad,
+    "max_pool": _max_pool,
+    "kept": _kept,
+    "accumulate": _accumulate,
+    "widest": _widest,
+    "refuse": _refuse,
+}
+
+
+# -- the state in PyTorch's words --------------------------------------------------------------------------------------
+
+
+def _check_device(name: str, device_type: Any) -> str:
+    if not isinstance(device_type, str):
+        raise TypeError(f"{name}(): argument 'device_type' (position 1) must be str, not {kind_of(device_type)}")
+    if device_type not in DEVICES.split(", "):
+        raise RuntimeError(f"Expected one of {DEVICES} device type at start of device string: {device_type}")
+    return device_type
+
+
+def _supported(name: str, device_type: Any) -> str:
+    if _check_device(name, device_type) not in DTYPES:
+        raise RuntimeError(
+            f"{name}(): unknown device type for autocast: '{device_type}'; there is autocast for {', '.join(DTYPES)}"
+        )
+    return str(device_type)
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether there is an autocast for a type of device.
+
+    >>> import nbautograd as torch
+    >>> torch.amp.is_autocast_available("cpu")
+    True
+    """
+    return _check_device("_is_autocast_available", device_type) in DTYPES
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether autocast is on, for tensors of a device.
+
+    :raises RuntimeError: there is no such device.
+
+    >>> import nbautograd as torch
+    >>> with torch.autocast("cpu"):
+    ...     torch.is_autocast_enabled("cpu")
+    True
+    """
+    return _supported("is_autocast_enabled", device_type) in _state.get().devices
+
+
+def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
+    """Switch autocast on or off for a device: ``set_autocast_enabled("cpu", True)``; without a device, for CUDA.
+
+    :raises TypeError: the arguments are no device and bool.
+    """
+    values = dict(zip(("device_type", "enabled") if len(args) > 1 else ("enabled",), args, strict=False)) | kwargs
+    device, enabled = values.get("device_type", "cuda"), values.get("enabled")
+    if not isinstance(enabled, bool):
+        place = 1 + ("device_type" in values)
+        raise TypeError(
+            f"set_autocast_enabled(): argument 'enabled' (position {place}) must be bool, not {kind_of(enabled)}"
+        )
+    state = _state.get()
+    others = state.devices - {_supported("set_autocast_enabled", device)}
+    restore(state._replace(devices=others | {device} if enabled else others))
+
+
+def get_autocast_dtype(device_type: str) -> dtype:
+    """The lower precision to which autocast casts tensors of a device.
+
+    >>> import nbautograd as torch
+    >>> torch.get_autocast_dtype("cpu"), torch.get_autocast_dtype("cuda")
+    (torch.bfloat16, torch.float16)
+    """
+    if _check_device("get_autocast_dtype", device_type) not in DTYPES:
+        raise RuntimeError(f"unsupported scalarType: there is no autocast for '{device_type}'")
+    return _state.get().lower(device_type)
+
+
+def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
+    """Set the lower precision for a device.
+
+    :raises TypeError: ``dtype`` is none.
+    """
+    if not isinstance(dtype, type(float32)):
+        raise TypeError(
+            f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {kind_of(dtype)}"
+        )
+    state = _state.get()
+    chosen = dict(state.dtypes) | {_supported("set_autocast_dtype", device_type): dtype}
+    restore(state._replace(dtypes=tuple(chosen.items())))
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether a parameter is cast once in a region instead of at each use."""
+    return _state.get().caches
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    """Set whether a parameter is cast once in a region."""
+    restore(_state.get()._replace(caches=enabled))
+
+
+def clear_autocast_cache() -> None:
+    """Forget the casts of parameters."""
+    casts = _state.get().casts
+    if casts is not None:
+        casts.clear()
+
+
+def autocast_increment_nesting() -> int:
+    """Enter a region; casts are kept from the outermost on."""
+    state = _state.get()
+    restore(state._replace(nesting=state.nesting + 1, casts={} if state.casts is None else state.casts))
+    return state.nesting + 1
+
+
+def autocast_decrement_nesting() -> int:
+    """Leave a region."""
+    state = _state.get()
+    restore(state._replace(nesting=state.nesting - 1))
+    return state.nesting - 1
+
+
+def _deprecated(name: str, instead: str) -> None:
+    warnings.warn(f"torch.{name} is deprecated. Please use torch.{instead} instead.", DeprecationWarning, stacklevel=3)
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """Deprecated: ``is_autocast_enabled("cpu")``."""
+    _deprecated("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')")
+    return is_autocast_enabled("cpu")
+
+
+def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """Deprecated: ``set_autocast_enabled("cpu", enabled)``."""
+    _deprecated("set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)")
+    set_autocast_enabled("cpu", enabled)
+
+
+def get_autocast_cpu_dtype() -> dtype:
+    """Deprecated: ``get_autocast_dtype("cpu")``."""
+    _deprecated("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')")
+    return get_autocast_dtype("cpu")
+
+
+def set_autocast_cpu_dtype(dtype: dtype) -> None:
+    """Deprecated: ``set_autocast_dtype("cpu", dtype)``."""
+    _deprecated("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
+    set_autocast_dtype("cpu", dtype)
+
+
+def get_autocast_gpu_dtype() -> dtype:
+    """Deprecated: ``get_autocast_dtype("cuda")``."""
+    _deprecated("get_autocast_gpu_dtype()", "get_autocast_dtype('cuda')")
+    return get_autocast_dtype("cuda")
+
+
+def set_autocast_gpu_dtype(dtype: dtype) -> None:
+    """Deprecated: ``set_autocast_dtype("cuda", dtype)``."""
+    _deprecated("set_autocast_gpu_dtype(dtype)", "set_autocast_dtype('cuda', dtype)")
+    set_autocast_dtype("cuda", dtype)

@@ -1,0 +1,296 @@
+"""Recording what runs: each operation, each node of a backward pass, and named blocks, with their times.
+
+While no recording is on, none of this is in the way: operations come here because their code is exchanged, as it is for
+dispatch modes (``core/dispatch_mode.py``), and backward passes are observed as the pictures do (``protocol.py``).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from nbautograd import protocol
+from nbautograd.arrays import backend
+from nbautograd.autograd.profiler_util import FunctionEvent
+from nbautograd.compiler.registry import OPS
+from nbautograd.core import dispatch_mode, inplace
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import CudaUnavailableError
+
+__all__ = ["Recording", "cuda_is_usable", "current"]
+
+PACKAGE = __name__.partition(".")[0]
+PRIVATE = {"LogSoftmax": "_log_softmax", "Softmax": "_softmax", "ToCopy": "_to_copy"}
+"""Nodes whose operations have underscores in PyTorch."""
+_current: list[Recording] = []
+
+
+def current() -> Recording | None:
+    """The recording that is on; None if there is none."""
+    return _current[-1] if _current else None
+
+
+def cuda_is_usable() -> bool:
+    """Whether times can be measured on a device."""
+    try:
+        backend.cuda.start()
+    except CudaUnavailableError:
+        return False
+    return True
+
+
+def _nothing(array: Any) -> None:
+    """Stands where in-place methods look before they compute straight into their tensors."""
+
+
+class _Thread(threading.local):
+    """The events that are open in a thread, and the number of the thread."""
+
+    def __init__(self) -> None:
+        self.open: list[FunctionEvent] = []
+
+
+class Recording:
+    """What is recorded from ``start`` to ``stop``, in all threads; backward passes in the context of ``start``.
+
+    :param shapes: note the shapes of the arguments.
+    :param memory: count the bytes of results.
+    :param stack: note the lines of the calls.
+    :param flops: count the floating-point operations of products of matrices, convolutions, sums and products.
+    :param device: measure times on CUDA's device.
+    """
+
+    def __init__(self, shapes: bool, memory: bool, stack: bool, flops: bool, device: bool) -> None:
+        self.shapes, self.memory, self.stack, self.flops, self.device = shapes, memory, stack, flops, device
+        self.paused = False
+        self.events: list[FunctionEvent] = []
+        self.began = 0.0  # the time of day in microseconds
+        self.zero = 0
+        self._thread = _Thread()
+        self._passes: list[int] = []  # of the backward passes that run, how many events were open at their beginning
+        self._incoming: set[int] = set()  # the memory of the gradients that the node gets which runs
+        self._marks: list[tuple[FunctionEvent, Any, Any]] = []
+
+    def start(self) -> None:
+        """Begin.
+
+        :raises RuntimeError: another recording is on.
+        """
+        if _current:
+            raise RuntimeError("Profiler is already enabled: stop the one that runs, or leave its with block, first")
+        _current.append(self)
+        self.began, self.zero = time.time_ns() / 1e3, time.perf_counter_ns()
+        inplace.preparers.append(_nothing)  # so that no method in place computes straight into its tensor
+        protocol.observers.set((*protocol.observers.get(), self._observe))
+        dispatch_mode.set_watcher(self._watch)
+
+    def stop(self) -> None:
+        """End; blocks that are still open end now."""
+        dispatch_mode.set_watcher(None)
+        protocol.observers.set(tuple(each for each in protocol.observers.get() if each != self._observe))
+        inplace.preparers.remove(_nothing)
+        _current.remove(self)
+        self._close_to(0)
+        if self._marks:
+            self._read_marks()
+        self.events.sort(key=lambda event: event.time_range.start)
+        self._thread = _Thread()
+
+    # -- events ----------------------------------------------------------------------------------------------------
+
+    def begin(self, name: str, annotation: bool = False) -> FunctionEvent:
+        """Open an event inside of the one that is open in this thread."""
+        opened = self._thread.open
+        event = FunctionEvent(len(self.events), name, threading.get_native_id(), opened[-1] if opened else None)
+        event.is_user_annotation = annotation
+        event.use_device = "cuda" if self.device else None
+        if self.stack:
+            event.stack = list(_lines(sys._getframe(2)))
+        self.events.append(event)
+        opened.append(event)
+        event.time_range.start = self._now()
+        return event
+
+    def end(self, event: FunctionEvent) -> None:
+        """Close an event, and those inside of it that are still open."""
+        opened = self._thread.open
+        if event in opened:
+            self._close_to(opened.index(event))
+
+    def _close_to(self, count: int) -> None:
+        now, opened = self._now(), self._thread.open
+        while len(opened) > count:
+            event = opened.pop()
+            event.time_range.end = now
+            if not event.name.startswith("aten::") and not event.cpu_memory_usage:  # a block has that of what is inside
+                event.cpu_memory_usage = sum(child.cpu_memory_usage for child in event.cpu_children)
+                event.device_memory_usage = sum(child.device_memory_usage for child in event.cpu_children)
+
+    def _now(self) -> float:
+        return (time.perf_counter_ns() - self.zero) / 1e3
+
+    # -- operations ------------------------------------------------------------------------------------------------
+
+    def _watch(self, name: str, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Make a call that the library announces: of an operation, or of a part of it that has a ``#`` in its name."""
+        if self.paused:
+            return call(*args, **kwargs)
+        event = self.begin(name if "#" in name else _name_of(name))
+        marks = self._mark() if self.device else None
+        try:
+            result = call(*args, **kwargs)
+        finally:
+            if marks is not None:
+                self._marks.append((event, marks, self._mark()))
+            self.end(event)
+        if "#" not in name:
+            self._describe(event, args, kwargs, result)
+        return result
+
+    def _describe(self, event: FunctionEvent, args: Any, kwargs: Any, result: Any) -> None:
+        if self.shapes:
+            event.input_shapes = [_shape(value) for value in (*args, *kwargs.values())]
+        if self.memory:
+            given = {id(_owner(t._a)) for value in (*args, *kwargs.values()) for t in _tensors(value)}
+            _count_bytes(event, [t._a for t in _tensors(result) if id(_owner(t._a)) not in given])
+        if self.flops:
+            event.flops = _flops(event.name, args, kwargs, result)
+        node = next((t._fn for t in _tensors(result)), None)
+        event.sequence_nr = getattr(node, "_seq", 0) or -1
+
+    # -- backward passes -------------------------------------------------------------------------------------------
+
+    def _observe(self, event: protocol.Event) -> None:
+        """Record a step of a backward pass: an event for the node, and one inside of it for its formula."""
+        if self.paused:
+            return
+        opened = self._thread.open
+        if isinstance(event, protocol.PassStarted):
+            self._passes.append(len(opened))
+        elif isinstance(event, protocol.PassFinished):
+            self._close_to(self._passes.pop())
+        elif isinstance(event, protocol.NodeStarted):
+            name = event.node.name()
+            around = self.begin(f"autograd::engine::evaluate_function: {name}")
+            inside = self.begin(name)
+            around.sequence_nr = inside.sequence_nr = getattr(event.node, "_seq", 0) or -1
+            self._incoming = {id(_owner(getattr(g, "_a", g))) for g in event.gradients}
+            if self.shapes:
+                inside.input_shapes = [list(g.shape) for g in event.gradients if g is not None]
+        elif isinstance(event, protocol.NodeFinished):
+            self._end_node(event.node.name())
+        elif isinstance(event, protocol.EdgeSent) and opened:
+            self._end_formula(event)
+
+    def _end_formula(self, event: protocol.EdgeSent) -> None:
+        """Close the inner event when the first gradient is sent; count the gradients."""
+        name, opened = event.node.name(), self._thread.open
+        if opened[-1].name == name:
+            self._close_to(len(opened) - 1)
+        if self.memory and opened and opened[-1].cpu_children:
+            around, array = opened[-1], getattr(event.gradient, "_a", event.gradient)
+            if isinstance(array, np.ndarray) and id(_owner(array)) not in self._incoming:
+                for each in (around, around.cpu_children[0]):
+                    _count_bytes(each, [array])
+
+    def _end_node(self, name: str) -> None:
+        for index in reversed(range(len(self._thread.open))):
+            if self._thread.open[index].name.endswith(f"evaluate_function: {name}"):
+                self._close_to(index)
+                return
+
+    # -- the device ------------------------------------------------------------------------------------------------
+
+    def _mark(self) -> Any:
+        mark = backend.cuda.start().cuda.Event()
+        mark.record()
+        return mark
+
+    def _read_marks(self) -> None:
+        """Read the times between the marks in the device's queue, now that all of them have passed."""
+        library = backend.cuda.start()
+        for event, begin, end in self._marks:
+            end.synchronize()
+            event.device_time_total = 1e3 * library.cuda.get_elapsed_time(begin, end)
+        self._marks.clear()
+        for event in reversed(self.events):  # those inside come after those around
+            inside = sum(child.device_time_total for child in event.cpu_children)
+            event.device_time_total = max(event.device_time_total, inside)
+
+
+@functools.cache
+def _name_of(operation: str) -> str:
+    """PyTorch's name of an operation; some are several here, such as the sum of all elements and that of dimensions."""
+    declaration = OPS.get(operation)
+    if declaration is None or hasattr(Tensor, operation):
+        return f"aten::{operation}"
+    node = re.sub(r"Backward\d+(_copy)?$", "", declaration.node_name or "")
+    parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=\dD)(?=[A-Z])", "_", node)
+    return f"aten::{PRIVATE.get(node) or parts.lower() or operation.lstrip('_')}"
+
+
+def _owner(array: Any) -> Any:
+    """The array that owns the memory of an array."""
+    while getattr(array, "base", None) is not None and hasattr(array.base, "dtype"):
+        array = array.base
+    return array
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _tensors(part)
+
+
+def _shape(value: Any) -> list[Any]:
+    """A tensor's shape, those of a list of tensors, and an empty list for everything else, as PyTorch has it."""
+    if isinstance(value, Tensor):
+        return list(value._a.shape)
+    if isinstance(value, (list, tuple)) and value and all(isinstance(part, Tensor) for part in value):
+        return [list(part._a.shape) for part in value]
+    return []
+
+
+def _count_bytes(event: FunctionEvent, arrays: list[Any]) -> None:
+    for array in arrays:
+        if backend.device_of(array).type == "cuda":
+            event.device_memory_usage += array.nbytes
+        else:
+            event.cpu_memory_usage += array.nbytes
+
+
+def _lines(frame: Any) -> Iterator[str]:
+    """The lines outside of this package that led here, innermost first."""
+    while frame is not None:
+        if not f"{frame.f_globals.get('__name__', '')}.".startswith(f"{PACKAGE}."):
+            yield f"{frame.f_code.co_filename}({frame.f_lineno}): {frame.f_code.co_name}"
+        frame = frame.f_back
+
+
+def _flops(name: str, args: Any, kwargs: Any, result: Any) -> int:
+    """The floating-point operations of a call, by PyTorch's rules; 0 of operations that it does not count either."""
+    tensors = [t for value in (*args, *kwargs.values()) for t in _tensors(value)]
+    if not tensors or not isinstance(result, Tensor):
+        return 0
+    elements = int(np.prod(result._a.shape))
+    if name in ("aten::mul", "aten::add"):
+        return elements
+    if name in ("aten::mm", "aten::bmm", "aten::matmul"):
+        return 2 * elements * tensors[0]._a.shape[-1]
+    if name == "aten::linear":
+        return 2 * elements * tensors[0]._a.shape[-1]
+    if name in ("aten::addmm", "aten::baddbmm"):
+        return 2 * elements * tensors[1]._a.shape[-1]
+    if name == "aten::convolution":
+        return 2 * elements * math.prod(tensors[1]._a.shape[1:])
+    return 0

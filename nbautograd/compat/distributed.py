@@ -1,0 +1,77 @@
+"""``torch.distributed``: one process, so it is not available, as in a PyTorch built without it.
+
+What programs do behind ``if torch.distributed.is_available()`` is not run; all other names refuse.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, NoReturn
+
+__all__ = [
+    "GroupMember",
+    "ReduceOp",
+    "get_backend",
+    "get_rank",
+    "get_world_size",
+    "group",
+    "is_available",
+    "is_initialized",
+]
+
+
+class ReduceOp(enum.Enum):
+    """How values of several processes are combined: names for arguments, which nothing takes here."""
+
+    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM, UNUSED = range(10)
+
+
+class GroupMember:
+    """Names for arguments, which nothing takes here."""
+
+    WORLD = None
+    NON_GROUP_MEMBER = -100
+
+
+group = GroupMember
+
+
+def is_available() -> bool:
+    """False: it is one process with one device."""
+    return False
+
+
+def is_initialized() -> bool:
+    """False: there is no group of processes."""
+    return False
+
+
+def _no_group(name: str) -> NoReturn:
+    raise ValueError(
+        "Default process group has not been initialized, please make sure to call init_process_group; and that "
+        f"torch.distributed.{name} is not part of nbautograd: it is one process with one device"
+    )
+
+
+def get_rank(group: Any = None) -> int:
+    """Refuse, as PyTorch does where there is no group.
+
+    :raises ValueError: always.
+    """
+    _no_group("get_rank")
+
+
+def get_world_size(group: Any = None) -> int:
+    """Refuse, as PyTorch does where there is no group.
+
+    :raises ValueError: always.
+    """
+    _no_group("get_world_size")
+
+
+def get_backend(group: Any = None) -> str:
+    """Refuse, as PyTorch does where there is no group.
+
+    :raises ValueError: always.
+    """
+    _no_group("get_backend")

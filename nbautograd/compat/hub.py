@@ -1,0 +1,188 @@
+"""``torch.hub``: models from a directory with a ``hubconf.py``. Nothing is downloaded.
+
+A repository that is on this computer is loaded as PyTorch loads it: by ``source="local"``, or from the cache, where
+PyTorch has put it. Its ``hubconf.py`` is Python code, which is run: load none that you would not run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+from urllib.parse import unquote, urlparse
+
+from nbautograd import serialization
+from nbautograd._refused import refuse
+
+__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
+
+_NO_NETWORK = "nothing is downloaded; download it yourself"
+_directory: str | None = None
+
+
+def get_dir() -> str:
+    """Where repositories and weights are: that of ``set_dir``, ``$TORCH_HOME/hub`` or ``~/.cache/torch/hub``.
+
+    >>> import nbautograd as torch
+    >>> torch.hub.get_dir().endswith("hub")
+    True
+    """
+    if _directory is not None:
+        return _directory
+    cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
+    home = os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
+    return os.path.join(home, "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    """Look for repositories and weights in a directory of your own."""
+    global _directory
+    _directory = os.path.expanduser(d)
+
+
+def load(
+    repo_or_dir: Any,
+    model: str,
+    *args: Any,
+    source: str = "github",
+    trust_repo: Any = "check",
+    force_reload: bool = False,
+    verbose: bool = True,
+    skip_validation: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call the function ``model`` of a repository's ``hubconf.py``.
+
+    :param repo_or_dir: the directory with ``source="local"``; else ``"owner/name"`` or ``"owner/name:branch"``, of
+        which the copy in ``get_dir()`` is used.
+    :param args: with ``kwargs``, what the function is called with.
+    :raises ValueError: another ``source``.
+    :raises FileNotFoundError: there is no ``hubconf.py``.
+    :raises RuntimeError: it has no such function, or it needs packages that are not installed.
+    :raises NotImplementedError: the repository would have to be downloaded.
+    """
+    source = source.lower()
+    if source not in ("github", "local"):
+        raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
+    directory = repo_or_dir if source == "local" else _cached(repo_or_dir, "load", force_reload)
+    with _configuration(directory) as module:
+        return _entry(module, model)(*args, **kwargs)
+
+
+def list(
+    github: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: Any = "check",
+    verbose: bool = True,
+) -> Any:
+    """The names of a repository's functions, the repository as in ``load``.
+
+    :raises NotImplementedError: it would have to be downloaded.
+    """
+    with _configuration(_cached(github, "list", force_reload)) as module:
+        return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
+
+
+def help(
+    github: str, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check"
+) -> str | None:
+    """The docstring of a repository's function, the repository as in ``load``.
+
+    :raises NotImplementedError: it would have to be downloaded.
+    """
+    with _configuration(_cached(github, "help", force_reload)) as module:
+        return _entry(module, model).__doc__
+
+
+def _cached(github: Any, function: str, force_reload: bool) -> str:
+    """The directory of a repository that has been downloaded."""
+    match = re.fullmatch(r"([^/:]+)/([^/:]+)(?::(.+))?", str(github))
+    if match is None:
+        raise ValueError(f"hub.{function}(): expected 'owner/name' or 'owner/name:branch', got {github!r}")
+    for branch in [match[3]] if match[3] else ["main", "master"]:
+        path = os.path.join(get_dir(), "_".join([match[1], match[2], branch.replace("/", "_")]))
+        if os.path.exists(path) and not force_reload:
+            return path
+    return _refuse(function, f", and load it with source='local': https://github.com/{match[1]}/{match[2]}")
+
+
+def _refuse(function: str, what: str) -> NoReturn:
+    refuse(f"hub.{function} from the network", _NO_NETWORK + what)
+
+
+@contextmanager
+def _configuration(directory: str | os.PathLike[str]) -> Iterator[ModuleType]:
+    """A repository's ``hubconf.py``, run with the repository in Python's path."""
+    path = os.path.join(directory, "hubconf.py")
+    if not os.path.exists(path):
+        raise FileNotFoundError(2, "No such file or directory", path)
+    sys.path.insert(0, os.fspath(directory))
+    try:
+        spec = spec_from_file_location("hubconf.py", path)
+        assert spec is not None and spec.loader is not None
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        yield module
+    finally:
+        sys.path.remove(os.fspath(directory))
+
+
+def _entry(module: ModuleType, model: str) -> Any:
+    """A function of ``hubconf.py``, once the packages that it needs are there."""
+    if not isinstance(model, str):
+        raise ValueError("Invalid input: model should be a string of function name")
+    missing = [name for name in getattr(module, "dependencies", ()) if not _is_installed(name)]
+    if missing:
+        raise RuntimeError(f"Missing dependencies: {', '.join(missing)}")
+    function = getattr(module, model, None)
+    if not callable(function):
+        raise RuntimeError(f"Cannot find callable {model} in hubconf")
+    return function
+
+
+def _is_installed(name: str) -> bool:
+    return name == "torch" or name in sys.modules or find_spec(name) is not None
+
+
+def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
+    """Copy a file that is on this computer, named by a ``file:`` address.
+
+    :raises NotImplementedError: another address.
+    """
+    address = urlparse(url)
+    if address.scheme != "file":
+        _refuse("download_url_to_file", f": {url}")
+    shutil.copyfile(unquote(address.path), os.path.expanduser(dst))
+
+
+def load_state_dict_from_url(
+    url: str,
+    model_dir: str | None = None,
+    map_location: Any = None,
+    progress: bool = True,
+    check_hash: bool = False,
+    file_name: str | None = None,
+    weights_only: bool = True,
+) -> Any:
+    """Load weights that have been downloaded before: the file of this name in the directory of checkpoints.
+
+    :param model_dir: the directory; by default ``checkpoints`` in ``get_dir()``.
+    :param file_name: the file; by default, that of the address.
+    :raises NotImplementedError: the file would have to be downloaded.
+    """
+    directory = model_dir or os.path.join(get_dir(), "checkpoints")
+    path = Path(directory, file_name or os.path.basename(urlparse(url).path))
+    if not path.exists():
+        if urlparse(url).scheme != "file":
+            _refuse("load_state_dict_from_url", f": {url}, as {path}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        download_url_to_file(url, str(path))
+    return serialization.load(path, map_location=map_location, weights_only=weights_only)

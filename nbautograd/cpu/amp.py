@@ -1,0 +1,45 @@
+"""``torch.cpu.amp``: the former names of what is in :mod:`torch.amp`, for the CPU."""
+
+from __future__ import annotations
+
+import warnings
+
+from nbautograd import _absent
+from nbautograd.amp import autocast_mode, grad_scaler
+from nbautograd.arrays.dtypes import bfloat16, dtype as dtype_class
+
+__all__ = ["GradScaler", "autocast"]
+
+
+def _deprecated(name: str, instead: str) -> None:
+    warnings.warn(
+        f"`torch.cpu.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` instead.",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
+class autocast(autocast_mode.autocast):  # noqa: N801 - PyTorch's name
+    """Deprecated: ``torch.amp.autocast("cpu", ...)``."""
+
+    def __init__(self, enabled: bool = True, dtype: dtype_class = bfloat16, cache_enabled: bool = True) -> None:
+        _deprecated("autocast", "autocast('cpu', args...)")
+        super().__init__("cpu", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
+
+
+class GradScaler(grad_scaler.GradScaler):
+    """Deprecated: ``torch.amp.GradScaler("cpu", ...)``."""
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        _deprecated("GradScaler", "GradScaler('cpu', args...)")
+        super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+_absent.answer(__name__)

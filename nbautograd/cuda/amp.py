@@ -1,0 +1,64 @@
+"""``torch.cuda.amp``: the former names of what is in :mod:`torch.amp`, for CUDA."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from nbautograd import _absent
+from nbautograd.amp import autocast_mode, grad_scaler
+from nbautograd.arrays.dtypes import dtype as dtype_class, float16
+from nbautograd.cuda.devices import is_available
+
+__all__ = ["GradScaler", "amp_definitely_not_available", "autocast", "custom_bwd", "custom_fwd"]
+
+
+def _deprecated(name: str, instead: str) -> None:
+    warnings.warn(
+        f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` instead.",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
+def amp_definitely_not_available() -> bool:
+    """Whether CUDA cannot be used here."""
+    return not is_available()
+
+
+class autocast(autocast_mode.autocast):  # noqa: N801 - PyTorch's name
+    """Deprecated: ``torch.amp.autocast("cuda", ...)``."""
+
+    def __init__(self, enabled: bool = True, dtype: dtype_class = float16, cache_enabled: bool = True) -> None:
+        _deprecated("autocast", "autocast('cuda', args...)")
+        super().__init__("cuda", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
+
+
+class GradScaler(grad_scaler.GradScaler):
+    """Deprecated: ``torch.amp.GradScaler("cuda", ...)``."""
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        _deprecated("GradScaler", "GradScaler('cuda', args...)")
+        super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+def custom_fwd(fwd: Any = None, *, cast_inputs: dtype_class | None = None) -> Any:
+    """Deprecated: ``torch.amp.custom_fwd(..., device_type="cuda")``."""
+    _deprecated("custom_fwd", "custom_fwd(args..., device_type='cuda')")
+    return autocast_mode.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+def custom_bwd(bwd: Any) -> Any:
+    """Deprecated: ``torch.amp.custom_bwd(..., device_type="cuda")``."""
+    _deprecated("custom_bwd", "custom_bwd(args..., device_type='cuda')")
+    return autocast_mode.custom_bwd(bwd, device_type="cuda")
+
+
+_absent.answer(__name__)

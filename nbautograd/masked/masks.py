@@ -1,0 +1,67 @@
+"""Masks: checked, expanded, and what stands in the place of masked-out elements."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbautograd.arrays import dtypes
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import kind_of
+from nbautograd.ops.elementwise.selection import where
+
+__all__ = ["LOWEST", "dims_of", "filled", "highest", "lowest", "mask_of"]
+
+LOWEST = -math.inf
+
+
+def mask_of(name: str, input: Tensor, mask: Tensor | None) -> Tensor:
+    """The mask of a tensor, with its shape; True everywhere if there is none.
+
+    :raises TypeError: it, or the input, is no tensor.
+    :raises IndexError: it has more dimensions than the input.
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"masked.{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(input)}")
+    if mask is None:
+        return input.new_ones(tuple(input.shape), dtype=dtypes.bool_)
+    if not isinstance(mask, Tensor):
+        raise TypeError(f"masked.{name}(): argument 'mask' must be Tensor, not {kind_of(mask)}")
+    if mask.ndim > input.ndim:
+        raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
+    mask = mask if mask.dtype is dtypes.bool_ else mask != 0
+    return mask if mask.shape == input.shape else mask.expand(input.shape)
+
+
+def filled(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """The input with a number where it is masked out."""
+    return where(mask, input, input.new_full((), value))  # type: ignore[no-any-return]
+
+
+def lowest(kind: dtypes.dtype) -> Any:
+    """The number that is never a maximum."""
+    return LOWEST if kind.is_floating_point else 0 if kind.rank == 0 else dtypes.iinfo(kind).min
+
+
+def highest(kind: dtypes.dtype) -> Any:
+    """The number that is never a minimum."""
+    return math.inf if kind.is_floating_point else 1 if kind.rank == 0 else dtypes.iinfo(kind).max
+
+
+def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
+    """Dimensions as a sorted tuple, all of them for None or ``()``.
+
+    :raises IndexError: one is out of range.
+    :raises RuntimeError: one occurs twice.
+    """
+    if dim is None or isinstance(dim, (tuple, list)) and not dim:
+        return tuple(range(ndim))
+    dims = []
+    for d in (dim,) if isinstance(dim, int) else dim:
+        if not -max(ndim, 1) <= d < max(ndim, 1):
+            limits = f"[{-max(ndim, 1)}, {max(ndim, 1) - 1}]"
+            raise IndexError(f"Dimension out of range (expected to be in range of {limits}, but got {d})")
+        if d % max(ndim, 1) in dims:
+            raise RuntimeError(f"dim={d % max(ndim, 1)} appears multiple times in the list of dims")
+        dims.append(d % max(ndim, 1))
+    return tuple(sorted(dims))

@@ -1,0 +1,80 @@
+"""Functions of the elements where a mask is True that keep the shape."""
+
+from __future__ import annotations
+
+from nbautograd.arrays import dtypes
+from nbautograd.core.tensor import Tensor
+from nbautograd.masked.masks import dims_of, filled, highest, lowest, mask_of
+from nbautograd.masked.reductions import norm
+from nbautograd.ops.elementwise.exp_log import logaddexp as dense_logaddexp
+
+__all__ = ["cumprod", "cumsum", "log_softmax", "logaddexp", "normalize", "softmax", "softmin"]
+
+DType = dtypes.dtype | None
+
+
+def _prepared(name: str, input: Tensor, dtype: DType, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    where = mask_of(name, input, mask)
+    return input if dtype is None else input.to(dtype), where
+
+
+def softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
+    """Softmax of the elements where ``mask`` is True; 0 for the others, NaN where there is none.
+
+    >>> import nbautograd as torch
+    >>> torch.masked.softmax(torch.tensor([1., 2., 1.]), 0, mask=torch.tensor([True, False, True]))
+    tensor([0.5000, 0.0000, 0.5000])
+    """
+    x, where = _prepared("softmax", input, dtype, mask)
+    return filled(x, where, lowest(x.dtype)).softmax(dims_of(dim, x.ndim)[0])
+
+
+def log_softmax(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
+    """The logarithm of :func:`softmax`."""
+    x, where = _prepared("log_softmax", input, dtype, mask)
+    return filled(x, where, lowest(x.dtype)).log_softmax(dims_of(dim, x.ndim)[0])
+
+
+def softmin(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
+    """Softmax of the negative elements where ``mask`` is True; 0 for the others."""
+    x, where = _prepared("softmin", input, dtype, mask)
+    return (-filled(x, where, highest(x.dtype))).softmax(dims_of(dim, x.ndim)[0])
+
+
+def cumsum(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
+    """Running sums of the elements where ``mask`` is True."""
+    x, where = _prepared("cumsum", input, dtype, mask)
+    return filled(x, where, 0).cumsum(dims_of(dim, x.ndim)[0])
+
+
+def cumprod(input: Tensor, dim: int, *, dtype: DType = None, mask: Tensor | None = None) -> Tensor:
+    """Running products of the elements where ``mask`` is True."""
+    x, where = _prepared("cumprod", input, dtype, mask)
+    return filled(x, where, 1).cumprod(dims_of(dim, x.ndim)[0])
+
+
+def normalize(
+    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: DType = None, mask: Tensor | None = None
+) -> Tensor:
+    """The elements where ``mask`` is True over their norm along a dimension; 0 for the others.
+
+    :param ord: of the norm.
+    :param eps: the least number that is divided by.
+    """
+    x, where = _prepared("normalize", input, dtype, mask)
+    length = norm(x, ord, dim, keepdim=True, mask=where)
+    return filled(x, where, 0) / length.clamp(min=eps)
+
+
+def logaddexp(
+    input: Tensor,
+    other: Tensor,
+    *,
+    dtype: DType = None,
+    input_mask: Tensor | None = None,
+    other_mask: Tensor | None = None,
+) -> Tensor:
+    """``log(exp(input) + exp(other))``, where masked-out elements are minus infinity."""
+    x, where = _prepared("logaddexp", input, dtype, input_mask)
+    y, there = _prepared("logaddexp", other, dtype, other_mask)
+    return dense_logaddexp(filled(x, where, lowest(x.dtype)), filled(y, there, lowest(y.dtype)))

@@ -1,0 +1,209 @@
+"""Reductions of the elements where a mask is True."""
+
+from __future__ import annotations
+
+from nbautograd.arrays import dtypes
+from nbautograd.core.tensor import Tensor
+from nbautograd.linalg import vector_norm
+from nbautograd.masked.masks import dims_of, filled, highest, lowest, mask_of
+
+__all__ = ["amax", "amin", "argmax", "argmin", "logsumexp", "mean", "median", "norm", "prod", "std", "sum", "var"]
+
+DType = dtypes.dtype | None
+Dims = int | tuple[int, ...] | None
+
+
+def _cast(input: Tensor, dtype: DType) -> Tensor:
+    return input if dtype is None else input.to(dtype)
+
+
+def sum(
+    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
+) -> Tensor:
+    """The sum of the elements where ``mask`` is True; 0 where none is.
+
+    :param mask: bool, broadcast to ``input``; by default True everywhere.
+    :raises IndexError: the mask has more dimensions than the input.
+
+    >>> import nbautograd as torch
+    >>> torch.masked.sum(torch.tensor([1., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
+    tensor(4.)
+    """
+    where = mask_of("sum", input, mask)
+    x = filled(_cast(input, dtype), where, 0)
+    return x.sum(dims_of(dim, input.ndim), keepdim) if input.ndim else x.sum()
+
+
+def prod(
+    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
+) -> Tensor:
+    """The product of the elements where ``mask`` is True; 1 where none is.
+
+    >>> import nbautograd as torch
+    >>> torch.masked.prod(torch.tensor([2., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
+    tensor(6.)
+    """
+    where = mask_of("prod", input, mask)
+    x = filled(_cast(input, dtype), where, 1)
+    if not input.ndim:
+        return x.prod()
+    for d in reversed(dims_of(dim, input.ndim)):
+        x = x.prod(d, keepdim)
+    return x
+
+
+def amax(
+    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
+) -> Tensor:
+    """The largest element where ``mask`` is True; the lowest number of the dtype where none is."""
+    where = mask_of("amax", input, mask)
+    x = _cast(input, dtype)
+    return filled(x, where, lowest(x.dtype)).amax(dims_of(dim, input.ndim), keepdim)
+
+
+def amin(
+    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
+) -> Tensor:
+    """The smallest element where ``mask`` is True; the highest number of the dtype where none is."""
+    where = mask_of("amin", input, mask)
+    x = _cast(input, dtype)
+    return filled(x, where, highest(x.dtype)).amin(dims_of(dim, input.ndim), keepdim)
+
+
+def argmax(
+    input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
+) -> Tensor:
+    """Where the largest element with ``mask`` True is, as a number of the input's dtype, as in PyTorch."""
+    where = mask_of("argmax", input, mask)
+    x = _cast(input, dtype)
+    return filled(x, where, lowest(x.dtype)).argmax(dim, keepdim).to(x.dtype)
+
+
+def argmin(
+    input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
+) -> Tensor:
+    """Where the smallest element with ``mask`` True is, as a number of the input's dtype, as in PyTorch."""
+    where = mask_of("argmin", input, mask)
+    x = _cast(input, dtype)
+    return filled(x, where, highest(x.dtype)).argmin(dim, keepdim).to(x.dtype)
+
+
+def mean(
+    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
+) -> Tensor:
+    """The mean of the elements where ``mask`` is True; NaN where none is.
+
+    :raises ValueError: the dtype is neither floating nor complex.
+
+    >>> import nbautograd as torch
+    >>> torch.masked.mean(torch.tensor([1., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
+    tensor(2.)
+    """
+    where = mask_of("mean", input, mask)
+    x = _cast(input, dtype)
+    if x.dtype.rank < 2:
+        raise ValueError(
+            "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {x.dtype!r}"
+        )
+    return sum(x, dim, keepdim=keepdim, mask=where) / _count(where, dim, keepdim, x)
+
+
+def _count(where: Tensor, dim: Dims, keepdim: bool, like: Tensor) -> Tensor:
+    """How many elements are taken."""
+    return sum(where, dim, keepdim=keepdim, dtype=dtypes.int64).to(like.dtype)
+
+
+def median(
+    input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
+) -> Tensor:
+    """The lower median of the elements where ``mask`` is True; NaN where none is.
+
+    :raises ValueError: there is none, and the dtype is not floating.
+    """
+    where = mask_of("median", input, mask)
+    x, d = _cast(input, dtype), dims_of(dim, input.ndim)[:1]
+    if not input.ndim:
+        return x
+    floating = x.dtype.is_floating_point
+    if not floating and bool((~where.any(d[0])).any()):
+        raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
+    values: Tensor = (
+        filled(x if floating else x.to(dtypes.float64), where, float("nan")).nanmedian(d[0], keepdim).values
+    )
+    return values.to(x.dtype)
+
+
+def logsumexp(
+    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: DType = None, mask: Tensor | None = None
+) -> Tensor:
+    """``log(sum(exp(x)))`` of the elements where ``mask`` is True; minus infinity where none is."""
+    where = mask_of("logsumexp", input, mask)
+    x = _cast(input, dtype)
+    x = x if x.dtype.rank >= 2 else x.to(dtypes.get_default_dtype())
+    return filled(x, where, lowest(x.dtype)).logsumexp(dims_of(dim, input.ndim), keepdim)
+
+
+def norm(
+    input: Tensor,
+    ord: float | None = 2.0,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: DType = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The norm of the vector of the elements where ``mask`` is True.
+
+    :param ord: as in :func:`nbautograd.linalg.vector_norm`.
+    """
+    where = mask_of("norm", input, mask)
+    order = 2.0 if ord is None else float(ord)
+    neutral = float("inf") if order < 0 else 0
+    return vector_norm(filled(_cast(input, dtype), where, neutral), order, dims_of(dim, input.ndim), keepdim)
+
+
+def var(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    dtype: DType = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The variance of the elements where ``mask`` is True.
+
+    :param unbiased: divide by the count minus one, which is the default.
+    :param correction: what is subtracted from the count instead.
+    :raises RuntimeError: both are given.
+
+    >>> import nbautograd as torch
+    >>> torch.masked.var(torch.tensor([1., 2., 3.]), 0, mask=torch.tensor([True, False, True]))
+    tensor(2.)
+    """
+    if unbiased is not None and correction is not None:
+        raise RuntimeError("Only one of unbiased and correction may be given")
+    less = correction if correction is not None else 0 if unbiased is False else 1
+    where = mask_of("var", input, mask)
+    x = _cast(input, dtype)
+    x = x if x.dtype.rank >= 2 else x.to(dtypes.get_default_dtype())
+    difference = filled(x, where, 0) - sum(x, dim, keepdim=True, mask=where) / _count(where, dim, True, x)
+    square = (difference * difference.conj()).real if x.is_complex() else difference * difference
+    total = sum(square, dim, keepdim=keepdim, mask=where)
+    return total / (_count(where, dim, keepdim, total) - less).clamp(min=0)
+
+
+def std(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    *,
+    correction: int | None = None,
+    keepdim: bool = False,
+    dtype: DType = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The standard deviation of the elements where ``mask`` is True: the root of :func:`var`."""
+    return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()

@@ -1,0 +1,438 @@
+"""Operations on sparse tensors that act element by element and keep zeros zero."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.device import as_device
+from nbautograd.arrays.memory_format import preserve_format
+from nbautograd.arrays.sparse import SparseArray
+from nbautograd.compiler.registry import COMPOSITES, OPS
+from nbautograd.core.grad_mode import is_grad_enabled
+from nbautograd.core.node import LEAF
+from nbautograd.core.sparse import refuse, stored, wrapped
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.errors import InplaceError
+from nbautograd.ops.creation.conversion import _target
+from nbautograd.ops.queries import result_type
+from nbautograd.sparse.node import recompute, record
+from nbautograd.sparse.registry import OPERATIONS, handles, is_sparse
+from nbautograd.sparse.tensors import at_places, build, coalesce, sparse_coo_tensor, to_dense, values_of
+
+__all__ = ["same_size", "scaled"]
+
+UNARY = """
+    abs sign sgn sin asin sinh asinh tan atan tanh atanh sqrt expm1 log1p erf erfinv ceil floor round trunc frac relu
+    signbit isnan isinf isposinf isneginf deg2rad rad2deg nan_to_num conj_physical"""
+ALIASES = {
+    "absolute": "abs", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctanh": "atanh", "fix": "trunc",
+}  # fmt: skip
+
+
+# -- one operand -------------------------------------------------------------------------------------------------------
+
+
+def _unary(name: str) -> Callable[..., Any]:
+    def operation(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if name == "conj_physical" and not input.is_complex():
+            return input
+        array = stored(coalesce(input.detach()))
+        dense = OPS[name].function if name in OPS else COMPOSITES[name]
+
+        def compute(s: Any) -> Any:
+            return build(array.indices, dense(values_of(coalesce(s)), *args, **kwargs), array.shape, True, array.kind)
+
+        node = (OPS[name].node_name if name in OPS else None) or f"{name.title().replace('_', '')}Backward0"
+        return recompute(node, name, (input,), compute)
+
+    operation.__name__ = operation.__qualname__ = name
+    operation.__doc__ = f"``{name}`` of the values of a sparse tensor, which is coalesced first."
+    return operation
+
+
+for _name in UNARY.split():
+    handles(_name)(_unary(_name))
+for _alias, _name in ALIASES.items():
+    handles(_alias)(OPERATIONS[_name])
+
+
+@handles("neg negative __neg__")
+def neg(input: Any) -> Any:
+    """The negative."""
+    array = stored(input)
+    return record(wrapped(-array), "NegBackward0", "−", (input,), lambda g: (-g,))
+
+
+@handles("positive __pos__ resolve_conj resolve_neg")
+def positive(input: Any) -> Any:
+    """The tensor itself."""
+    return input
+
+
+@handles("conj")
+def conj(input: Any) -> Any:
+    """The complex conjugate."""
+    return OPERATIONS["conj_physical"](input) if input.is_complex() else input
+
+
+@handles("pow __pow__ float_power")
+def pow_(input: Any, exponent: Any) -> Any:
+    """The values to a power, which is a number.
+
+    :raises RuntimeError: it is zero, which would make zeros ones.
+    """
+    if not is_sparse(input) or isinstance(exponent, Tensor) and exponent.ndim:
+        refuse("pow", stored(input if is_sparse(input) else exponent).kind)
+    if exponent == 0:
+        raise RuntimeError("pow: cannot raise to zeroth power on sparse tensor; it would make the result tensor dense")
+
+    def compute(s: Any) -> Any:
+        own = coalesce(s)
+        array = stored(own)
+        return build(array.indices, values_of(own).pow(exponent), array.shape, True, array.kind)
+
+    return recompute("PowBackward0", "^", (input,), compute)
+
+
+@handles("square")
+def square(input: Any) -> Any:
+    """The squares."""
+    return pow_(input, 2)
+
+
+@handles("clone __clone__")
+def clone(input: Any, *, memory_format: Any = preserve_format) -> Any:
+    """A copy with memory of its own."""
+    return record(wrapped(stored(input).copy()), "CloneBackward0", "clone", (input,), lambda g: (g,))
+
+
+@handles("to")
+def to(input: Any, *args: Any, **kwargs: Any) -> Any:
+    """The tensor cast to a dtype and moved to a device; the tensor itself if nothing changes."""
+    if not is_sparse(input):  # dense.to(sparse)
+        return input.to(device=args[0].device, dtype=args[0].dtype)
+    kind, place, copy, _ = _target(args, kwargs)
+    kind = input.dtype if kind is None else kind
+    target = input.device if place is None else as_device(place)
+    array, source = stored(input), input.dtype
+    if kind is source and target == input.device:
+        return clone(input) if copy else input
+    indices, values = array.indices, array.values
+    if target != input.device:
+        module = backend.module(target)
+        indices, values = (module.asarray(backend.fetch(part)) for part in (indices, values))
+    result = wrapped(array.like(values.astype(kind.numpy), indices=indices))
+    if kind.rank < 2:
+        return result
+    origin = input.device
+    return record(result, "ToCopyBackward0", "to", (input,), lambda g: (g.to(origin, source),))
+
+
+def _cast(name: str) -> Callable[..., Any]:
+    def cast(input: Any, memory_format: Any = preserve_format) -> Any:
+        return to(input, dtypes.as_dtype(dtypes._dtype_by_name(name)))
+
+    return cast
+
+
+@handles("is_same_size")
+def is_same_size(input: Any, other: Any) -> bool:
+    """Whether the shapes are the same."""
+    return bool(input.shape == other.shape)
+
+
+@handles("zeros_like empty_like")
+def zeros_like(
+    input: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **options: Any
+) -> Any:
+    """A sparse tensor of the same shape without values."""
+    array = stored(input)
+    none = array.like(array.values[:0], indices=array.indices[:, :0], is_coalesced=True)
+    result = wrapped(none)
+    if dtype is not None or device is not None:
+        result = to(result, device=device, dtype=dtype)
+    return result.requires_grad_(requires_grad)
+
+
+@handles("new_zeros new_empty")
+def new_zeros(input: Any, *size: Any, **options: Any) -> Any:
+    """A sparse tensor of another shape without values."""
+    shape = options.pop("size", size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size)
+    return sparse_coo_tensor(shape, **{"dtype": input.dtype, "device": input.device, **options})
+
+
+@handles("new_ones new_full new_tensor ones_like full_like rand_like randn_like randint_like")
+def _filled(input: Any, *args: Any, **options: Any) -> Any:
+    """Refused: a sparse tensor is not filled.
+
+    :raises NotImplementedError: always.
+    """
+    refuse("fill", stored(input).kind)
+
+
+# -- two operands ------------------------------------------------------------------------------------------------------
+
+
+def same_size(name: str, input: Any, other: Any) -> None:
+    """Make sure that two tensors have the same shape: nothing is broadcast to a sparse tensor.
+
+    :raises RuntimeError: they do not.
+    """
+    if input.shape != other.shape:
+        raise RuntimeError(
+            f"{name}: expected sizes of 'self' and 'other' to match, but {list(input.shape)} != {list(other.shape)}: "
+            "nothing is broadcast with a sparse tensor"
+        )
+
+
+def _alike(input: Any, other: Any) -> tuple[Any, Any]:
+    kind = result_type(wrap(np.zeros(1, input.dtype.numpy)), wrap(np.zeros(1, other.dtype.numpy)))
+    return input.to(kind), other.to(kind)
+
+
+def _sum(name: str, node: str, input: Any, other: Any, alpha: Any) -> Any:
+    if is_sparse(input) and not is_sparse(other):
+        raise RuntimeError(
+            f"{name}(sparse, dense) is not supported. Use {name}(dense, sparse) instead.".replace("sub", "add")
+        )
+    if not isinstance(input, Tensor):
+        input = wrap(np.asarray(input))
+    if input.shape != other.shape:
+        if is_sparse(input):
+            same_size(name, input, other)
+        raise RuntimeError(
+            f"add: expected 'self' and 'other' to have same size, but self has size {list(input.shape)} while other "
+            f"has size {list(other.shape)} (FYI: dense-sparse addition does not currently support broadcasting)"
+        )
+    input, other = _alike(input, other)
+    a, b = stored(input), stored(other)
+    b = b if alpha == 1 else b.like((b.values * alpha).astype(b.dtype, copy=False))
+    if a.__class__ is SparseArray and (a.sparse_dim, a.kind) != (b.sparse_dim, b.kind):
+        raise RuntimeError(
+            f"{name}: expected 'self' and 'other' to have same number of sparse dimensions and the same layout, but "
+            f"got {a.sparse_dim} and {b.sparse_dim}, {a.kind!r} and {b.kind!r}"
+        )
+    if a.__class__ is SparseArray:
+        total: Any = a.plus(b)
+        result = wrapped(total)
+    else:
+        total = np.array(a)
+        backend.add_at(total, tuple(b.indices), b.values) if b.sparse_dim else total.__iadd__(b.dense())
+        result = wrap(total)
+    return record(
+        result, node, "+" if name == "add" else "−", (input, other), lambda g: (g, g if alpha == 1 else g * alpha)
+    )
+
+
+@handles("add __add__")
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """The sum of two sparse tensors, which is sparse, or of a dense and a sparse one.
+
+    :raises RuntimeError: the first is sparse and the second dense, or the shapes differ.
+    """
+    return _sum("add", "AddBackward0", input, other, 1 if alpha is None else alpha)
+
+
+@handles("sub subtract __sub__")
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """The difference of two sparse tensors, which is sparse, or of a dense and a sparse one."""
+    return _sum("sub", "SubBackward0", input, other, -1 if alpha is None else -alpha)
+
+
+@handles("__radd__")
+def radd(input: Any, other: Any) -> Any:
+    """``other + input``."""
+    return add(other, input)
+
+
+@handles("__rsub__ rsub")
+def rsub(input: Any, other: Any) -> Any:
+    """``other - input``."""
+    return sub(other, input)
+
+
+def scaled(input: Any, factor: Any, name: str, symbol: str, operation: Callable[[Any, Any], Any]) -> Any:
+    """The values times, or over, a number or a tensor of one element."""
+    number = isinstance(factor, Tensor)
+    array = stored(input)
+    scalar = factor.detach().reshape(()) if number else factor
+    values = operation(wrap(array.values), scalar)._a
+    result = wrapped(array.like(values))
+    if not number:
+        return record(result, name, symbol, (input,), lambda g: (operation(g, factor).to(input.dtype),))
+
+    def rule(g: Any) -> tuple[Any, Any]:
+        first = operation(g, factor)
+        if factor._fn is None:
+            return first, None
+        product = values_of(coalesce(at_places(g, stored(coalesce(input))))) * values_of(coalesce(input))
+        slope = product.sum() if symbol == "×" else -(product.sum() / (factor * factor))
+        return first, slope.reshape(factor.shape).to(factor.dtype)
+
+    return record(result, name, symbol, (input, factor), rule)
+
+
+@handles("mul multiply __mul__ __rmul__")
+def mul(input: Any, other: Any) -> Any:
+    """The product, element by element, of a sparse tensor and a number, a dense tensor or a sparse one."""
+    if not is_sparse(input):
+        input, other = other, input
+    if not isinstance(other, Tensor) or not is_sparse(other) and other.numel() == 1 and other.ndim <= input.ndim:
+        return scaled(input, other, "MulBackward0", "×", lambda x, y: x * y)
+    if not is_sparse(other) and other.shape != input.shape:
+        other = other.expand(input.shape)
+    same_size("mul", input, other)
+    given = input, other
+    input, other = _alike(input, other)
+    own = coalesce(input.detach())
+    array = stored(own)
+    partner = values_of(at_places(other.detach(), array)) if not is_sparse(other) else None
+    if partner is None:
+        theirs = stored(coalesce(other.detach()))
+        _, is_there = theirs.places(array.keys())
+        kept = array.like(array.values[is_there], indices=array.indices[:, is_there])
+        array, partner = kept, wrap(theirs.at(kept))
+    result = wrapped(array.like((wrap(array.values) * partner)._a, is_coalesced=True))
+
+    def rule(g: Any) -> tuple[Any, Any]:
+        first = None if given[0]._fn is None else mul(at_places(g, stored(coalesce(input))), other)
+        return first, None if given[1]._fn is None else mul(input, g)
+
+    return record(result, "MulBackward0", "×", (input, other), rule)
+
+
+@handles("div divide true_divide __truediv__ floor_divide __floordiv__")
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """The values over a number or a tensor of one element.
+
+    :raises RuntimeError: the divisor is another tensor.
+    """
+    return _quotient(input, other, rounding_mode)
+
+
+def _quotient(input: Any, other: Any, rounding_mode: str | None) -> Any:
+    if is_sparse(other) or isinstance(other, Tensor) and other.ndim:
+        raise RuntimeError(
+            f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(other.shape)} for "
+            "divisor)"
+        )
+    if rounding_mode is not None:
+        own = coalesce(input)
+        return wrapped(stored(own).like(wrap(stored(own).values).div(other, rounding_mode=rounding_mode)._a))
+    return scaled(input, other, "DivBackward0", "÷", lambda x, y: x / y)
+
+
+@handles("floor_divide __floordiv__")
+def floor_divide(input: Any, other: Any) -> Any:
+    """The quotients, rounded down."""
+    return _quotient(input, other, "floor")
+
+
+@handles("__rtruediv__ __rdiv__ reciprocal")
+def reciprocal(input: Any, other: Any = 1) -> Any:
+    """Refused: zeros would become infinite.
+
+    :raises NotImplementedError: always.
+    """
+    refuse("reciprocal", stored(input).kind)
+
+
+# -- in place ----------------------------------------------------------------------------------------------------------
+
+
+def _write(input: Any, result: Any, name: str) -> Any:
+    """Give a sparse tensor the values and the history of another."""
+    if input._fn is LEAF and is_grad_enabled():
+        raise InplaceError(f"a leaf Variable that requires grad is being used in an in-place operation ({name}).")
+    old, now = stored(input), stored(result)
+    if now.dtype != old.dtype:
+        if dtypes.of(now.dtype).rank > input.dtype.rank:
+            raise RuntimeError(
+                f"{name}(): result type {result.dtype} can't be cast to the desired output type {input.dtype}"
+            )
+        now = now.astype(old.dtype)
+    if now.indices is old.indices:
+        old.values[...] = now.values  # others may share them
+    else:
+        input._sparse = now
+    input._fn = result._fn
+    return input
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    operation = OPERATIONS[name]
+    needs_order = name in UNARY.split()
+
+    def method(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_sparse(input):  # a dense tensor, and a sparse operand
+            return input.copy_(operation(input, *args, **kwargs))
+        if needs_order and not stored(input).is_coalesced:
+            raise RuntimeError(f"{name}_ requires coalesced input")
+        return _write(input, operation(input, *args, **kwargs), f"{name}_")
+
+    method.__name__ = method.__qualname__ = f"{name}_"
+    method.__doc__ = f"In-place version of ``{name}``."
+    return method
+
+
+for _name in (*UNARY.split(), "neg", "add", "sub", "mul", "div", "pow", "square", "floor_divide"):
+    if hasattr(Tensor, f"{_name}_"):
+        handles(f"{_name}_")(_in_place(_name))
+for _operator, _name in {"iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_"}.items():
+    handles(f"__{_operator}__")(OPERATIONS[_name])
+
+
+@handles("zero_")
+def zero_(input: Any) -> Any:
+    """Drop all values."""
+    return _write(input, zeros_like(input), "zero_")
+
+
+@handles("copy_")
+def copy_(input: Any, source: Any, non_blocking: bool = False) -> Any:
+    """Take over the values of another tensor.
+
+    :raises RuntimeError: the tensor is sparse and the source is dense.
+    """
+    if not is_sparse(input):
+        return input.copy_(to_dense(source))
+    if not is_sparse(source):
+        raise RuntimeError("copy_() between dense and sparse Tensors is not implemented! Found self type = sparse")
+    return _write(input, clone(to(source, input.device, input.dtype)), "copy_")
+
+
+@functools.cache
+def _names_of_casts() -> dict[str, str]:
+    """The methods that cast, and their dtypes."""
+    return {
+        "bool": "bool", "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64",
+        "half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64", "cfloat": "complex64",
+        "cdouble": "complex128",
+    }  # fmt: skip
+
+
+for _name, _dtype in _names_of_casts().items():
+    handles(_name)(_cast(_dtype))
+
+
+@handles("cpu")
+def cpu(input: Any, memory_format: Any = preserve_format) -> Any:
+    """The tensor on the CPU."""
+    return to(input, "cpu")
+
+
+@handles("cuda")
+def cuda(input: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = preserve_format) -> Any:
+    """The tensor on a CUDA device."""
+    return to(input, "cuda" if device is None else device)
+
+
+@handles("type_as")
+def type_as(input: Any, other: Any) -> Any:
+    """The tensor in the dtype of another."""
+    return to(input, other.dtype)

@@ -1,0 +1,114 @@
+"""What coordinates, values and a size have to fulfil to be a sparse tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["check_coo", "check_csr", "check_sparse_tensor_invariants"]
+
+
+def check_coo(indices: Any, values: tuple[int, ...], size: Any, is_coalesced: bool) -> tuple[int, ...]:
+    """The shape of a sparse tensor.
+
+    :param values: the shape of the values.
+    :param size: None to let the coordinates say it.
+    :param is_coalesced: check that they are sorted, each occurring once.
+    :raises RuntimeError: the parts do not fit each other.
+    """
+    if indices.ndim != 2:
+        raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
+    sparse, count = indices.shape
+    if count != values[0]:
+        raise RuntimeError(
+            f"indices and values must have same nnz, but got nnz from indices: {count}, nnz from values: {values[0]}"
+        )
+    if count and sparse and int(indices.min()) < 0:
+        dim = int(indices.min(1).argmin())
+        raise RuntimeError(f"found negative index {int(indices.min())} for dim {dim}")
+    if size is None:
+        lengths = (indices.max(1) + 1).tolist() if count else [0] * sparse
+        shape = (*lengths, *values[1:])
+    else:
+        shape = tuple(map(int, size))
+    if len(shape) != sparse + len(values) - 1:
+        raise RuntimeError(
+            "'len(size) == sparse_dim + dense_dim' is not satisfied: "
+            f"len(size) = {len(shape)}, sparse_dim = {sparse}, dense_dim = {len(values) - 1}"
+        )
+    if shape[sparse:] != tuple(values[1:]):
+        raise RuntimeError(f"values has incorrect size, expected {[count, *shape[sparse:]]}, got {list(values)}")
+    for dim, length in enumerate(shape[:sparse]):
+        if count and int(indices[dim].max()) >= length:
+            raise RuntimeError(
+                f"size is inconsistent with indices: for dim {dim}, size is {length} but found index "
+                f"{int(indices[dim].max())}"
+            )
+    if is_coalesced and count > 1 and sparse:
+        keys = np.ravel_multi_index(tuple(indices), shape[:sparse])
+        if not bool((keys[1:] > keys[:-1]).all()):
+            raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
+    return tuple(shape)
+
+
+def check_csr(crow: Any, col: Any, values: tuple[int, ...], size: Any) -> tuple[int, ...]:
+    """The shape of a sparse matrix of compressed rows.
+
+    :raises RuntimeError: the parts do not fit each other.
+    """
+    if crow.ndim != 1 or col.ndim != 1:
+        raise RuntimeError("sparse_csr_tensor(): batches of sparse matrices are not supported: indices must be vectors")
+    if not len(crow):
+        raise RuntimeError("crow_indices must have at least 1 element")
+    if len(col) != values[0]:
+        raise RuntimeError(f"number of dimensions of indices and values: nnz is {len(col)} and {values[0]}")
+    columns = int(col.max()) + 1 if len(col) else 0
+    shape = (len(crow) - 1, columns, *values[1:]) if size is None else tuple(map(int, size))
+    if len(shape) < 2 or shape[2:] != tuple(values[1:]) or shape[0] != len(crow) - 1:
+        raise RuntimeError(
+            f"crow_indices.shape[-1] must be equal to nrows + 1: {len(crow)} for a size of {list(shape)}"
+        )
+    if int(crow[0]) or int(crow[-1]) != len(col):
+        raise RuntimeError(f"`crow_indices[..., 0] == 0` and `crow_indices[..., -1] == nnz` ({len(col)}) must hold")
+    if bool((crow[1:] < crow[:-1]).any()):
+        raise RuntimeError("`0 <= crow_indices[..., 1:] - crow_indices[..., :-1] <= ncols` is not satisfied.")
+    if len(col) and not 0 <= int(col.min()) <= int(col.max()) < shape[1]:
+        raise RuntimeError("`0 <= col_indices < ncols` is not satisfied.")
+    return shape
+
+
+class check_sparse_tensor_invariants:  # noqa: N801 - PyTorch's name
+    """A block, or a function, in which the parts of sparse tensors are checked. Here they always are.
+
+    >>> import nbautograd as torch
+    >>> with torch.sparse.check_sparse_tensor_invariants():
+    ...     torch.sparse.check_sparse_tensor_invariants.is_enabled()
+    True
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        """Nothing is to be switched."""
+
+    @staticmethod
+    def is_enabled() -> bool:
+        """True."""
+        return True
+
+    @staticmethod
+    def enable() -> None:
+        """Nothing is to be switched on."""
+
+    @staticmethod
+    def disable() -> None:
+        """They are checked all the same."""
+
+    def __enter__(self) -> None:
+        """Nothing changes."""
+
+    def __exit__(self, *exception: object) -> None:
+        """Nothing changes."""
+
+    def __call__(self, function: Any) -> Any:
+        """The function itself."""
+        return function

@@ -1,0 +1,106 @@
+"""How operations on sparse tensors are recorded: with a rule over tensors that gives the gradients of the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from nbautograd.arrays.sparse import SparseArray
+from nbautograd.arrays.version_counter import next_sequence_nr
+from nbautograd.autograd.backward import grad
+from nbautograd.core import dispatch_mode, tracing
+from nbautograd.core.grad_mode import enable_grad, is_grad_enabled, no_grad
+from nbautograd.core.node import FREED, LEAF, MULTIPLE, Node
+from nbautograd.core.sparse import stored, wrapped
+from nbautograd.core.tensor import Tensor
+
+__all__ = ["Rule", "SparseNode", "recompute", "record"]
+
+Rule = Callable[[Any], Sequence[Any]]
+"""From the gradient of the result to those of the inputs, over tensors, dense or sparse; None for no gradient."""
+
+
+class SparseNode(Node):
+    """The node of an operation with sparse inputs, or with a sparse result."""
+
+    __slots__ = ("edges", "rule", "s_values")
+    saved = ("s_values",)
+    edges: tuple[Any, ...]
+    rule: Rule
+    s_values: Any
+
+    def next_nodes(self) -> tuple[Any, ...]:
+        """Where the gradients of the inputs go."""
+        return self.edges
+
+    def vjp(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        """The gradients of the inputs, as arrays."""
+        return MULTIPLE, [None if d is None else stored(d) for d in self.apply_rule(wrapped(g), retain_graph)]
+
+    def vjp_graph(self, g: Any, retain_graph: bool, needed: Any = None) -> tuple[Any, Any]:
+        """The gradients of the inputs, recorded."""
+        return MULTIPLE, self.apply_rule(g, retain_graph)
+
+    def apply_rule(self, g: Any, retain_graph: bool) -> list[Any]:
+        """The gradients of those inputs that require one."""
+        if self.s_values is FREED:
+            self.raise_freed()
+        gradients = self.rule(g)
+        if not retain_graph:
+            self.rule, self.s_values = _freed, FREED
+        return [None if edge is None else d for edge, d in zip(self.edges, gradients, strict=True)]
+
+
+def _freed(g: Any) -> Sequence[Any]:
+    """The rule of a node whose saved tensors are freed."""
+    raise AssertionError
+
+
+@cache
+def _class(name: str, symbol: str, arity: int) -> type[SparseNode]:
+    names = ("input", "other", *(f"input {i}" for i in range(2, arity)))[:arity]
+    body = {"__slots__": (), "symbol": symbol, "arity": arity, "inputs": names, "__module__": Node.__module__}
+    return type(name, (SparseNode,), body)
+
+
+def record(result: Any, name: str, symbol: str, inputs: Sequence[Any], rule: Rule) -> Any:
+    """Make ``result`` that of an operation: with a node, if an input requires a gradient and gradient mode is on.
+
+    :param inputs: tensors, or None for an argument that is none.
+    :param rule: gives a gradient for each of ``inputs``.
+    """
+    if result.dtype.rank < 2:  # no floating or complex numbers
+        return result
+    edges = tuple(None if t is None or t._fn is None else t if t._fn is LEAF else t._fn for t in inputs)
+    if not is_grad_enabled() or all(edge is None for edge in edges):
+        return result
+    node = _class(name, symbol, len(inputs))()
+    node.edges, node.rule = edges, rule
+    arrays = [stored(t) for t in inputs if t is not None]
+    node.s_values = tuple(a.values if a.__class__ is SparseArray else a for a in arrays)
+    node.next0, node.next1, node.input_meta, node.extras = edges[0], edges[-1], None, None
+    node._seq = next_sequence_nr()
+    result._fn = node
+    if dispatch_mode.is_on():
+        dispatch_mode.node_created(node)
+    if tracing.is_on():
+        tracing.note(node, result, tuple(zip(node.inputs, inputs, strict=True)))
+    return result
+
+
+def recompute(name: str, symbol: str, inputs: Sequence[Tensor], compute: Callable[..., Any]) -> Any:
+    """Record an operation that is made of others as one node, which computes it again in order to differentiate it."""
+    with no_grad():
+        result = compute(*inputs)
+
+    def rule(g: Any) -> list[Any]:
+        again = is_grad_enabled()
+        with enable_grad():
+            own = [t if again else t.detach().requires_grad_(t.requires_grad) for t in inputs]
+            output = compute(*own)
+        wanted = [t for t in own if t.requires_grad]
+        gradients = iter(grad(output, wanted, g, create_graph=again, allow_unused=True))
+        return [next(gradients) if t.requires_grad else None for t in own]
+
+    return record(result, name, symbol, inputs, rule)

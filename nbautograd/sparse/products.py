@@ -1,0 +1,178 @@
+"""Products of sparse matrices with dense and with sparse ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd.arrays.sparse import matmul as array_matmul
+from nbautograd.core.sparse import refuse, stored, wrapped
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.errors import kind_of
+from nbautograd.sparse.elementwise import mul
+from nbautograd.sparse.node import record
+from nbautograd.sparse.registry import handles, is_sparse, method
+from nbautograd.sparse.shapes import t
+from nbautograd.sparse.tensors import at_places, build, coalesce, to_sparse
+
+__all__ = ["addmm", "mm"]
+
+
+def _check(name: str, input: Any, other: Any, ranks: tuple[int, int] = (2, 2)) -> None:
+    """Make sure that two tensors have a product.
+
+    :raises RuntimeError: one is not of that many dimensions or hybrid, dtypes differ, or the lengths do not fit.
+    """
+    for position, (operand, rank) in enumerate(zip((input, other), ranks, strict=True), 1):
+        if not isinstance(operand, Tensor):
+            raise TypeError(f"{name}(): argument (position {position}) must be Tensor, not {kind_of(operand)}")
+        if operand.ndim != rank or is_sparse(operand) and operand.dense_dim():
+            kinds = "matrices, without dense dimensions," if rank == 2 else "a vector"
+            raise RuntimeError(f"{name}(): {kinds} expected, got shapes {list(input.shape)} and {list(other.shape)}")
+    if input.shape[-1] != other.shape[0]:
+        raise RuntimeError(
+            f"{name}(): mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, input.shape))} and "
+            f"{'x'.join(map(str, other.shape))}): Expected dim 0 size {input.shape[-1]}, got {other.shape[0]}"
+        )
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{name}(): expected both to have the same dtype, but got {input.dtype} and {other.dtype}")
+
+
+def _transposed(x: Any) -> Any:
+    """The transpose, conjugated where it is complex, as gradients are computed with."""
+    return t(x.conj()) if is_sparse(x) else x.conj().t() if x.is_complex() else x.t()
+
+
+def _product(input: Any, other: Any, node: str, masked: bool) -> Any:
+    """The product of two matrices, at least one sparse.
+
+    :param masked: whether the gradients of sparse matrices are those of their stored elements only.
+    """
+    product = array_matmul(stored(input), stored(other))
+
+    def rule(g: Any) -> list[Any]:
+        return [
+            None if input._fn is None else _gradient(g, _transposed(other), input, masked),
+            None if other._fn is None else _gradient(_transposed(input), g, other, masked),
+        ]
+
+    return record(wrapped(product), node, "@", (input, other), rule)
+
+
+def _gradient(first: Any, second: Any, of: Any, masked: bool) -> Any:
+    """The product of two matrices as the gradient of ``of``."""
+    if not (masked and is_sparse(of)):
+        return mm(first, second) if is_sparse(first) or is_sparse(second) else first @ second
+    own = stored(coalesce(of.detach()))
+    own = own.like(own.values, is_coalesced=False) if not of.is_sparse_csr else own
+    if is_sparse(first) or is_sparse(second):
+        return at_places(mm(first, second), own)
+    rows, columns = map(wrap, own.indices)
+    values = (first.index_select(0, rows) * second.t().index_select(0, columns)).sum(1)
+    return build(own.indices, values, own.shape, own.is_coalesced, own.kind)
+
+
+@handles("mm")
+def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+    """The product of two matrices: dense if one is, else sparse. The gradient of a dense product is dense."""
+    _check("mm", input, mat2)
+    result = _product(input, mat2, "MmBackward0", masked=False)
+    return result if out is None else out.copy_(result)
+
+
+def sparse_mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
+    """``torch.sparse.mm``: as ``mm``, and the gradients of sparse matrices are sparse."""
+    if reduce != "sum":
+        raise NotImplementedError(f"sparse.mm(): only reduce='sum' is supported, got {reduce!r}")
+    _check("sparse.mm", mat1, mat2)
+    both = is_sparse(mat1) and is_sparse(mat2)
+    return _product(mat1, mat2, "SparseSparseMatmulBackward0" if both else "SparseAddmmBackward0", masked=True)
+
+
+@handles("mv")
+def mv(input: Any, vec: Any) -> Any:
+    """The product of a sparse matrix and a dense vector."""
+    _check("mv", input, vec, (2, 1))
+    return mm(input, vec.unsqueeze(1)).squeeze(1)
+
+
+@handles("matmul __matmul__")
+def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
+    """``input @ other`` of matrices, a matrix and a vector, or batches of matrices."""
+    if input.ndim == 2 and other.ndim == 1:
+        return mv(input, other)
+    if input.ndim == 1 and other.ndim == 2:
+        return mv(t(other), input)
+    if input.ndim == other.ndim == 3:
+        return bmm(input, other)
+    return mm(input, other, out=out)
+
+
+@handles("__rmatmul__")
+def rmatmul(input: Any, other: Any) -> Any:
+    """``other @ input``."""
+    return matmul(other, input)
+
+
+@handles("bmm")
+def bmm(input: Any, mat2: Any) -> Any:
+    """The products of a batch of sparse matrices with a batch of dense ones."""
+    if not is_sparse(input) or is_sparse(mat2):
+        refuse("bmm", stored(mat2).kind)
+    if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
+        raise RuntimeError(
+            f"bmm: Tensors 'self' and 'mat2' must be batches of matrices of the same length, got shapes "
+            f"{list(input.shape)} and {list(mat2.shape)}"
+        )
+    from nbautograd.ops.shape.joining import stack as stack_dense
+
+    return stack_dense([mm(input[i], mat2[i]) for i in range(input.shape[0])])
+
+
+def _addmm(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any, masked: bool) -> Any:
+    _check("addmm", mat1, mat2)
+    if is_sparse(input):
+        raise RuntimeError("expand is unsupported for Sparse tensors: the first argument of addmm() has to be dense")
+    product = sparse_mm(mat1, mat2) if masked else mm(mat1, mat2)
+    if is_sparse(product):
+        product = product.to_dense()
+    scaled = product if alpha == 1 else product * alpha
+    return scaled if beta == 0 else (input if beta == 1 else input * beta) + scaled
+
+
+@handles("addmm sspaddmm_ addmm_")
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * (mat1 @ mat2)`` with a sparse first matrix."""
+    return _addmm(input, mat1, mat2, beta, alpha, masked=False)
+
+
+@handles("_sparse_addmm")
+def sparse_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``torch.sparse.addmm``: as ``addmm``, and the gradient of the sparse matrix is sparse."""
+    return _addmm(input, mat1, mat2, beta, alpha, masked=True)
+
+
+def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """The product of a sparse matrix and a dense one, as a sparse tensor whose rows are dense.
+
+    >>> import nbautograd as torch
+    >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 2)).dense_dim()
+    1
+    """
+    return to_sparse(mm(mat1, mat2), 1)
+
+
+@method
+def smm(input: Tensor, mat: Tensor) -> Tensor:
+    """The product of a sparse matrix and a dense one, as a sparse tensor.
+
+    >>> import nbautograd as torch
+    >>> torch.smm(torch.eye(2).to_sparse(), torch.eye(2)).is_sparse
+    True
+    """
+    return to_sparse(mm(input, mat))
+
+
+@method
+def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)`` of two sparse matrices and a dense one, as a sparse tensor."""
+    return mul(input, beta) + mul(smm(mat1, mat2), alpha)  # type: ignore[no-any-return]

@@ -1,0 +1,177 @@
+"""Sums of sparse tensors, and softmax over their stored elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import dtypes
+from nbautograd.arrays.size import dimension
+from nbautograd.core.sparse import stored, wrapped
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.ops.reduction.softmax import log_softmax as dense_log_softmax, softmax as dense_softmax
+from nbautograd.sparse.node import recompute, record
+from nbautograd.sparse.registry import handles, is_sparse
+from nbautograd.sparse.tensors import at_places, build, coalesce, values_of
+
+__all__ = ["sparse_log_softmax", "sparse_softmax", "sparse_sum"]
+
+
+def _dims(dim: Any, ndim: int) -> tuple[int, ...]:
+    dims = (dim,) if isinstance(dim, int) else tuple(dim)
+    return tuple(sorted(dimension(d, ndim) for d in dims))
+
+
+def _over(input: Any, dims: tuple[int, ...]) -> Any:
+    """The sum over some dimensions, without history: sparse if a sparse dimension is left."""
+    array = stored(input)
+    sparse = array.sparse_dim
+    over_dense = tuple(d - sparse + 1 for d in dims if d >= sparse)
+    values = wrap(array.values).sum(over_dense, dtype=input.dtype)._shared_array() if over_dense else array.values
+    rest = [d for d in range(sparse) if d not in dims]
+    if not rest:
+        return wrap(values).sum(0, dtype=input.dtype)
+    shape = tuple(n for d, n in enumerate(array.shape) if d not in dims)
+    kept = len(rest) == sparse
+    indices = array.indices if kept else array.indices[np.asarray(rest)]
+    return wrapped(
+        array.like(values, indices=indices, shape=shape, is_coalesced=array.is_coalesced and kept).coalesced()
+    )
+
+
+def sparse_sum(input: Tensor, dim: Any = None, dtype: dtypes.dtype | None = None) -> Tensor:
+    """``torch.sparse.sum``: the sum of all elements, or over some dimensions; gradients are those of stored elements.
+
+    :param dim: by default all, and the result is dense; it is sparse as long as a sparse dimension is left.
+
+    >>> import nbautograd as torch
+    >>> torch.sparse.sum(torch.eye(2).to_sparse(), 0).to_dense()
+    tensor([1., 1.])
+    """
+    if not is_sparse(input):
+        raise RuntimeError("torch.sparse.sum(): argument 'input' must be a sparse tensor: call to_sparse()")
+    x: Any = input if dtype is None else input.to(dtype)
+    if dim is None:
+        return values_of(coalesce(x)).sum()  # type: ignore[no-any-return]
+    return _summed(x, dim, "SparseSumBackward0")  # type: ignore[no-any-return]
+
+
+def _summed(x: Any, dim: Any, node: str) -> Any:
+    """The sum over some dimensions."""
+    dims = _dims(dim, x.ndim)
+    if not dims:
+        return x
+
+    def rule(g: Any) -> tuple[Any]:
+        own = stored(coalesce(x.detach()))
+        return (_spread(g, own.like(own.values, is_coalesced=False), dims),)
+
+    return record(_over(x, dims), node, "Σ", (x,), rule)
+
+
+def _spread(g: Any, own: Any, dims: tuple[int, ...]) -> Any:
+    """The gradient of a sum, at the coordinates of what was summed."""
+    sparse = own.sparse_dim
+    rest = [d for d in range(sparse) if d not in dims]
+    if rest:
+        shape = tuple(n for d, n in enumerate(own.shape) if d not in dims)
+        values = np.zeros_like(own.values, shape=(own.nnz, *shape[len(rest) :]))
+        spread = values_of(at_places(g, own.like(values, indices=own.indices[np.asarray(rest)], shape=shape)))
+    else:
+        spread = g.unsqueeze(0).expand(own.nnz, *g.shape)
+    for d in dims:
+        if d >= sparse:
+            spread = spread.unsqueeze(d - sparse + 1)
+    return build(own.indices, spread.expand(own.values.shape), own.shape)
+
+
+@handles("sum")
+def sum_(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None) -> Any:
+    """The sum of all elements, which is dense, or over some dimensions; the gradient of the former is dense."""
+    x = input if dtype is None else input.to(dtype)
+    dim = axis if dim is None else dim
+    if dim is None or not isinstance(dim, int) and not tuple(dim):
+        total = wrap(stored(x).values).sum()
+        return record(total, "SumBackward0", "Σ", (x,), lambda g: (g.expand(x.shape),))
+    result = _summed(x, dim, "SumBackward1")
+    for d in _dims(dim, x.ndim) if keepdim else ():
+        result = result.unsqueeze(d)
+    return result
+
+
+@handles("any")
+def any_(input: Any) -> Any:
+    """Whether a value is not zero."""
+    return wrap(stored(coalesce(input.detach())).values).any()
+
+
+@handles("norm")
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """The norm of the values, over all dimensions.
+
+    :raises RuntimeError: ``dim`` is given.
+    """
+    if dim is not None and _dims(dim, input.ndim) != tuple(range(input.ndim)):
+        raise RuntimeError(
+            "norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all "
+            "dimensions of the input"
+        )
+    return values_of(coalesce(input)).norm(2 if p in ("fro", None) else p)
+
+
+# -- softmax -----------------------------------------------------------------------------------------------------------
+
+
+def _softmax(name: str, input: Any, dim: int, dtype: Any, log: bool) -> Any:
+    if not is_sparse(input):
+        raise RuntimeError(f"torch.sparse.{name}(): argument 'input' must be a sparse tensor: call to_sparse()")
+    x = input if dtype is None else input.to(dtype)
+    d = dimension(dim, x.ndim)
+
+    def compute(s: Any) -> Any:
+        own = coalesce(s)
+        array, v = stored(own), values_of(own)
+        if d >= array.sparse_dim:
+            values = (dense_log_softmax if log else dense_softmax)(v, d - array.sparse_dim + 1)
+        else:
+            values = _of_groups(v, _groups(array, d), log)
+        return build(array.indices, values, array.shape, True)
+
+    return recompute("SparseLogSoftmaxBackward0" if log else "SparseSoftmaxBackward0", name, (x,), compute)
+
+
+def _groups(array: Any, d: int) -> Any:
+    """For each value, the number of its group: those of which all coordinates but one are the same."""
+    rest = array.like(
+        array.values, indices=np.delete(array.indices, d, 0), shape=(*array.shape[:d], *array.shape[d + 1 :])
+    )
+    return np.unique(rest.keys(), return_inverse=True)[1].reshape((-1,))
+
+
+def _of_groups(v: Any, group: Any, log: bool) -> Any:
+    """Softmax of each group of values."""
+    if not len(group):
+        return v * 1
+    count, where = int(group.max()) + 1, wrap(group)
+    largest = np.full_like(v._a, -np.inf, shape=(count, *v.shape[1:]))
+    np.maximum.at(largest, group, v._a)
+    shifted = v - wrap(largest).index_select(0, where)
+    total = shifted.exp().new_zeros((count, *v.shape[1:])).index_add(0, where, shifted.exp()).index_select(0, where)
+    return shifted - total.log() if log else shifted.exp() / total
+
+
+def sparse_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """``torch.sparse.softmax``: over the stored elements along a dimension; the others are minus infinity.
+
+    >>> import nbautograd as torch
+    >>> torch.sparse.softmax(torch.tensor([[1., 0.], [2., 2.]]).to_sparse(), 1).to_dense()
+    tensor([[1.0000, 0.0000],
+            [0.5000, 0.5000]])
+    """
+    return _softmax("softmax", input, dim, dtype, log=False)  # type: ignore[no-any-return]
+
+
+def sparse_log_softmax(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
+    """``torch.sparse.log_softmax``: the logarithm of ``softmax``."""
+    return _softmax("log_softmax", input, dim, dtype, log=True)  # type: ignore[no-any-return]

@@ -1,0 +1,371 @@
+"""``assert_close``: two tensors, numbers or containers of such are equal up to tolerances; PyTorch's words if not."""
+
+from __future__ import annotations
+
+import cmath
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from nbautograd.arrays.dtypes import (
+    bfloat16,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int64,
+    promote_types,
+    uint16,
+    uint32,
+    uint64,
+)
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops.creation.from_data import as_tensor, tensor
+from nbautograd.ops.elementwise.comparison import isclose
+
+__all__ = ["assert_allclose", "assert_close"]
+
+TOLERANCES = {
+    float16: (1e-3, 1e-5),
+    bfloat16: (1.6e-2, 1e-5),
+    float32: (1.3e-6, 1e-5),
+    float64: (1e-7, 1e-7),
+    complex64: (1.3e-6, 1e-5),
+    complex128: (1e-7, 1e-7),
+}
+"""By dtype, ``rtol`` and ``atol`` where neither is given; all other dtypes have to be equal."""
+FORMER_TOLERANCES = {float16: (1e-3, 1e-3), float32: (1e-4, 1e-5), float64: (1e-5, 1e-8)}
+"""Those of ``assert_allclose``."""
+NUMBERS = (int, float, complex, np.number)
+BOOLEANS = (bool, np.bool_)
+Path = tuple[Any, ...]
+
+
+class _MismatchError(Exception):
+    """The error that ``assert_close`` is to raise: its class and its message, with where in a container that is."""
+
+    def __init__(self, kind: type[Exception], message: str, path: Path = ()) -> None:
+        place = f"\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in path)}" if path else ""
+        super().__init__(message + place)
+        self.kind = kind
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The arguments of ``assert_close``."""
+
+    allow_subclasses: bool
+    rtol: float | None
+    atol: float | None
+    equal_nan: bool
+    check_device: bool
+    check_dtype: bool
+    check_layout: bool
+    check_stride: bool
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+) -> None:
+    """Make sure that ``|actual - expected| <= atol + rtol * |expected|``, element by element.
+
+    Sequences and mappings are compared item by item. Tensors, and what ``as_tensor`` takes, such as NumPy arrays, have
+    to be of related classes, of one shape and, unless that is switched off, of one dtype, device and layout.
+
+    :param allow_subclasses: a subclass may be compared with its base class, such as a Parameter with a Tensor.
+    :param rtol: the relative tolerance; without both, they go by dtype: (1e-3, 1e-5) for float16, (1.6e-2, 1e-5) for
+        bfloat16, (1.3e-6, 1e-5) for float32 and complex64, (1e-7, 1e-7) for float64, complex128 and Python's numbers, 0
+        for integers and bools. Of two dtypes the larger ones.
+    :param atol: the absolute tolerance.
+    :param equal_nan: NaN is equal to NaN.
+    :param check_device: the devices have to be the same; else both are compared on the CPU.
+    :param check_dtype: the dtypes, or the types of numbers, have to be the same; else both are promoted.
+    :param check_layout: the layouts have to be the same; else both are compared dense.
+    :param check_stride: the strides have to be the same.
+    :param msg: the message of the error, or a function from the message to another one.
+    :raises AssertionError: they differ; the message says how many elements, and where the difference is greatest.
+    :raises TypeError: nothing is known of how to compare such objects.
+    :raises ValueError: only one of ``rtol`` and ``atol`` is given, or one is negative.
+
+    >>> import nbautograd as torch
+    >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0 + 1e-7]))
+    >>> torch.testing.assert_close([torch.tensor([1.0, 2.0])], [torch.tensor([1.0, 2.5])])
+    Traceback (most recent call last):
+    AssertionError: Tensor-likes are not close!
+    <BLANKLINE>
+    Mismatched elements: 1 / 2 (50.0%)
+    Greatest absolute difference: 0.5 at index (1,) (up to 1e-05 allowed)
+    Greatest relative difference: 0.20000000298023224 at index (1,) (up to 1.3e-06 allowed)
+    <BLANKLINE>
+    The failure occurred for item [0]
+    """
+    __tracebackhide__ = True
+    if (rtol is None) != (atol is None):
+        absent = "rtol" if rtol is None else "atol"
+        raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {absent}.")
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance is not None and not tolerance >= 0:
+            raise ValueError(f"{name} must be greater than or equal to zero, but got {tolerance}.")
+    checks = check_device, check_dtype, check_layout, check_stride
+    options = _Options(allow_subclasses, rtol, atol, equal_nan, *checks)
+    error = None
+    try:
+        pairs = list(_pairs(actual, expected, (), options))  # so that nothing is compared where something cannot be
+    except _MismatchError as failed:  # msg speaks of differences only
+        error = failed.kind(str(failed))
+    else:
+        try:
+            for compare, one, other, path in pairs:
+                compare(one, other, path, options)
+        except _MismatchError as failed:
+            message = str(failed)
+            if msg is not None:
+                message = msg(message) if callable(msg) else msg
+            error = failed.kind(message)
+    if error is not None:
+        raise error
+
+
+Compare = Callable[[Any, Any, Path, _Options], None]
+
+
+def _pairs(actual: Any, expected: Any, path: Path, options: _Options) -> Iterator[tuple[Compare, Any, Any, Path]]:
+    """What is to be compared one by one, and by which function, of two containers or of two values."""
+
+    def both(*kinds: Any) -> bool:
+        return isinstance(actual, kinds) and isinstance(expected, kinds)
+
+    if both(Sequence) and not isinstance(actual, str) and not isinstance(expected, str):
+        if len(actual) != len(expected):
+            text = f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
+            raise _MismatchError(AssertionError, text, path)
+        for index, (one, other) in enumerate(zip(actual, expected, strict=True)):
+            yield from _pairs(one, other, (*path, index), options)
+    elif both(Mapping):
+        _compare_keys(actual, expected, path)
+        for key in _in_order(actual):
+            yield from _pairs(actual[key], expected[key], (*path, key), options)
+    elif actual is None or expected is None:
+        yield _compare_nones, actual, expected, path
+    elif both(*BOOLEANS):
+        yield _compare_booleans, bool(actual), bool(expected), path
+    elif both(*NUMBERS) and not isinstance(actual, bool) and not isinstance(expected, bool):
+        yield _compare_numbers, _number(actual), _number(expected), path
+    else:
+        yield _compare_tensors, *_tensors(actual, expected, path, options), path
+
+
+def _in_order(keys: Iterable[Any]) -> list[Any]:
+    """The keys, sorted where that is possible."""
+    try:
+        return sorted(keys)
+    except TypeError:
+        return list(keys)
+
+
+def _compare_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any], path: Path) -> None:
+    missing = _in_order(expected.keys() - actual.keys())
+    additional = _in_order(actual.keys() - expected.keys())
+    if missing or additional:
+        text = "The keys of the mappings do not match:"
+        text += f"\nMissing keys in the actual mapping: {missing}" if missing else ""
+        text += f"\nAdditional keys in the actual mapping: {additional}" if additional else ""
+        raise _MismatchError(AssertionError, text, path)
+
+
+def _tensors(actual: Any, expected: Any, path: Path, options: _Options) -> tuple[Tensor, Tensor]:
+    """Two objects as tensors.
+
+    :raises _MismatchError: they are not of related classes, or are no tensors and nothing that ``as_tensor`` takes.
+    """
+    related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
+    if related and (options.allow_subclasses or type(actual) is type(expected)):
+        try:
+            return _as_tensor(actual), _as_tensor(expected)
+        except Exception:  # whatever as_tensor says, it is no tensor
+            pass
+    text = f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}."
+    raise _MismatchError(TypeError, text, path)
+
+
+def _as_tensor(value: Any) -> Tensor:
+    return (value if isinstance(value, Tensor) else as_tensor(value)).detach()
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def _compare_nones(actual: Any, expected: Any, path: Path, options: _Options) -> None:
+    if not (actual is None and expected is None):
+        raise _MismatchError(AssertionError, f"None mismatch: {actual} is not {expected}", path)
+
+
+def _compare_booleans(actual: bool, expected: bool, path: Path, options: _Options) -> None:
+    if actual is not expected:
+        raise _MismatchError(AssertionError, f"Booleans mismatch: {actual} is not {expected}", path)
+
+
+def _number(value: Any) -> complex:
+    return value.item() if isinstance(value, np.number) else value  # type: ignore[no-any-return]
+
+
+def _compare_numbers(actual: Any, expected: Any, path: Path, options: _Options) -> None:
+    kinds = type(actual), type(expected)
+    if options.check_dtype and kinds[0] is not kinds[1]:
+        raise _MismatchError(AssertionError, f"The (d)types do not match: {kinds[0]} != {kinds[1]}.", path)
+    dtypes = {float: float64, complex: complex128}
+    rtol, atol = _tolerances(options, *(dtypes.get(kind) for kind in kinds))
+    if actual == expected or options.equal_nan and cmath.isnan(actual) and cmath.isnan(expected):
+        return
+    difference = abs(actual - expected)
+    if not (cmath.isfinite(difference) and difference <= atol + rtol * abs(expected)):
+        _fail_of_numbers(actual, expected, rtol, atol, path)
+
+
+def _compare_tensors(actual: Tensor, expected: Tensor, path: Path, options: _Options) -> None:
+    _compare_attributes(actual, expected, path, options)
+    rtol, atol = _tolerances(options, actual.dtype, expected.dtype)
+    actual, expected = _alike(actual, expected)
+    matches = isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
+    if matches.all():
+        return
+    if actual.ndim == 0:
+        _fail_of_numbers(actual.item(), expected.item(), rtol, atol, path)
+    _fail_of_tensors(actual, expected, matches, rtol, atol, path)
+
+
+def _compare_attributes(actual: Tensor, expected: Tensor, path: Path, options: _Options) -> None:
+    """Compare the attributes that the options name, in PyTorch's order."""
+    strides = options.check_stride and "strided" in str(actual.layout) and actual.layout == expected.layout
+    attributes = [
+        ("shape", True, lambda t: t.shape),
+        ("layout", options.check_layout, lambda t: t.layout),
+        ("stride()", strides, lambda t: t.stride()),
+        ("device", options.check_device, lambda t: t.device),
+        ("dtype", options.check_dtype, lambda t: t.dtype),
+    ]
+    for name, wanted, get in attributes:
+        if wanted and get(actual) != get(expected):
+            text = f"The values for attribute {name!r} do not match: {get(actual)} != {get(expected)}."
+            raise _MismatchError(AssertionError, text, path)
+
+
+def _tolerances(options: _Options, *dtypes: Any) -> tuple[float, float]:
+    """The tolerances given, or the larger ones of those of the dtypes."""
+    if options.rtol is not None and options.atol is not None:
+        return _plain(options.rtol), _plain(options.atol)
+    return _larger(TOLERANCES, dtypes)
+
+
+def _larger(table: Mapping[Any, tuple[float, float]], dtypes: Iterable[Any]) -> tuple[float, float]:
+    rtols, atols = zip(*(table.get(dtype, (0.0, 0.0)) for dtype in dtypes), strict=True)
+    return max(rtols), max(atols)
+
+
+def _plain(tolerance: Any) -> Any:
+    return tolerance.item() if isinstance(tolerance, Tensor) else tolerance
+
+
+def _alike(actual: Tensor, expected: Tensor) -> tuple[Tensor, Tensor]:
+    """Both on one device, of one dtype and one layout."""
+    if actual.layout != expected.layout:
+        actual, expected = (t if "strided" in str(t.layout) else t.to_dense() for t in (actual, expected))
+    if actual.device != expected.device:
+        actual, expected = actual.cpu(), expected.cpu()
+    if actual.dtype != expected.dtype:  # which are not promoted to anything where one is an unsigned integer
+        dtypes = (int64 if t.dtype in (uint16, uint32, uint64) else t.dtype for t in (actual, expected))
+        common = promote_types(*dtypes)
+        actual, expected = actual.to(common), expected.to(common)
+    return actual, expected
+
+
+# -- messages ----------------------------------------------------------------------------------------------------------
+
+
+def _fail(what: str, lines: list[str], rtol: float, atol: float, path: Path) -> NoReturn:
+    """Raise for a mismatch; the last two lines are of the absolute and of the relative difference."""
+    exact = rtol == 0 and atol == 0
+    if not exact:
+        allowed = zip(lines[-2:], (atol, rtol), strict=True)
+        lines = [*lines[:-2], *(f"{line} (up to {tolerance} allowed)" for line, tolerance in allowed)]
+    text = "\n".join([f"{what} are not {'equal' if exact else 'close'}!", "", *lines])
+    raise _MismatchError(AssertionError, text, path)
+
+
+def _fail_of_numbers(actual: Any, expected: Any, rtol: float, atol: float, path: Path) -> NoReturn:
+    difference = abs(actual - expected)
+    relative = math.inf if expected == 0 else difference / abs(expected)
+    lines = [
+        f"Expected {expected} but got {actual}.",
+        f"Absolute difference: {difference}",
+        f"Relative difference: {relative}",
+    ]
+    _fail("Scalars", lines, rtol, atol, path)
+
+
+def _fail_of_tensors(
+    actual: Tensor, expected: Tensor, matches: Tensor, rtol: float, atol: float, path: Path
+) -> NoReturn:
+    if not actual.is_floating_point() and not actual.is_complex():
+        actual, expected = actual.to(int64), expected.to(int64)  # differences may be out of the dtype's range
+    absolute = (actual - expected).abs()
+    absolute[matches] = 0
+    relative = absolute / expected.abs()
+    relative[matches] = 0
+    total, wrong = matches.numel(), int((~matches).sum())
+    lines = [f"Mismatched elements: {wrong} / {total} ({wrong / total:.1%})"]
+    for name, differences in (("absolute", absolute), ("relative", relative)):
+        place = int(differences.argmax())
+        index = tuple(int(i) for i in np.unravel_index(place, tuple(matches.shape)))
+        lines.append(f"Greatest {name} difference: {differences.flatten()[place].item()} at index {index}")
+    _fail("Tensor-likes", lines, rtol, atol, path)
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """The former ``assert_close``: of any dtypes, with wider tolerances; deprecated.
+
+    :param actual: a tensor, or what ``torch.tensor`` takes.
+    :param expected: the same.
+    :param rtol: the relative tolerance; without both, they go by the dtypes, which are float16, float32 or float64.
+    :param atol: the absolute tolerance.
+    :param equal_nan: NaN is equal to NaN.
+    :param msg: the message of the error.
+    :raises AssertionError: as ``assert_close``.
+    """
+    __tracebackhide__ = True
+    warnings.warn(
+        "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. "
+        "Please use `torch.testing.assert_close()` instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    if not isinstance(actual, Tensor):
+        actual = tensor(actual)
+    if not isinstance(expected, Tensor):
+        expected = tensor(expected, dtype=actual.dtype)
+    if rtol is None and atol is None:
+        rtol, atol = _larger(FORMER_TOLERANCES, (actual.dtype, expected.dtype))
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)

@@ -1,0 +1,119 @@
+"""``make_tensor``: a random tensor of a dtype's values, the same as PyTorch's after the same seed."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from nbautograd.arrays import dtypes
+from nbautograd.arrays.dtypes import as_dtype, bool_, finfo, iinfo, int64
+from nbautograd.core.tensor import Tensor
+from nbautograd.ops.creation.creation import empty
+from nbautograd.ops.creation.random import randint
+from nbautograd.ops.elementwise.complex import view_as_real
+
+__all__ = ["make_tensor"]
+
+
+def make_tensor(
+    *shape: int | Sequence[int],
+    dtype: dtypes.dtype,
+    device: Any,
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """A tensor of values drawn evenly from ``[low, high)``.
+
+    :param shape: the sizes, or one sequence of them.
+    :param dtype: the dtype.
+    :param device: the device.
+    :param low: the lower limit, which is included; by default -9, and 0 for bools and unsigned integers. What the dtype
+        cannot represent is left out.
+    :param high: the upper limit; by default 9 for floats and complex numbers, 10 for integers, 2 for bools.
+    :param requires_grad: whether it requires a gradient.
+    :param noncontiguous: make it a view of every second element of a larger one, if it has two elements or more.
+    :param exclude_zero: put in place of zeros the smallest positive normal number, 1 for integers and bools.
+    :param memory_format: the order of its strides; not together with ``noncontiguous``.
+    :raises ValueError: ``low`` is not less than ``high``, one of them is NaN, or the dtype has no value in between;
+        integers cannot require a gradient.
+    :raises TypeError: numbers of the dtype cannot be drawn.
+
+    >>> import nbautograd as torch
+    >>> generator = torch.manual_seed(0)
+    >>> torch.testing.make_tensor(3, dtype=torch.float32, device="cpu", low=-1, high=1)
+    tensor([-0.0075,  0.5364, -0.8230])
+    """
+    sizes: Any = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
+    sizes = tuple(sizes)
+    dtype = as_dtype(dtype)
+    whole = not dtype.is_floating_point and not dtype.is_complex
+    if noncontiguous and memory_format is not None:
+        raise ValueError(
+            "The parameters `noncontiguous` and `memory_format` are mutually exclusive, "
+            f"but got {noncontiguous=} and {memory_format=}"
+        )
+    if requires_grad and whole:
+        raise ValueError(
+            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}"
+        )  # fmt: skip
+    noncontiguous = noncontiguous and math.prod(sizes) > 1
+    drawn = (*sizes[:-1], 2 * sizes[-1]) if noncontiguous else sizes
+    lower, upper = _limits(dtype, low, high)
+    if whole:
+        result = randint(math.ceil(lower), math.ceil(upper), drawn, device=device, dtype=dtype)
+    else:
+        result = empty(drawn, device=device, dtype=dtype)
+        _fill(view_as_real(result) if dtype.is_complex else result, lower, upper)
+    if noncontiguous:
+        result = result[..., 1::2]  # not from the first one on, so that offsets matter, too
+    elif memory_format is not None:
+        result = result.clone(memory_format=memory_format)
+    if exclude_zero:
+        result[result == 0] = 1 if whole else finfo(dtype).tiny
+    if requires_grad:
+        result.requires_grad = True
+    return result
+
+
+def _limits(dtype: dtypes.dtype, low: float | None, high: float | None) -> tuple[float, float]:
+    """The limits for a dtype: as they are given, or by default, but not beyond its values."""
+    least: float
+    beyond: float
+    if dtype is bool_:
+        least, beyond, default = 0, 2, (0, 2)
+    elif dtype.is_floating_point or dtype.is_complex:
+        least, beyond, default = finfo(dtype).min, finfo(dtype).max, (-9, 9)
+    else:  # int64's own end cannot be passed to randint
+        least, beyond, default = iinfo(dtype).min, iinfo(dtype).max + (dtype is not int64), (-9, 10)
+    low = default[0] if low is None else low
+    high = default[1] if high is None else high
+    if math.isnan(low) or math.isnan(high):
+        raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
+    if low == high and (dtype.is_floating_point or dtype.is_complex):
+        warnings.warn(
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 "
+            "and will be removed in 2.3. Use `torch.full(...)` instead.",
+            FutureWarning,
+            stacklevel=3,
+        )
+    elif low >= high:
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    elif high < least or low >= beyond:
+        raise ValueError(
+            f"The value interval specified by `low` and `high` is [{low}, {high}), "
+            f"but {dtype} only supports [{least}, {beyond})"
+        )
+    return min(max(low, least), beyond), min(max(high, least), beyond)
+
+
+def _fill(t: Tensor, low: float, high: float) -> None:
+    if high - low >= finfo(t.dtype).max:  # which uniform_ refuses
+        t.uniform_(low / 2, high / 2).mul_(2)
+    else:
+        t.uniform_(low, high)

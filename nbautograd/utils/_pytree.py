@@ -1,0 +1,474 @@
+"""``torch.utils._pytree``: nested containers of tensors, flattened, mapped over and rebuilt.
+
+Its name is private in PyTorch, too, but many packages use it. The trees themselves are in ``core/pytree.py``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+import warnings
+from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from nbautograd import _absent
+from nbautograd.arrays.size import Size
+from nbautograd.core.pytree import (
+    SUPPORTED_NODES,
+    Container as NodeDef,
+    IsLeaf,
+    TreeSpec,
+    broadcast_prefix as _broadcast_to_and_flatten,  # noqa: F401 - used by its private name
+    container_of,
+    is_namedtuple_class,
+    tree_flatten,
+    tree_iter,
+    tree_map,
+    tree_unflatten,
+)
+from nbautograd.core.return_types import Results
+from nbautograd.utils._treespec import (
+    Written,
+    treespec_dict,
+    treespec_dumps,
+    treespec_leaf,
+    treespec_loads,
+    treespec_pprint,
+    treespec_tuple,
+    written_as,
+)
+
+__all__ = [
+    "ConstantNode",
+    "GetAttrKey",
+    "MappingKey",
+    "NodeDef",
+    "PyTree",
+    "SequenceKey",
+    "TreeSpec",
+    "arg_tree_leaves",
+    "is_constant_class",
+    "is_namedtuple",
+    "is_namedtuple_class",
+    "is_namedtuple_instance",
+    "key_get",
+    "keystr",
+    "map_only",
+    "register_constant",
+    "register_dataclass",
+    "register_pytree_node",
+    "tree_all",
+    "tree_all_only",
+    "tree_any",
+    "tree_any_only",
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_is_leaf",
+    "tree_iter",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_",
+    "tree_map_only",
+    "tree_map_only_",
+    "tree_map_with_path",
+    "tree_structure",
+    "tree_unflatten",
+    "treespec_dict",
+    "treespec_dumps",
+    "treespec_leaf",
+    "treespec_loads",
+    "treespec_pprint",
+    "treespec_tuple",
+]
+
+PyTree = Any
+KeyPath = tuple[Any, ...]
+Kinds = Any  # a class, a tuple of classes, or a function that says whether something is meant
+
+
+# -- leaves ------------------------------------------------------------------------------------------------------------
+
+
+def tree_leaves(tree: PyTree, is_leaf: IsLeaf = None) -> list[Any]:
+    """The leaves of a tree from left to right.
+
+    >>> tree_leaves({"a": 1, "b": (2, [3])})
+    [1, 2, 3]
+    """
+    return list(tree_iter(tree, is_leaf))
+
+
+def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
+    """The structure of a tree."""
+    return tree_flatten(tree, is_leaf)[1]
+
+
+def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether a tree is a leaf: no container, or one of which ``is_leaf`` says so."""
+    return is_leaf is not None and is_leaf(tree) or container_of(tree) is None
+
+
+def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
+    """The leaves of the arguments of a call.
+
+    >>> arg_tree_leaves(1, [2], x=3)
+    [1, 2, 3]
+    """
+    return [leaf for tree in (*args, *kwargs.values()) for leaf in tree_iter(tree)]
+
+
+def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
+    """Call ``func`` with each leaf, and the parts of ``rests`` there; returns the tree itself."""
+    leaves, spec = tree_flatten(tree, is_leaf)
+    for parts in zip(leaves, *(spec.flatten_up_to(rest) for rest in rests), strict=True):
+        func(*parts)
+    return tree
+
+
+def map_only(type_or_types_or_pred: Kinds, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """A decorator: the function is applied to objects of some classes only, or to those of which a function is true.
+
+    >>> list(map(map_only(int)(lambda x: x + 1), [1, "a"]))
+    [2, 'a']
+    """
+    is_meant = _predicate(type_or_types_or_pred)
+
+    def wrap(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        @functools.wraps(func)
+        def wrapped(x: Any) -> Any:
+            return func(x) if is_meant(x) else x
+
+        return wrapped
+
+    return wrap
+
+
+def _predicate(kinds: Kinds) -> Callable[[Any], bool]:
+    if isinstance(kinds, (type, tuple, types.UnionType)):
+        return lambda x: isinstance(x, kinds)
+    if not callable(kinds):
+        raise TypeError("Argument must be a type, a tuple of types, or a callable.")
+    return kinds  # type: ignore[no-any-return]
+
+
+def tree_map_only(
+    type_or_types_or_pred: Kinds, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
+) -> PyTree:
+    """The tree with ``func`` applied to its leaves of some classes, or to those of which a function is true.
+
+    >>> tree_map_only(int, lambda x: -x, (1, "a", [2]))
+    (-1, 'a', [-2])
+    """
+    return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
+
+
+def tree_map_only_(
+    type_or_types_or_pred: Kinds, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
+) -> PyTree:
+    """Call ``func`` with those leaves; returns the tree itself."""
+    return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
+
+
+def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether ``pred`` is true of all leaves."""
+    return all(map(pred, tree_iter(tree, is_leaf)))
+
+
+def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether ``pred`` is true of some leaf."""
+    return any(map(pred, tree_iter(tree, is_leaf)))
+
+
+def tree_all_only(type_or_types: Kinds, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether ``pred`` is true of all leaves of some classes."""
+    return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
+
+
+def tree_any_only(type_or_types: Kinds, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """Whether ``pred`` is true of some leaf of some classes."""
+    return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
+
+
+# -- paths -------------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MappingKey:
+    """The place of a value in a mapping."""
+
+    key: Any
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+    def get(self, mapping: Any) -> Any:
+        """The value there."""
+        return mapping[self.key]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SequenceKey:
+    """The place of an item in a sequence."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+    def get(self, sequence: Any) -> Any:
+        """The item there."""
+        return sequence[self.idx]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GetAttrKey:
+    """The name of an attribute."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+    def get(self, obj: Any) -> Any:
+        """The value of the attribute."""
+        return getattr(obj, self.name)
+
+
+def keystr(kp: KeyPath) -> str:
+    """A path as one would write it.
+
+    >>> keystr(tree_flatten_with_path({"a": [1, 2]})[0][1][0])
+    "['a'][1]"
+    """
+    return "".join(map(str, kp))
+
+
+def key_get(obj: Any, kp: KeyPath) -> Any:
+    """What is at a path in a tree."""
+    for key in kp:
+        obj = key.get(obj)
+    return obj
+
+
+def tree_flatten_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
+    """The leaves of a tree, each in a pair with the path to it, and the structure.
+
+    :raises ValueError: a container has been registered without ``flatten_with_keys_fn``.
+    """
+    return list(_paths((), tree, is_leaf)), tree_structure(tree, is_leaf)
+
+
+def tree_leaves_with_path(tree: PyTree, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
+    """The leaves of a tree, each in a pair with the path to it."""
+    return list(_paths((), tree, is_leaf))
+
+
+def tree_map_with_path(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
+    """As ``tree_map``; ``func`` gets the path first.
+
+    >>> tree_map_with_path(lambda path, x: keystr(path), {"a": 1, "b": (2,)})
+    {'a': "['a']", 'b': ("['b'][0]",)}
+    """
+    pairs, spec = tree_flatten_with_path(tree, is_leaf)
+    others = [spec.flatten_up_to(rest) for rest in rests]
+    return spec.unflatten(func(*pair, *parts) for pair, *parts in zip(pairs, *others, strict=True))
+
+
+def _paths(above: KeyPath, tree: PyTree, is_leaf: IsLeaf) -> Iterator[tuple[KeyPath, Any]]:
+    if tree_is_leaf(tree, is_leaf):
+        yield above, tree
+    else:
+        for key, child in _with_keys(tree):
+            yield from _paths((*above, key), child, is_leaf)
+
+
+def _with_keys(tree: PyTree) -> Iterable[tuple[Any, Any]]:
+    """The children of a container, each in a pair with its key."""
+    container = container_of(tree)
+    assert container is not None
+    if container.flatten_with_keys_fn is not None:
+        return container.flatten_with_keys_fn(tree)[0]
+    if container.type is namedtuple:
+        return zip(map(GetAttrKey, tree._fields), tree, strict=True)
+    if container.type in (dict, OrderedDict, defaultdict):
+        return zip(map(MappingKey, tree), tree.values(), strict=True)
+    if container.type in (tuple, list, deque, Size) or isinstance(tree, Results):
+        return zip(map(SequenceKey, range(len(tree))), tree, strict=True)
+    raise ValueError(
+        f"Did not find a flatten_with_keys_fn for type: {container.type}. "
+        "Please pass a flatten_with_keys_fn argument to register_pytree_node."
+    )
+
+
+# -- registering -------------------------------------------------------------------------------------------------------
+
+
+_constants: set[type] = set()
+
+
+def register_pytree_node(
+    cls: type,
+    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_fn: Callable[[Iterable[Any], Any], Any],
+    *,
+    serialized_type_name: str | None = None,
+    to_dumpable_context: Callable[[Any], Any] | None = None,
+    from_dumpable_context: Callable[[Any], Any] | None = None,
+    flatten_with_keys_fn: Callable[[Any], tuple[list[tuple[Any, Any]], Any]] | None = None,
+) -> None:
+    """Let objects of a class be containers, for ``vmap`` and the transforms of ``torch.func``, too.
+
+    :param flatten_fn: from an object to its children and a context, whatever else it takes to rebuild it.
+    :param unflatten_fn: from children and a context to an object.
+    :param serialized_type_name: the name of the class for ``treespec_dumps``.
+    :param to_dumpable_context: from a context to something that JSON can hold.
+    :param from_dumpable_context: the other way.
+    :param flatten_with_keys_fn: as ``flatten_fn``, with each child in a pair with its key; for paths.
+    :raises ValueError: the class is registered already, or only one of the two functions for contexts is there.
+
+    >>> class Pair:
+    ...     def __init__(self, a, b):
+    ...         self.a, self.b = a, b
+    >>> register_pytree_node(Pair, lambda pair: ([pair.a, pair.b], None), lambda parts, _: Pair(*parts))
+    >>> tree_leaves([Pair(1, (2, 3))])
+    [1, 2, 3]
+    """
+    if cls in SUPPORTED_NODES:
+        raise ValueError(f"{cls} is already registered as pytree node.")
+    if (to_dumpable_context is None) != (from_dumpable_context is None):
+        raise ValueError(
+            f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered."
+        )  # fmt: skip
+    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
+    written_as[cls] = Written(serialized_type_name, to_dumpable_context, from_dumpable_context)
+
+
+def _register_pytree_node(
+    cls: type,
+    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_fn: Callable[[Iterable[Any], Any], Any],
+    to_str_fn: Any = None,
+    maybe_from_str_fn: Any = None,
+    **options: Any,
+) -> None:
+    """The former name of ``register_pytree_node``, which replaces an earlier registration."""
+    warnings.warn(
+        "`torch.utils._pytree._register_pytree_node` is deprecated. "
+        "Please use `torch.utils._pytree.register_pytree_node` instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    _deregister_pytree_node(cls)
+    register_pytree_node(cls, flatten_fn, unflatten_fn, **options)
+
+
+def _deregister_pytree_node(cls: type) -> None:
+    """Take a class out of the registry."""
+    SUPPORTED_NODES.pop(cls, None)
+    written_as.pop(cls, None)
+    _constants.discard(cls)
+
+
+def register_dataclass(
+    cls: type,
+    *,
+    field_names: list[str] | None = None,
+    drop_field_names: list[str] | None = None,
+    serialized_type_name: str | None = None,
+) -> None:
+    """Let the objects of a dataclass be containers of their fields.
+
+    :param field_names: the fields; by default those that are arguments of its ``__init__``.
+    :param drop_field_names: those to leave out.
+    :param serialized_type_name: the name of the class for ``treespec_dumps``.
+    :raises ValueError: ``field_names`` are not the fields, or are missing where the class is no dataclass.
+
+    >>> @dataclasses.dataclass
+    ... class Point:
+    ...     x: int
+    ...     y: int
+    >>> register_dataclass(Point)
+    >>> tree_map(lambda v: 10 * v, Point(1, 2))
+    Point(x=10, y=20)
+    """
+    if dataclasses.is_dataclass(cls):
+        fields = [field.name for field in dataclasses.fields(cls) if field.init]
+        if field_names is None:
+            field_names = fields
+        else:
+            _check_fields({*field_names}, {*fields} - {*(drop_field_names or ())})
+    elif field_names is None:
+        raise ValueError(
+            f"field_names must be specified with a list of all fields used to initialize {cls}, as it is not a "
+            "dataclass."
+        )
+    names = field_names
+
+    def flatten(obj: Any) -> tuple[list[Any], Any]:
+        values = {name: getattr(obj, name) for name in names}
+        here = [name for name in names if values[name] is not None]
+        return [values[name] for name in here], [here, [name for name in names if values[name] is None]]
+
+    def unflatten(values: Iterable[Any], context: Any) -> Any:
+        here, empty = context
+        return cls(**dict(zip(here, values, strict=True)), **dict.fromkeys(empty))
+
+    def flatten_with_keys(obj: Any) -> tuple[list[Any], Any]:
+        values, (here, _) = flatten(obj)
+        return list(zip(map(GetAttrKey, here), values, strict=True)), here
+
+    register_pytree_node(
+        cls, flatten, unflatten, serialized_type_name=serialized_type_name, flatten_with_keys_fn=flatten_with_keys
+    )
+
+
+def _check_fields(names: set[str], expected: set[str]) -> None:
+    words = f"Missing fields in `field_names`: {expected - names}. " if expected - names else ""
+    words += f"Unexpected fields in `field_names`: {names - expected}. " if names - expected else ""
+    if words:
+        raise ValueError(f"field_names does not include all dataclass fields.\n{words}")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ConstantNode:
+    """The context of a constant: its value."""
+
+    value: Any
+
+
+def register_constant(cls: type) -> None:
+    """Let the objects of a class be containers without leaves: part of the structure.
+
+    :raises TypeError: the class has not got its own ``__eq__`` and ``__hash__``.
+    """
+    for name in ("__eq__", "__hash__"):
+        if getattr(cls, name) in (getattr(object, name), None) and (name == "__eq__" or cls.__hash__ is None):
+            raise TypeError(f"register_constant(cls) expects `cls` to have a non-default `{name}` implementation.")
+    register_pytree_node(
+        cls,
+        lambda obj: ([], ConstantNode(obj)),
+        lambda _, context: context.value,
+        flatten_with_keys_fn=lambda obj: ([], ConstantNode(obj)),
+    )
+    _constants.add(cls)
+
+
+def is_constant_class(cls: type) -> bool:
+    """Whether a class has been registered by ``register_constant``."""
+    return cls in _constants
+
+
+def is_namedtuple(obj: Any) -> bool:
+    """Whether an object, or a class, is a namedtuple."""
+    return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
+
+
+def is_namedtuple_instance(obj: Any) -> bool:
+    """Whether an object is a namedtuple."""
+    return is_namedtuple_class(type(obj))
+
+
+_absent.answer(__name__)

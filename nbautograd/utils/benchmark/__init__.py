@@ -1,0 +1,33 @@
+"""``torch.utils.benchmark``: how long a piece of code takes, measured often enough, and tables that compare."""
+
+from __future__ import annotations
+
+from nbautograd import _absent
+from nbautograd.utils.benchmark._compare import Colorize, Compare
+from nbautograd.utils.benchmark._measurement import (
+    Measurement,
+    TaskSpec,
+    ordered_unique,
+    select_unit,
+    set_torch_threads,
+    trim_sigfig,
+    unit_to_english,
+)
+from nbautograd.utils.benchmark._timer import Language, Timer, timer
+
+__all__ = [
+    "Colorize",
+    "Compare",
+    "Language",
+    "Measurement",
+    "TaskSpec",
+    "Timer",
+    "ordered_unique",
+    "select_unit",
+    "set_torch_threads",
+    "timer",
+    "trim_sigfig",
+    "unit_to_english",
+]
+
+_absent.answer(__name__)

@@ -1,0 +1,178 @@
+"""Tables of measurements: a row per task, a column per implementation."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nbautograd.utils.benchmark._measurement import (
+    Measurement,
+    ordered_unique,
+    select_unit,
+    trim_sigfig,
+    unit_to_english,
+)
+
+__all__ = ["Colorize", "Compare"]
+
+BOLD, END = "\033[1m", "\033[0m"
+BEST, GOOD, VERY_BAD = f"\033[92m{BOLD}", f"\033[34m{BOLD}", f"\033[31m{BOLD}"
+BAD = "\033[2m\033[91m"
+Cell = Measurement | None
+
+
+class Colorize(enum.Enum):
+    """With what the colours of a table compare each time."""
+
+    NONE = "none"
+    COLUMNWISE = "columnwise"
+    ROWWISE = "rowwise"
+
+
+class Compare:
+    """A table of measurements for each label: a row per ``sub_label``, a column per ``description``.
+
+    :param results: the measurements.
+    :raises ValueError: something else is among them.
+
+    >>> from nbautograd.utils.benchmark import Measurement, TaskSpec
+    >>> specs = [TaskSpec("", "", label="sum", sub_label="3 x 3", description=how) for how in ("loop", "array")]
+    >>> table = Compare([Measurement(1, [time], spec) for time, spec in zip([2e-4, 3e-6], specs)])
+    >>> print(str(table).splitlines()[3])
+          3 x 3  |  200.0  |   3.0
+    """
+
+    def __init__(self, results: list[Measurement]) -> None:
+        self._results: list[Measurement] = []
+        self.extend_results(results)
+        self._trim = self._warn = False
+        self._colorize = Colorize.NONE
+
+    def extend_results(self, results: Sequence[Measurement]) -> None:
+        """Add measurements; those of the same task are put together."""
+        for result in results:
+            if not isinstance(result, Measurement):
+                raise ValueError(f"Expected an instance of `Measurement`, got {type(result)} instead.")
+        self._results.extend(results)
+
+    def trim_significant_figures(self) -> None:
+        """Show only as many figures as are certain."""
+        self._trim = True
+
+    def colorize(self, rowwise: bool = False) -> None:
+        """Colour the times: green and blue the best, red those that take much longer.
+
+        :param rowwise: compare within rows, not within columns.
+        """
+        self._colorize = Colorize.ROWWISE if rowwise else Colorize.COLUMNWISE
+
+    def highlight_warnings(self) -> None:
+        """Mark times that vary much."""
+        self._warn = True
+
+    def print(self) -> None:
+        """Print the tables."""
+        print(str(self))
+
+    def __str__(self) -> str:
+        groups: dict[str | None, list[Measurement]] = {}
+        for result in Measurement.merge(self._results):
+            groups.setdefault(result.label, []).append(result)
+        return "\n".join(_Table(group, self._colorize, self._trim, self._warn).text() for group in groups.values())
+
+
+class _Table:
+    """The table of one label."""
+
+    def __init__(self, results: list[Measurement], colors: Colorize, trim: bool, warn: bool) -> None:
+        self.results, self.colors, self.trim, self.warn = results, colors, trim, warn
+        self.unit, self.scale = select_unit(min(result.median for result in results))
+        self.names = ordered_unique(result.description for result in results)
+        keys = ordered_unique((r.num_threads, r.env or "", r.as_row_name) for r in results)
+        self.keys = sorted(keys, key=lambda key: key[:2])  # rows stay in order
+        by_place = {((r.num_threads, r.env or "", r.as_row_name), r.description): r for r in results}
+        self.rows: list[list[Cell]] = [[by_place.get((key, name)) for name in self.names] for key in self.keys]
+
+    def text(self) -> str:
+        cells = [["", *self.names], *([name, *row] for name, row in zip(self.row_names(), self.numbers(), strict=True))]
+        widths = [max(len(cell or "") for cell in column) for column in zip(*cells, strict=True)]
+        head = "  |  ".join((cell or "").center(width) for cell, width in zip(cells[0], widths, strict=True))
+        lines = [head]
+        threads = None
+        for number, (key, row) in enumerate(zip(self.keys, cells[1:], strict=True)):
+            if key[0] != threads:
+                threads = key[0]
+                lines.append(f"{threads} threads: ".ljust(len(head), "-"))
+            parts = [cell.center(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+            colored = [self.colored(part, number, place) for place, part in enumerate(parts)]
+            lines.append("  |  ".join([row[0].ljust(widths[0]), *colored]))
+        title = f" {self.results[0].label or ''} ".center(len(head) - 2, "-")
+        note = "(! XX%) Measurement has high variance, where XX is the IQR / median * 100.\n"
+        warned = self.warn and any(result.has_warnings for result in self.results)
+        text = "\n".join([f"[{title}]", *lines, "", f"Times are in {unit_to_english(self.unit)}s ({self.unit}).", ""])
+        return text + (note if warned else "")
+
+    def row_names(self) -> list[str]:
+        """The names of the rows, with the environment where that changes."""
+        environments = {env for _, env, _ in self.keys}
+        width = max(map(len, environments)) + 4 if len(environments) > 1 else 4
+        names, before = [], None
+        for threads, env, name in self.keys:
+            shown = f"({env})" if len(environments) > 1 and (threads, env) != before else ""
+            names.append(f"  {shown.ljust(width)}{name}")
+            before = threads, env
+        return names
+
+    def numbers(self) -> list[list[str]]:
+        """The times as text, by row."""
+        columns = [self.column(list(column)) for column in zip(*self.rows, strict=True)]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def column(self, cells: list[Cell]) -> list[str]:
+        """The times of one column, with as many figures as the least certain one allows."""
+        there = [cell for cell in cells if cell is not None]
+        digits = [math.ceil(np.log10(np.float32(cell.median / self.scale))) for cell in there]
+        decimals = 1
+        if self.trim:
+            decimals = min(max(cell.significant_figures - n, 0) for cell, n in zip(there, digits, strict=True))
+        width = max(digits) + decimals + (decimals > 0)
+        marks = 7 if self.warn and any(cell.has_warnings for cell in there) else 0
+
+        def text(value: float, cell: Cell) -> str:
+            spread = f" (! {cell.iqr / cell.median * 100:.0f}%)" if marks and cell and cell.has_warnings else ""
+            return f"{value:>{width}.{decimals}f}{spread:>{marks}}"
+
+        texts = []
+        for cell in cells:
+            value = 1.0 if cell is None else cell.median / self.scale
+            if cell is not None and self.trim:
+                value = trim_sigfig(value, cell.significant_figures)
+            texts.append(text(value, cell) if cell is not None else " " * len(text(value, None)))
+        return texts
+
+    def colored(self, text: str, row: int, place: int) -> str:
+        cell = self.rows[row][place]
+        if cell is None or self.colors is Colorize.NONE:
+            return text
+        if self.colors is Colorize.ROWWISE:
+            others: list[Any] = self.rows[row]
+        else:
+            threads = self.keys[row][0]
+            others = [line[place] for key, line in zip(self.keys, self.rows, strict=True) if key[0] == threads]
+        return _color(text, cell.median, min(other.median for other in others if other is not None))
+
+
+def _color(text: str, value: float, best: float) -> str:
+    if value <= best * 1.01 or value <= best + 100e-9:
+        return f"{BEST}{text}{END}{END}"
+    if value <= best * 1.1:
+        return f"{GOOD}{text}{END}{END}"
+    if value >= best * 5:
+        return f"{VERY_BAD}{text}{END}{END}"
+    if value >= best * 2:
+        return f"{BAD}{text}{END}"
+    return text

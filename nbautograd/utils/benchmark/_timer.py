@@ -1,0 +1,177 @@
+"""Measuring how long a piece of code takes."""
+
+from __future__ import annotations
+
+import enum
+import sys
+import textwrap
+import time
+import timeit
+from collections.abc import Callable
+from statistics import median
+from typing import Any, NoReturn
+
+from nbautograd.arrays import backend
+from nbautograd.utils.benchmark._measurement import Measurement, TaskSpec, set_torch_threads
+
+__all__ = ["Language", "Timer", "timer"]
+
+LEAST = 1e-9  # seconds: what nothing is faster than
+MOST_RUNS = 2**31 - 1
+
+
+def timer() -> float:
+    """The time in seconds, when all work on CUDA devices that was begun is done."""
+    if backend.cuda.started():
+        backend.cuda.start().cuda.Device().synchronize()
+    return time.perf_counter()
+
+
+class Language(enum.Enum):
+    """What a piece of code is written in."""
+
+    PYTHON = 0
+    CPP = 1
+
+
+class Timer:
+    """Measures a piece of code, with one thread unless you say otherwise, and after a warm-up.
+
+    :param stmt: the code.
+    :param setup: the code before it, which is not measured.
+    :param timer: the clock.
+    :param globals: the names that the code uses; ``torch`` is among them.
+    :param label: what it is called in tables, with ``sub_label``, the row, and ``description``, the column.
+    :param env: the environment, for rows measured in several.
+    :param num_threads: the number of threads.
+    :raises ValueError: the code is no string, or not Python's.
+
+    >>> timer = Timer("x * 2", "x = torch.ones(3)", label="double")
+    >>> measurement = timer.timeit(100)
+    >>> measurement.number_per_run, measurement.median > 0
+    (100, True)
+    """
+
+    def __init__(
+        self,
+        stmt: str = "pass",
+        setup: str = "pass",
+        global_setup: str = "",
+        timer: Callable[[], float] = timer,
+        globals: dict[str, Any] | None = None,
+        label: str | None = None,
+        sub_label: str | None = None,
+        description: str | None = None,
+        env: str | None = None,
+        num_threads: int = 1,
+        language: Language | str = Language.PYTHON,
+    ) -> None:
+        if not isinstance(stmt, str):
+            raise ValueError("Currently only a `str` stmt is supported.")
+        if language in (Language.CPP, "cpp", "c++"):
+            raise ValueError("nbautograd measures Python: there is no C++ to compile code against")
+        if language not in (Language.PYTHON, "py", "python"):
+            raise ValueError(f"Invalid language `{language}`.")
+        if global_setup:
+            raise ValueError(
+                f"global_setup is C++ only, got `{global_setup}`. Most likely this code can simply be moved to `setup`."
+            )
+        names = {"torch": sys.modules[__name__.partition(".")[0]], **(globals or {})}
+        stmt, setup = _straight(stmt), _straight(setup)
+        self._timer = timeit.Timer(stmt, setup, timer, names)
+        self._task_spec = TaskSpec(stmt, setup, "", label, sub_label, description, env, num_threads)
+
+    def _seconds(self, number: int) -> float:
+        return max(self._timer.timeit(number), LEAST)
+
+    def timeit(self, number: int = 1_000_000) -> Measurement:
+        """One measurement of so many runs.
+
+        :param number: how often to run the code.
+        """
+        with set_torch_threads(self._task_spec.num_threads):
+            self._seconds(max(number // 100, 2))
+            return Measurement(number, [self._seconds(number)], self._task_spec)
+
+    def blocked_autorange(
+        self, callback: Callable[[int, float], NoReturn] | None = None, min_run_time: float = 0.2
+    ) -> Measurement:
+        """Several measurements, each of so many runs that the clock does not matter.
+
+        :param callback: called with the number of runs and the seconds of each.
+        :param min_run_time: the seconds that they take together, at least.
+        """
+        return self._measure(min_run_time, callback, min_run_time, lambda _: True)
+
+    def adaptive_autorange(
+        self,
+        threshold: float = 0.1,
+        *,
+        min_run_time: float = 0.01,
+        max_run_time: float = 10.0,
+        callback: Callable[[int, float], NoReturn] | None = None,
+    ) -> Measurement:
+        """Several measurements, until they differ little.
+
+        :param threshold: end when the interquartile range is less than this share of the median.
+        :param min_run_time: the seconds that they take together, at least.
+        :param max_run_time: end when they have taken so many.
+        :param callback: called with the number of runs and the seconds of each.
+        """
+
+        def is_steady(measured: Measurement) -> bool:
+            return len(measured.raw_times) > 3 and measured.meets_confidence(threshold)
+
+        return self._measure(0.05, callback, min_run_time, is_steady, max_run_time)
+
+    def _measure(
+        self,
+        block: float,
+        callback: Callable[[int, float], Any] | None,
+        least: float,
+        suffices: Callable[[Measurement], bool],
+        most: float | None = None,
+    ) -> Measurement:
+        """Measure until ``suffices`` says so, ``least`` seconds at least and not much more than ``most``."""
+        with set_torch_threads(self._task_spec.num_threads):
+            number = self._block_size(block)
+            measured = Measurement(number, [], self._task_spec)
+            while True:
+                seconds = self._seconds(number)
+                measured.raw_times.append(seconds)
+                if callback is not None:
+                    callback(number, seconds)
+                total = sum(measured.raw_times)
+                if total >= least and suffices(measured) or most is not None and total > most:
+                    return measured
+
+    def _block_size(self, least: float) -> int:
+        """How many runs take so long that the clock does not matter; they are the warm-up, too."""
+        overhead = median(self._seconds(0) for _ in range(5))
+        number = 1
+        while True:
+            taken = self._seconds(number)
+            negligible = overhead / taken <= 1e-4 and taken >= least / 1000
+            if negligible or taken > least or number * 10 > MOST_RUNS:
+                return number
+            number *= 10
+
+    def repeat(self, repeat: int = -1, number: int = -1) -> None:
+        """Is not there: ``blocked_autorange`` does better."""
+        raise NotImplementedError("See `Timer.blocked_autorange.`")
+
+    def autorange(self, callback: Callable[[int, float], NoReturn] | None = None) -> None:
+        """Is not there: ``blocked_autorange`` does better."""
+        raise NotImplementedError("See `Timer.blocked_autorange.`")
+
+    def collect_callgrind(self, number: int = 100, **options: Any) -> None:
+        """Is not there: instructions are not counted.
+
+        :raises NotImplementedError: always.
+        """
+        raise NotImplementedError("nbautograd does not count instructions with Valgrind: use `Timer.blocked_autorange`")
+
+
+def _straight(code: str) -> str:
+    """A piece of code without the indentation and the empty lines around that it has in a function."""
+    return textwrap.dedent(code).removeprefix("\n").rstrip()

@@ -1,0 +1,160 @@
+"""One step of the chain rule with its numbers: upstream × local = sent, for one edge.
+
+What the equation under the picture shows. Each part is a tile; one element is written out as its terms, so that there
+are always numbers to follow: a single product where the Jacobian is diagonal, a sum of products for a row of a matrix
+product, and a sum over the broadcast dimensions where an input was smaller than the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nbautograd.viz.read import jacobians, values
+from nbautograd.viz.read.formulas import Mark
+from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX
+from nbautograd.viz.read.local_derivative import LocalDerivative, local_derivative
+from nbautograd.viz.read.model import Formula
+from nbautograd.viz.read.operations import broadcast_dims
+from nbautograd.viz.read.tiles import MOST, Tile, tile
+
+__all__ = ["ChainStep", "Element", "TilePool", "chain_step"]
+
+TERMS = 4  # of a sum that are written out
+CELLS = 400_000  # numbers in the tiles of a whole recording
+EXACT = 4096  # elements of a tensor that is recognised by its numbers
+
+
+class TilePool:
+    """The tiles of a recording, each once: what one step sends, the next one receives."""
+
+    def __init__(self) -> None:
+        self.tiles: list[Tile] = []
+        self._numbers: dict[Any, int] = {}
+        self._cells = 0
+
+    def add(self, value: Any) -> int:
+        """The number of the value's tile; -1 where there is none, or no room for more."""
+        if value is None:
+            return -1
+        array = values.host(value)
+        key = array.shape, array.dtype.str, array.tobytes() if array.size <= EXACT else id(value)
+        number = self._numbers.get(key)
+        if number is None or array.size > EXACT:  # of a large one the memory may have been written to since
+            made = tile(array) if self._cells < CELLS else None
+            if made is None:
+                return -1
+            number = self._numbers[key] = len(self.tiles)
+            self.tiles.append(made)
+            self._cells += len(made.cells)
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element that was sent: the sum of ``upstream · local`` over its terms."""
+
+    index: tuple[int, ...]
+    terms: tuple[tuple[str, str], ...]
+    """(upstream, local), the first few."""
+    count: int
+    """How many terms there are."""
+    sent: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChainStep:
+    """How the gradient came about that went along one edge; tiles by their numbers, -1 where there is none."""
+
+    edge: str
+    kind: str
+    """How the gradient enters: ``diagonal``, ``matrix``, ``move`` or ``other`` (see ``read.jacobians``)."""
+    upstream_name: str
+    sent_name: str
+    local: list[Mark]
+    """The local derivative as a formula; empty where it is no factor."""
+    upstream: int = -1
+    factor: int = -1
+    product: int = -1
+    """Before the sums that undo broadcasting, where there are any."""
+    sent: int = -1
+    left: bool = False
+    """Whether the matrix stands on the left."""
+    summed: tuple[tuple[int, int], ...] = ()
+    """(dimension, its size) of each broadcast dimension that was summed over."""
+    element: Element | None = None
+    places: tuple[int, ...] = ()
+    """For each element of the product the one of the upstream gradient that it is made from, where shapes differ."""
+
+
+def chain_step(
+    node: Any, formula: Formula, edge: str, names: tuple[str, str], upstream: Any, sent: Any, pool: TilePool
+) -> ChainStep:
+    """The step along one edge.
+
+    :param node: the live node, whose saved values are still there.
+    :param names: of the gradient that came, and of the one that was sent.
+    :param upstream: the gradient that came.
+    """
+    derivative = local_derivative(node, formula.input, formula.source, upstream, sent)
+    came, went = values.shape(upstream), values.shape(sent)
+    summed: tuple[tuple[int, int], ...] = ()
+    if derivative.kind == DIAGONAL and jacobians.sums_over(formula.source):
+        wide = derivative.product.shape if derivative.product is not None else came
+        summed = tuple((dim, wide[dim]) for dim in broadcast_dims(wide, went))
+    return ChainStep(
+        edge,
+        derivative.kind,
+        *names,
+        formula.local,
+        pool.add(upstream),
+        pool.add(derivative.factor),
+        pool.add(derivative.product) if summed else -1,
+        pool.add(sent),
+        derivative.left,
+        summed,
+        _element(derivative, upstream, sent, summed),
+        _places(derivative, came),
+    )
+
+
+def _places(derivative: LocalDerivative, came: tuple[int, ...]) -> tuple[int, ...]:
+    places = derivative.places
+    if places is None or places.shape == came or places.size > MOST * MOST:
+        return ()
+    return tuple(places.reshape(-1).tolist())
+
+
+def _element(
+    derivative: LocalDerivative, upstream: Any, sent: Any, summed: tuple[tuple[int, int], ...]
+) -> Element | None:
+    """The largest element that was sent, written out; None where the local derivative is not known."""
+    if derivative.factor is None or derivative.product is None:
+        return None
+    wanted = values.host(sent)
+    if wanted.dtype.kind not in "biuf" or not wanted.size:
+        return None
+    flat = np.abs(wanted.astype(np.float64)).reshape(-1)
+    index = np.unravel_index(int(np.argmax(np.where(np.isnan(flat), np.inf, flat))), wanted.shape)
+    place = tuple(int(i) for i in index)
+    ups, factors = _terms_at(derivative, values.host(upstream), place, summed)
+    terms = tuple((values.inline(u), values.inline(f)) for u, f in zip(ups[:TERMS], factors[:TERMS], strict=True))
+    return Element(place, terms, len(ups), values.inline(wanted[index]))
+
+
+def _terms_at(
+    derivative: LocalDerivative, upstream: np.ndarray[Any, Any], place: tuple[int, ...], summed: tuple[Any, ...]
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The upstream gradients and the local derivatives of which the element is the sum of products."""
+    factor, spread = derivative.factor, derivative.upstream
+    assert factor is not None
+    if derivative.kind == MATRIX:
+        row, column = place
+        return (upstream[:, column], factor[row]) if derivative.left else (upstream[row], factor[:, column])
+    assert spread is not None
+    dims = {dim for dim, _ in summed}
+    extra = spread.ndim - len(place)
+    where = tuple(slice(None) if dim in dims else place[dim - extra] for dim in range(spread.ndim))
+    return np.asarray(spread[where]).reshape(-1), np.asarray(factor[where]).reshape(-1)

@@ -1,0 +1,220 @@
+"""How ``g`` enters a gradient's formula, which tells what the Jacobian of the operation looks like.
+
+A formula is a vector-Jacobian product as a Python expression of ``g``, the gradient of the result:
+
+- *diagonal*: each element of ``g`` meets one number (``g * other``, ``spread(g / n, input.shape)``), so the local
+  derivative is a tensor: the formula with 1 for ``g``;
+- *matrix*: ``g`` is multiplied by a matrix from one side (``mm(g, t(mat2))``);
+- *move*: elements go to another place (``g.reshape(input.shape)``), every derivative is 1;
+- *other*: each element sent depends on several (softmax, convolution), and only the formula can be shown.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
+
+from nbautograd.viz.read import formulas
+
+__all__ = [
+    "DIAGONAL",
+    "MATRIX",
+    "MOVE",
+    "OTHER",
+    "DiagonalCode",
+    "MatrixCode",
+    "diagonal_code",
+    "entry_of",
+    "factor_marks",
+    "matrix_codes",
+    "sums_over",
+]
+
+DIAGONAL, MATRIX, MOVE, OTHER = "diagonal", "matrix", "move", "other"
+
+_ELEMENTWISE = {"conj", "cast_back", "spread", "each", "zeros_of", "sum_to"}  # of g, whatever the other arguments are
+_PRODUCTS = {"mm", "mm_like", "bmm"}
+_MOVES = {
+    "t", "transpose", "permute", "unsqueeze", "squeeze", "movedim", "flip", "roll", "select_back", "slice_back",
+    "diagonal_back", "rejoin", "restack", "cut", "index_back", "index_select_back", "gather_back", "pad_like",
+    "crop_like", "view_as_real", "take_back", "pool_scatter", "constant_pad",
+}  # fmt: skip
+
+
+@lru_cache(2000)
+def entry_of(source: str) -> str:
+    """How ``g`` enters a formula: ``diagonal``, ``matrix``, ``move`` or ``other``.
+
+    >>> [entry_of(f) for f in ("-g * cos(input)", "mm(g, t(mat2))", "g.reshape(input.shape)", "g - sum_along(g, dim)")]
+    ['diagonal', 'matrix', 'move', 'other']
+    """
+    try:
+        tree = _read(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return OTHER
+    if _is_diagonal(tree):
+        return DIAGONAL
+    if any(_factors(branch) for _, branch in _branches(tree)):
+        return MATRIX
+    return MOVE if _is_move(tree) else OTHER
+
+
+@lru_cache(2000)
+def sums_over(source: str) -> bool:
+    """Whether the gradient is summed over broadcast dimensions as soon as the input's shape is another than g's.
+
+    >>> sums_over("g * conj(other)"), sums_over("spread(g, input.shape, dim, keepdim)"), sums_over("sum_to(g, p.shape)")
+    (True, False, True)
+    """
+    if entry_of(source) != DIAGONAL:
+        return False
+    return not any(isinstance(part, ast.Name) and part.id in ("spread", "each") for part in ast.walk(_read(source)))
+
+
+def factor_marks(source: str, names: Mapping[str, list[formulas.Mark]]) -> list[formulas.Mark]:
+    """The local derivative as marks: the formula with 1 for ``g``, or the matrix; nothing where there is no factor.
+
+    >>> formulas.plain(factor_marks("g * conj(other)", {})), formulas.plain(factor_marks("mm(g, t(mat2))", {}))
+    ('other', 'mat2ᵀ')
+    """
+    kind = entry_of(source)
+    if kind == DIAGONAL:
+        return formulas.unbracketed(formulas.marks(source, {**names, "g": [["n", "1"]]}))
+    if kind != MATRIX:
+        return []
+    matrix = next(factors[0] for _, branch in _branches(_read(source)) if (factors := _factors(branch)))
+    return formulas.marks(ast.unparse(matrix), names)
+
+
+@dataclass(frozen=True, slots=True)
+class DiagonalCode:
+    """A formula with a diagonal Jacobian, compiled."""
+
+    product: CodeType
+    """Without the sums that undo broadcasting."""
+    upstream: CodeType
+    """``g`` alone, spread over the input's shape where the formula does that."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCode:
+    """A product of ``g`` with a matrix, compiled."""
+
+    test: CodeType | None
+    """When this is the product, where a formula chooses between several."""
+    matrix: CodeType
+    left: bool
+    """Whether the matrix stands on the left of ``g``."""
+    scale: CodeType | None
+    """A number by which the product is multiplied."""
+
+
+@lru_cache(2000)
+def diagonal_code(source: str) -> DiagonalCode:
+    """The parts of a formula whose Jacobian is diagonal."""
+    tree = _WithoutSums().visit(_read(source))
+    return DiagonalCode(_compiled(tree), _compiled(_g_alone(tree)))
+
+
+@lru_cache(2000)
+def matrix_codes(source: str) -> tuple[MatrixCode, ...]:
+    """The products with ``g`` between which a formula chooses."""
+    codes = []
+    for test, branch in _branches(_read(source)):
+        if factors := _factors(branch):
+            matrix, left, scale = factors
+            when = None if test is None else _compiled(test)
+            codes.append(MatrixCode(when, _compiled(matrix), left, None if scale is None else _compiled(scale)))
+    return tuple(codes)
+
+
+def _read(source: str) -> ast.expr:
+    return ast.parse(source.strip(), mode="eval").body
+
+
+def _compiled(tree: ast.expr) -> CodeType:
+    return compile(ast.fix_missing_locations(ast.Expression(tree)), "<formula>", "eval")
+
+
+def _has_g(tree: ast.AST) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == "g" for part in ast.walk(tree))
+
+
+def _is_diagonal(tree: ast.expr) -> bool:
+    """Whether each element of ``g`` is multiplied by one number, and nothing else happens to it."""
+    match tree:
+        case ast.Name("g"):
+            return True
+        case ast.UnaryOp(ast.USub(), operand):
+            return _is_diagonal(operand)
+        case ast.BinOp(left, ast.Mult(), right):
+            with_g, other = (left, right) if _has_g(left) else (right, left)
+            return _is_diagonal(with_g) and not _has_g(other)
+        case ast.BinOp(left, ast.Div(), right):
+            return _is_diagonal(left) and not _has_g(right)
+        case ast.IfExp(test, body, orelse):
+            return not _has_g(test) and _is_diagonal(body) and _is_diagonal(orelse)
+        case ast.Call(ast.Name("where"), [test, body, orelse], []):
+            return not _has_g(test) and _is_diagonal(body) and _is_diagonal(orelse)
+        case ast.Call(ast.Name("times" | "ratio"), [left, right], []):
+            return _is_diagonal(left) and not _has_g(right)
+        case ast.Call(ast.Name(name), [first, *rest], []) if name in _ELEMENTWISE or name.startswith("along_"):
+            return _is_diagonal(first) and not any(_has_g(argument) for argument in rest)
+    return False
+
+
+def _is_move(tree: ast.expr) -> bool:
+    match tree:
+        case ast.Name("g"):
+            return True
+        case ast.Call(ast.Attribute(value, "reshape"), _, []):
+            return _is_move(value)
+        case ast.Call(ast.Name(name), [first, *_], _) if name in _MOVES or name in ("conj", "cast_back"):
+            return _is_move(first)
+    return False
+
+
+def _branches(tree: ast.expr) -> Iterator[tuple[ast.expr | None, ast.expr]]:
+    """(the condition or None, the formula) for each of the formulas between which an expression chooses."""
+    if isinstance(tree, ast.IfExp):
+        yield tree.test, tree.body
+        yield from _branches(tree.orelse)
+    else:
+        yield None, tree
+
+
+def _factors(tree: ast.expr) -> tuple[ast.expr, bool, ast.expr | None] | None:
+    """(the matrix, whether it stands on the left of g, a number beside them or None) of a product with ``g``."""
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mult) and not _has_g(tree.right):
+        inner = _factors(tree.left)
+        return None if inner is None or inner[2] is not None else (inner[0], inner[1], tree.right)
+    if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in _PRODUCTS):
+        return None
+    left, right = tree.args[:2]
+    if isinstance(left, ast.Name) and left.id == "g" and not _has_g(right):
+        return right, False, None
+    if isinstance(right, ast.Name) and right.id == "g" and not _has_g(left):
+        return left, True, None
+    return None
+
+
+class _WithoutSums(ast.NodeTransformer):
+    """Leaves out the sums over broadcast dimensions, and the rounding to the input's dtype."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in ("sum_to", "cast_back") and _has_g(node.args[0]):
+            return node.args[0]
+        return node
+
+
+def _g_alone(tree: ast.expr) -> ast.expr:
+    """What is left of a diagonal formula without its factors: ``g``, spread over the input's shape where it is."""
+    g = ast.Name("g", ast.Load())
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "spread" and _has_g(part):
+            return ast.Call(part.func, [g, *part.args[1:]], part.keywords)
+    return g

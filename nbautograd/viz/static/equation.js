@@ -1,0 +1,299 @@
+const ROOM = { wide: 184, high: 80 }; // of a tile in the bar, in pixels
+const WRITTEN = 3; // terms of a sum that are written out
+const NUDGE = 0.01;
+const ARRIVED = 0.4,
+  MET = 0.5,
+  SENT = 0.6; // of a step's time: when the parts of the equation appear
+const FLIGHT = 320; // milliseconds
+const lastName = (gradient) => gradient.slice(gradient.lastIndexOf("∂") + 1);
+
+/**
+ * The equation under the graph: upstream × local = sent, always with numbers. Of tensors it writes out the element
+ * that is pointed at in any of the tiles, else the one that was clicked, else the largest.
+ */
+class EquationBar {
+  constructor(player) {
+    this.player = player;
+    this.element = h("div", { class: "nb-equation-bar", role: "group", "aria-label": player.t("equation") });
+    this.key = ""; // the step and the edge for which an element may be chosen
+    this.chosen = 0; // which of the node's edges
+    this.pinned = null; // the element that was clicked
+    this.largest = this.scale();
+  }
+
+  /** The largest gradient of the recording: all tiles of gradients have one scale. */
+  scale() {
+    const { timeline } = this.player.data,
+      factors = new Set();
+    for (const frame of timeline.frames) for (const step of frame.chain || []) factors.add(step.factor);
+    return Math.max(0, ...(timeline.tiles || []).filter((_, i) => !factors.has(i)).map(largestOf)) || 1;
+  }
+
+  get tiles() {
+    return this.player.data.timeline.tiles || [];
+  }
+
+  show(state) {
+    const { frame } = state,
+      key = frame ? `${state.index}` : "";
+    if (key !== this.key) Object.assign(this, { key, chosen: 0, pinned: null });
+    this.frame = frame;
+    this.element.replaceChildren(...this.content(frame));
+  }
+
+  content(frame) {
+    if (!frame) return [this.remark(this.player.t(this.player.plays ? "before_caption" : "graph_hint"))];
+    if (frame.chain?.length) return this.chain(frame);
+    if (frame.kind === "accumulate") return this.sum(frame);
+    if (frame.kind === "start" && frame.receives) {
+      const [name, value] = frame.receives[0];
+      return [this.remark(this.player.t("seed_words", { name, value }))];
+    }
+    return [this.remark(frame.caption || frame.title)];
+  }
+
+  remark(text) {
+    return h("p", { class: "nb-remark-text" }, text);
+  }
+
+  // -- a step of the chain rule --------------------------------------------------------------------------------
+  chain(frame) {
+    const { t } = this.player,
+      step = frame.chain[Math.min(this.chosen, frame.chain.length - 1)];
+    const chain = (this.now = new Chain(step, this.tiles)),
+      [from, to] = [lastName(step.upstream_name), lastName(step.sent_name)];
+    this.views = {};
+    const upstream = this.cell("upstream", t("upstream"), step.upstream_name, chain.upstream);
+    const local = this.cell("factor", t("local"), `∂${from}/∂${to}`, chain.factor, step.local);
+    const sent = this.cell("sent", t("sent_on"), step.sent_name, chain.sent);
+    const factors =
+      step.kind === "matrix" && step.left
+        ? [local, this.sign("@"), upstream]
+        : [upstream, this.sign(step.kind === "matrix" ? "@" : "×"), local];
+    const before = step.product !== undefined && [
+      this.cell("product", t("before_sum"), "", chain.product),
+      this.sign(`Σ dim ${step.summed.map(([d]) => d).join(", ")}`),
+    ];
+    const parts = ["diagonal", "matrix"].includes(step.kind)
+      ? [...factors, this.sign("="), ...(before || []), sent]
+      : [upstream, this.sign("→"), sent];
+    this.words = h("div", { class: "nb-equation-words" });
+    this.explain(null);
+    return [this.tabs(frame), h("div", { class: "nb-equation-parts" }, ...parts), this.words].filter(Boolean);
+  }
+
+  /** A button for each edge along which the node sends. */
+  tabs(frame) {
+    if (frame.chain.length < 2) return null;
+    const tab = (step, i) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: `nb-button nb-edge-tab${i === this.chosen ? " nb-pressed" : ""}`,
+          "aria-pressed": String(i === this.chosen),
+          onclick: () => {
+            this.choose(i);
+          },
+        },
+        this.player.t("equation_for", { name: lastName(step.sent_name) }),
+      );
+    return h("div", { class: "nb-edge-tabs" }, ...frame.chain.map(tab));
+  }
+
+  choose(i) {
+    Object.assign(this, { chosen: i, pinned: null });
+    this.element.replaceChildren(...this.content(this.frame));
+    this.element.querySelector(".nb-pressed")?.focus();
+  }
+
+  /** Show the equation of an edge that is pointed at. */
+  edge(id) {
+    const i = this.frame?.chain?.findIndex((step) => step.edge === id) ?? -1;
+    if (i >= 0 && i !== this.chosen) this.choose(i);
+  }
+
+  sign(text) {
+    return h("span", { class: `nb-equation-sign${text.length > 1 ? " nb-small" : ""}` }, text);
+  }
+
+  cell(part, role, name, tile, marks) {
+    const scale = part === "factor" && tile ? largestOf(tile) : this.largest;
+    let body = h("span", { class: "nb-soft" }, "…");
+    if (tile) {
+      const view = (this.views[part] = new TileView(tile, {
+        name,
+        largest: scale,
+        ...ROOM,
+        point: this.now.whole ? (cell) => this.point(part, cell) : null,
+        pick: (cell) => {
+          this.pinned = part === "sent" ? cell : (this.now.reached(part, cell)[0] ?? null);
+          this.explain(null);
+        },
+      }));
+      body = view.svg;
+    }
+    const shape = tile?.shape.length ? tile.shape.join("×") : "";
+    return h(
+      "div",
+      { class: `nb-equation-cell nb-is-${part}` },
+      h("div", { class: "nb-equation-head" }, h("span", { class: "nb-soft" }, role), " ", h("b", {}, name)),
+      h("div", { class: "nb-equation-sub" }, marks?.length ? math(marks) : shape),
+      h("div", { class: "nb-equation-tile" }, body, tile ? histogramOf(tile) : null),
+    );
+  }
+
+  /** A cell of one of the tiles is pointed at, or none. */
+  point(part, cell) {
+    if (cell === null) {
+      this.explain(null);
+      return;
+    }
+    const reached = part === "sent" ? [cell] : this.now.reached(part, cell);
+    this.explain(reached.length ? { place: reached[0], reached, part, cell } : null);
+  }
+
+  /** Write out one element: its terms, what they come to, and what that means. */
+  explain(at) {
+    const { now, player } = this,
+      { t } = player,
+      { step } = now;
+    const name = lastName(step.sent_name),
+      root = step.sent_name.match(/^∂(.*)\/∂/)?.[1] || "";
+    if (!now.whole || !["diagonal", "matrix"].includes(step.kind)) {
+      this.words.replaceChildren(...this.told(step, name));
+      return;
+    }
+    const place = at?.place ?? this.pinned ?? now.largest,
+      terms = now.terms(place);
+    const index = now.index(place, now.sent.shape),
+      value = now.sent.cells[place];
+    const product = ([u, f]) => `${shortNumber(now.upstream.cells[u])} × ${shortNumber(now.factor.cells[f])}`;
+    const written = terms
+      .slice(0, WRITTEN)
+      .map((term) => (terms.length > 1 ? `(${product(term)})` : product(term)))
+      .join(" + ");
+    const shown = now.sent.cells.length > 1 ? `${name}[${index.join(", ")}]` : name;
+    const dims = step.summed?.map(([d]) => d).join(", ");
+    const note =
+      dims !== undefined
+        ? t("summed_dims", { dims, name })
+        : terms.length > 1
+          ? t("n_products", { count: terms.length })
+          : "";
+    this.words.replaceChildren(
+      h(
+        "div",
+        { class: "nb-equation-element" },
+        `${written}${terms.length > WRITTEN ? " + …" : ""} = `,
+        h("b", {}, shortNumber(value)),
+      ),
+      h("div", {}, t("sensitivity", { name: shown, root, change: shortNumber(value * NUDGE) })),
+      ...(note ? [h("div", { class: "nb-soft" }, note)] : []),
+      ...(this.now.sent.cells.length > 1 ? [scaleLegend(this.largest)] : []),
+    );
+    this.lightUp(at, place, terms);
+  }
+
+  lightUp(at, place, terms) {
+    const { views } = this,
+      lit = at || this.pinned !== null || this.now.sent.cells.length > 1;
+    const marks = lit
+      ? {
+          sent: new Set(at?.reached || [place]),
+          upstream: new Set(terms.map(([u]) => u)),
+          factor: new Set(terms.map(([, f]) => f)),
+          product: new Set(terms.map(([, f]) => f)),
+        }
+      : {};
+    if (at && at.part !== "sent") marks[at.part] = new Set([at.cell]);
+    for (const [part, view] of Object.entries(views)) view.light(marks[part] || new Set());
+  }
+
+  /** What is said where no element can be written out from the tiles. */
+  told(step, name) {
+    const { t } = this.player,
+      { element } = step;
+    if (step.kind === "move") return [h("div", {}, t("only_moves"))];
+    if (!element) return [h("div", {}, t(step.kind === "other" ? "not_a_factor" : "no_numbers"))];
+    const written = element.terms.map(([u, f]) => `${u} × ${f}`);
+    const more = element.count > written.length ? " + …" : "";
+    return [
+      h("div", { class: "nb-soft" }, t("element", { index: `${name}[${element.index.join(", ")}]` })),
+      h(
+        "div",
+        { class: "nb-equation-element" },
+        `${written.slice(0, WRITTEN).join(" + ")}${more} = `,
+        h("b", {}, element.sent),
+      ),
+      element.count > 1 && h("div", { class: "nb-soft" }, t("n_products", { count: element.count })),
+    ].filter(Boolean);
+  }
+
+  // -- in motion --------------------------------------------------------------------------------
+  /** While numbers travel along the edges: what came flies into the bar, meets the local derivative, and leaves. */
+  progress(part) {
+    const phase = part < ARRIVED ? 0 : part < MET ? 1 : part < SENT ? 2 : 3,
+      before = Number(this.element.dataset.phase ?? 3);
+    if (phase === before) return;
+    this.element.dataset.phase = phase;
+    const step = this.frame?.chain?.[this.chosen],
+      { stage } = this.player;
+    if (!step) return;
+    const label = (id) => stage.part("label", id),
+      cell = (name) => this.element.querySelector(`.nb-is-${name} .nb-equation-tile`);
+    if (phase === 1)
+      this.fly(label(this.frame.received?.[0]), cell("upstream"), this.frame.labels?.[this.frame.received?.[0]]);
+    if (phase === 3) this.fly(cell("sent"), label(step.edge), this.frame.labels?.[step.edge]);
+  }
+
+  /** All cells are shown. */
+  still() {
+    delete this.element.dataset.phase;
+  }
+
+  fly(from, to, text) {
+    if (!from || !to || !text || text.includes("\n")) return;
+    const root = this.player.root.getBoundingClientRect(),
+      [a, b] = [from, to].map((e) => e.getBoundingClientRect());
+    const ghost = h("span", { class: "nb-flying", "aria-hidden": "true" }, text);
+    const place = (r) => `translate(${r.left - root.left}px, ${r.top - root.top}px)`;
+    this.player.root.append(ghost);
+    const flight = ghost.animate([{ transform: place(a) }, { transform: place(b) }], {
+      duration: FLIGHT / this.player.playback.speed,
+      easing: "ease-in-out",
+    });
+    flight.onfinish = flight.oncancel = () => ghost.remove();
+  }
+
+  // -- accumulation --------------------------------------------------------------------------------
+  /** `.grad` before + what arrived = `.grad` after. */
+  sum(frame) {
+    const { t } = this.player,
+      row = frame.ledger?.[frame.node];
+    if (!row) return [this.remark(frame.caption)];
+    this.views = {};
+    this.now = { whole: false };
+    const name = frame.subtitle,
+      tile = (number) => this.tiles[number] || null;
+    const none = h(
+      "div",
+      { class: "nb-equation-cell" },
+      h("div", { class: "nb-equation-head" }, h("span", { class: "nb-soft" }, t("grad_before"))),
+      h("div", { class: "nb-equation-sub" }),
+      h("div", { class: "nb-equation-tile" }, row.before),
+    );
+    return [
+      h(
+        "div",
+        { class: "nb-equation-parts" },
+        row.before_tile === undefined ? none : this.cell("before", t("grad_before"), "", tile(row.before_tile)),
+        this.sign(row.before === "None" ? "←" : "+"),
+        this.cell("total", t("arrived_sum"), "", tile(row.total_tile)),
+        this.sign("="),
+        this.cell("after", t("now"), name, tile(row.after_tile)),
+      ),
+      h("div", { class: "nb-equation-words" }, h("div", {}, frame.caption)),
+    ];
+  }
+}

@@ -1,0 +1,169 @@
+const NUMBERS = 16; // cells up to which each shows its number
+const NUMBER_COLUMNS = 4;
+const STRONGEST = 70; // per cent of colour behind a number, so that it can be read
+
+/** `0.1234`, `-3`, `1.2e-7`: four significant digits. */
+function shortNumber(value) {
+  const number = Number(value);
+  if (!Number.isFinite(number)) return String(value);
+  return String(Number(number.toPrecision(4)) || 0).replace("-", "−");
+}
+
+/** The same in at most six characters, for a cell. */
+function cellNumber(value) {
+  const number = Number(value);
+  if (!Number.isFinite(number)) return String(value);
+  const size = Math.abs(number),
+    shown = String(Number(number.toPrecision(3)) || 0);
+  const short = shown.length <= 6 ? shown : size >= 0.001 && size < 1e5 ? number.toFixed(3) : number.toExponential(0);
+  return short.replaceAll("-", "−").replace("e+", "e");
+}
+
+/** The colour of a number on a scale that ends at ±`largest`: blue, pale, red; small numbers are still told apart. */
+function shade(value, largest, strongest = 100) {
+  const share = Math.sqrt(Math.min(Math.abs(value) / (largest || 1), 1)) * strongest;
+  const colour = `var(--nb-tile-${value < 0 ? "minus" : "plus"})`;
+  return `color-mix(in oklab, ${colour} ${share.toFixed(1)}%, var(--nb-tile-zero))`;
+}
+
+const largestOf = (tile) => Math.max(0, ...tile.cells.filter(Number.isFinite).map(Math.abs));
+
+/**
+ * A tensor as a small matrix of coloured cells. `point(i)` is told which cell is pointed at (or null), by the pointer
+ * or by arrow keys, `pick(i)` which is clicked. `light(cells)` marks cells.
+ */
+class TileView {
+  constructor(tile, { name, largest, wide, high, point, pick }) {
+    const { columns, cells } = tile,
+      rows = cells.length / columns;
+    const written = cells.length <= NUMBERS && columns <= NUMBER_COLUMNS;
+    const width = written ? Math.min(cells.length === 1 ? 84 : 50, wide / columns) : Math.min(15, wide / columns);
+    const height = written
+      ? Math.min(cells.length === 1 ? 30 : 24, high / rows)
+      : Math.min(rows === 1 ? 22 : 15, high / rows);
+    this.tile = tile;
+    this.columns = columns;
+    this.rects = cells.map((value, i) => {
+      const rect = s("rect", {
+        x: (i % columns) * width,
+        y: Math.floor(i / columns) * height,
+        width: width - 1,
+        height: height - 1,
+        rx: Math.min(2, width / 4),
+        "data-cell": i,
+      });
+      if (Number.isFinite(value)) rect.style.fill = shade(value, largest, written ? STRONGEST : 100);
+      else rect.setAttribute("class", "nb-not-finite");
+      return rect;
+    });
+    const numbers = written
+      ? cells.map((value, i) => {
+          const label = s("text", {
+            x: ((i % columns) + 0.5) * width - 0.5,
+            y: (Math.floor(i / columns) + 0.5) * height,
+            class: cells.length === 1 ? "nb-one" : "",
+          });
+          label.textContent = cells.length === 1 ? shortNumber(value) : cellNumber(value);
+          return label;
+        })
+      : [];
+    const total = [columns * width, rows * height];
+    this.svg = s(
+      "svg",
+      {
+        class: "nb-tile",
+        width: total[0],
+        height: total[1],
+        viewBox: `0 0 ${total.join(" ")}`,
+        role: "img",
+        "aria-label": this.words(name, written),
+        tabindex: point && cells.length > 1 ? 0 : -1,
+      },
+      ...this.rects,
+      ...numbers,
+    );
+    this.here = null;
+    if (point) this.listen(point, pick);
+  }
+
+  words(name, written) {
+    const { cells, shape } = this.tile;
+    return [name, `(${shape.join(", ")})`, written ? cells.map(shortNumber).join(", ") : ""].filter(Boolean).join(" ");
+  }
+
+  listen(point, pick) {
+    const cell = (event) => event.target.dataset?.cell;
+    this.svg.addEventListener("pointermove", (event) => {
+      const i = cell(event);
+      if (i !== undefined && Number(i) !== this.here) {
+        this.here = Number(i);
+        point(this.here);
+      }
+    });
+    this.svg.addEventListener("pointerleave", () => {
+      this.here = null;
+      point(null);
+    });
+    this.svg.addEventListener("click", (event) => {
+      if (cell(event) !== undefined) pick?.(Number(cell(event)));
+    });
+    this.svg.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.columns, ArrowDown: this.columns }[event.key];
+      if (!by) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const to = (this.here ?? -Math.max(by, 0)) + by;
+      if (to >= 0 && to < this.rects.length) {
+        this.here = to;
+        point(to);
+      }
+    });
+    this.svg.addEventListener("blur", () => {
+      this.here = null;
+      point(null);
+    });
+  }
+
+  light(cells) {
+    this.rects.forEach((rect, i) => rect.classList.toggle("nb-lit", cells.has(i)));
+  }
+}
+
+/** A bar for each bin of what a large tensor holds. */
+function histogramOf({ histogram, low, high }) {
+  if (!histogram?.length) return null;
+  const most = Math.max(...histogram),
+    wide = 4,
+    high_ = 22;
+  const bars = histogram.map((count, i) =>
+    s("rect", { x: i * wide, width: wide - 1, y: high_ - (count / most) * high_, height: (count / most) * high_ }),
+  );
+  return s(
+    "svg",
+    {
+      class: "nb-histogram",
+      width: histogram.length * wide,
+      height: high_,
+      role: "img",
+      "aria-label": `${shortNumber(low)} … ${shortNumber(high)}`,
+    },
+    ...bars,
+  );
+}
+
+/** The colours of a scale and what its ends mean. */
+function scaleLegend(largest) {
+  const steps = [-1, -0.6, -0.3, -0.1, 0, 0.1, 0.3, 0.6, 1].map((part, i) => {
+    const rect = s("rect", { x: i * 12, width: 12, height: 7 });
+    rect.style.fill = shade(part * largest, largest);
+    return rect;
+  });
+  const end = (value) => h("span", {}, shortNumber(value));
+  return h(
+    "span",
+    { class: "nb-tile-legend" },
+    end(-largest),
+    s("svg", { width: 108, height: 7, "aria-hidden": "true" }, ...steps),
+    end(largest),
+  );
+}

@@ -1,0 +1,58 @@
+"""Sparse tensors of both libraries for the tests: by name, coordinates, values and shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+CASES: dict[str, tuple[Any, Any, tuple[int, ...]]] = {
+    "matrix": ([[0, 1, 1], [2, 0, 2]], [3.0, -4.0, 5.0], (2, 3)),
+    "duplicates": ([[0, 1, 1, 0], [2, 0, 2, 2]], [3.0, 4.0, -5.0, 1.0], (2, 3)),
+    "unsorted": ([[1, 0, 1], [2, 1, 0]], [1.5, 2.5, 0.5], (2, 3)),
+    "empty": (np.zeros((2, 0), np.int64), np.zeros(0), (2, 3)),
+    "vector": ([[4, 1, 4]], [1.0, 2.0, 3.0], (5,)),
+    "cube": ([[0, 1, 1], [1, 0, 1], [2, 2, 0]], [1.0, -2.0, 3.0], (2, 2, 3)),
+    "hybrid": ([[0, 1, 0], [2, 0, 2]], [[1.0, -2.0], [3.0, 4.0], [5.0, 0.5]], (2, 3, 2)),
+    "rows": ([[2, 0, 2]], [[1.0, -2.0], [3.0, 4.0], [5.0, 0.5]], (4, 2)),
+    "no rows": (np.zeros((2, 0), np.int64), np.zeros(0), (0, 3)),
+    "scalar": (np.zeros((0, 1), np.int64), [5.0], ()),
+}
+MATRICES = ["matrix", "duplicates", "unsorted", "empty", "no rows"]
+
+
+def make(torch: Any, name: str, dtype: str = "float64", requires_grad: bool = False, coalesced: bool = False) -> Any:
+    """A sparse tensor of one of the libraries."""
+    indices, values, shape = CASES[name]
+    kind = getattr(torch, dtype)
+    numbers = torch.tensor(np.asarray(values).tolist(), dtype=kind).reshape(np.asarray(values).shape)
+    places = torch.tensor(np.asarray(indices).tolist(), dtype=torch.int64).reshape(np.asarray(indices).shape)
+    s = torch.sparse_coo_tensor(places, numbers, shape)
+    s = s.coalesce() if coalesced else s
+    return s.requires_grad_() if requires_grad else s
+
+
+def described(value: Any) -> Any:
+    """What both libraries have to agree on: layout, shape, dtype and the elements."""
+    if isinstance(value, (tuple, list)):
+        return [described(each) for each in value]
+    if not hasattr(value, "layout"):
+        return value
+    dense = value.detach()
+    dense = dense.to_dense() if "sparse" in str(value.layout) else dense
+    return str(value.layout), tuple(value.shape), str(value.dtype), np.asarray(dense.double().tolist())
+
+
+def assert_alike(ours: Any, theirs: Any) -> None:
+    """Compare what two libraries computed."""
+    mine, yours = described(ours), described(theirs)
+    if isinstance(mine, list):
+        assert len(mine) == len(yours)
+        for one, other in zip(ours, theirs, strict=True):
+            assert_alike(one, other)
+        return
+    if not isinstance(mine, tuple):
+        assert mine == yours
+        return
+    assert mine[:3] == yours[:3]
+    np.testing.assert_allclose(mine[3], yours[3], rtol=1e-6, atol=1e-7)

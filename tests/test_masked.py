@@ -1,0 +1,129 @@
+"""``torch.masked``, with PyTorch as the oracle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from tests import needs
+
+torch = needs.package("torch")
+pytestmark = pytest.mark.filterwarnings("ignore:The PyTorch API of MaskedTensors:UserWarning")
+
+REDUCTIONS = ["sum", "prod", "mean", "amax", "amin", "argmax", "argmin", "logsumexp", "var", "std", "norm", "median"]
+SCANS = ["softmax", "log_softmax", "softmin", "cumsum", "cumprod", "normalize"]
+MASKS: dict[str, Any] = {
+    "none": None,
+    "some": [[True, False, True, True], [False, True, True, False], [True, True, True, True]],
+    "a row out": [[True, False, True, True], [False, False, False, False], [True, False, False, False]],
+    "a column": [[True], [False], [True]],
+    "a vector": [True, False, True, True],
+}
+NUMBERS = [[1.5, -2.0, 3.0, 0.5], [2.0, 1.0, -1.0, 4.0], [0.25, 7.0, 0.0, -3.0]]
+
+
+def call(T: Any, name: str, x: Any, dim: Any, mask: Any, **options: Any) -> Any:
+    function = getattr(T.masked, name)
+    mask = None if mask is None else T.tensor(mask)
+    if name in ("norm", "normalize"):
+        return function(x, options.pop("ord", 2.0), dim, mask=mask, **options)
+    return function(x, dim, mask=mask, **options)
+
+
+def check(name: str, kind: str, dim: Any, mask: Any, **options: Any) -> None:
+    results: list[Any] = []
+    for T in (torch, nb):
+        x = T.tensor(NUMBERS, dtype=T.float64).to(getattr(T, kind))
+        named = {key: getattr(T, value) if key == "dtype" else value for key, value in options.items()}
+        try:
+            results.append(call(T, name, x, dim, mask, **named))
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            results.append(error)
+            if T is torch and name != "mean":  # which dtypes a kernel of PyTorch's has
+                return
+    theirs, ours = results
+    if isinstance(theirs, Exception):
+        assert type(ours) is type(theirs) and str(ours) == str(theirs)
+        return
+    assert tuple(ours.shape) == tuple(theirs.shape) and str(ours.dtype) == str(theirs.dtype)
+    np.testing.assert_allclose(ours.tolist(), theirs.tolist(), rtol=1e-5 if "32" in str(ours.dtype) else 1e-9)
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions(name: str, mask: str) -> None:
+    whole = [] if name in ("argmax", "argmin", "median") else [None, (0, 1)]
+    for kind in ("float64", "float32", "int64"):
+        if name == "logsumexp" and kind == "int64":
+            continue  # PyTorch rounds the logarithm
+        for dim in (0, 1, -1, *whole):
+            check(name, kind, dim, MASKS[mask])
+            check(name, kind, dim, MASKS[mask], keepdim=True)
+    if name not in ("median", "logsumexp"):  # PyTorch ignores it, or casts the result
+        check(name, "float32", 1, MASKS[mask], dtype="float64")
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("name", SCANS)
+def test_functions_that_keep_the_shape(name: str, mask: str) -> None:
+    for kind in ("float64", "float32", "int64"):
+        for dim in (0, 1, -1):
+            check(name, kind, dim, MASKS[mask])
+    check(name, "float32", 1, MASKS[mask], dtype="float64")
+
+
+@pytest.mark.parametrize("order", [1.0, 3.0, float("inf"), float("-inf"), 0.0])
+def test_norms_of_other_orders(order: float) -> None:
+    check("norm", "float64", 1, MASKS["some"], ord=order)
+
+
+@pytest.mark.parametrize("options", [{"unbiased": False}, {"correction": 0}, {"correction": 2}])
+def test_variances(options: dict[str, Any]) -> None:
+    for name in ("var", "std"):
+        check(name, "float64", 1, MASKS["some"], **options)
+
+
+def test_logaddexp() -> None:
+    def computed(T: Any) -> Any:
+        x, m = T.tensor(NUMBERS, dtype=T.float64), T.tensor(MASKS["some"])
+        return T.masked.logaddexp(x, x * 2, input_mask=m, other_mask=~m).tolist()
+
+    np.testing.assert_allclose(computed(nb), computed(torch))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "amax", "logsumexp", "var", "norm", "softmax", "normalize"])
+def test_gradients(name: str) -> None:
+    def gradient(T: Any) -> Any:
+        x = T.tensor(NUMBERS, dtype=T.float64, requires_grad=True)
+        (call(T, name, x, 1, MASKS["some"]) ** 2).sum().backward()
+        return x.grad.tolist()
+
+    np.testing.assert_allclose(gradient(nb), gradient(torch), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda T, x: T.masked.sum(x, 5),
+        lambda T, x: T.masked.sum(x, (0, 0)),
+        lambda T, x: T.masked.sum(x, 1, mask=T.ones(5, dtype=T.bool)),
+        lambda T, x: T.masked.sum(x, 1, mask=T.ones(1, 3, 4, dtype=T.bool)),
+        lambda T, x: T.masked.mean(x.long(), 1),
+    ],
+)
+def test_errors(program: Any) -> None:
+    with pytest.raises((RuntimeError, ValueError, IndexError)) as theirs:
+        program(torch, torch.tensor(NUMBERS))
+    with pytest.raises(theirs.type) as ours:
+        program(nb, nb.tensor(NUMBERS))
+    assert str(theirs.value)[:30] in str(ours.value)
+
+
+def test_masked_tensors_are_refused_in_a_sentence() -> None:
+    for make in (nb.masked.masked_tensor, nb.masked.as_masked_tensor, nb.masked.MaskedTensor):
+        with pytest.raises(NotImplementedError, match=r"no MaskedTensor in nbautograd.*mask=mask"):
+            make(nb.ones(2), nb.tensor([True, False]))
+    assert not nb.masked.is_masked_tensor(nb.ones(2))

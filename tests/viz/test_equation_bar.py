@@ -1,0 +1,142 @@
+"""The equation under the graph in a real browser: upstream × local = sent, with numbers, for the element pointed at."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import nbautograd as nb
+from nbautograd import viz
+from nbautograd.core import tracing
+from tests import needs
+
+from .player_pages import recording
+
+needs.package("playwright")
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.browser, needs.chromium]
+
+
+def layer() -> Any:
+    """A layer with a bias: a product of matrices, a broadcast sum, an elementwise function, a mean."""
+    with tracing.traced():
+        X = nb.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 0.25]])
+        W = nb.tensor([[0.5, -0.5], [0.25, 1.0], [-1.0, 0.75]], requires_grad=True)
+        b = nb.tensor([0.5, -0.5], requires_grad=True)
+        h = nb.tanh(X @ W + b)
+        y = (h * h).mean()
+    return viz.animate(y, namespace={"X": X, "W": W, "b": b, "h": h, "y": y})
+
+
+def go_to(page: Any, title: str) -> None:
+    for _ in range(20):
+        page.click(".nb-forward")
+        if page.locator(".nb-side .nb-title").inner_text() == title:
+            return
+    raise AssertionError(f"no step {title}")
+
+
+def text(page: Any, selector: str) -> str:
+    return " ".join(page.locator(selector).all_text_contents())
+
+
+def test_numbers_of_a_scalar_step(open_page: Any) -> None:
+    page = open_page(recording())
+    expect(page.locator(".nb-equation-bar")).to_contain_text("Before the backward pass.")
+    page.click(".nb-forward")
+    expect(page.locator(".nb-equation-bar")).to_contain_text("The pass starts here: ∂y/∂y = 1.")
+    page.click(".nb-forward")
+    expect(page.locator(".nb-equation-element")).to_have_text("1 × 2 = 2")
+    expect(page.locator(".nb-equation-words")).to_contain_text("If a grows by 0.01, y changes by 0.02.")
+    expect(page.locator(".nb-is-factor .nb-equation-head b")).to_have_text("∂y/∂a")
+    page.click(".nb-edge-tab:not(.nb-pressed)")
+    expect(page.locator(".nb-equation-element")).to_have_text("1 × 3 = 3")
+    expect(page.locator(".nb-edge-tab.nb-pressed")).to_be_focused()
+    page.click(".nb-forward")
+    page.click(".nb-forward")
+    page.click(".nb-forward")
+    assert "5" in text(page, ".nb-is-after text") and "None" in text(page, ".nb-equation-parts")
+    assert page.troubles == []
+
+
+def test_the_element_that_is_pointed_at(open_page: Any) -> None:
+    page = open_page(layer())
+    go_to(page, "TanhBackward0")
+    first = text(page, ".nb-equation-element")
+    assert re.fullmatch(r"−?[\d.]+ × [\d.]+ = −?[\d.]+", first)
+    page.hover(".nb-is-sent rect >> nth=0")
+    expect(page.locator(".nb-equation-words")).to_contain_text("[0, 0]")
+    expect(page.locator(".nb-is-upstream rect.nb-lit")).to_have_attribute("data-cell", "0")
+    page.hover(".nb-is-upstream rect >> nth=3")
+    expect(page.locator(".nb-equation-words")).to_contain_text("[1, 1]")
+    page.hover(".nb-head-line")
+    assert text(page, ".nb-equation-element") == first  # the largest again
+    page.click(".nb-is-sent rect >> nth=2")
+    page.hover(".nb-head-line")
+    expect(page.locator(".nb-equation-words")).to_contain_text("[1, 0]")  # the one that was clicked
+    page.focus(".nb-is-sent .nb-tile")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".nb-equation-words")).to_contain_text("[0, 0]")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".nb-equation-words")).to_contain_text("[1, 0]")
+    assert int(page.locator(".nb-player").get_attribute("data-step")) > 0
+
+
+def test_the_sum_that_undoes_broadcasting(open_page: Any) -> None:
+    page = open_page(layer())
+    go_to(page, "AddBackward0")
+    page.click(".nb-edge-tab >> nth=1")
+    assert "Σ dim 0" in text(page, ".nb-equation-sign")
+    expect(page.locator(".nb-equation-words")).to_contain_text("summed over dim 0: b was broadcast")
+    page.hover(".nb-is-sent rect >> nth=1")
+    cells = page.locator(".nb-is-upstream rect.nb-lit")
+    assert [cell.get_attribute("data-cell") for cell in cells.all()] == ["1", "3"]  # a column
+
+
+def test_a_row_and_a_column_of_a_product(open_page: Any) -> None:
+    page = open_page(layer())
+    go_to(page, "MmBackward0")
+    assert text(page, ".nb-equation-sign").split() == ["@", "="]
+    page.hover(".nb-is-sent rect >> nth=3")  # W[1, 1]: row 1 of Xᵀ, column 1 of what came
+    lit = {part: [cell.get_attribute("data-cell") for cell in page.locator(f".nb-is-{part} rect.nb-lit").all()]
+           for part in ("factor", "upstream")}  # fmt: skip
+    assert lit == {"factor": ["2", "3"], "upstream": ["1", "3"]}
+    expect(page.locator(".nb-equation-words")).to_contain_text("a sum of 2 products")
+    first, second, total = re.findall(r"−?[\d.]+(?= = )|\(.*?\)|(?<== )−?[\d.]+", text(page, ".nb-equation-element"))[
+        -3:
+    ]
+    assert first and second and total
+
+
+@pytest.mark.parametrize("width", [400, 700, 1280])
+def test_its_height_never_changes(open_page: Any, width: int) -> None:
+    page = open_page(layer(), viewport={"width": width, "height": 900})
+    heights = set()
+    for _ in range(10):
+        heights.add(page.locator(".nb-equation-bar").bounding_box()["height"])
+        page.click(".nb-forward")
+    assert len(heights) == 1
+    sizes = page.evaluate("""() => [...document.querySelectorAll('.nb-equation-bar *')]
+        .filter((e) => e.childNodes.length && [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()))
+        .map((e) => parseFloat(getComputedStyle(e).fontSize))""")
+    assert min(sizes) >= 11
+
+
+def test_names_are_text(open_page: Any) -> None:
+    page = open_page(recording(names={"w": "<img src=x onerror=alert(1)>", "a": "<b>a</b>"}))
+    for _ in range(6):
+        page.click(".nb-forward")
+    assert page.locator(".nb-equation-bar img").count() == 0 and page.troubles == []
+
+
+def test_numbers_fly_where_motion_is_wanted(open_page: Any) -> None:
+    page = open_page(recording(), reduced_motion="no-preference")
+    page.click(".nb-forward")
+    page.click(".nb-forward")
+    page.wait_for_selector(".nb-flying", state="attached")
+    page.wait_for_function("() => document.querySelector('.nb-equation-bar').dataset.phase === undefined")
+    expect(page.locator(".nb-equation-element")).to_be_visible()
+    page.wait_for_selector(".nb-flying", state="detached")
