@@ -45,11 +45,12 @@ SWEEPS = (
 """Files of tests that go through all there is, or start other programs: the quick tier leaves them out.
 
 So it does with single tests elsewhere that are marked ``sweep``, and with all cases of a test but the first."""
-SWEEPING_MARKS = ("browser", "packaging")
+SWEEPING_MARKS = ("browser", "guests", "packaging")
 QUICK = "not sweep"
 
 
 collect_ignore = ["tests/fuzz/atheris_files.py"]  # a program, of a package that few have
+collect_ignore_glob = ["tests/guests/packages/*", "tests/guests/projects/*"]  # likewise: run by tests/guests/run.py
 settings.register_profile("long", print_blob=True)  # --hypothesis-profile=long: more of everything
 
 
