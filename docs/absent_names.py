@@ -35,7 +35,7 @@ def public(path: str, module: types.ModuleType) -> set[str]:
     return names - {"F", "Tensor", "Any", "T", "torch"}
 
 
-DEPTHS = {"_dynamo": 0, "_inductor": 0, "ao": 3, "distributed": 2}
+DEPTHS = {"_dynamo": 0, "_inductor": 0, "ao": 3, "distributed": 2, "fx": 2}
 """How many levels of modules below a refused one are listed: 1, unless it says so."""
 
 

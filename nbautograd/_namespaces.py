@@ -131,11 +131,13 @@ MODULES: dict[str, str] = {
     "distributions.wishart": "Wishart",
     "fft": "",
     "func": "",
+    "export": "",
     "functional": """
         atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul
         einsum istft lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique unique_consecutive
         unravel_index""",
     "futures": "",
+    "fx": "",
     "hub": "",
     "jit": "",
     "library": "",
@@ -150,6 +152,7 @@ MODULES: dict[str, str] = {
     "multiprocessing.spawn": """
         ProcessContext ProcessException ProcessExitedException ProcessRaisedException SpawnContext spawn
         start_processes""",
+    "nested": "",
     "nn": "",
     "nn.functional": "",
     "nn.init": "",
@@ -175,6 +178,12 @@ MODULES: dict[str, str] = {
     "nn.modules.sparse": "",
     "nn.modules.transformer": "",
     "nn.modules.upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+    "nn.parallel": "",
+    "nn.parallel.data_parallel": "DataParallel data_parallel",
+    "nn.parallel.distributed": "DistributedDataParallel",
+    "nn.parallel.parallel_apply": "parallel_apply",
+    "nn.parallel.replicate": "replicate",
+    "nn.parallel.scatter_gather": "gather scatter scatter_kwargs",
     "nn.parameter": "",
     "nn.utils": "",
     "nn.utils.clip_grad": "",
@@ -218,9 +227,16 @@ MODULES: dict[str, str] = {
     "torch_version": "",
     "types": "",
     "utils": "",
+    "utils._contextlib": "",
     "utils._pytree": "",
     "utils.benchmark": "",
+    "utils.benchmark.utils": "",
+    "utils.benchmark.utils.common": """
+        Measurement TaskSpec ordered_unique select_unit set_torch_threads trim_sigfig unit_to_english""",
+    "utils.benchmark.utils.compare": "Colorize Compare",
+    "utils.benchmark.utils.timer": "Language Timer timer",
     "utils.checkpoint": "",
+    "utils.cpp_extension": "",
     "utils.data": "",
     "utils.data._utils": "",
     "utils.data._utils.collate": "default_collate default_convert",
@@ -231,6 +247,7 @@ MODULES: dict[str, str] = {
     "utils.dlpack": "",
     "utils.hooks": "",
     "utils.tensorboard": "",
+    "utils.weak": "",
     "version": "",
 }
 """PyTorch's modules, and the names in them that are found elsewhere here: in a package around the module."""
@@ -239,7 +256,7 @@ OWN = ("errors", "protocol", "core.tracing", "utils.allocator", "viz")
 """Modules of nbautograd's own that are documented."""
 
 _COMPAT = """
-    _dynamo _inductor accelerator backends compiler distributed futures hub jit multiprocessing ops types"""
+    _dynamo _inductor accelerator backends compiler distributed futures fx hub jit multiprocessing ops types"""
 LIES_IN = {
     "return_types": "core.return_types",
     **{name: f"compat.{name.lstrip('_')}" for name in _COMPAT.split()},

@@ -140,6 +140,13 @@ class GraphFreedError(AutogradError):
 class InplaceError(AutogradError):
     """An in-place write that would make, or has made, a gradient wrong."""
 
+    saved: str = ""
+    """The name under which a node saved what was written to, where that is what happened."""
+    versions: tuple[int, int] = (0, 0)
+    """The version that it had when it was saved, and the one that it has now."""
+    written: tuple[str, int] | None = None
+    """File and line of the last write, if places were noted."""
+
 
 class LinAlgError(NbautogradError, RuntimeError):
     """A matrix that the computation is not defined for: singular, not positive-definite, or not finite."""

@@ -11,7 +11,13 @@ from nbautograd.autograd.inference import inference_mode
 from nbautograd.autograd.saved_tensors import SavedTensor
 from nbautograd.autograd.variable import Variable
 from nbautograd.core import grad_mode
-from nbautograd.core.grad_mode import enable_grad, no_grad, set_grad_enabled, set_multithreading_enabled
+from nbautograd.core.grad_mode import (
+    enable_grad,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 
 if TYPE_CHECKING:
     from nbautograd.autograd import function, functional, graph, profiler
@@ -34,6 +40,7 @@ __all__ = [
     "gradgradcheck",
     "graph",
     "inference_mode",
+    "is_multithreading_enabled",
     "no_grad",
     "profiler",
     "set_detect_anomaly",

@@ -210,8 +210,9 @@ class Recording:
     # -- the device ------------------------------------------------------------------------------------------------
 
     def _mark(self) -> Any:
-        mark = backend.cuda.start().cuda.Event()
-        mark.record()
+        cuda = backend.cuda.start().cuda
+        mark = cuda.Event()
+        mark.record(cuda.get_current_stream())
         return mark
 
     def _read_marks(self) -> None:
@@ -283,14 +284,13 @@ def _flops(name: str, args: Any, kwargs: Any, result: Any) -> int:
     if not tensors or not isinstance(result, Tensor):
         return 0
     elements = int(np.prod(result._a.shape))
-    if name in ("aten::mul", "aten::add"):
-        return elements
-    if name in ("aten::mm", "aten::bmm", "aten::matmul"):
-        return 2 * elements * tensors[0]._a.shape[-1]
-    if name == "aten::linear":
-        return 2 * elements * tensors[0]._a.shape[-1]
-    if name in ("aten::addmm", "aten::baddbmm"):
-        return 2 * elements * tensors[1]._a.shape[-1]
-    if name == "aten::convolution":
-        return 2 * elements * math.prod(tensors[1]._a.shape[1:])
-    return 0
+    inner: int = {  # numbers that are multiplied and added up for one element
+        "aten::mm": lambda: tensors[0]._a.shape[-1],
+        "aten::bmm": lambda: tensors[0]._a.shape[-1],
+        "aten::matmul": lambda: tensors[0]._a.shape[-1],
+        "aten::linear": lambda: tensors[0]._a.shape[-1],
+        "aten::addmm": lambda: tensors[1]._a.shape[-1],
+        "aten::baddbmm": lambda: tensors[1]._a.shape[-1],
+        "aten::convolution": lambda: math.prod(tensors[1]._a.shape[1:]),
+    }.get(name, lambda: 0)()
+    return elements if name in ("aten::mul", "aten::add") else 2 * elements * inner

@@ -204,7 +204,7 @@ class EventList(list[Any]):
     @property
     def self_cpu_time_total(self) -> float:
         """Microseconds of all events, each counted once."""
-        return sum(event.self_cpu_time_total for event in self)
+        return float(sum(event.self_cpu_time_total for event in self))
 
     def table(
         self,

@@ -23,6 +23,7 @@ __all__ = [
     "is_forward_ad_active",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_multithreading_enabled",
     "no_grad",
     "run_generator",
     "set_grad_enabled",
@@ -216,6 +217,11 @@ class set_grad_enabled(_Mode):  # noqa: N801 - PyTorch's name
 
 
 _multithreading: ContextVar[bool] = ContextVar("multithreading", default=True)
+
+
+def is_multithreading_enabled() -> bool:
+    """What ``set_multithreading_enabled`` has been told."""
+    return _multithreading.get()
 
 
 class set_multithreading_enabled:  # noqa: N801 - PyTorch's name

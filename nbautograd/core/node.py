@@ -310,12 +310,14 @@ class Node:
         culprit = "" if written is None else f" The last write was in {_located(*written)}."
         what = name.removeprefix("s_")
         where = what if " " in what else f"its {what}" if what.startswith("result") else f"its input {what!r}"
-        raise InplaceError(
+        error = InplaceError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{_type_name(value)} {list(value.shape)}]{self._made_by(what)} is at version {now}; expected version "
             f"{was} instead. Hint: {self.changed_hint} {self.name()}{self.place()} saved it as {where}.{culprit} Use "
             "an operation that makes a new tensor there (x = x + 1 instead of x += 1), or write to a clone()."
         )
+        error.saved, error.versions, error.written = what, (was, now), written
+        raise error
 
     changed_hint = (
         "enable anomaly detection to find the operation that failed to compute its gradient, with "

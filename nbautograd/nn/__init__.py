@@ -12,11 +12,18 @@ from nbautograd import _absent
 from nbautograd.nn import functional as functional
 
 if TYPE_CHECKING:
-    from nbautograd.nn import init as init, modules as modules, parameter as parameter, utils as utils
+    from nbautograd.nn import (
+        init as init,
+        modules as modules,
+        parallel as parallel,
+        parameter as parameter,
+        utils as utils,
+    )
     from nbautograd.nn.modules import *  # noqa: F403
+    from nbautograd.nn.parallel import DataParallel as DataParallel
     from nbautograd.nn.parameter import *  # noqa: F403
 
-PARTS = ("init", "modules", "parameter", "utils")
+PARTS = ("init", "modules", "parallel", "parameter", "utils")
 
 
 def __getattr__(name: str) -> Any:
@@ -24,6 +31,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"nbautograd.nn.{name}")
     if name == "__all__":
         return __dir__()
+    if name == "DataParallel":
+        return import_module("nbautograd.nn.parallel").DataParallel
     for part in ("parameter", "modules"):
         module = import_module(f"nbautograd.nn.{part}")
         if name in module.__all__:
@@ -34,4 +43,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     names = [name for part in ("parameter", "modules") for name in import_module(f"nbautograd.nn.{part}").__all__]
-    return sorted(["functional", *PARTS, *names])
+    return sorted(["DataParallel", "functional", *PARTS, *names])

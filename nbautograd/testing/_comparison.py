@@ -253,7 +253,7 @@ def _compare_tensors(actual: Tensor, expected: Tensor, path: Path, options: _Opt
 def _compare_attributes(actual: Tensor, expected: Tensor, path: Path, options: _Options) -> None:
     """Compare the attributes that the options name, in PyTorch's order."""
     strides = options.check_stride and "strided" in str(actual.layout) and actual.layout == expected.layout
-    attributes = [
+    attributes: list[tuple[str, bool, Callable[[Tensor], Any]]] = [
         ("shape", True, lambda t: t.shape),
         ("layout", options.check_layout, lambda t: t.layout),
         ("stride()", strides, lambda t: t.stride()),

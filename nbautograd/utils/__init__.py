@@ -1,4 +1,4 @@
-"""``torch.utils``: data loading, checkpointing and allocator settings."""
+"""``torch.utils``: data loading, checkpointing, measuring, containers and allocator settings."""
 
 from __future__ import annotations
 
@@ -7,12 +7,25 @@ from typing import TYPE_CHECKING
 from nbautograd import _lazy
 
 if TYPE_CHECKING:
-    from nbautograd.utils import allocator, checkpoint, data, dlpack, hooks
+    from nbautograd.utils import allocator, benchmark, checkpoint, data, dlpack, hooks, weak
+    from nbautograd.utils._objects import set_module, swap_tensors
 
-__all__ = ["allocator", "checkpoint", "data", "dlpack", "hooks"]
+__all__ = [
+    "allocator",
+    "benchmark",
+    "checkpoint",
+    "data",
+    "dlpack",
+    "hooks",
+    "set_module",
+    "swap_tensors",
+    "weak",
+]
 
-__getattr__, _ = _lazy.attributes(__name__, {name: name for name in [*__all__, "tensorboard"]})
+LATE = {name: name for name in [*__all__, "_contextlib", "_pytree", "cpp_extension", "tensorboard"]}
+LATE.update(set_module="_objects", swap_tensors="_objects")
+__getattr__, _ = _lazy.attributes(__name__, LATE)
 
 
 def __dir__() -> list[str]:
-    return __all__  # ``tensorboard`` is only there to say why it is not
+    return __all__  # ``tensorboard`` needs a package that may not be there

@@ -53,6 +53,7 @@ __all__ = [
     "is_namedtuple",
     "is_namedtuple_class",
     "is_namedtuple_instance",
+    "is_structseq",
     "key_get",
     "keystr",
     "map_only",
@@ -469,6 +470,13 @@ def is_namedtuple(obj: Any) -> bool:
 def is_namedtuple_instance(obj: Any) -> bool:
     """Whether an object is a namedtuple."""
     return is_namedtuple_class(type(obj))
+
+
+def is_structseq(obj: Any) -> bool:
+    """Whether an object, or a class, is a named tuple of those that C code makes, such as ``time.struct_time``."""
+    cls = obj if isinstance(obj, type) else type(obj)
+    counts = (getattr(cls, name, None) for name in ("n_fields", "n_sequence_fields", "n_unnamed_fields"))
+    return cls.__bases__ == (tuple,) and all(isinstance(count, int) for count in counts)
 
 
 _absent.answer(__name__)

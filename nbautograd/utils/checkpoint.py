@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
@@ -20,7 +20,17 @@ from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 from nbautograd.rng.generator import default_generator
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
+__all__ = [
+    "CheckpointError",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "get_device_states",
+    "noop_context_fn",
+    "set_checkpoint_early_stop",
+    "set_device_states",
+]
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
@@ -31,15 +41,43 @@ class CheckpointError(AutogradError):
     """The recomputation did not save the same tensors as the first forward pass."""
 
 
-def _noop_contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    """A ``context_fn`` that changes nothing."""
     return nullcontext(), nullcontext()
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments with tensors detached, which require a gradient if they did; for checkpoints of one's own.
+
+    :raises RuntimeError: they are no tuple.
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
+        )  # fmt: skip
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warn if no tensor among the arguments requires a gradient."""
+    if not any(x.requires_grad for x in inputs if isinstance(x, Tensor)):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The devices with random streams of their own, and the states of these: none, there is one stream for all."""
+    return [], []
+
+
+def set_device_states(devices: Iterable[int], states: Iterable[Tensor], *, device_type: str | None = None) -> None:
+    """Restore what ``get_device_states`` has given: nothing."""
 
 
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
     use_reentrant: bool | None = None,
-    context_fn: Contexts = _noop_contexts,
+    context_fn: Contexts = noop_context_fn,
     determinism_check: str = "default",
     debug: bool = False,
     early_stop: bool = True,
@@ -79,7 +117,7 @@ def checkpoint(
     if use_reentrant:
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-        if context_fn is not _noop_contexts:
+        if context_fn is not noop_context_fn:
             raise ValueError("Passing `context_fn` is only supported when use_reentrant=False.")
         if is_grad_enabled() and not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from nbautograd.core.hooks import RemovableHandle
+from nbautograd.core.hooks import RemovableHandle, warn_of_hooks
+from nbautograd.core.tensor import Tensor
 
-__all__ = ["RemovableHandle", "unserializable_hook"]
+__all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
 Hook = TypeVar("Hook", bound=Callable[..., object])
 
@@ -29,3 +30,8 @@ def unserializable_hook(f: Hook) -> Hook:
     """
     f.__torch_unserializable__ = True  # type: ignore[attr-defined]
     return f
+
+
+def warn_if_has_hooks(tensor: Tensor) -> None:
+    """Warn if a tensor has hooks that a pickle of it would lose."""
+    warn_of_hooks(tensor._hooks)

@@ -205,6 +205,53 @@ _PYTHON: dict[str, tuple[str, str]] = {
         "or compute it again: run the lines that made {root} before this pass",
         "办法二：在这次之前重新运行产生 {root} 的代码",
     ),
+    "saved_here": ("saved here", "在这里保存"),
+    "changed_here": ("changed here", "在这里修改"),
+    "needed_here": ("needed here", "在这里需要"),
+    "story_saved": ("{node} saved {name}, version {n}", "{node} 保存了 {name}，版本 {n}"),
+    "story_changed_by": ("{line} wrote to it: version {n}", "{line} 写入了它：版本 {n}"),
+    "story_changed": ("{name} was written to: version {n}", "{name} 被写入：版本 {n}"),
+    "story_needed": (
+        "the formula of {node} needs {name} as it was: version {n}",
+        "{node} 的公式需要原来的 {name}：版本 {n}",
+    ),
+    "inplace_fix_new": (
+        "Either make a new tensor: {name} = {name} + 1 instead of {name} += 1",
+        "办法一：创建新张量：用 {name} = {name} + 1 代替 {name} += 1",
+    ),
+    "inplace_fix_clone": (
+        "or save a copy: use {name}.clone() before it is written to",
+        "办法二：在写入之前使用 {name}.clone()",
+    ),
+    "vector_which": (
+        "{root} has {n} elements, so its derivative is a matrix (the Jacobian) and a pass computes vᵀJ: which v?",
+        "{root} 有 {n} 个元素，它的导数是一个矩阵（雅可比矩阵），反向传播计算 vᵀJ：v 是什么？",
+    ),
+    "vector_fix_sum": (
+        "Either make it a scalar: {root}.sum().backward() (v is all ones), or {root}.mean().backward()",
+        "办法一：先变成标量：{root}.sum().backward()（v 全为 1）或 {root}.mean().backward()",
+    ),
+    "vector_fix_gradient": (
+        "or say which v: {root}.backward(gradient=v), with v of shape {shape}",
+        "办法二：给出 v：{root}.backward(gradient=v)，v 的形状为 {shape}",
+    ),
+    "no_grad_why": (
+        "{root} has no graph: nothing that it was computed from has requires_grad=True, or that was not recorded "
+        "(no_grad, detach)",
+        "{root} 没有计算图：计算它的张量都没有 requires_grad=True，或者没有被记录（no_grad、detach）",
+    ),
+    "no_grad_fix": (
+        "Either ask for gradients where a tensor is made: torch.tensor(…, requires_grad=True)",
+        "办法一：创建张量时要求梯度：torch.tensor(…, requires_grad=True)",
+    ),
+    "no_grad_other": (
+        "or compute it outside of no_grad(), from tensors that were not detached",
+        "办法二：不要在 no_grad() 中计算，也不要使用 detach 过的张量",
+    ),
+    "detached_from": (
+        "shares its memory with {name}, from which it was detached: no gradient goes back to {name}",
+        "与 {name} 共享内存，但已从中 detach：梯度不会传回 {name}",
+    ),
     "was_zeroed": ("{name}.grad was set to zero after pass {n}", "第 {n} 次之后 {name}.grad 被清零"),
     "was_none": ("{name}.grad was set to None after pass {n}", "第 {n} 次之后 {name}.grad 被设为 None"),
     "was_changed": ("{name}.grad was changed after pass {n}", "第 {n} 次之后 {name}.grad 被修改"),

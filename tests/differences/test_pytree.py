@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable
 from typing import Any
@@ -75,6 +76,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "broadcast": lambda p, t: p._broadcast_to_and_flatten((1, None), p.tree_structure(([1, 2], {"a": 3}))),
     "broadcast one": lambda p, t: p._broadcast_to_and_flatten(0, p.tree_structure(t)),
     "broadcast wrong": lambda p, t: p._broadcast_to_and_flatten([1, 2], p.tree_structure((1, 2))),
+    "structs": lambda p, t: [p.is_structseq(x) for x in (time.gmtime(0), time.struct_time, Point(1, 2), (1, 2), int)],
     "named": lambda p, t: [p.is_namedtuple(Point(1, 2)), p.is_namedtuple(Point), p.is_namedtuple_class(tuple)],
 }
 

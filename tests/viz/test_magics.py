@@ -338,3 +338,19 @@ def test_loading_twice_and_unloading_leave_nothing(app):
     app.run_line_magic("unload_ext", "nbautograd")
     nb.unload_ipython_extension(app)
     assert state() == before
+
+
+def test_the_librarys_errors_are_shown_by_the_users_lines(shell, capsys):
+    run(shell, "def f():\n    (w.reshape(1) * torch.ones(3)).backward()")
+    capsys.readouterr()
+    assert not shell.run_cell("f()").success
+    shown = capsys.readouterr().out
+    assert ".backward()" in shown and "implicitly created only for scalar outputs" in shown
+    assert "engine.py" not in shown and "autograd/backward.py" not in shown
+    assert not shell.run_cell("%backward w.reshape(1) * torch.ones(3)").success
+    shown = capsys.readouterr().out
+    assert "magics.py" not in shown and "api.py" not in shown
+    assert not shell.run_cell("1 / 0").success
+    assert "ZeroDivisionError" in capsys.readouterr().out
+    shell.run_line_magic("unload_ext", "nbautograd")
+    assert shell.custom_exceptions == ()

@@ -89,10 +89,10 @@ class Measurement:
     >>> times = Measurement(10, [2e-05, 2.1e-05, 1.9e-05, 2e-05], spec)
     >>> times.label, times.number_per_run
     ('sum', 10)
-    >>> print(*str(times).splitlines()[1:], sep="\n")
+    >>> print(*str(times).splitlines()[-4:], sep="\n")
     sum
       Median: 2.00 us
-      IQR:    0.05 us (1.98 to 2.02)
+      IQR:    0.05 us (1.98 to 2.03)
       4 measurements, 10 runs per measurement, 1 thread
     """
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.viz.capture import diagnostics
+from nbautograd.viz.capture import diagnostics, failures
 from nbautograd.viz.capture.chain_rule import chain_step
 from nbautograd.viz.capture.equations import equations
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
@@ -399,23 +399,22 @@ class Recorder:
 
     def _fail(self, frame: Frame | None, error: BaseException) -> None:
         """The last frame of a pass that an error ended, with what can be done about it."""
-        what = f"{type(error).__name__}: {one_line(error, 500)}"
         base = frame if frame is not None else self._frame("error", "backward")
-        alarms: tuple[str, ...] = (what,)
-        freed: tuple[str, ...] = ()
-        if "second time" in what or "already been freed" in what:
-            ops = self.model.handles.ops
-            freed = tuple(
-                key for node, key in ops.items() if not hasattr(node, "variable") and diagnostics.is_freed(node)
-            )
-            root = self._result_name(self.model.roots[0]) if self.model.roots else "…"
-            node, what = self.model.by_id.get(base.node), type(error).__name__  # the traceback has the words
-            alarms = (
-                *([say("graph_is_freed", name=node.name, expression=node.expression)] if node is not None else []),
-                say("freed_fix_retain", first=f"{root}.backward"),
-                say("freed_fix_again", root=root),
-            )
-        caption = say("ended_early", title=base.title, what=what)
+        root = self._result_name(self.model.roots[0]) if self.model.roots else "…"
+        failure = failures.of_pass(error, self.model.by_id.get(base.node), self.model, root, self.log.resolve)
+        self._append_failure(base, failure)
+
+    def refuse(self, error: BaseException, tensor: Any) -> None:
+        """The only frame where a pass did not begin, because of what it was asked to do."""
+        self.passes += 1
+        root = self.model.roots[0]
+        base = self._frame("error", "backward", subtitle=f"{self.model.by_id[root].name}.backward()", node=root)
+        self._append_failure(replace(base, active=(root,)), failures.refused(error, tensor, self.model))
+
+    def _append_failure(self, base: Frame, failure: failures.Failure) -> None:
+        caption = say("ended_early", title=base.title, what=failure.summary)
+        told = [*(f"{what}: {details}" for what, details, _ in failure.story), *failure.alarms]
+        explained = failure.alarms != (failure.summary,)
         met = {key: leaf for key, leaf in self.leaves.items() if leaf.after}
         for leaf in met.values():
             leaf.look()
@@ -427,10 +426,12 @@ class Recorder:
                 leaves={**base.leaves, **{key: leaf.state() for key, leaf in met.items()}},
                 ledger={**base.ledger, **{key: leaf.row() for key, leaf in met.items()}},
                 bad=(*base.bad, *((base.node,) if base.node else ())),
-                freed=freed,
-                caption=" ".join([caption + "." * bool(freed), *(alarms if freed else ())]),
-                notes=(*base.notes, *alarms),
-                alarms=alarms,
+                freed=failure.freed,
+                caption=" ".join([caption + "." * explained, *(told if explained else ())]),
+                notes=(*base.notes, *failure.alarms),
+                alarms=failure.alarms,
+                story=failure.story,
+                products=failure.products,
             )
         )
 

@@ -147,6 +147,8 @@ class Frame:
     hooks: tuple[tuple[str, str], ...] = ()
     """(where it acted, a node's id; what it did)"""
     products: tuple[Product, ...] = ()
+    story: tuple[tuple[str, str, str], ...] = ()
+    """Of an error, how it came about: (what happened, the details, the line of code where)."""
     count: int = 1
     """How many steps this one stands for: of those inside a group of a large graph, one is made."""
 
@@ -334,6 +336,7 @@ def _shorten(frames: list[dict[str, Any]]) -> None:
             before, former[place] = former.get(place, ()), terms
             if before and terms[: len(before)] == before:
                 row["terms"], row["kept"] = terms[len(before) :], len(before)
+                row["tiles"] = row.get("tiles", ())[len(before) :]
 
 
 _OPTIONAL = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -107,6 +108,8 @@ def animate(
     try:
         _observed(tensor, gradient, model, recorder, run, bool(retain_graph or create_graph), create_graph)
     except Exception as error:
+        if not recorder.frames and model.roots:
+            recorder.refuse(error, tensor)
         if recorder.frames:
             error.animation = Animation(  # type: ignore[attr-defined]
                 recorder.timeline(), direction, fold=fold, opened=opened
@@ -132,7 +135,8 @@ def _observed(
     retain: bool,
     create: bool,
 ) -> None:
-    if not torch_events.is_foreign(tensor) or tensor.grad_fn is None:
+    refused = gradient is None and math.prod(tensor.shape) != 1  # no pass begins
+    if not torch_events.is_foreign(tensor) or tensor.grad_fn is None or refused:
         with protocol.observe(recorder):
             run()
         return

@@ -193,7 +193,12 @@ class Figure:
                     "operations": [_operations(scene) for scene in self.scenes]}  # fmt: skip
         texts = language.player_texts()
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
-                "views": views}  # fmt: skip
+                "views": views, "start": self.start}  # fmt: skip
+
+    @property
+    def start(self) -> int:
+        """The step that is shown first."""
+        return 0
 
     # -- the player -------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, tables
 from nbautograd.viz.notebook.display import Locator, TensorFormatter, TensorImage, autograd
 from nbautograd.viz.notebook.mixing import Mixing
+from nbautograd.viz.notebook.tracebacks import UserFrames
 from nbautograd.viz.settings import NAMES, choices, settings
 
 __all__ = ["AutogradMagics", "load", "unload"]
@@ -287,6 +288,7 @@ class _Loaded:
         for name, callback in self.events:
             shell.events.register(name, callback)
         tables.watch.counts = True
+        self.tracebacks = UserFrames(shell)
         self.completers = shell.strdispatchers.setdefault("complete_command", _dispatcher())
         self.completer = lambda _, event: _complete(shell, event)
         for name in self._completed():
@@ -326,6 +328,7 @@ class _Loaded:
         for name, callback in self.events:
             shell.events.unregister(name, callback)
         tables.watch.counts = False
+        self.tracebacks.undo()
         self.unwatch(None)
         for formatter, former in self.formatters:
             formatter.pop(Tensor, None)

@@ -54,6 +54,12 @@ class Recording(Figure):
         """The steps, as JSON."""
         return self.timeline.frames_json()
 
+    @property
+    def start(self) -> int:
+        """The step that is shown first: before the first one, or where a pass failed."""
+        frames = self.timeline.frames
+        return len(frames) if frames and frames[-1].kind == "error" else 0
+
     def tiles(self) -> list[dict[str, Any]]:
         """The gradients as matrices of numbers, as JSON."""
         return self.timeline.tiles_json()

@@ -82,6 +82,7 @@ class BackwardPlayer(_View):
     theme = traitlets.Unicode("auto").tag(sync=True)
     index = traitlets.Int(0, min=0).tag(sync=True)
     views = traitlets.Dict().tag(sync=True)
+    start = traitlets.Int(0, min=0).tag(sync=True)
     selected = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, *, static: str = "", plain: str = "", **traits: Any) -> None:

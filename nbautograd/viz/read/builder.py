@@ -189,6 +189,7 @@ class _Builder:
             formulas=self.reader.formulas(node, cls),
             saved=saved,
             operands=self.reader.operands(node),
+            arguments=tuple((name, one_line(shown, 40)) for name, shown in self.reader.arguments(node) if shown),
             freed=freed,
             hooks=introspect.hooks_of(node, self.names.output_tensor(node, 0)),
             scope=tuple(one_line(block[0] if isinstance(block, tuple) and block else block, 40) for block in scope),
@@ -240,6 +241,7 @@ class _Builder:
         name = self.names.variables.tensor(tensor)
         known = operand.value if operand.value is not None else tensor
         value = values.text(known)
+        alias = self.names.variables.detached_from(tensor) if tensor is not None else ""
         scalar = operand.shape is None or (not name and operand.shape == ())
         return self.add(
             Node(
@@ -251,6 +253,8 @@ class _Builder:
                 shape="" if scalar or operand.shape is None else str(tuple(operand.shape)),
                 dtype="" if scalar else values.dtype_text(operand.dtype or ""),
                 named=scalar or bool(name),
+                view_of=alias,
+                notes=(say("detached_from", name=alias),) if alias else (),
             )
         )
 

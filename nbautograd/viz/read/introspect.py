@@ -237,6 +237,20 @@ class Names:
                     continue
         yield from inner
 
+    def detached_from(self, tensor: Any) -> str:
+        """The name of the recorded result from which a constant was detached, so that they share memory; or nothing."""
+        place = attribute(tensor, "data_ptr")
+        if not callable(place) or attribute(tensor, "requires_grad", False):
+            return ""
+        try:
+            start = place()
+            for (node, index), other in self.tensors.items():
+                if other is not tensor and start and other.data_ptr() == start:
+                    return self.output(node, index)
+        except Exception:
+            pass
+        return ""
+
     @staticmethod
     def _joined(names: list[str]) -> str:
         plain = [name for name in names if name.isidentifier()] or names[:1]

@@ -66,6 +66,8 @@ class Node:
     """None where it is not known; empty also when they have been freed."""
     operands: tuple[tuple[str, str], ...] = ()
     """The inputs' names in the formulas, and their values."""
+    arguments: tuple[tuple[str, str], ...] = ()
+    """The inputs' names in the formulas, and what the picture calls them."""
     notes: tuple[str, ...] = ()
     line: int = 0
     """Of the source, in its cell or file; 0 where it is not known."""

@@ -45,11 +45,18 @@ class EquationBar {
     if (!frame) return [this.remark(this.player.t(this.player.plays ? "before_caption" : "graph_hint"))];
     if (frame.chain?.length) return this.chain(frame);
     if (frame.kind === "accumulate") return this.sum(frame);
+    if (frame.kind === "error") return this.failure(frame);
     if (frame.kind === "start" && frame.receives) {
       const [name, value] = frame.receives[0];
       return [this.remark(this.player.t("seed_words", { name, value }))];
     }
     return [this.remark(frame.caption || frame.title)];
+  }
+
+  /** An error: how it came about, else what can be done. */
+  failure({ story = [], alarms = [], caption }) {
+    if (story.length) return this.player.panel.story(story);
+    return [h("ul", { class: "nb-advice" }, ...(alarms.length ? alarms : [caption]).map((text) => h("li", {}, text)))];
   }
 
   remark(text) {

@@ -19,8 +19,12 @@ class History {
     for (const frame of this.frames) {
       for (const [id, row] of Object.entries(frame.ledger || {})) {
         const place = `${frame.scene} ${frame.backward} ${id}`;
-        if (row.kept) { row.terms = [...former.get(place).slice(0, row.kept), ...row.terms]; delete row.kept; }
-        former.set(place, row.terms);
+        const before = former.get(place), kept = row.kept || 0;
+        for (const name of kept ? ["terms", "tiles"] : []) {
+          row[name] = [...before[name].slice(0, kept), ...(row[name] || [])];
+        }
+        delete row.kept;
+        former.set(place, { terms: row.terms, tiles: row.tiles || [] });
       }
     }
   }

@@ -57,6 +57,7 @@ class Panel {
     const boxed = (equations) => [h("div", { class: "nb-formula" }, ...equations)];
     return [
       heading(frame.title, frame.subtitle),
+      ...this.story(frame.story || []),
       ...(frame.notes || []).map((note) => h("p", { class: `nb-note${alarms.has(note) ? " nb-bad" : ""}` }, note)),
       h("dl", {},
         ...rowIf(frame.receives, t("receives"), () => pairs(frame.receives, "=")),
@@ -67,6 +68,13 @@ class Panel {
         ...rowIf(frame.saved, t("saves"), () => [frame.saved])),
       ...(frame.where ? this.listing(frame.where) : []),
     ];
+  }
+
+  /** How an error came about, in the order of time. */
+  story(parts) {
+    const part = ([what, details, where], i) => h("li", { class: `nb-frame${i === parts.length - 1 ? " nb-bad" : ""}` },
+      h("b", {}, what), h("div", {}, details), where && h("div", { class: "nb-soft" }, where));
+    return parts.length ? [h("ol", { class: "nb-story" }, ...parts.map(part))] : [];
   }
 
   equations({ node, equations }, adds) {

@@ -38,7 +38,7 @@ class Player {
     this.observer.observe(this.root);
     this.onroom = () => this.resized();
     addEventListener("resize", this.onroom);
-    if (data.svgs.length) this.go(hooks.index ?? 0);
+    if (data.svgs.length) this.go(hooks.index || data.start || 0);
     else this.controls.count.textContent = data.label;
   }
 

@@ -1,0 +1,200 @@
+"""``torch.nn.parallel``: models on several devices, of which there is one here.
+
+``DataParallel`` forwards to the module that it wraps, so programs that wrap theirs run, and their files have the same
+names. Several processes there are not: ``DistributedDataParallel`` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from nbautograd import _absent
+from nbautograd.arrays import backend
+from nbautograd.arrays.device import device as Device  # noqa: N812 - ``device`` is what parameters are called here
+from nbautograd.core.pytree import tree_map
+from nbautograd.core.tensor import Tensor
+from nbautograd.errors import CudaUnavailableError
+from nbautograd.nn.modules.module import Module
+from nbautograd.ops.shape.joining import cat, stack
+from nbautograd.ops.shape.split import chunk
+
+__all__ = [
+    "DataParallel",
+    "DistributedDataParallel",
+    "data_parallel",
+    "gather",
+    "parallel_apply",
+    "replicate",
+    "scatter",
+    "scatter_kwargs",
+]
+
+Places = Sequence[int | Device] | None
+
+
+def _first_device(device_ids: Places) -> Device | None:
+    """The device that the module is run on: the first of CUDA's that are named; None for where it is."""
+    try:
+        backend.cuda.start()
+    except CudaUnavailableError:
+        return None
+    return _as_device(0 if device_ids is None else next(iter(device_ids), 0))
+
+
+def _as_device(place: Any) -> Device:
+    return Device("cuda", place) if isinstance(place, int) else Device(place)
+
+
+def _moved(tree: Any, place: Any) -> Any:
+    return tree_map(lambda leaf: leaf.to(place) if isinstance(leaf, Tensor) else leaf, tree)
+
+
+class DataParallel(Module):
+    """Runs a module on one device, whatever the number of those that it is told.
+
+    :param module: the module, which is ``.module`` then, so that the names in its ``state_dict`` begin with it.
+    :param device_ids: CUDA devices; the first one is used, and the whole batch goes there.
+    :param output_device: where the results go; by default they stay there.
+    :param dim: PyTorch's dimension to split batches along; changes nothing.
+
+    >>> import nbautograd as torch
+    >>> model = torch.nn.DataParallel(torch.nn.Linear(3, 2))
+    >>> list(model.state_dict()), model(torch.ones(4, 3)).shape
+    (['module.weight', 'module.bias'], torch.Size([4, 2]))
+    """
+
+    def __init__(
+        self, module: Module, device_ids: Places = None, output_device: int | Device | None = None, dim: int = 0
+    ) -> None:
+        super().__init__()
+        self.module = module
+        place = _first_device(device_ids)
+        self.device_ids: list[int] = []
+        if place is not None:
+            self.dim, self.device_ids, self.src_device_obj = dim, [place.index or 0], place
+            self.output_device = place if output_device is None else _as_device(output_device)
+            module.to(place)
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Call the module, with tensors on its device."""
+        if not self.device_ids:
+            return self.module(*inputs, **kwargs)
+        inputs, kwargs = _moved((inputs, kwargs), self.src_device_obj)
+        return _moved(self.module(*inputs, **kwargs), self.output_device)
+
+
+class DistributedDataParallel(Module):
+    """Cannot be made: there is one process.
+
+    :raises RuntimeError: always.
+    """
+
+    def __init__(self, module: Module, *_: Any, **__: Any) -> None:
+        _refuse("DistributedDataParallel", "use the module itself")
+
+
+def _refuse(name: str, instead: str) -> NoReturn:
+    raise RuntimeError(
+        f"torch.nn.parallel.{name} is not part of nbautograd: it is one process with one device, and "
+        f"torch.distributed.is_available() is False; {instead}"
+    )
+
+
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Places = None,
+    output_device: int | Device | None = None,
+    dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Any:
+    """``module(*inputs, **module_kwargs)``, on one device.
+
+    :param inputs: the arguments, or the only one.
+    :param device_ids: CUDA devices, of which the first one is used.
+    :param output_device: where the results go.
+    """
+    wrapped = DataParallel(module, device_ids, output_device, dim)
+    return wrapped(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
+
+
+def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
+    """The module for each of the devices, of which there is one.
+
+    :raises RuntimeError: there are several.
+    """
+    if len(devices) > 1:
+        _refuse("replicate", "name one device")
+    return [network]
+
+
+def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
+    """A batch in as many parts as there are places, each of them there; numbers and the like are in every part.
+
+    :param inputs: tensors, or containers of them.
+    :param target_gpus: devices, or numbers of CUDA's.
+    :param dim: the dimension to split along.
+    """
+    places = [_as_device(place) for place in target_gpus]
+    parts = {id(t): chunk(t, len(places), dim) for t in _tensors(inputs)}
+    count = min([len(places), *map(len, parts.values())])
+    return [
+        tree_map(lambda leaf, i=i, p=place: parts[id(leaf)][i].to(p) if isinstance(leaf, Tensor) else leaf, inputs)
+        for i, place in enumerate(places[:count])
+    ]
+
+
+def scatter_kwargs(
+    inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The arguments of a call, and its keywords, in as many parts as there are places."""
+    parts = scatter((inputs, kwargs or {}), target_gpus, dim)
+    return tuple(part[0] for part in parts), tuple(part[1] for part in parts)
+
+
+def _tensors(tree: Any) -> list[Tensor]:
+    leaves: list[Tensor] = []
+    tree_map(lambda leaf: leaves.append(leaf) if isinstance(leaf, Tensor) else None, tree)
+    return leaves
+
+
+def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
+    """Parts of a batch as one; those that are single numbers are stacked.
+
+    :param outputs: tensors, or containers of them that are alike.
+    :param target_device: where the result is to be.
+    """
+    place = "cpu" if target_device == -1 else _as_device(target_device)
+
+    def joined(*parts: Any) -> Any:
+        if not isinstance(parts[0], Tensor):
+            return parts[0]
+        moved = [part.to(place) for part in parts]
+        return stack(moved, dim) if parts[0].ndim == 0 else cat(moved, dim)
+
+    return tree_map(joined, *outputs)
+
+
+def parallel_apply(
+    modules: Sequence[Module],
+    inputs: Sequence[Any],
+    kwargs_tup: Sequence[dict[str, Any]] | None = None,
+    devices: Sequence[Any] | None = None,
+) -> list[Any]:
+    """Each of the modules called with its part of the inputs, one after the other.
+
+    :raises AssertionError: there are not as many parts as modules.
+    """
+    if len(modules) != len(inputs):
+        raise AssertionError(
+            f"The number of modules {len(modules)} is not equal to the number of inputs {len(inputs)}"
+        )  # fmt: skip
+    keywords = [{}] * len(modules) if kwargs_tup is None else kwargs_tup
+    return [
+        module(*(given if isinstance(given, (tuple, list)) else (given,)), **options)
+        for module, given, options in zip(modules, inputs, keywords, strict=True)
+    ]
+
+
+_absent.answer(__name__)

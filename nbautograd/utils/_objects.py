@@ -1,0 +1,43 @@
+"""Exchanging two tensors, and renaming where an object comes from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd.core.node import LEAF
+from nbautograd.core.tensor import Tensor
+
+__all__ = ["set_module", "swap_tensors"]
+
+
+def swap_tensors(t1: Tensor, t2: Tensor) -> None:
+    """Exchange what two tensors are: whoever holds the one has the other then.
+
+    :raises RuntimeError: one is a view, has views, or has been computed from others, so that a graph knows it.
+
+    >>> import nbautograd as torch
+    >>> x, y = torch.zeros(1), torch.nn.Parameter(torch.ones(2))
+    >>> torch.utils.swap_tensors(x, y)
+    >>> x, y
+    (Parameter containing:
+    tensor([1., 1.], requires_grad=True), tensor([0.]))
+    """
+    for name, t in (("t1", t1), ("t2", t2)):
+        if t._view is not None or t._views is not None or (t._fn is not None and t._fn is not LEAF):
+            raise RuntimeError(
+                f"Cannot swap {name}, which is a view, has views, or belongs to a graph: detach() it first"
+            )
+    t1._a, t2._a = t2._a, t1._a
+    t1._fn, t2._fn = t2._fn, t1._fn
+    t1.__dict__, t2.__dict__ = t2.__dict__, t1.__dict__
+    t1.__class__, t2.__class__ = t2.__class__, t1.__class__
+
+
+def set_module(obj: Any, mod: str) -> None:
+    """Say that an object comes from a module of that name.
+
+    :raises TypeError: the name is no string.
+    """
+    if not isinstance(mod, str):
+        raise TypeError("The mod argument should be a string")
+    obj.__module__ = mod
