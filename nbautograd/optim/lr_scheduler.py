@@ -24,10 +24,6 @@ from nbautograd.optim.schedules import (
 )
 
 
-class _LRScheduler(LRScheduler):
-    """The former name of the base class, from which the schedules of others derive."""
-
-
 __all__ = [
     "ChainedScheduler",
     "ConstantLR",
