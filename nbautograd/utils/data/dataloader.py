@@ -103,7 +103,7 @@ class DataLoader:
 
     _ready = False
 
-    __class_getitem__ = classmethod(GenericAlias)  # ``DataLoader[int]``, in annotations and as a base
+    __class_getitem__: Any = classmethod(GenericAlias)  # ``DataLoader[int]``, in annotations and as a base
 
     def __init__(
         self,
