@@ -30,7 +30,8 @@ def public(path: str, module: types.ModuleType) -> set[str]:
         )
         if name.startswith("_") or not own or isinstance(value, types.ModuleType) and home == "torch":
             continue
-        if not path or listed is None or name in listed or isinstance(value, types.ModuleType):
+        everything = path in ("", "jit") or listed is None
+        if everything or name in listed or isinstance(value, types.ModuleType):
             names.add(name)
     return names - {"F", "Tensor", "Any", "T", "torch"}
 
@@ -77,7 +78,7 @@ def main() -> int:
             names = {name for name in names if is_its_own(name, theirs)}
         if path in _namespaces.MODULES or not path:  # a name that only refuses is not here
             ours = _namespaces.module(path)
-            here = vars(ours) if _refused.why(path) is not None else dir(ours)
+            here = {*vars(ours), *getattr(ours, "__all__", ())} if _refused.why(path) is not None else dir(ours)
             names = {name for name in names if name not in here and (_refused.why(path) or not hasattr(ours, name))}
         if names or _refused.why(path):
             lines[path] = f"{path or '.'}: {' '.join(sorted(names))}".rstrip()

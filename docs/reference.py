@@ -16,6 +16,8 @@ from typing import Any
 
 import nbautograd
 import nbautograd.batching.transform
+from nbautograd import _refused
+from nbautograd._lazy import AbsentMethod
 from nbautograd.batching.mode import RANDOM, how
 from nbautograd.compiler.op import OPS, CompiledOp
 from nbautograd.core.batched import sample_by_sample
@@ -41,15 +43,24 @@ G = {"g": [["i", "g"]]}
 
 
 def find(path: str) -> Any:
-    """What ``nbautograd.<path>`` is, or None."""
+    """What ``nbautograd.<path>`` is, or None: also of what is only there to refuse."""
+    above, _, leaf = path.rpartition(".")
+    if _refused.refuses(above, leaf):
+        return None
+    value = _find(path)
+    return None if isinstance(value, AbsentMethod) else value
+
+
+def _find(path: str) -> Any:
     if path in nbautograd.__dict__:
         return nbautograd.__dict__[path] if nbautograd.__dict__[path] is not None else Ellipsis  # newaxis is None
     parent, _, name = path.rpartition(".")
     try:
         found: Any = importlib.import_module(f"nbautograd.{parent}" if parent else "nbautograd")
-        return getattr(found, name)
+        value = getattr(found, name)
+        return Ellipsis if value is None else value  # a setting that is None is there
     except (ImportError, AttributeError):
-        found = find(parent) if parent else None
+        found = _find(parent) if parent else None
     try:
         return inspect.getattr_static(found, name) if isinstance(found, type) else getattr(found, name, None)
     except AttributeError:
@@ -58,12 +69,13 @@ def find(path: str) -> Any:
 
 def page() -> str:
     """The whole page."""
-    sections, total, present = [], 0, 0
+    sections, total, present, refusing = [], 0, 0, 0
     for family in NAMES["family"]:
         names = family["names"].split()
         below = family["below"] + "." if family["below"] else ""
         here = [name for name in names if find(below + name) is not None]
         total, present = total + len(names), present + len(here)
+        refusing += sum(_refused.refuses(family["below"], name) for name in names)
         detailed = not below and any(word in family["title"] for word in OPERATIONS)
         rows = [f"\n## {family['title']}: {len(here)} of {len(names)}\n"]
         rows += table(here) if detailed else [", ".join(f"`{name}`" for name in here)]
@@ -72,8 +84,9 @@ def page() -> str:
     head = f"""# What there is of PyTorch
 
 Written by `docs/reference.py` from the registry of operations; do not edit. Of the {total} public names of PyTorch 2.13
-listed here, {present} exist ({100 * present / total:.0f} %). Where one is missing, the reason is given. In derivatives
-$g$ is the gradient of the result.
+listed here, {present} exist ({100 * present / total:.0f} %); {refusing} more are there only to refuse, in [modules for
+other machines](modules.md). Where one is missing, the reason is given. In derivatives $g$ is the gradient of the
+result.
 """
     return head + "\n".join([*sections, *batching()]) + "\n"
 
@@ -165,13 +178,18 @@ def missing(paths: list[str]) -> list[str]:
     """The names that are absent, with the reason of each."""
     if not paths:
         return []
-    return ["", "| absent | why |", "| --- | --- |", *(f"| `{path}` | {ABSENT.get(path, '')} |" for path in paths)]
+    whys: dict[str, list[str]] = {}
+    for path in paths:
+        refused = _refused.why(path.rpartition(".")[0])
+        whys.setdefault(f"they refuse: {refused}" if refused else f"{path}: {ABSENT.get(path, '')}", []).append(path)
+    rows = [(", ".join(f"`{path}`" for path in of), why.removeprefix(f"{of[0]}: ")) for why, of in whys.items()]
+    return ["", "| absent | why |", "| --- | --- |", *(f"| {names} | {why} |" for names, why in rows)]
 
 
 def unexplained() -> list[str]:
     """Names that are absent without a reason, and reasons for names that exist."""
     listed = {(f["below"] + "." if f["below"] else "") + name for f in NAMES["family"] for name in f["names"].split()}
-    absent = {path for path in listed if find(path) is None}
+    absent = {path for path in listed if find(path) is None and not _refused.why(path.rpartition(".")[0])}
     return sorted(absent ^ set(ABSENT))
 
 

@@ -428,7 +428,8 @@ def package_stub(package: types.ModuleType = nbautograd) -> str:
         if name.startswith("_"):
             continue
         if isinstance(value, types.ModuleType):
-            imports.append(f"from nbautograd import {name} as {name}")
+            above, _, leaf = value.__name__.rpartition(".")  # some lie elsewhere: torch.jit is in compat/
+            imports.append(f"from {above} import {leaf} as {name}")
         elif type(value) is type:
             imports.append(f"from {defined(value)[0]} import {name} as {name}")
         elif isinstance(value, types.FunctionType):

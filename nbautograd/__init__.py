@@ -109,6 +109,13 @@ if TYPE_CHECKING:  # what _lazy.py says
     from nbautograd.amp.autocast_mode import autocast
     from nbautograd.amp.state import *
     from nbautograd.batching.transform import vmap
+    from nbautograd.compat import accelerator, backends, distributed, futures, hub, jit, multiprocessing, types
+    from nbautograd.compat.accelerator import Event, Stream, get_device_module
+    from nbautograd.compat.backends import get_float32_matmul_precision, set_float32_matmul_precision
+    from nbautograd.compat.compiler import compile
+    from nbautograd.compat.futures import Future
+    from nbautograd.compat.jit import fork, wait
+    from nbautograd.compat.process import *
     from nbautograd.core.printing import set_printoptions
     from nbautograd.nn.functional import (
         adaptive_avg_pool1d,

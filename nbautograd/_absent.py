@@ -24,19 +24,41 @@ HINTS = {
     ),
     r"cudnn|miopen|mkldnn|mkl|vulkan|fbgemm|xnnpack": "it calls a library that is not used",
     r"(mps|xpu|mtia|xla|ipu|hpu)$": "tensors are on the CPU or on CUDA devices",
-    r"eig$|symeig$|lstsq$|solve$|matrix_rank$|qr_$": "PyTorch removed it; see torch.linalg",
+    r"lstsq$": "PyTorch removed it; use torch.linalg.lstsq",
+    r"eig$": "PyTorch removed it; use torch.linalg.eig",
+    r"symeig$": "PyTorch removed it; use torch.linalg.eigh",
+    r"solve$": "PyTorch removed it; use torch.linalg.solve",
+    r"matrix_rank$": "PyTorch removed it; use torch.linalg.matrix_rank",
     r"(lstm|gru|rnn_tanh|rnn_relu)(_cell)?$": "use torch.nn.LSTM, GRU, RNN and their cells",
     r"(batch|instance)_norm$|embedding(_bag)?$|ctc_loss$|.*_loss$|kl_div$|binary_cross_entropy": (
         "use the function of that name in torch.nn.functional"
     ),
     r".*Storage$": "use tensor.untyped_storage()",
     r"sym_|Sym|.*Type$|Script|Graph$|Node$|CompilationUnit|import_ir|parse_": "it belongs to PyTorch's compiler",
-    r"compile$|jit$|fx$|export$": "functions run as they are written, without compilation",
-    r"multiprocessing$|distributed$|.*DataParallel|futures$": "it is one process with one device",
-    r"from_file$": "use torch.from_numpy(numpy.memmap(...))",
+    r"fx$|export$": "functions run as they are written, without compilation",
+    r".*DataParallel": "it is one process with one device",
+    r"(DFIter|Iter|Map)DataPipe$|DataChunk$|.*datapipe|argument_validation$|(non_|runtime_valid)": (
+        "data pipes are deprecated in PyTorch: use Dataset and DataLoader"
+    ),
+    r"swap_in_optimizer_params_and_state$": "optimizers cannot be run as functions of their state",
     r"vmap$": "use torch.func.vmap",
 }
 """By patterns of names: what to say beside that they are not here."""
+REMOVED = {
+    "btrifact": "torch.linalg.lu_factor",
+    "btrisolve": "torch.linalg.lu_solve",
+    "gels": "torch.linalg.lstsq",
+    "gesv": "torch.linalg.solve",
+    "trtrs": "torch.linalg.solve_triangular",
+    "pstrf": "torch.linalg.cholesky",
+    "potrf": "torch.linalg.cholesky",
+    "potri": "torch.cholesky_inverse",
+    "potrs": "torch.cholesky_solve",
+    "rfft": "torch.fft.rfft",
+    "irfft": "torch.fft.irfft",
+    "ifft": "torch.fft.ifft",
+}
+"""Names that old programs use and PyTorch has no more, and what they are called today."""
 
 
 @cache
@@ -79,6 +101,8 @@ tensor.bfloat16() save memory"
     """
     full = ".".join(["torch", *([path] if path else []), name])
     if name not in names(path):
+        if path in ("", "Tensor") and name in REMOVED:
+            return f"PyTorch removed it; use {REMOVED[name]}"
         return f"it is not part of {PACKAGE}, and PyTorch has no {full}"
     hint = next((f"; {text}" for pattern, text in HINTS.items() if re.match(pattern, name)), "")
     return f"{full} is PyTorch's and not part of {PACKAGE}{hint}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from types import ModuleType
+from typing import Any, cast
 
 from nbautograd import _identity, _namespaces
 
@@ -37,7 +38,7 @@ class _Finder:
         there = _namespaces.exists(below)
         if there and not _namespaces.is_public(below):
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
-        return spec_from_loader(fullname, self) if there or _namespaces.is_public(below) else None
+        return spec_from_loader(fullname, cast(Any, self)) if there or _namespaces.is_public(below) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The package's own module, not a new one."""

@@ -83,7 +83,7 @@ FAMILIES = {
     "ops.reduction.distances": "cdist dist renorm",
     "ops.reduction.norms": "norm",
     "ops.linalg.einsum": "einsum inner tensordot",
-    "ops.creation.interop": "asarray from_dlpack frombuffer",
+    "ops.creation.interop": "asarray from_dlpack from_file frombuffer",
     "ops.linalg.least_squares": "pinverse",
     "ops.linalg.lowrank": "lobpcg pca_lowrank svd_lowrank",
     "ops.linalg.lu": "lu lu_solve lu_unpack",
@@ -105,9 +105,15 @@ FAMILIES = {
     "ops.shape.triangular": "diag diag_embed diagflat trace tril tril_indices triu triu_indices vander",
     "ops.signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "core.printing": "set_printoptions",
+    "ops.checks": """
+        _assert _assert_async _check _check_index _check_not_implemented _check_tensor_all _check_type _check_value
+        _check_with _shape_as_tensor""",
     "sparse": "hspmm smm sparse_coo_tensor sparse_csr_tensor sspaddmm",
     "batching.transform": "vmap",
     "serialization": "load save",
+    "storage": """
+        BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
+        FloatStorage HalfStorage IntStorage LongStorage ShortStorage""",
     "_import_hook": "standing_in",
     "ops.creation.reparameterization": "_dirichlet_grad _standard_gamma_grad",
     "ops.creation.distributions": "_sample_dirichlet _standard_gamma bernoulli binomial multinomial poisson",
@@ -195,8 +201,8 @@ METHODS = {
 ABSENT_METHODS = """
     chalf const_data_ptr eig hash_tensor index int_repr ipu lstsq module_load mtia q_per_channel_axis
     q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme record_stream reinforce
-    resize_as_sparse_ slice_inverse smm solve sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm symeig
-    to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr xpu"""
+    resize_as_sparse_ slice_inverse solve sparse_resize_ sparse_resize_and_clear_ symeig to_mkldnn to_padded_tensor
+    xpu"""
 """Methods of PyTorch's tensors that ours have not got: asked for, they say why."""
 
 NAMES = {name: module for module, names in FAMILIES.items() for name in names.split()}
@@ -269,12 +275,12 @@ def attach(owner: type) -> None:
     """Give the class a placeholder for each lazily loaded method that it does not have yet, and for those of PyTorch's
     that it will not have.
     """
-    for name in set(ABSENT_METHODS.split()) - set(vars(owner)):
-        setattr(owner, name, AbsentMethod(owner.__name__, name))
     package = __name__.rpartition(".")[0]
     for module, names in METHODS.items():
         for name in set(names.split()) - set(vars(owner)):
             setattr(owner, name, _Method(owner, name, f"{package}.{module}"))
+    for name in set(ABSENT_METHODS.split()) - set(vars(owner)):
+        setattr(owner, name, AbsentMethod(owner.__name__, name))
 
 
 def load() -> None:

@@ -24,6 +24,8 @@ _SEEDS = "initial_seed manual_seed manual_seed_all seed seed_all"
 _WINDOWS = "bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser nuttall"
 
 MODULES: dict[str, str] = {
+    "_C": "",
+    "__config__": "",
     "_dynamo": "",
     "_dynamo.config": "",
     "_inductor": "",
@@ -154,23 +156,33 @@ MODULES: dict[str, str] = {
         start_processes""",
     "nested": "",
     "nn": "",
+    "nn.attention": "",
+    "nn.common_types": "",
     "nn.functional": "",
+    "nn.grad": "",
     "nn.init": "",
     "nn.modules": "",
     "nn.modules.activation": "MultiheadAttention",
-    "nn.modules.batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
+    "nn.modules.adaptive": "",
+    "nn.modules.batchnorm": """
+        BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm
+        _BatchNorm _NormBase""",
     "nn.modules.channelshuffle": "ChannelShuffle",
-    "nn.modules.container": "",
-    "nn.modules.conv": "",
+    "nn.modules.container": "Container",
+    "nn.modules.conv": """
+        LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d""",
     "nn.modules.distance": "CosineSimilarity PairwiseDistance",
     "nn.modules.dropout": "",
     "nn.modules.flatten": "Flatten Unflatten",
     "nn.modules.fold": "Fold Unfold",
-    "nn.modules.instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
-    "nn.modules.linear": "",
-    "nn.modules.loss": "",
+    "nn.modules.instancenorm": """
+        InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
+        _InstanceNorm""",
+    "nn.modules.lazy": "",
+    "nn.modules.linear": "LazyLinear",
+    "nn.modules.loss": "NLLLoss2d",
     "nn.modules.module": "",
-    "nn.modules.normalization": "",
+    "nn.modules.normalization": "CrossMapLRN2d",
     "nn.modules.padding": "",
     "nn.modules.pixelshuffle": "PixelShuffle PixelUnshuffle",
     "nn.modules.pooling": "",
@@ -178,6 +190,7 @@ MODULES: dict[str, str] = {
     "nn.modules.sparse": "",
     "nn.modules.transformer": "",
     "nn.modules.upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
+    "nn.modules.utils": "",
     "nn.parallel": "",
     "nn.parallel.data_parallel": "DataParallel data_parallel",
     "nn.parallel.distributed": "DistributedDataParallel",
@@ -188,9 +201,16 @@ MODULES: dict[str, str] = {
     "nn.utils": "",
     "nn.utils.clip_grad": "",
     "nn.utils.convert_parameters": "",
+    "nn.utils.fusion": "",
+    "nn.utils.init": "",
+    "nn.utils.memory_format": "",
     "nn.utils.parametrizations": "",
     "nn.utils.parametrize": "",
+    "nn.utils.prune": "",
     "nn.utils.rnn": "",
+    "nn.utils.spectral_norm": "",
+    "nn.utils.stateless": "",
+    "nn.utils.weight_norm": "",
     "ops": "",
     "optim": "",
     "optim._adafactor": "Adafactor",
@@ -227,6 +247,7 @@ MODULES: dict[str, str] = {
     "torch_version": "",
     "types": "",
     "utils": "",
+    "utils._foreach_utils": "",
     "utils._contextlib": "",
     "utils._pytree": "",
     "utils.benchmark": "",
@@ -236,6 +257,7 @@ MODULES: dict[str, str] = {
     "utils.benchmark.utils.compare": "Colorize Compare",
     "utils.benchmark.utils.timer": "Language Timer timer",
     "utils.checkpoint": "",
+    "utils.collect_env": "",
     "utils.cpp_extension": "",
     "utils.data": "",
     "utils.data._utils": "",
@@ -243,9 +265,12 @@ MODULES: dict[str, str] = {
     "utils.data._utils.worker": "get_worker_info",
     "utils.data.dataloader": "get_worker_info",
     "utils.data.dataset": "",
+    "utils.data.distributed": "",
     "utils.data.sampler": "",
+    "utils.deterministic": "",
     "utils.dlpack": "",
     "utils.hooks": "",
+    "utils.model_zoo": "",
     "utils.tensorboard": "",
     "utils.weak": "",
     "version": "",
@@ -258,10 +283,17 @@ OWN = ("errors", "protocol", "core.tracing", "utils.allocator", "viz")
 _COMPAT = """
     _dynamo _inductor accelerator backends compiler distributed futures fx hub jit multiprocessing ops types"""
 LIES_IN = {
+    "_C": "compat.native",
+    "__config__": "compat.build_settings",
     "return_types": "core.return_types",
     **{name: f"compat.{name.lstrip('_')}" for name in _COMPAT.split()},
 }
 """Modules of PyTorch that lie elsewhere here."""
+HIDDEN = {
+    "nn.utils.spectral_norm": "nn.utils._spectral_norm",
+    "nn.utils.weight_norm": "nn.utils._weight_norm",
+}
+"""Those in whose place the package around has a function of the name, once that is loaded."""
 
 
 class _Names(ModuleType):
@@ -315,6 +347,8 @@ def exists(path: str) -> bool:
 def is_hidden(path: str) -> bool:
     """Whether the package around a module has something else of its name: a function, or a module from elsewhere."""
     above, _, leaf = path.rpartition(".")
+    if path in HIDDEN:
+        getattr(module(above), leaf, None)  # a function of that name may not have been loaded
     there = vars(module(above)).get(leaf)
     return there is not None and there is not sys.modules.get(file_of(path))
 
@@ -325,6 +359,8 @@ def file_of(path: str) -> str:
     >>> file_of("jit"), file_of("nn.functional")
     ('nbautograd.compat.jit', 'nbautograd.nn.functional')
     """
+    if path in HIDDEN:
+        return f"{PACKAGE}.{HIDDEN[path]}"
     first, dot, below = path.partition(".")
     return f"{PACKAGE}.{LIES_IN.get(first, first)}{dot}{below}"
 
@@ -354,9 +390,10 @@ def module(path: str) -> ModuleType:
     above, _, leaf = path.rpartition(".")
     package = module(above)
     result = vars(package).get(leaf)
-    if not isinstance(result, ModuleType):
+    if not isinstance(result, ModuleType) or result.__name__ not in (f"{PACKAGE}.{path}", file_of(path)):
         result = import_module(file_of(path)) if exists(path) else _Names(path)
-        vars(package).setdefault(leaf, result)
+        if path not in HIDDEN:
+            vars(package).setdefault(leaf, result)
     for name in MODULES.get(path, "").split():
         if name not in vars(result) and not hasattr(result, name):
             setattr(result, name, _look_up(path, name))

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from nbautograd import _absent
 
-__all__ = ["REFUSED", "covers", "refuse", "stand_in", "why"]
+__all__ = ["REFUSED", "covers", "refuse", "refuses", "stand_in", "why"]
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -39,7 +39,7 @@ REFUSED = {
     "nn.qat": _NO_QUANTIZATION,
     "nn.quantizable": _NO_QUANTIZATION,
     "nn.quantized": _NO_QUANTIZATION,
-    "onnx": "no graph is exported; a state_dict saved here loads in PyTorch, whose torch.onnx exports it",
+    "onnx": "no graph is exported; PyTorch's torch.onnx exports a model with the weights of one from here",
     "package": "it packs Python code into archives; torch.save stores a state_dict",
     "quantization": _NO_QUANTIZATION,
     "quasirandom": "scipy.stats.qmc.Sobol has the same sequence",
@@ -81,6 +81,16 @@ def why(path: str) -> str | None:
 def covers(path: str) -> bool:
     """Whether PyTorch has a module of this path, and its names refuse."""
     return path in REFUSED or (why(path) is not None and path in _absent.modules())
+
+
+def refuses(path: str, name: str) -> bool:
+    """Whether a name of PyTorch's in a module is only there to refuse.
+
+    >>> refuses("onnx", "export"), refuses("onnx", "is_in_onnx_export"), refuses("jit", "script")
+    (True, False, False)
+    """
+    answers = {each.partition("=")[0] for each in ANSWERS.get(path, "").split()}
+    return why(path) is not None and name in _absent.names(path) and name not in answers
 
 
 def refuse(full: str, reason: str) -> NoReturn:

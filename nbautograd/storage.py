@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from nbautograd.core.storage import TypedStorage, UntypedStorage
+from nbautograd.core.storage import STORAGE_TYPES, TypedStorage, UntypedStorage, storage_type
 
-__all__ = ["TypedStorage", "UntypedStorage"]
+__all__ = ["TypedStorage", "UntypedStorage", *STORAGE_TYPES]
+
+globals().update({name: storage_type(name) for name in STORAGE_TYPES})

@@ -15,6 +15,14 @@ def saved(obj):
     return file.getvalue()
 
 
+def written(value, library=nb, **options):
+    """A file of a library, ready to be read."""
+    file = io.BytesIO()
+    library.save(value, file, **options)
+    file.seek(0)
+    return file
+
+
 def loaded(data, **options):
     return nb.load(io.BytesIO(data), **options)
 

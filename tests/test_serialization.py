@@ -14,8 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 import nbautograd as nb
 from nbautograd.serialization import FileFormatError
-from tests import needs
-from tests.serialized import Custom, equal, loaded, saved
+from tests.serialized import equal, loaded, saved
 
 DTYPES = [getattr(nb, n) for n in ("bool", "uint8", "int64", "float16", "bfloat16", "float32", "float64", "complex64")]
 
@@ -70,16 +69,11 @@ def test_shared_memory_is_shared_again():
     assert back[0].data_ptr() + 5 * 4 == back[1].data_ptr() == back[2].data_ptr()
     back[1][0] = -1
     assert back[2].tolist() == [-1, -1, -1] and back[3][5].item() == -1
-    assert len(saved(middle)) < 2000  # of a big memory, what is used
+    assert back[0].storage_offset() == 10 and back[0].untyped_storage().nbytes() == 4000
     same = loaded(saved([x, x]))
     assert same[0] is same[1]
     bits = loaded(saved([x[:2], x.data[:1]]))  # under another name
     assert bits[0].data_ptr() == bits[1].data_ptr()
-
-
-def test_numpy_opens_the_file():
-    with np.load(io.BytesIO(saved(nb.tensor([1.0, 2.0])))) as archive:
-        assert archive["memory/0"].view(np.float32).tolist() == [1, 2]
 
 
 def test_paths_are_written_all_or_nothing(tmp_path):
@@ -88,15 +82,11 @@ def test_paths_are_written_all_or_nothing(tmp_path):
     before = path.read_bytes()
     os.chmod(path, 0o640)
 
-    with pytest.raises(TypeError, match="function cannot be saved"):
+    with pytest.raises((AttributeError, pickle.PicklingError), match=r"Can't (get local|pickle)"):
         nb.save([nb.ones(3), lambda: 0], path)
-    original = np.lib.format.write_array
-    try:
-        np.lib.format.write_array = lambda *a, **k: (_ for _ in ()).throw(OSError("disk full"))
-        with pytest.raises(OSError, match="disk full"):
-            nb.save(nb.ones(3), path)
-    finally:
-        np.lib.format.write_array = original
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(OSError, match="disk full"):
+        patch.setattr(zipfile.ZipFile, "writestr", lambda *a, **k: (_ for _ in ()).throw(OSError("disk full")))
+        nb.save(nb.ones(3), path)
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["x.nb"]
     link = tmp_path / "link"
     link.symlink_to(path)
@@ -109,42 +99,46 @@ def test_paths_are_written_all_or_nothing(tmp_path):
 
 
 def test_map_location():
-    data = saved(nb.ones(2))
+    data = saved([nb.ones(2), nb.arange(4)[1:]])
     calls = []
 
-    def where(t, location):
-        calls.append(location)
-        return t
+    def where(storage, location):
+        calls.append((storage.nbytes(), location))
+        return storage
 
-    for place in (None, "cpu", nb.device("cpu"), {"cuda:0": "cpu"}, where, lambda t, location: None):
-        assert loaded(data, map_location=place).device.type == "cpu"
-    assert calls == ["cpu"]
-    on_cuda = data.replace(b'"device": "cpu"', b'"device": "cud"')  # as long as before
-    assert on_cuda != data
+    for place in (None, "cpu", b"cpu", nb.device("cpu"), {"cuda:0": "cpu"}, where, lambda storage, location: None):
+        assert loaded(data, map_location=place)[1].device.type == "cpu"
+    assert calls == [(8, "cpu"), (32, "cpu")]
+    with pytest.raises(TypeError, match="must return a storage or None, not int"):
+        loaded(data, map_location=lambda storage, location: 3)
     if not nb.cuda.is_available():
         with pytest.raises(RuntimeError, match=r"Attempting to deserialize object on a CUDA device.*map_location"):
             loaded(data, map_location="cuda")
 
 
 def test_what_cannot_be_saved():
-    with pytest.raises(TypeError, match="Custom cannot be saved"):
-        saved({"a": [Custom()]})
-    with pytest.raises(TypeError, match=r"numpy\.ndarray cannot be saved"):
-        saved(np.array([Custom()]))
-    cycle = []
-    cycle.append(cycle)
-    with pytest.raises(ValueError, match="holds itself"):
-        saved(cycle)
-    with pytest.raises(ValueError, match="pickle"):
-        nb.save(1, io.BytesIO(), pickle_module=pickle)
-    with pytest.raises(ValueError, match="pickle"):
-        nb.load(io.BytesIO(saved(1)), pickle_module=pickle)
+    with pytest.raises(ValueError, match="pickle_module must be pickle"):
+        nb.save(1, io.BytesIO(), pickle_module=io)
+    with pytest.raises(ValueError, match="pickle_module must be pickle"):
+        nb.load(io.BytesIO(saved(1)), pickle_module=io)
+    with pytest.raises(RuntimeError, match="Can not safely load weights when explicit pickle_module is specified"):
+        nb.load(io.BytesIO(saved(1)), pickle_module=pickle, weights_only=True)
     with pytest.raises(TypeError, match="'write'"):
         nb.save(1, 3)
     with pytest.raises(TypeError, match="'read'"):
         nb.load(3)
     with pytest.raises(TypeError, match="binary mode"):
         nb.load(io.StringIO("abc"))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):
+        nb.load(io.BytesIO(saved(1)), weights=True)
+    assert nb.load(io.BytesIO(saved(1)), pickle_module=pickle) == 1
+
+
+def test_objects_that_hold_themselves():
+    cycle = [nb.ones(1)]
+    cycle.append(cycle)
+    back = loaded(saved(cycle))
+    assert back[1] is back and back[0].tolist() == [1]
 
 
 def test_foreign_files(tmp_path):
@@ -155,11 +149,11 @@ def test_foreign_files(tmp_path):
     with zipfile.ZipFile(plain, "w") as archive:
         archive.writestr("readme.txt", "hello")
     for data, words in [
-        (pickle.dumps([1]), "a pickle"),
+        (pickle.dumps([1]), "Invalid magic number"),
         (npz.getvalue(), "numpy.load"),
         (npy.getvalue(), "numpy.load"),
         (plain.getvalue(), "something else"),
-        (b"hello world, this is text", "no file of nbautograd.save"),
+        (b"hello world, this is text", "invalid load key"),
         (b"\x1f\x8b123456789", "gzip"),
     ]:
         with pytest.raises(FileFormatError, match=words):
@@ -168,10 +162,3 @@ def test_foreign_files(tmp_path):
         loaded(b"")
     with pytest.raises(FileNotFoundError):
         nb.load(tmp_path / "nothing")
-
-
-def test_pytorchs_old_files_are_told_and_not_read(tmp_path):  # its present ones: tests/nn/test_torch_files.py
-    torch = needs.package("torch")
-    torch.save({"w": torch.ones(2)}, tmp_path / "x.pt", _use_new_zipfile_serialization=False)
-    with pytest.raises(FileFormatError, match=r"torch\.save.*pickle.*never read.*safetensors"):
-        nb.load(tmp_path / "x.pt")

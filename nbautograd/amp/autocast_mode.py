@@ -111,12 +111,11 @@ class autocast:  # noqa: N801 - PyTorch's name
         )
         return self
 
-    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> bool:
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
         before = self._before.pop()
         if before.nesting == 0:
             state.clear_autocast_cache()
         state.restore(before)
-        return False
 
     def __call__(self, func: Callable[P, R]) -> Callable[P, R]:
         """The function, to be run in this region at each call.
@@ -153,7 +152,7 @@ def _cast(value: Any, device_type: str, dtype: dtype_class) -> Any:
         return {_cast(k, device_type, dtype): _cast(v, device_type, dtype) for k, v in value.items()}
     if isinstance(value, Iterable):
         cast = (_cast(each, device_type, dtype) for each in value)
-        return type(value)(cast) if isinstance(value, (list, tuple)) else cast  # type: ignore[call-arg]
+        return type(value)(cast) if isinstance(value, (list, tuple)) else cast
     return value
 
 

@@ -79,10 +79,8 @@ class Backend(ModuleType):
     :param answers: by name, functions and constants.
     """
 
-    def __init__(
-        self, path: str, flags: dict[str, tuple[Any, Any, Check]] | None = None, /, text: str = "", **answers: Any
-    ) -> None:
-        super().__init__(f"nbautograd.backends.{path}", text or f"What ``torch.backends.{path}`` answers here.")
+    def __init__(self, path: str, flags: dict[str, tuple[Any, Any, Check]] | None = None, /, **answers: Any) -> None:
+        super().__init__(f"nbautograd.backends.{path}", f"What ``torch.backends.{path}`` answers here.")
         scope = vars(self)
         scope["_flags"] = flags or {}
         scope.update({name: first for name, (first, _, _) in scope["_flags"].items()}, **answers)
@@ -204,7 +202,7 @@ mkldnn = Backend(
     conv=Precision(),
     rnn=Precision(),
 )
-openmp = Backend("openmp", is_available=false, text="Threads are our own: ``torch.get_num_threads``.")
+openmp = Backend("openmp", is_available=false)  # threads are our own
 opt_einsum = Backend(
     "opt_einsum",
     {"enabled": (False, False, is_bool), "strategy": (None, None, anything)},

@@ -180,22 +180,25 @@ def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     return []
 
 
-_state: dict[str, Any] = {"backend": "inductor", "collectives": False}
+_backend: Any = "inductor"
+_collectives = False
 
 
 def get_default_backend() -> Any:
     """What ``set_default_backend`` was given last; ``"inductor"`` at first, as in PyTorch."""
-    return _state["backend"]
+    return _backend
 
 
 def set_default_backend(backend: Any) -> None:
     """Remember the name; it changes nothing here."""
-    _state["backend"] = backend
+    global _backend
+    _backend = backend
 
 
 def set_enable_guard_collectives(enabled: bool) -> bool:
     """Remember the setting; returns the one before. It changes nothing here."""
-    before, _state["collectives"] = _state["collectives"], enabled
+    global _collectives
+    before, _collectives = _collectives, enabled
     return before
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "defined",
     "fallthrough_kernel",
     "impl",
+    "impl_abstract",
     "register_autograd",
     "register_fake",
     "register_kernel",
@@ -104,7 +105,7 @@ class CustomOpDef:
         """Give the operation a rule for ``vmap``: ``func(info, in_dims, *args)``. Also a decorator."""
 
         def register(func: Callable[..., Any]) -> Callable[..., Any]:
-            self._function.vmap = staticmethod(func)  # type: ignore[method-assign, assignment]
+            self._function.vmap = staticmethod(func)  # type: ignore[method-assign]
             return func
 
         return register if func is None else register(func)
@@ -236,6 +237,9 @@ def register_fake(
     """Accept a function that tells an operation's shapes; it is not called here. Also a decorator."""
     operation = _operation(op)
     return operation.register_fake if func is None else operation.register_fake(func)
+
+
+impl_abstract = register_fake
 
 
 def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:

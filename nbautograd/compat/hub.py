@@ -6,6 +6,7 @@ PyTorch has put it. Its ``hubconf.py`` is Python code, which is run: load none t
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shutil
@@ -99,7 +100,7 @@ def help(
     :raises NotImplementedError: it would have to be downloaded.
     """
     with _configuration(_cached(github, "help", force_reload)) as module:
-        return _entry(module, model).__doc__
+        return inspect.getdoc(_entry(module, model))
 
 
 def _cached(github: Any, function: str, force_reload: bool) -> str:

@@ -284,7 +284,8 @@ def run_frozen_optimizations(
     """Nothing: there is no graph."""
 
 
-_settings: dict[str, Any] = {"fusion": [("STATIC", 2), ("DYNAMIC", 10)], "onednn": False}
+_strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
+_onednn = False
 
 
 def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -293,18 +294,20 @@ def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]
     :returns: what was set before.
     """
     _deprecated("set_fusion_strategy")
-    before, _settings["fusion"] = _settings["fusion"], strategy
+    global _strategy
+    before, _strategy = _strategy, strategy
     return before
 
 
 def enable_onednn_fusion(enabled: bool) -> None:
     """Remember whether a compiler would use oneDNN; changes nothing here."""
-    _settings["onednn"] = bool(enabled)
+    global _onednn
+    _onednn = bool(enabled)
 
 
 def onednn_fusion_enabled() -> bool:
     """What ``enable_onednn_fusion`` was given last; False at first."""
-    return _settings["onednn"]
+    return _onednn
 
 
 @contextlib.contextmanager

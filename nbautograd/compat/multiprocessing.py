@@ -14,10 +14,10 @@ import traceback
 from collections.abc import Callable
 from multiprocessing import *  # noqa: F403 - what PyTorch's has, too
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, NoReturn
 
 __all__ = [
-    *_python.__all__,  # type: ignore[attr-defined]
+    *_python.__all__,
     "ProcessContext",
     "ProcessException",
     "ProcessExitedException",
@@ -159,7 +159,7 @@ class ProcessContext:
                 process.kill()
                 process.join()
 
-    def _raise(self, index: int) -> None:
+    def _raise(self, index: int) -> NoReturn:
         process = self.processes[index]
         code, pid = process.exitcode or 0, process.pid or 0
         if os.path.getsize(self.error_files[index]):

@@ -64,6 +64,6 @@ _namespaces: dict[str, _Operations] = {}
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
+    if name.startswith("__") or name == "pytestmark":  # which pytest looks for in every module
         raise AttributeError(f"module 'nbautograd.ops' has no attribute {name!r}")
     return _namespaces.setdefault(name, _Operations(f"torch.ops.{name}"))

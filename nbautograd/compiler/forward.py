@@ -84,8 +84,9 @@ class ForwardWriter:
         defaults = len(op.body.__defaults__ or ())
         first_default = len(op.positional) - defaults
         parts = [name + ("=None" if i >= first_default else "") for i, name in enumerate(op.positional)]
-        if op.numpy_names and op.required_dim:
-            parts[op.positional.index("dim")] = "dim=None"
+        if op.required_dim:  # what follows it gets a default with it, and is missed when it is used
+            for i in range(op.positional.index("dim"), first_default):
+                parts[i] = f"{op.positional[i]}=None"
         parts += [f"{name}=None" for name in FORMER[: len(op.former)]]
         keywords = [f"{name}=None" for name in op.keywords] + ["out=None"] * op.has_out
         keywords += [f"{NUMPY_NAMES[name]}=None" for name in op.numpy_names]

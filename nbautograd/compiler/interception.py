@@ -62,8 +62,10 @@ def release(function: Any) -> None:
 
 def _declaration(function: Any) -> Any:
     """The declaration that a function belongs to, if it is an operation itself."""
-    op = getattr(function, "__globals__", {}).get("OP")
-    return op if op is not None and op is OPS.get(op.name) and op.function is function else None
+    op: Any = getattr(function, "__globals__", {}).get("OP")
+    if op is None or OPS.get(op.name) is not op:
+        return None
+    return op if op.function is function else None
 
 
 @cache

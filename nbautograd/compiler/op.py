@@ -172,7 +172,9 @@ class CompiledOp(OpSchema):
 
     def _set_defaults(self, function: Any) -> None:
         defaults = self.body.__defaults__ or ()
-        function.__defaults__ = (None, *defaults) if self.required_dim else (*defaults, *(...,) * len(self.former))
+        required = len(self.positional) - len(defaults)
+        optional = (None,) * (required - self.positional.index("dim")) if self.required_dim else ()
+        function.__defaults__ = (*optional, *defaults, *(...,) * len(self.former))
         function.__kwdefaults__ = {
             **(self.body.__kwdefaults__ or {}),
             **({"out": None} if self.has_out else {}),
@@ -286,16 +288,17 @@ def op(
 
 
 def composite(
-    *, operators: str = "", method: bool = True, inplace_method: bool = False, out: bool = False
+    *, operators: str = "", method: bool = True, inplace_method: bool = False, out: bool = False, names: str = ""
 ) -> Callable[[F], F]:
     """Declare a function that is written in terms of other operations; it needs no formulas of its own.
 
     :param out: give it the keyword ``out=``: a tensor, or several for several results.
+    :param names: further names of its parameters, such as ``"input2=L"``.
     """
 
     def declare(function: F) -> F:
         name = function.__name__
-        public = _with_keywords(function, out)
+        public = _with_keywords(function, out, names)
         COMPOSITES[name] = public
         if method:
             setattr(Tensor, name, public)
@@ -313,12 +316,15 @@ def with_numpy_names(function: F) -> F:
     return _with_keywords(function, out=False)  # type: ignore[return-value]
 
 
-def _with_keywords(function: Callable[..., Any], out: bool) -> Callable[..., Any]:
-    """A composite that takes ``out=``, and NumPy's names, where it does not do so itself."""
+def _with_keywords(function: Callable[..., Any], out: bool, further: str = "") -> Callable[..., Any]:
+    """A composite that takes ``out=``, NumPy's names and further ones, where it does not do so itself."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     takes_dtype = "dtype" in names
     others = {numpy: name for name, numpy in NUMPY_NAMES.items() if name in names}
+    for pair in further.split():
+        another, _, name = pair.partition("=")
+        others[another] = name
     for numpy, name in NUMPY_OPERANDS.items():
         if name in names and numpy not in names:
             others[numpy] = name

@@ -134,7 +134,9 @@ class OpSchema:
         if clash := sorted(options & RESERVED):
             raise ValueError(f"@op {self.name}: generated code uses the names {clash} itself; choose others")
         required = count - len(defaults)
-        self.required_dim = required > 0 and self.positional[required - 1] == "dim" and self.rest is None
+        pairs = zip(self.positional[1:], self.positional[2:], strict=False)
+        followed = self.kind != VIEW and ("dim", "index") in pairs  # as in gather, where None is no dim
+        self.required_dim = self.rest is None and (followed or self.positional[required - 1 : required] == ("dim",))
         takes_both = "dim" in self.positional[required:] or self.required_dim
         self.numpy_names = [name for name in NUMPY_NAMES if name in options and takes_both]
         self.half_policy = self._half if self.kind != VIEW and not self.lists else NATIVE

@@ -488,8 +488,11 @@ class TensorMethods:
         """In-place version of ``frac``: writes the result into this tensor and returns it."""
     def frexp(self) -> return_types.frexp:
         """Each element decomposed into mantissa and exponent: ``mantissa * 2**exponent``, with 0.5 ≤ \\\\|mantissa\\\\| < 1."""
+    @overload
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
         """Gather elements along ``dim``: ``out[i][j] = input[index[i][j]][j]`` for ``dim=0``."""
+    @overload
+    def gather(self, *, axis: _int, index: Tensor, sparse_grad: _bool = False) -> Tensor: ...
     def gcd(self, other: Tensor) -> Tensor:
         """The greatest common divisor of each pair of integers."""
     def gcd_(self, other: Tensor) -> Tensor:
@@ -553,18 +556,36 @@ class TensorMethods:
         """The imaginary part, as a view."""
     @imag.setter
     def imag(self, value: Any) -> None: ...
+    @overload
     def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
         """A copy of ``input`` with ``alpha * source`` added to the slices at ``index`` along ``dim``."""
+    @overload
+    def index_add(self, *, axis: _int, index: Tensor, source: Tensor, alpha: Number = 1) -> Tensor: ...
+    @overload
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
         """In-place version of ``index_add``: writes the result into this tensor and returns it."""
+    @overload
+    def index_add_(self, *, axis: _int, index: Tensor, source: Tensor, alpha: Number = 1) -> Tensor: ...
+    @overload
     def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """A copy of ``input`` with the slices at ``index`` along ``dim`` replaced by those of ``source``."""
+    @overload
+    def index_copy(self, *, axis: _int, index: Tensor, source: Tensor) -> Tensor: ...
+    @overload
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """In-place version of ``index_copy``: writes the result into this tensor and returns it."""
+    @overload
+    def index_copy_(self, *, axis: _int, index: Tensor, source: Tensor) -> Tensor: ...
+    @overload
     def index_fill(self, dim: _int, index: Tensor, value: Tensor | Number) -> Tensor:
         """A copy of ``input`` with the slices at ``index`` along ``dim`` filled with one value."""
+    @overload
+    def index_fill(self, *, axis: _int, index: Tensor, value: Tensor | Number) -> Tensor: ...
+    @overload
     def index_fill_(self, dim: _int, index: Tensor, value: Tensor | Number) -> Tensor:
         """In-place version of ``index_fill``: writes the result into this tensor and returns it."""
+    @overload
+    def index_fill_(self, *, axis: _int, index: Tensor, value: Tensor | Number) -> Tensor: ...
     def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
         """A copy of ``input`` with ``copy[indices] = values``."""
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: _bool = False) -> Tensor:
@@ -579,8 +600,11 @@ class TensorMethods:
         """In-place version of ``index_reduce``: writes the result into this tensor and returns it."""
     @overload
     def index_reduce_(self, *, axis: _int, index: Tensor, source: Tensor, reduce: str, include_self: _bool = True) -> Tensor: ...
+    @overload
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """The slices at ``index`` along ``dim``, copied."""
+    @overload
+    def index_select(self, *, axis: _int, index: Tensor) -> Tensor: ...
     def inner(self, other: Tensor) -> Tensor:
         """The inner product: sums of products over the last dimension of both tensors."""
     def int(self, memory_format: Any = None) -> Tensor:
@@ -1000,10 +1024,16 @@ class TensorMethods:
         """In-place version of ``scatter``: writes the result into this tensor and returns it."""
     @overload
     def scatter_(self, *, axis: _int, index: Tensor, src: Any = None, value: Any = None, reduce: str | None = None) -> Tensor: ...
+    @overload
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """A copy of ``input`` with ``copy[index[i][j]][j] += src[i][j]`` for ``dim=0``, likewise for others."""
+    @overload
+    def scatter_add(self, *, axis: _int, index: Tensor, src: Tensor) -> Tensor: ...
+    @overload
     def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """In-place version of ``scatter_add``: writes the result into this tensor and returns it."""
+    @overload
+    def scatter_add_(self, *, axis: _int, index: Tensor, src: Tensor) -> Tensor: ...
     @overload
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
         """A copy of ``input`` with the elements of ``src`` reduced into the positions that ``index`` gives."""
@@ -1016,8 +1046,11 @@ class TensorMethods:
     def scatter_reduce_(self, *, axis: _int, index: Tensor, src: Tensor, reduce: str, include_self: _bool = True) -> Tensor: ...
     def select(self, dim: _int, index: _int) -> Tensor:
         """A view of the slice at ``index`` of a dimension, which is removed."""
+    @overload
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
         """A copy of ``input`` with ``copy.select(dim, index)`` replaced by ``src``."""
+    @overload
+    def select_scatter(self, src: Tensor, *, axis: _int, index: _int) -> Tensor: ...
     def set_(self, source: Any = None, storage_offset: _int = 0, size: Any = None, stride: Any = None) -> Tensor:
         """Make this tensor share the storage of another tensor, or a storage; without ``source`` it becomes empty."""
     def sgn(self) -> Tensor:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbautograd.arrays import dtypes
+from nbautograd.arrays.mapped_file import mapped_file
+from nbautograd.arrays.strides import root
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.errors import SCALAR_TYPES, kind_of
 
@@ -72,8 +74,8 @@ class TensorKinds:
         return False
 
     def is_shared(self: Any) -> bool:
-        """Whether other processes may share the memory; that of CUDA devices counts so, as in PyTorch."""
-        return self.is_cuda  # type: ignore[no-any-return]
+        """Whether other processes may share the memory; that of CUDA devices and of files counts so, as in PyTorch."""
+        return self.is_cuda or mapped_file(root(self._a)) is not None
 
     def share_memory_(self: Any) -> NoReturn:
         """Refused: no memory is shared between processes.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
@@ -133,4 +132,4 @@ def get_capabilities() -> Mapping[str, bool]:
 def __getattr__(name: str) -> Any:
     if name == "amp":  # which needs this package
         return import_module("nbautograd.cpu.amp")
-    raise AttributeError(_absent.explain("cpu", name), name=name, obj=sys.modules[__name__])
+    return _absent.fail("cpu", name)

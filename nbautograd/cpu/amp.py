@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 
 from nbautograd import _absent
-from nbautograd.amp import autocast_mode, grad_scaler
+from nbautograd.amp.autocast_mode import autocast as _autocast
+from nbautograd.amp.grad_scaler import GradScaler as _GradScaler
 from nbautograd.arrays.dtypes import bfloat16, dtype as dtype_class
 
 __all__ = ["GradScaler", "autocast"]
@@ -19,7 +20,7 @@ def _deprecated(name: str, instead: str) -> None:
     )
 
 
-class autocast(autocast_mode.autocast):  # noqa: N801 - PyTorch's name
+class autocast(_autocast):  # noqa: N801 - PyTorch's name
     """Deprecated: ``torch.amp.autocast("cpu", ...)``."""
 
     def __init__(self, enabled: bool = True, dtype: dtype_class = bfloat16, cache_enabled: bool = True) -> None:
@@ -27,7 +28,7 @@ class autocast(autocast_mode.autocast):  # noqa: N801 - PyTorch's name
         super().__init__("cpu", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
 
-class GradScaler(grad_scaler.GradScaler):
+class GradScaler(_GradScaler):
     """Deprecated: ``torch.amp.GradScaler("cpu", ...)``."""
 
     def __init__(

@@ -6,7 +6,6 @@ As in PyTorch, what only asks or tidies up (``is_available``, ``device_count``, 
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import Any
 
@@ -79,6 +78,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_initialized":
+        return is_initialized()
     if name == "amp":  # which needs this package
         return import_module("nbautograd.cuda.amp")
-    raise AttributeError(_absent.explain("cuda", name), name=name, obj=sys.modules[__name__])
+    return _absent.fail("cuda", name)

@@ -6,7 +6,8 @@ import warnings
 from typing import Any
 
 from nbautograd import _absent
-from nbautograd.amp import autocast_mode, grad_scaler
+from nbautograd.amp.autocast_mode import autocast as _autocast, custom_bwd as _custom_bwd, custom_fwd as _custom_fwd
+from nbautograd.amp.grad_scaler import GradScaler as _GradScaler
 from nbautograd.arrays.dtypes import dtype as dtype_class, float16
 from nbautograd.cuda.devices import is_available
 
@@ -26,7 +27,7 @@ def amp_definitely_not_available() -> bool:
     return not is_available()
 
 
-class autocast(autocast_mode.autocast):  # noqa: N801 - PyTorch's name
+class autocast(_autocast):  # noqa: N801 - PyTorch's name
     """Deprecated: ``torch.amp.autocast("cuda", ...)``."""
 
     def __init__(self, enabled: bool = True, dtype: dtype_class = float16, cache_enabled: bool = True) -> None:
@@ -34,7 +35,7 @@ class autocast(autocast_mode.autocast):  # noqa: N801 - PyTorch's name
         super().__init__("cuda", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
 
-class GradScaler(grad_scaler.GradScaler):
+class GradScaler(_GradScaler):
     """Deprecated: ``torch.amp.GradScaler("cuda", ...)``."""
 
     def __init__(
@@ -52,13 +53,13 @@ class GradScaler(grad_scaler.GradScaler):
 def custom_fwd(fwd: Any = None, *, cast_inputs: dtype_class | None = None) -> Any:
     """Deprecated: ``torch.amp.custom_fwd(..., device_type="cuda")``."""
     _deprecated("custom_fwd", "custom_fwd(args..., device_type='cuda')")
-    return autocast_mode.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+    return _custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
 def custom_bwd(bwd: Any) -> Any:
     """Deprecated: ``torch.amp.custom_bwd(..., device_type="cuda")``."""
     _deprecated("custom_bwd", "custom_bwd(args..., device_type='cuda')")
-    return autocast_mode.custom_bwd(bwd, device_type="cuda")
+    return _custom_bwd(bwd, device_type="cuda")
 
 
 _absent.answer(__name__)

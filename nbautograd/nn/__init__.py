@@ -13,6 +13,9 @@ from nbautograd.nn import functional as functional
 
 if TYPE_CHECKING:
     from nbautograd.nn import (
+        attention as attention,
+        common_types as common_types,
+        grad as grad,
         init as init,
         modules as modules,
         parallel as parallel,
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from nbautograd.nn.parallel import DataParallel as DataParallel
     from nbautograd.nn.parameter import *  # noqa: F403
 
-PARTS = ("init", "modules", "parallel", "parameter", "utils")
+PARTS = ("attention", "common_types", "grad", "init", "modules", "parallel", "parameter", "utils")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,10 +1,11 @@
-"""Parameters and buffers: tensors that are registered when they are assigned to a module."""
+"""Parameters and buffers: tensors that are registered when they are assigned to a module; with a shape or without."""
 
 from __future__ import annotations
 
 from typing import Any, NoReturn, cast
 
-from nbautograd.arrays import dtypes
+from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.device import device as device_class
 from nbautograd.core.node import LEAF
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
@@ -63,7 +64,7 @@ class Parameter(Tensor, metaclass=_Flagged):
             result.__dict__["is_parameter"] = True
         return cast("Parameter", result)
 
-    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # whatever a subclass' __new__ takes
         pass
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Parameter:
@@ -108,31 +109,163 @@ class Buffer(Tensor, metaclass=_Flagged):
         return cast("Buffer", result)
 
 
-def _refuse(kind: str) -> NoReturn:
-    raise NotImplementedError(f"{kind} is not supported: lazy modules are not; say the sizes when making the module")
+# -- without a shape, as lazy modules have them until their first input ------------------------------------------------
+
+CONVERSIONS = frozenset({
+    *("__hash__", "bfloat16", "char", "copy_", "cpu", "cuda", "double", "float", "get_device", "half", "int"),
+    *("is_complex", "is_floating_point", "long", "short", "size", "to"),
+})  # fmt: skip
+"""What can be done without a shape."""
 
 
-class UninitializedParameter(Parameter):
-    """A parameter whose shape is not known yet: not supported.
+def _without_array(self: Any) -> NoReturn:
+    raise AttributeError("an uninitialized tensor has no elements")
 
-    :raises NotImplementedError: always.
+
+class UninitializedTensorMixin:
+    """What parameters and buffers without a shape have in common. Operations do not find an array, and refuse them."""
+
+    __slots__ = ()
+    _has_a_say = True
+    cls_to_become: type = Tensor
+    _a = property(_without_array)
+
+    @property
+    def _array(self) -> Any:
+        """The array without elements that holds the dtype and the device."""
+        return Tensor._a.__get__(self)
+
+    @property
+    def shape(self) -> NoReturn:
+        """Not known: raises a RuntimeError."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
+            "to initialize the parameters before accessing their attributes."
+        )
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        """The dtype that the tensor will have."""
+        return dtypes.of(self._array.dtype)
+
+    @property
+    def device(self) -> device_class:
+        """The device that the tensor will be on."""
+        return backend.device_of(self._array)
+
+    @property
+    def data(self) -> Tensor:
+        """A tensor without elements, of the dtype and on the device."""
+        return wrap(self._array)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        Tensor._a.__set__(self, value._a)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether nothing computed the tensor: true."""
+        return True
+
+    def detach(self) -> Any:
+        """The tensor itself: there is nothing to detach it from."""
+        return self
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become a parameter or tensor of a shape, with elements that are not initialised.
+
+        :param device: by default the device that the tensor is on; so ``dtype``.
+        """
+        array = empty(shape, device=device or self.device, dtype=dtype or self.dtype)._a
+        self.__class__ = self.cls_to_become
+        cast("Tensor", self)._a = array
+
+    def share_memory_(self) -> NoReturn:
+        """Not possible: raises a RuntimeError."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+            "before calling `module.share_memory()`."
+        )
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, proto: Any) -> Any:
+        return type(self), (cast("Tensor", self).requires_grad,)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", str(func))
+        if name not in CONVERSIONS:
+            raise ValueError(
+                f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "
+                f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{cls.__name__}` objects. When using "
+                "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch "
+                "functions"
+            )
+        plain = [wrap(each._array) if isinstance(each, UninitializedTensorMixin) else each for each in args]
+        return func(*plain, **(kwargs or {}))
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a tensor is a parameter or a buffer without a shape."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]
+    """A parameter whose shape is not known yet; ``materialize(shape)`` makes it one.
+
+    >>> import nbautograd as torch
+    >>> p = torch.nn.UninitializedParameter()
+    >>> p.materialize((2, 3))
+    >>> p.shape
+    torch.Size([2, 3])
     """
 
     __slots__ = ()
+    cls_to_become = Parameter
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> UninitializedParameter:
-        """Raise NotImplementedError."""
-        _refuse("UninitializedParameter")
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
+        """A parameter without a shape."""
+        result = wrap(empty(0, device=device, dtype=dtype)._a, LEAF if requires_grad else None)
+        result.__class__ = cls
+        return cast("UninitializedParameter", result)
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+        pass
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        return memo[id(self)]
 
 
-class UninitializedBuffer(Tensor):
-    """A buffer whose shape is not known yet: not supported.
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
+    """A buffer whose shape is not known yet; ``materialize(shape)`` makes it a tensor.
 
-    :raises NotImplementedError: always.
+    :param persistent: whether it is part of the module's ``state_dict``.
     """
 
     __slots__ = ()
+    _results_are_plain = True
+    cls_to_become = Tensor
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> UninitializedBuffer:
-        """Raise NotImplementedError."""
-        _refuse("UninitializedBuffer")
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> UninitializedBuffer:
+        """A buffer without a shape."""
+        result = wrap(empty(0, device=device, dtype=dtype)._a)
+        result.__class__ = cls
+        result.__dict__.update(persistent=persistent, is_buffer=True)
+        return cast("UninitializedBuffer", result)
+
+    def __init__(
+        self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> None:
+        pass
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(False, self.device, self.dtype)
+        return memo[id(self)]

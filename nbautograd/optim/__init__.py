@@ -39,15 +39,7 @@ __all__ = [
 ]
 
 
-ABSENT = {
-    "swap_in_optimizer_params_and_state": "optimizers cannot be run as functions of their state",
-}
-"""What PyTorch has here and nbautograd has not, and why."""
-
-
 def __getattr__(name: str) -> Any:
     if name in ("lr_scheduler", "swa_utils"):  # at their first use
         return import_module(f"nbautograd.optim.{name}")
-    if name in ABSENT:
-        raise AttributeError(f"nbautograd has no torch.optim.{name}: {ABSENT[name]}")
     return _absent.fail("optim", name)

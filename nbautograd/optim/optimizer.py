@@ -7,8 +7,10 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
+from importlib import import_module
 from typing import Any
 
+from nbautograd import _absent
 from nbautograd.core import dispatch_mode
 from nbautograd.core.hooks import RemovableHandle
 from nbautograd.core.tensor import Tensor
@@ -22,20 +24,22 @@ __all__ = [
 ]
 
 Params = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+ParamsT = Params
 Group = dict[str, Any]
 Hooks = OrderedDict[int, Callable[..., Any]]
 
 
-class _Required:
+class _RequiredParameter:
     def __repr__(self) -> str:
         return "<required parameter>"
 
 
-required: Any = _Required()
+required: Any = _RequiredParameter()
 """Marks an option without a default: every parameter group must set it."""
 
 _pre_hooks: Hooks = OrderedDict()
 _post_hooks: Hooks = OrderedDict()
+_global_optimizer_pre_hooks, _global_optimizer_post_hooks = _pre_hooks, _post_hooks  # PyTorch's names
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -60,6 +64,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         return watch(f"Optimizer.step#{name}.step", with_hooks, (self, *args), kwargs)
 
     def with_hooks(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if "_optimizer_step_pre_hooks" not in self.__dict__:  # a wrapper that did not call Optimizer.__init__
+            return step(self, *args, **kwargs)
         for hook in (*_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
             changed = hook(self, (self, *args), kwargs)
             if changed is None:
@@ -148,6 +154,17 @@ class Optimizer:
             for index, group in enumerate(self.param_groups)
         )
         return f"{type(self).__name__} (\n" + "\n".join(groups) + ")"
+
+    profile_hook_step = staticmethod(_with_hooks)
+
+    def _patch_step_function(self) -> None:
+        """Done when the class is made; optimizers of others call it."""
+
+    def _cuda_graph_capture_health_check(self) -> None:
+        """Steps are not captured in graphs of CUDA; optimizers of others call it."""
+
+    def _optimizer_step_code(self) -> None:
+        """Called after each step; for profilers to replace."""
 
     # -- parameters --------------------------------------------------------------------------------------------------
 
@@ -349,3 +366,10 @@ def _cast(param: Tensor, value: Any, key: Any) -> Any:
     if isinstance(value, (list, tuple, set)):
         return type(value)(_cast(param, v, None) for v in value)
     return value
+
+
+def __getattr__(name: str) -> Any:
+    module = import_module("nbautograd.optim.subclassing")
+    if name in vars(module) and name.startswith("_") and not name.startswith("__"):
+        return getattr(module, name)
+    return _absent.fail("optim.optimizer", name)

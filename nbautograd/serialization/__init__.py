@@ -1,30 +1,32 @@
-"""``save`` and ``load``: tensors, and Python's plain containers of them, in a file that holds nothing to execute.
+"""``save`` and ``load``: objects in PyTorch's files, which PyTorch reads too, and of which nothing is executed.
 
-The file is a zip archive without compression that ``numpy.load`` opens too: ``structure.json`` says how the objects
-hang together, and every piece of memory that tensors lie in is one array of bytes, ``memory/0.npy`` and so on. So
-tensors that shared memory share it again, with the strides that they had. A path that ends in ``.safetensors`` gives a
-file of that format instead, which Hugging Face's library reads and writes.
+A path that ends in ``.safetensors`` gives a file of that format instead, which Hugging Face's library reads and writes.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import pickle
 import struct
 import zipfile
 from typing import Any, BinaryIO
 
-import numpy as np
-
-from nbautograd.serialization.archive import FORMAT, STRUCTURE, Reader, Writer, member, open_archive
+from nbautograd.arrays.mapped_file import map_file
+from nbautograd.serialization.allowed_globals import (
+    add_safe_globals,
+    clear_safe_globals,
+    get_safe_globals,
+    safe_globals,
+)
 from nbautograd.serialization.files import (
     FileFormatError,
     MapLocation,
     Path,
+    ProgramError,
+    UnsafeFileError,
     brief,
     open_to_read,
     open_to_write,
-    to_location,
 )
 from nbautograd.serialization.safetensors import (
     is_safetensors_path,
@@ -33,23 +35,47 @@ from nbautograd.serialization.safetensors import (
     save_safetensors,
     starts_as_safetensors,
 )
+from nbautograd.serialization.stream_format import read_stream, write_stream
+from nbautograd.serialization.zip_format import folder_of, open_archive, read_archive, write_archive
 
-__all__ = ["FileFormatError", "load", "load_safetensors", "save", "save_safetensors"]
+__all__ = [
+    "FileFormatError",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "load",
+    "load_safetensors",
+    "safe_globals",
+    "save",
+    "save_safetensors",
+]
+
+DEFAULT_PROTOCOL = 2
 
 
-def save(obj: Any, f: Path | BinaryIO, pickle_module: Any = None, pickle_protocol: Any = None) -> None:
-    """Write an object to a file, from where :func:`load` brings it back.
+def save(
+    obj: Any,
+    f: Path | BinaryIO,
+    pickle_module: Any = pickle,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
+    """Write an object to a file, from where :func:`load` brings it back, and PyTorch's ``torch.load`` too.
 
-    The object is a tensor, None, a bool, int, float, complex, string, bytes, Size, dtype, device, NumPy array or
-    number, or a dict, OrderedDict, list, tuple, set or frozenset of these; for a model that is its ``state_dict()``.
-    Of tensors are kept: values, dtype, shape, strides, ``requires_grad``, the device, and which of them share memory
-    (on CUDA each has its own afterwards).
+    The file is PyTorch's: a zip archive of a pickle and of the memory of the tensors. Memory that tensors share is
+    written once, as a whole, and shared again afterwards; their dtype, shape, strides and ``requires_grad`` are kept.
+    Classes of this library are written by PyTorch's names, so that PyTorch reads not only tensors in plain containers
+    (a ``state_dict``) but whole modules, too.
 
     A path is written all or nothing: a temporary file next to it takes its place at the end.
 
+    :param obj: a tensor, a module, or whatever else can be pickled.
     :param f: a path, or an object with a method ``write``.
-    :raises TypeError: the object holds something else.
-    :raises ValueError: it holds itself, or pickle is asked for, which is never used.
+    :param pickle_module: ``pickle``, and no other.
+    :param pickle_protocol: the version of the pickle; PyTorch reads tensors without reservation (``weights_only=True``)
+        of version 2 only.
+    :raises pickle.PicklingError: the object holds something that cannot be pickled.
+    :raises ValueError: another module is to pickle it.
 
     >>> import nbautograd as torch, io
     >>> file = io.BytesIO()
@@ -58,22 +84,15 @@ def save(obj: Any, f: Path | BinaryIO, pickle_module: Any = None, pickle_protoco
     >>> torch.load(file)
     {'weight': tensor([1., 1.]), 'steps': 3}
     """
-    if pickle_module is not None or pickle_protocol is not None:
-        raise ValueError("save(): pickle_module and pickle_protocol are not supported: nothing is pickled")
+    _check_pickle_module("save", pickle_module)
     if isinstance(f, (str, os.PathLike)) and is_safetensors_path(f):
         save_safetensors(obj, f)
         return
-    writer = Writer()
-    try:
-        structure = {"format": FORMAT, "object": writer.encode(obj), "tensors": writer.tensors}
-    except RecursionError:
-        raise ValueError("save(): the object holds itself, or is nested too deeply") from None
-    arrays = writer.arrays()
-    with open_to_write(f) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        archive.writestr(member(STRUCTURE), json.dumps(structure))
-        for name, array in arrays.items():
-            with archive.open(member(name), "w", force_zip64=True) as file_in_archive:
-                np.lib.format.write_array(file_in_archive, array, allow_pickle=False)
+    with open_to_write(f) as file:
+        if _use_new_zipfile_serialization:
+            write_archive(obj, file, folder_of(f), pickle_protocol)
+        else:
+            write_stream(obj, file, pickle_protocol)
 
 
 def load(
@@ -83,50 +102,90 @@ def load(
     *,
     weights_only: bool | None = None,
     mmap: bool | None = None,
+    **pickle_load_args: Any,
 ) -> Any:
-    """Read what :func:`save` wrote, or PyTorch's ``torch.save`` (tensors in plain containers, such as a state_dict).
+    """Read what :func:`save` or PyTorch's ``torch.save`` wrote, also of PyTorch's versions before 1.6.
 
-    Nothing in the file is ever executed, whatever it says.
+    Nothing that the file says is executed as Python's pickle would. With ``weights_only=True``, which is the default,
+    these are read: tensors, parameters and storages, numbers, strings, bytes, NumPy's arrays of numbers, dtypes,
+    devices, sizes, and dicts, lists, tuples and sets of them; and objects of the classes that
+    :func:`nbautograd.serialization.add_safe_globals` allows.
+
+    With ``weights_only=False`` objects of other classes are read too, such as whole modules. A class is looked up among
+    those that the program has imported, or PyTorch's class of the same name is found in this library; nothing is
+    imported. The object gets its attributes from the file without a call of its class. Functions are read only if they
+    are operations of this library, and are not called. An object that would need more is refused.
 
     :param f: a path, or an object with a method ``read``.
-    :param map_location: where tensors are to live: a device; a dict from saved to new devices; or a function of the
-        tensor, still on the CPU, and the name of its saved device, that returns the tensor where it is to live or
-        None. By default each goes to where it was.
-    :param weights_only: accepted as in PyTorch; there is no other way.
-    :raises FileFormatError: (a RuntimeError) the file is damaged, or was written by something else.
+    :param map_location: where the memory of tensors is to live: a device; a dict from saved to new devices; or a
+        function of the storage, still on the CPU, and the name of its saved device, that returns the storage where it
+        is to live or None. By default each goes to where it was.
+    :param pickle_module: ``pickle``, and no other, with ``weights_only=False``.
+    :param mmap: map the file into memory, so that the values of a tensor are read when they are looked at. What is
+        written to the tensors is not written to the file.
+    :param pickle_load_args: ``encoding``, of the strings of Python 2.
+    :raises FileFormatError: (a RuntimeError) the file is damaged, or was written by something else; and, as
+        ``pickle.UnpicklingError`` too, it holds what is not allowed.
     :raises FileNotFoundError: there is no such file.
     :raises EOFError: it is empty.
     """
-    if pickle_module is not None or mmap:
-        raise ValueError("load(): pickle_module and mmap=True are not supported: files are read without pickle, whole")
+    if weights_only is None:
+        weights_only = pickle_module is None
+    elif weights_only and pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    _check_pickle_module("load", pickle_module)
+    encoding = pickle_load_args.pop("encoding", "utf-8")
+    if pickle_load_args:
+        raise TypeError(f"load() got an unexpected keyword argument {next(iter(pickle_load_args))!r}")
+    options = {"weights_only": bool(weights_only), "encoding": encoding}
+    if mmap and not isinstance(f, (str, os.PathLike)):
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    try:
+        return _load(f, map_location, bool(mmap), options)
+    except ProgramError as error:
+        raise error.error from error.error.__cause__
+
+
+def _load(f: Any, map_location: MapLocation, mmap: bool, options: dict[str, Any]) -> Any:
+    """Read a file of whatever format."""
     with open_to_read(f) as file:
         start = file.read(8)
+        size = file.seek(0, os.SEEK_END)
         file.seek(0)
         if not start:
             raise EOFError("load(): Ran out of input: the file is empty")
-        if start[:2] != b"PK":
-            if starts_as_safetensors(start, file):
-                tensors: Any = read_safetensors(file)[0]
-                return {name: to_location(t, "cpu", map_location) for name, t in tensors.items()}
-            raise FileFormatError(f"load(): {_describe_foreign(start)}")
-        try:
-            with open_archive(file) as archive:
-                return Reader(archive, map_location).object()
-        except (zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, OverflowError) as error:
-            raise FileFormatError(
-                f"load(): the file is damaged or incomplete, as a zip archive: {brief(error)}"
-            ) from error
+        if start[:2] == b"PK":
+            try:
+                with open_archive(file) as archive:
+                    return read_archive(archive, map_location, map_file(f, False, size) if mmap else None, **options)
+            except (zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, OverflowError) as error:
+                raise FileFormatError(
+                    f"load(): the file is damaged or incomplete, as a zip archive: {brief(error)}"
+                ) from error
+        if mmap:
+            raise RuntimeError(
+                f"mmap can only be used with files saved with `torch.save({f}, _use_new_zipfile_serialization=True), "
+                "please torch.save your checkpoint with this option in order to use mmap."
+            )
+        if start[:1] == b"\x80":
+            return read_stream(file, map_location, **options)
+        if starts_as_safetensors(start, file):
+            return read_safetensors(file, map_location)[0]
+        raise UnsafeFileError(f"load(): {_describe_foreign(start)}")
+
+
+def _check_pickle_module(function: str, module: Any) -> None:
+    if module not in (None, pickle):
+        raise ValueError(
+            f"{function}(): pickle_module must be pickle: nbautograd writes and reads its files itself, and "
+            f"knows nothing of {getattr(module, '__name__', module)!s:.80}"
+        )
 
 
 def _describe_foreign(start: bytes) -> str:
     """What a file is that begins like this."""
-    if start[:1] == b"\x80":
-        return (
-            "this is a pickle, such as torch.save of old PyTorch versions wrote. A pickle can execute any code, so it "
-            "is never read here. Load it with PyTorch and write it again as safetensors (safetensors.torch.save_file)."
-        )
     known = {b"\x93NUMPY": "a NumPy array: use numpy.load", b"\x89HDF": "HDF5", b"\x1f\x8b": "compressed by gzip"}
     for magic, what in known.items():
         if start.startswith(magic):
-            return f"this is no file of nbautograd.save, but {what}"
-    return "this is no file of nbautograd.save, or its beginning is damaged"
+            return f"this is no file of torch.save, but {what}"
+    return "invalid load key: this is no file of torch.save, or its beginning is damaged"

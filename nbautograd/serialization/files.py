@@ -5,29 +5,34 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import pickle
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from nbautograd._atomic_file import replacing
 from nbautograd.arrays import backend, dtypes
-from nbautograd.arrays.device import as_device, device
-from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.errors import CudaUnavailableError, NbautogradError
+from nbautograd.arrays.device import device
+from nbautograd.core.storage import TypedStorage, UntypedStorage
+from nbautograd.errors import CudaUnavailableError, DeviceError, NbautogradError
 
 __all__ = [
     "FileFormatError",
     "MapLocation",
     "Path",
+    "ProgramError",
+    "UnsafeFileError",
     "brief",
+    "call_program",
     "device_by_name",
     "dtype_by_name",
+    "hashable",
     "open_to_read",
     "open_to_write",
     "to_location",
 ]
 
 Path = str | os.PathLike[str]
-MapLocation = Callable[[Tensor, str], Any] | device | str | Mapping[str, str] | None
+MapLocation = Callable[[UntypedStorage, str], Any] | device | str | Mapping[str, str] | None
 
 
 class FileFormatError(NbautogradError, RuntimeError):
@@ -35,6 +40,28 @@ class FileFormatError(NbautogradError, RuntimeError):
 
 
 FileFormatError.__module__ = "nbautograd.serialization"  # its public name
+
+
+class UnsafeFileError(FileFormatError, pickle.UnpicklingError):
+    """A file names a function or class that is not allowed, or is none that is read at all."""
+
+
+class ProgramError(Exception):
+    """Carries an exception that the program's own code raised past those that tell of a damaged file."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def call_program(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call what the program has given: a function for ``map_location``, a class that files may call.
+
+    :raises ProgramError: it raised.
+    """
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        raise ProgramError(error) from error
 
 
 @contextlib.contextmanager
@@ -69,24 +96,41 @@ def brief(error: Exception) -> str:
     return f"{error!s:.200}"
 
 
-def to_location(t: Tensor, saved: str, target: MapLocation) -> Tensor:
-    """A tensor loaded on the CPU, moved as ``map_location`` says."""
+def to_location(memory: Any, saved: str, target: MapLocation) -> Any:
+    """A piece of memory on the CPU, an array of bytes, moved to where ``map_location`` says.
+
+    :param saved: the name of the device where it was.
+    :raises RuntimeError: there is no such device.
+    """
     if callable(target) and not isinstance(target, device):
-        result = target(t, saved)
-        if result is not None:
-            return result if isinstance(result, Tensor) else to_location(t, saved, getattr(result, "device", result))
+        storage = call_program(target, UntypedStorage(memory), saved)
+        if isinstance(storage, (UntypedStorage, TypedStorage)):
+            return storage.array(memory.dtype)
+        if storage is not None:
+            kind = type(storage).__name__
+            raise ProgramError(
+                TypeError(f"load(): map_location(storage, location) must return a storage or None, not {kind}")
+            )
         target = None
     if isinstance(target, Mapping):
-        target = target.get(saved)
-    place = device_by_name(saved) if target is None else as_device(target)
+        target = target.get(saved, saved)
+    if isinstance(target, bytes):  # as PyTorch takes it, too
+        target = target.decode("ascii")
+    place = device_by_name(saved if target is None else str(target)) if not isinstance(target, int) else device(target)
     if place.type == "cpu":
-        return t
+        return memory
     try:
-        return wrap(backend.module(place).asarray(t._a))
+        return backend.module(place).asarray(memory)
     except CudaUnavailableError as error:
         raise RuntimeError(
-            f"Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False: a tensor was "
-            f"saved on or is wanted on {place}. Use load(..., map_location='cpu'). ({error})"
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
+            "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
+            f"storages to the CPU. ({error})"
+        ) from error
+    except DeviceError as error:
+        raise RuntimeError(
+            f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {place}): {error}; "
+            "say map_location='cpu'"
         ) from error
 
 
@@ -107,3 +151,20 @@ def dtype_by_name(name: str) -> dtypes.dtype:
     :raises ValueError: there is none.
     """
     return dtypes._by_name(name)
+
+
+NESTED = 1000
+"""How many values a key may consist of: tuples that hold each other twice over would take for ever to be hashed."""
+
+
+def hashable(value: Any) -> Any:
+    """The value itself, if it is small enough to be a key or an element of a set."""
+    waiting, count = [value], 0
+    while waiting:
+        item = waiting.pop()
+        count += 1
+        if count > NESTED:
+            raise ValueError(f"a key consists of more than {NESTED} values")
+        if isinstance(item, tuple):
+            waiting += item
+    return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import struct
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from nbautograd.arrays.device import device
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.serialization.files import (
     FileFormatError,
+    MapLocation,
     Path,
     brief,
     dtype_by_name,
@@ -68,8 +70,7 @@ def load_safetensors(f: Path | BinaryIO, device: device | str = "cpu") -> dict[s
     :raises FileFormatError: (a RuntimeError) the file is damaged, of another format, or of dtypes missing here.
     """
     with open_to_read(f) as file:
-        tensors, _ = read_safetensors(file)
-    return {name: to_location(t, "cpu", device) for name, t in tensors.items()}
+        return read_safetensors(file, device)[0]
 
 
 # -- files -----------------------------------------------------------------------------------------------------------
@@ -110,7 +111,7 @@ def starts_as_safetensors(start: bytes, file: BinaryIO) -> bool:
     return brace == b"{"
 
 
-def read_safetensors(file: BinaryIO) -> tuple[dict[str, Tensor], dict[str, str]]:
+def read_safetensors(file: BinaryIO, map_location: MapLocation = None) -> tuple[dict[str, Tensor], dict[str, str]]:
     data = bytearray(file.read())
     try:
         length = struct.unpack_from("<Q", data)[0]
@@ -139,19 +140,16 @@ def read_safetensors(file: BinaryIO) -> tuple[dict[str, Tensor], dict[str, str]]
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, struct.error) as error:
         raise FileFormatError(f"this is no safetensors file, or a damaged one: {brief(error)}") from error
     start = 8 + length
-    values = {
+    values = {}
+    for name, (shape, kind, begin) in tensors.items():
         # Copied, so that each tensor is aligned in memory and none keeps the others' alive.
-        name: wrap(np.frombuffer(data, kind, _count(shape), start + begin).reshape(shape).copy())
-        for name, (shape, kind, begin) in tensors.items()
-    }
+        count = math.prod(shape) * kind.itemsize
+        memory = to_location(np.frombuffer(data, np.uint8, count, start + begin).copy(), "cpu", map_location)
+        values[name] = wrap(memory.view(kind).reshape(shape))
     return {name: values[name] for name in header}, metadata
 
 
 _SAFE_DTYPES = {short: name for name, short in _SAFE_NAMES.items()}
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    return int(np.prod(shape, dtype=np.int64))
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,75 +1,31 @@
-"""Reading the weights in PyTorch's own files, ``.pt`` and ``.pth``, without executing anything in them.
+"""Reading the pickle in PyTorch's files without executing anything in it.
 
-Such a file is a zip archive of the tensors' memory and of a pickle that says how they hang together. A pickle is a
-program for a small stack machine. Python's own machine lets it call any function; this one knows a handful of
-instructions and only the functions in ``FUNCTIONS``, which are ours and check what they get.
+A pickle is a program for a small stack machine. Python's own machine lets it import any module and call any function.
+This one knows a handful of instructions, imports nothing, and calls only the functions of ``rebuild.py``, which are
+ours and check what they get, and what the program has allowed by ``add_safe_globals``. Of other classes it builds
+objects only where :func:`nbautograd.load` is asked to by ``weights_only=False``: see ``objects.py``.
 """
 
 from __future__ import annotations
 
-import pickle
 import pickletools
 import reprlib
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes
-from nbautograd.arrays.device import device
-from nbautograd.arrays.size import Size
-from nbautograd.core.node import LEAF
-from nbautograd.core.tensor import Tensor, wrap
-from nbautograd.serialization.files import FileFormatError
+from nbautograd.serialization import allowed_globals, objects
+from nbautograd.serialization.files import FileFormatError, UnsafeFileError, call_program, hashable
+from nbautograd.serialization.rebuild import NAMES, Function, StorageType, set_numpy_state, typed_storage
 
-__all__ = ["UnsafeFileError", "read"]
+__all__ = ["read"]
 
+Memory = Callable[[str, int, str], Any]
+"""Gives the bytes of a piece of memory as an array on the device where they are to be: of its key, the least number of
+bytes, and the name of the device where they were."""
 
-class UnsafeFileError(FileFormatError, pickle.UnpicklingError):
-    """A pickle names a function or class that tensors in plain containers do not need."""
-
-
-@dataclass(frozen=True)
-class _Function:
-    """A function that the pickle may name and call."""
-
-    name: str
-    call: Callable[..., Any]
-
-
-@dataclass(frozen=True)
-class _StorageType:
-    """The class of a piece of memory; None for bytes of no particular dtype."""
-
-    dtype: dtypes.dtype | None
-
-
-@dataclass(frozen=True)
-class _Storage:
-    """A piece of memory, whose name in the archive is ``key``."""
-
-    data: np.ndarray[Any, Any]
-    dtype: dtypes.dtype | None
-    location: str
-
-
-STORAGES: dict[str, dtypes.dtype | None] = {
-    "BoolStorage": dtypes.bool_,
-    "ByteStorage": dtypes.uint8,
-    "CharStorage": dtypes.int8,
-    "ShortStorage": dtypes.int16,
-    "IntStorage": dtypes.int32,
-    "LongStorage": dtypes.int64,
-    "HalfStorage": dtypes.float16,
-    "BFloat16Storage": dtypes.bfloat16,
-    "FloatStorage": dtypes.float32,
-    "DoubleStorage": dtypes.float64,
-    "ComplexFloatStorage": dtypes.complex64,
-    "ComplexDoubleStorage": dtypes.complex128,
-    "UntypedStorage": None,
-}
 CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 EMPTY: dict[str, Callable[[], Any]] = {
     "EMPTY_LIST": list,
@@ -79,30 +35,26 @@ EMPTY: dict[str, Callable[[], Any]] = {
 }
 VALUES = {
     *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"),
-    *("STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"),
-    *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8"),
+    *("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8"),
+    "BYTEARRAY8",
 }
+TEXTS = {"STRING", "BINSTRING", "SHORT_BINSTRING"}
+"""The strings of Python 2, whose encoding only the reader knows."""
 MARK = object()
 
 
-def read(data: bytes, memory: Callable[[str], bytearray], moved: Callable[[Tensor, str], Tensor], big: bool) -> Any:
+def read(data: bytes, memory: Memory, *, big: bool = False, weights_only: bool = True, encoding: str = "utf-8") -> Any:
     """The object that a pickle describes.
 
     :param data: the pickle.
-    :param memory: gives the bytes of a piece of memory by its name.
-    :param moved: brings a tensor to the device that is meant by the name of the one where it was.
+    :param memory: gives the bytes of a piece of memory.
     :param big: whether numbers were written highest byte first.
-    :raises UnsafeFileError: the pickle holds anything but tensors and plain containers.
+    :param weights_only: whether to refuse objects of the program's own classes.
+    :param encoding: of the strings of Python 2.
+    :raises UnsafeFileError: the pickle names what is not allowed.
     :raises FileFormatError: it is damaged.
     """
-    machine = _Machine(memory, moved, big)
-    try:
-        result = machine.run(data)
-    except (ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError, RecursionError) as error:
-        what = f"{type(error).__name__}: {error!s:.200}"
-        raise FileFormatError(f"load(): the pickle in the file is damaged: {what}") from error
-    _check_values(result)
-    return result
+    return _Machine(memory, big, weights_only, encoding).read(data)
 
 
 def _check_values(result: Any) -> None:
@@ -111,8 +63,8 @@ def _check_values(result: Any) -> None:
     waiting = [result]
     while waiting:
         value = waiting.pop()
-        if isinstance(value, (_Function, _StorageType, _Storage)) or value is MARK:
-            raise UnsafeFileError(f"load(): the file holds a {type(value).__name__[1:]} where a value should be")
+        if isinstance(value, (Function, StorageType)) or value is MARK:
+            raise UnsafeFileError(f"load(): the file holds a {type(value).__name__} where a value should be")
         if isinstance(value, (dict, list, tuple, set, frozenset)) and id(value) not in seen:
             seen.add(id(value))
             waiting += [*value.keys(), *value.values()] if isinstance(value, dict) else value
@@ -122,12 +74,24 @@ def _check_values(result: Any) -> None:
 class _Machine:
     """A restricted unpickler: the stack machine, with one method per group of opcodes."""
 
-    def __init__(self, memory: Callable[[str], bytearray], moved: Callable[[Tensor, str], Tensor], big: bool) -> None:
-        self.memory, self.moved, self.big = memory, moved, big
+    def __init__(self, memory: Memory, big: bool, weights_only: bool, encoding: str) -> None:
+        self.memory, self.big, self.weights_only, self.encoding = memory, big, weights_only, encoding
+        self.allowed = allowed_globals.by_name()
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
-        self.storages: dict[str, np.ndarray[Any, Any]] = {}
+        self.storages: dict[str, Any] = {}
         self.copied = 0  # bytes of tensors that could not be views of their memory
+        self.late: list[Callable[[], None]] = []  # what is to be done when the memory has its values
+
+    def read(self, data: bytes) -> Any:
+        """The object that a pickle describes; see :func:`read`."""
+        try:
+            result = self.run(data)
+        except (ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+            what = f"{type(error).__name__}: {error!s:.200}"
+            raise FileFormatError(f"load(): the pickle in the file is damaged: {what}") from error
+        _check_values(result)
+        return result
 
     def run(self, data: bytes) -> Any:
         """Execute the opcodes up to STOP."""
@@ -136,6 +100,8 @@ class _Machine:
             name = opcode.name
             if name in VALUES:
                 stack.append(argument)
+            elif name in TEXTS:
+                stack.append(self.text(argument))
             elif name in CONSTANTS:
                 stack.append(CONSTANTS[name])
             elif name in EMPTY:
@@ -153,6 +119,11 @@ class _Machine:
                     raise UnsafeFileError(f"load(): the pickle has the instruction {name}, which weights do not need")
                 handler(argument)
         raise ValueError("it ends too early")
+
+    def text(self, argument: Any) -> Any:
+        """A string of Python 2, decoded."""
+        data = argument.encode("latin-1")
+        return data if self.encoding == "bytes" else data.decode(self.encoding)
 
     def marked(self) -> list[Any]:
         """Pop everything above the last mark, and the mark, off the stack."""
@@ -186,7 +157,7 @@ class _Machine:
         self._tuple_of(3)
 
     def do_frozenset(self, _: Any) -> None:
-        self.stack.append(frozenset(map(_hashable, self.marked())))
+        self.stack.append(frozenset(map(hashable, self.marked())))
 
     def do_list(self, _: Any) -> None:
         self.stack.append(self.marked())
@@ -198,15 +169,23 @@ class _Machine:
         self._extend(self.marked())
 
     def _extend(self, values: list[Any]) -> None:
-        if type(self.stack[-1]) is not list:
-            raise UnsafeFileError(f"load(): the pickle appends to a {type(self.stack[-1]).__name__}")
-        self.stack[-1].extend(values)
+        target = self.stack[-1]
+        if type(target) is deque:
+            target.extend(values)
+        elif type(target) is list or self._is_built(target, list):
+            list.extend(target, values)
+        else:
+            raise UnsafeFileError(f"load(): the pickle appends to a {type(target).__name__}")
 
     def do_additems(self, _: Any) -> None:
         values = self.marked()
         if type(self.stack[-1]) is not set:
             raise UnsafeFileError(f"load(): the pickle adds to a {type(self.stack[-1]).__name__}")
-        self.stack[-1].update(map(_hashable, values))
+        self.stack[-1].update(map(hashable, values))
+
+    def _is_built(self, value: Any, kind: type) -> bool:
+        """Whether a value is of a class derived from ``kind`` that the file may build."""
+        return isinstance(value, kind) and (allowed_globals.is_safe(type(value)) or not self.weights_only)
 
     def do_dict(self, _: Any) -> None:
         values = self.marked()
@@ -222,10 +201,11 @@ class _Machine:
 
     def _set(self, values: list[Any]) -> None:
         target = self.stack[-1]
-        if type(target) not in (dict, OrderedDict):
+        if type(target) not in (dict, OrderedDict, Counter) and not self._is_built(target, dict):
             raise UnsafeFileError(f"load(): the pickle sets items of a {type(target).__name__}")
+        plain = OrderedDict if isinstance(target, OrderedDict) else dict
         for key, value in zip(values[::2], values[1::2], strict=True):
-            target[_hashable(key)] = value
+            plain.__setitem__(target, hashable(key), value)
 
     # -- what may be named, called and built -------------------------------------------------------------------------
 
@@ -240,209 +220,96 @@ class _Machine:
     def _named(self, module: Any, name: Any) -> None:
         if type(module) is not str or type(name) is not str:
             raise UnsafeFileError("load(): the pickle names a function by something that is no text")
-        value = NAMES.get((module, name), MARK)
-        if value is MARK:
-            raise UnsafeFileError(
-                f"load(): the file names {module:.80}.{name:.80}, and only tensors, numbers, strings and plain "
-                "containers of them are read. If you trust it, load it with PyTorch and save its state_dict()"
-            )
-        self.stack.append(value)
+        full = f"{module}.{name}"
+        if full in self.allowed:
+            self.stack.append(self.allowed[full])
+        elif not self.weights_only:
+            self.stack.append(objects.resolve(module, name))
+        elif (module, name) in NAMES:
+            self.stack.append(NAMES[module, name])
+        else:
+            raise UnsafeFileError(WEIGHTS_ONLY.format(full.removeprefix("builtins.")[:160]))
 
     def do_reduce(self, _: Any) -> None:
         arguments, function = self.stack.pop(), self.stack.pop()
-        if not isinstance(function, _Function) or type(arguments) is not tuple:
+        if type(arguments) is not tuple:
+            raise UnsafeFileError(f"load(): the pickle calls with a {type(arguments).__name__}")
+        if isinstance(function, Function):
+            self.stack.append(function.call(self, *arguments))
+        elif allowed_globals.is_safe(function):
+            self.stack.append(call_program(function, *arguments))
+        elif self.weights_only:
             raise UnsafeFileError(f"load(): the pickle calls a {type(function).__name__}")
-        self.stack.append(function.call(self, *arguments))
+        else:
+            self.stack.append(objects.called(function, arguments))
+
+    def do_newobj(self, _: Any) -> None:
+        arguments, cls = self.stack.pop(), self.stack.pop()
+        self._new(cls, arguments, {})
+
+    def do_newobj_ex(self, _: Any) -> None:
+        keywords, arguments, cls = self.stack.pop(), self.stack.pop(), self.stack.pop()
+        self._new(cls, arguments, keywords)
+
+    def _new(self, cls: Any, arguments: Any, keywords: Any) -> None:
+        if type(arguments) is not tuple or type(keywords) is not dict:
+            raise UnsafeFileError(f"load(): the pickle makes an object of a {type(arguments).__name__}")
+        if isinstance(cls, type) and allowed_globals.is_safe(cls):
+            self.stack.append(call_program(cls.__new__, cls, *arguments, **keywords))
+        elif self.weights_only or keywords:
+            what = cls.__name__ if isinstance(cls, type) else type(cls).__name__
+            raise UnsafeFileError(
+                "load(): Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` "
+                f"but got {what}"
+            )
+        else:
+            self.stack.append(objects.new(cls, arguments))
 
     def do_build(self, _: Any) -> None:
-        state = self.stack.pop()
-        if type(self.stack[-1]) is not OrderedDict or type(state) is not dict or set(state) - {"_metadata"}:
-            raise UnsafeFileError(f"load(): the pickle sets attributes of a {type(self.stack[-1]).__name__}")
-        if state:
-            vars(self.stack[-1])["_metadata"] = state["_metadata"]
+        state, target = self.stack.pop(), self.stack[-1]
+        if type(target) is OrderedDict and type(state) is dict:
+            if set(state) - {"_metadata"} and self.weights_only:
+                raise UnsafeFileError("load(): the pickle sets attributes of an OrderedDict")
+            vars(target).update(state)
+        elif isinstance(target, (np.ndarray, np.dtype)):
+            set_numpy_state(target, state)
+        elif allowed_globals.is_safe(type(target)) or not self.weights_only:
+            objects.build(target, state)
+        else:
+            raise UnsafeFileError(
+                "load(): Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, "
+                f"but got {type(target).__name__}"
+            )
 
     def do_binpersid(self, _: Any) -> None:
         reference = self.stack.pop()
-        what, kind, key, location, count = reference
-        if what != "storage" or not isinstance(kind, _StorageType) or type(key) is not str or type(location) is not str:
+        if type(reference) is tuple and len(reference) == 4 and reference[0] == "module" and not self.weights_only:
+            self.stack.append(reference[1])  # a class, with its source, in files of old versions
+            return
+        what, kind, key, location, count, *view = reference
+        if what != "storage" or not isinstance(kind, StorageType) or type(key) is not str or type(location) is not str:
             raise UnsafeFileError(
                 f"load(): the pickle refers to something that is no memory: {reprlib.repr(reference)}"
             )
-        if key not in self.storages:
-            content = self.memory(key)
-            self.storages[key] = np.ndarray(len(content), np.uint8, content)
-        data = self.storages[key]
         width = 1 if kind.dtype is None else kind.dtype.numpy.itemsize
-        if type(count) is not int or count * width != data.size:
+        if type(count) is not int or count < 0:
+            raise FileFormatError(f"load(): memory {key!r:.40} has the impossible length {count!r:.40}")
+        if key not in self.storages:
+            self.storages[key] = self.memory(key, count * width, location)
+        data = self.storages[key]
+        if not 0 <= data.size - count * width < width:
             raise FileFormatError(f"load(): memory {key!r} has {data.size} bytes instead of {count} times {width}")
-        self.stack.append(_Storage(data, kind.dtype, location))
+        if view and view[0] is not None:
+            _, start, length = view[0]
+            data = data[start * width : (start + length) * width]
+        self.stack.append(typed_storage(data, kind.dtype))
 
 
-COPIES = 16
-"""How many times the memory in a file its tensors may take that are copies: a conjugate view, or swapped bytes."""
-NESTED = 1000
-"""How many values a key may consist of: tuples that hold each other twice over would take for ever to be hashed."""
-
-
-def _hashable(value: Any) -> Any:
-    """The value itself, if it is small enough to be a key or an element of a set."""
-    waiting, count = [value], 0
-    while waiting:
-        item = waiting.pop()
-        count += 1
-        if count > NESTED:
-            raise ValueError(f"a key consists of more than {NESTED} values")
-        if isinstance(item, tuple):
-            waiting += item
-    return value
-
-
-# -- the functions -----------------------------------------------------------------------------------------------------
-
-
-def _integers(values: Any) -> tuple[int, ...]:
-    if not isinstance(values, tuple) or not all(type(v) is int and 0 <= v < 2**63 for v in values):
-        raise ValueError(f"{reprlib.repr(values)} should be a tuple of sizes")
-    return tuple(values)
-
-
-def _tensor(
-    machine: _Machine,
-    storage: Any,
-    offset: Any,
-    size: Any,
-    stride: Any,
-    requires_grad: Any = False,
-    hooks: Any = None,
-    metadata: Any = None,
-    dtype: dtypes.dtype | None = None,
-) -> Tensor:
-    """A tensor in a piece of memory."""
-    if not isinstance(storage, _Storage):
-        raise ValueError("a tensor has no memory")
-    dtype = storage.dtype if dtype is None else dtype
-    if dtype is None:
-        raise ValueError("a tensor has no dtype")
-    shape, strides, (first,) = _integers(size), _integers(stride), _integers((offset,))
-    if len(shape) != len(strides) or hooks or metadata and set(metadata) - {"conj", "neg"}:
-        raise UnsafeFileError("load(): the file holds a tensor with hooks, or of an unknown kind")
-    kind = dtype.numpy
-    end = first + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    if 0 in shape:
-        array = np.empty(shape, kind)
-    elif end * kind.itemsize > storage.data.size:
-        raise ValueError(f"a tensor of shape {shape} does not fit into its memory")
-    else:
-        in_bytes = tuple(s * kind.itemsize for s in strides)
-        array = np.ndarray(shape, kind, storage.data, first * kind.itemsize, in_bytes)
-    swapped = machine.big != (np.little_endian is False) and kind.itemsize > 1
-    if swapped or metadata:
-        machine.copied += array.nbytes
-        if machine.copied > COPIES * sum(memory.size for memory in machine.storages.values()):
-            raise ValueError("its tensors take many times the memory that the file has")
-    if swapped:
-        array = array.byteswap()
-    result = machine.moved(wrap(array), storage.location)
-    if metadata and metadata.get("conj"):
-        result = result.conj_physical()
-    if metadata and metadata.get("neg"):
-        result = -result
-    return _leaf(result, requires_grad)
-
-
-def _leaf(tensor: Tensor, requires_grad: Any) -> Tensor:
-    if requires_grad:
-        if tensor._a.dtype.kind not in dtypes.INEXACT:
-            raise ValueError(f"a tensor of dtype {tensor.dtype!r} cannot require grad")
-        tensor._fn = LEAF
-    return tensor
-
-
-def _tensor_of_dtype(
-    machine: _Machine,
-    storage: Any,
-    offset: Any,
-    size: Any,
-    stride: Any,
-    requires_grad: Any,
-    hooks: Any,
-    dtype: Any,
-    metadata: Any = None,
-) -> Tensor:
-    """A tensor of a dtype that its memory does not tell."""
-    if not isinstance(dtype, dtypes.dtype):
-        raise ValueError("a tensor has no dtype")
-    return _tensor(machine, storage, offset, size, stride, requires_grad, hooks, metadata, dtype)
-
-
-def _parameter(machine: _Machine, data: Any, requires_grad: Any, hooks: Any) -> Tensor:
-    from nbautograd.nn.parameter import Parameter
-
-    if not isinstance(data, Tensor) or hooks:
-        raise UnsafeFileError("load(): the file holds a parameter with hooks, or without a tensor")
-    return Parameter(data.detach(), requires_grad=bool(requires_grad))
-
-
-def _ordered_dict(machine: _Machine, pairs: Any = ()) -> OrderedDict[Any, Any]:
-    return OrderedDict((_hashable(key), value) for key, value in _listed(pairs))
-
-
-def _listed(values: Any) -> Any:
-    if type(values) not in (list, tuple):
-        raise ValueError(f"a container is made of a {type(values).__name__}")
-    return values
-
-
-def _size(machine: _Machine, values: Any) -> Size:
-    return Size(_integers(tuple(_listed(values))))
-
-
-def _device(machine: _Machine, kind: Any, index: Any = None) -> device:
-    if type(kind) is not str or type(index) not in (int, type(None)):
-        raise ValueError("a device has no name")
-    return device(kind) if index is None else device(kind, index)
-
-
-def _encoded(machine: _Machine, text: Any, encoding: Any) -> bytes:
-    """Bytes, as old protocols write them."""
-    if type(text) is not str or encoding != "latin1":
-        raise ValueError("bytes are not in Latin-1")
-    return text.encode("latin1")
-
-
-def _complex(machine: _Machine, real: Any, imag: Any) -> complex:
-    if type(real) is not float or type(imag) is not float:
-        raise ValueError("a complex number has other parts than floats")
-    return complex(real, imag)
-
-
-FUNCTIONS: dict[tuple[str, str], Callable[..., Any]] = {
-    ("torch._utils", "_rebuild_tensor"): _tensor,
-    ("torch._utils", "_rebuild_tensor_v2"): _tensor,
-    ("torch._utils", "_rebuild_tensor_v3"): _tensor_of_dtype,
-    ("torch._utils", "_rebuild_parameter"): _parameter,
-    ("torch", "Size"): _size,
-    ("torch", "device"): _device,
-    ("collections", "OrderedDict"): _ordered_dict,
-    ("_codecs", "encode"): _encoded,
-    **{
-        (module, kind.__name__): lambda machine, values=(), kind=kind: kind(map(_hashable, _listed(values)))
-        for module in ("builtins", "__builtin__")
-        for kind in (set, frozenset, bytes)
-    },
-    **{(module, "complex"): _complex for module in ("builtins", "__builtin__")},
-}
-
-
-def _names() -> Iterator[tuple[tuple[str, str], Any]]:
-    """What a pickle may name."""
-    for key, function in FUNCTIONS.items():
-        yield key, _Function(".".join(key), function)
-    for name, dtype in STORAGES.items():
-        for module in ("torch", "torch.storage"):
-            yield (module, name), _StorageType(dtype)
-    for dtype in dtypes.ALL:
-        yield ("torch", dtype.name), dtype
-
-
-NAMES = dict(_names())
+WEIGHTS_ONLY = (
+    "Weights only load failed. WeightsUnpickler error: Unsupported global: GLOBAL {0} was not an allowed global by "
+    "default. Please use `torch.serialization.add_safe_globals([{0}])` or the "
+    "`torch.serialization.safe_globals([{0}])` context manager to allowlist this global if you trust this "
+    "class/function. With `weights_only=False`, load() builds objects of classes that the program has imported, and "
+    "calls nothing else that the file names."
+)
+"""The beginning is PyTorch's."""

@@ -7,16 +7,30 @@ from typing import TYPE_CHECKING
 from nbautograd import _lazy
 
 if TYPE_CHECKING:
-    from nbautograd.utils import allocator, benchmark, checkpoint, data, dlpack, hooks, weak
+    from nbautograd.utils import (
+        allocator,
+        benchmark,
+        checkpoint,
+        collect_env,
+        data,
+        deterministic,
+        dlpack,
+        hooks,
+        model_zoo,
+        weak,
+    )
     from nbautograd.utils._objects import set_module, swap_tensors
 
 __all__ = [
     "allocator",
     "benchmark",
     "checkpoint",
+    "collect_env",
     "data",
+    "deterministic",
     "dlpack",
     "hooks",
+    "model_zoo",
     "set_module",
     "swap_tensors",
     "weak",

@@ -56,7 +56,7 @@ def reading(data: bytes, read: Callable[..., Any] = nb.load) -> Any:
                 Watch.on = False
     except (*REFUSED, RuntimeError) as error:
         assert len(str(error)) < 1000
-        if not isinstance(error, REFUSED) and "map_location='cpu'" not in str(error):  # a tensor on a device not here
+        if not isinstance(error, REFUSED) and "map_location" not in str(error):  # a tensor on a device not here
             raise
         return None
     finally:
@@ -200,14 +200,12 @@ def test_any_bytes(data: bytes, start: bytes) -> None:
     assert reading(struct.pack("<Q", len(data) + 1) + b"{" + data, load_safetensors) in (None, {})
 
 
-# -- what the structure says -------------------------------------------------------------------------------------------
+# -- what a header says -------------------------------------------------------------------------------------------
 
 ODD: list[Any] = [
     *(None, True, -1, 0, 7, 2**31, 2**62, 2**63, -(2**63), 2**70, 1e308, 0.5, "", "x", "float32", "cuda:0", "\ud800"),
-    *([], {}, [[]], ["tensor", 0], ["tensor", -1], ["tensor", 10**9], ["tensor", "0"], ["array", 0], ["nothing", 1]),
-    *(["int", "9" * 5000], ["float", "nan"], ["complex", ["1"]], ["bytes", "!"], ["device", "x:y"], ["Size", [-1]]),
-    *(["dict", [[["list", []], 1]]], ["set", [["dict", []]]], ["dtype", "float8"], ["OrderedDict", [1]]),
-]  # fmt: skip
+    *([], {}, [[]], "F32", "9" * 5000),
+]
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -223,17 +221,6 @@ def exchanged(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     value = copy.copy(value)
     value[path[0]] = exchanged(value[path[0]], path[1:], new)
     return value
-
-
-@fuzzed(300)
-@given(data=st.data())
-def test_any_structure(data: Any) -> None:
-    whole = files()["nbautograd"]
-    structure = json.loads(members(whole)["structure.json"])
-    for _ in range(data.draw(st.integers(1, 3))):
-        where = data.draw(st.sampled_from(list(places(structure))))
-        structure = exchanged(structure, where, data.draw(st.sampled_from(ODD)))
-    reading(rezipped(whole, {"structure.json": json.dumps(structure).encode()}))
 
 
 @fuzzed(200)
@@ -257,6 +244,13 @@ GLOBALS = [
     *("torch._utils _rebuild_tensor_v2", "torch._utils _rebuild_parameter", "torch Size", "torch FloatStorage"),
     *("collections OrderedDict", "builtins set", "builtins bytes", "_codecs encode", "torch float32", "torch device"),
     *("nbautograd load", "numpy.core.multiarray _reconstruct", "functools partial", "builtins complex"),
+    *("torch.nn.modules.linear Linear", "torch.nn.functional relu", "torch.optim.sgd SGD", "copyreg _reconstructor"),
+    *(
+        "numpy memmap",
+        "tempfile TemporaryDirectory",
+        "tests.fuzz.test_files Watch",
+        "torch._tensor _rebuild_from_type_v2",
+    ),
 ]
 CONSTANTS = [pickle.dumps(value, 2)[2:-1] for value in (None, True, 0, 1, 2, -1, 2**40, 1.5, "0", "cpu", "echo x", ())]
 INSTRUCTIONS = st.one_of(
@@ -276,6 +270,9 @@ INSTRUCTIONS = st.one_of(
 @given(program=st.lists(INSTRUCTIONS, max_size=25))
 def test_any_pickle(program: list[bytes]) -> None:
     reading(zipped(b"\x80\x02" + b"".join(program) + b"."))
+    reading(zipped(b"\x80\x02" + b"".join(program) + b"."), functools.partial(nb.load, weights_only=False))
+    start = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.\x80\x02}.\x80\x02"
+    reading(start + b"".join(program) + b".\x80\x02].")
 
 
 DOUBLED = b"".join(b"q%ch%ch%c\x86" % (i, i, i) for i in range(100))
@@ -309,64 +306,55 @@ def test_bombs(name: str) -> None:
 
 def test_members_that_lie_in_each_other() -> None:
     """A thousand entries of the directory that mean the same megabyte are no gigabyte of memory."""
-    count = 1000
-    entries = [{"memory": i, "offset": 0, "dtype": "uint8", "shape": [2**20], "strides": [1], "requires_grad": False,
-                "device": "cpu", "type": "Tensor"} for i in range(count)]  # fmt: skip
-    structure = {
-        "format": "nbautograd 1",
-        "object": ["list", [["tensor", i] for i in range(count)]],
-        "tensors": entries,
-    }
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("structure.json", json.dumps(structure))
-        archive.writestr("memory/0.npy", npy(bytes(2**20)))
-        first = archive.getinfo("memory/0.npy")
-        for i in range(1, count):
+        archive.writestr("archive/data.pkl", written_by_hand())
+        archive.writestr("archive/data/0", bytes(2**20))
+        first = archive.getinfo("archive/data/0")
+        for i in range(1, 1000):
             twin = copy.copy(first)
-            twin.filename = f"memory/{i}.npy"
+            twin.filename = f"archive/data/{i}"
             archive.filelist.append(twin)
             archive.NameToInfo[twin.filename] = twin
     assert len(file.getvalue()) < 2 * 2**20
     assert reading(file.getvalue()) is None
 
 
-def npy(data: bytes, header: str = "{'descr': '|u1', 'fortran_order': False, 'shape': (%d,), }") -> bytes:
-    text = (header % len(data) if "%d" in header else header).encode()
-    text += b" " * (-(len(text) + 11) % 64) + b"\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
+def array(
+    dtype: bytes,
+    shape: bytes,
+    data: bytes = b"abcd",
+    state: bytes = b"X\1\0\0\0<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\0",
+) -> bytes:
+    """A pickled array of NumPy's, of a dtype and a shape."""
+    text = len(data).to_bytes(4, "little") + data
+    kind = b"cnumpy\ndtype\n(X" + len(dtype).to_bytes(4, "little") + dtype + b"\x89\x88tR(K\3" + state + b"tb"
+    begun = b"cnumpy._core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\0\x85N\x87R"
+    return b"\x80\x02" + begun + b"(K\1" + shape + kind + b"\x89c_codecs\nencode\nX" + text + b"X\6\0\0\0latin1\x86Rtb."
 
 
-HEADERS = [
-    "{'descr': '|O', 'fortran_order': False, 'shape': (2,), }",
-    "{'descr': '<U5', 'fortran_order': False, 'shape': (2,), }",
-    "{'descr': '<M8[s]', 'fortran_order': False, 'shape': (2,), }",
-    "{'descr': [('a', '<f4'), ('b', '|O')], 'fortran_order': False, 'shape': (2,), }",
-    "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }",
-    "{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000000,), }",
-    "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }",
-    "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 9223372036854775807, 9223372036854775807), }",
-    "{'descr': '<f8', 'fortran_order': 1, 'shape': (2,), }",
-    "{'descr': '<f8', 'fortran_order': False, 'shape': __import__('os').system('x'), }",
-    "{'descr': '<f8', 'fortran_order': False, 'shape': (True,), }",
-    "[" * 5000,
-    "x" * 60_000,
-]
+ARRAYS = {
+    "objects": array(b"O8", b"K\1\x85"),
+    "texts": array(b"<U1", b"K\1\x85"),
+    "dates": array(b"<M8[s]", b"K\1\x85"),
+    "bytes of no length": array(b"V0", b"K\1\x85"),
+    "a long shape": array(b"f4", b"\x8a\x07\0\0\0\0\0\0\x10\x85"),
+    "a shape below zero": array(b"f4", b"J\xff\xff\xff\xff\x85"),
+    "a shape of texts": array(b"f4", b"X\1\0\0\0a\x85"),
+    "an enormous shape of zero": array(b"f4", b"K\0\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f\x86"),
+    "fields": array(b"f4", b"K\1\x85", state=b"X\1\0\0\0|NK\1K\1J\xff\xff\xff\xffJ\xff\xff\xff\xffK\0"),
+    "an unknown order": array(b"f4", b"K\1\x85", state=b"X\1\0\0\0xNNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\0"),
+    "no dtype": array(b"f99", b"K\1\x85"),
+}
 
 
-@pytest.mark.parametrize("header", HEADERS, ids=range(len(HEADERS)))
-@pytest.mark.parametrize("kind", ["array", "scalar", "tensor"])
-def test_headers_of_arrays(header: str, kind: str) -> None:
-    file = io.BytesIO()
-    entry = {"memory": 0, "offset": 0, "dtype": "float32", "shape": [2], "strides": [1], "requires_grad": False,
-             "device": "cpu", "type": "Tensor"}  # fmt: skip
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(
-            "structure.json", json.dumps({"format": "nbautograd 1", "object": [kind, 0], "tensors": [entry]})
-        )
-        folder = "memory" if kind == "tensor" else "array"
-        archive.writestr(f"{folder}/0.npy", npy(bytes(40), header))
-    assert reading(file.getvalue()) is None
+def test_the_array_that_is_whole() -> None:
+    assert reading(zipped(array(b"f4", b"K\1\x85"))).tolist() == [1.6777999408082104e22]
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_that_are_none(name: str) -> None:
+    assert reading(zipped(ARRAYS[name])) is None
 
 
 @pytest.mark.parametrize("name", ["../../x", "/etc/passwd", "a\nb", "-rf", "CON", "a" * 60_000])

@@ -18,6 +18,7 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, default=CACHE, help="where packages are kept (default: %(default)s)")
     parser.add_argument("--page", action="store_true", help="write docs/guests.md")
     parser.add_argument("--trace", action="store_true", help="show the tracebacks of parts that failed")
+    parser.add_argument("--jobs", type=int, default=1, help="guests that run at a time; times are then less exact")
     options = parser.parse_args()
     unknown = set(options.names) - {guest.name for guest in guests()}
     if unknown or (options.page and options.names):
@@ -29,7 +30,9 @@ def main() -> int:
             print(*(part.trace for part in result.parts if part.trace), sep="\n", flush=True)
 
     start = time.perf_counter()
-    results = run_all([g for g in guests() if not options.names or g.name in options.names], options.cache, tell)
+    results = run_all(
+        [g for g in guests() if not options.names or g.name in options.names], options.cache, tell, options.jobs
+    )
     print(page.summary(results), f"{time.perf_counter() - start:.0f} s")
     if options.page:
         page.write(results)

@@ -211,8 +211,6 @@ def test_a_failed_load_changes_nothing() -> None:
     [
         lambda m: m.register_backward_hook(print),
         lambda m: m.share_memory(),
-        lambda m: nbautograd.nn.UninitializedParameter(),
-        lambda m: nbautograd.nn.UninitializedBuffer(),
     ],
 )
 def test_what_is_not_supported_says_so(call: Callable[[Any], Any]) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import nbautograd
 from nbautograd.serialization import FileFormatError
-from nbautograd.serialization.torch_pickle import UnsafeFileError
+from nbautograd.serialization.files import UnsafeFileError
 from tests import needs
 
 torch = needs.package("torch")
@@ -181,16 +181,11 @@ def test_nothing_is_executed(name: str, capfd: Any) -> None:
     assert EXECUTED == [] and capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("value", [torch.nn.Linear(2, 2), Evil(mark, "x"), print, torch.ones(2).to_sparse()])
+@pytest.mark.parametrize("value", [torch.nn.Linear(2, 2), Evil(mark, "x"), print, int])
 def test_other_objects_are_refused(value: Any) -> None:
-    with pytest.raises(UnsafeFileError, match=r"names|instruction|calls"):
+    with pytest.raises(UnsafeFileError, match=r"^Weights only load failed.*Unsupported global: GLOBAL|calls"):
         read(saved(value))
     assert EXECUTED == []
-
-
-def test_storages_are_no_values() -> None:
-    with pytest.raises(UnsafeFileError):
-        read(saved([torch.ones(2).untyped_storage()]))
 
 
 def reference(key: str = "0", count: bytes = b"K\x02") -> bytes:
@@ -264,11 +259,6 @@ def test_truncated_and_flipped_files() -> None:
             read(with_pickle(bytes(changed), {"0": bytes(16)}))
         except (FileFormatError, ValueError, RuntimeError) as error:
             assert str(error)
-
-
-def test_old_files_are_refused() -> None:
-    with pytest.raises(FileFormatError, match="pickle"):
-        read(saved({"a": torch.ones(1)}, _use_new_zipfile_serialization=False))
 
 
 def test_own_format_keeps_parameters() -> None:

@@ -183,12 +183,6 @@ def test_parametrization() -> None:
 
 
 def test_every_function_is_here() -> None:
-    left_out = {  # other memory layouts, fusing for inference, PyTorch's inner workings, deprecated names
-        *("clip_grad_norm", "convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"),
-        *("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"),
-        *("remove_spectral_norm", "remove_weight_norm", "skip_init"),
-        *("spectral_norm", "stateless", "weight_norm"),
-    }
     ours = nbautograd.nn.utils
-    assert {n for n in torch.nn.utils.__all__ if not hasattr(ours, n)} == left_out
+    assert {n for n in torch.nn.utils.__all__ if not hasattr(ours, n)} == set()
     assert {n for n in torch.nn.utils.rnn.__all__ if not hasattr(ours.rnn, n)} == set()

@@ -485,4 +485,6 @@ def test_learning_rates_may_be_tensors() -> None:
 
 def test_names() -> None:
     missing = {n for n in torch.optim.__all__ if not hasattr(optim, n)}
-    assert missing == set(optim.ABSENT)
+    assert missing == {"swap_in_optimizer_params_and_state"}
+    with pytest.raises(AttributeError, match="cannot be run as functions of their state"):
+        _ = optim.swap_in_optimizer_params_and_state

@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from nbautograd import _absent
 from nbautograd.nn.modules import (
     activation,
     container,
@@ -28,12 +32,31 @@ from nbautograd.nn.modules.linear import *
 from nbautograd.nn.modules.loss import *
 from nbautograd.nn.modules.module import *
 from nbautograd.nn.modules.normalization import *
+from nbautograd.nn.modules.normalization import (
+    _BatchNorm as _BatchNorm,
+    _InstanceNorm as _InstanceNorm,
+    _NormBase as _NormBase,
+)
 from nbautograd.nn.modules.padding import *
 from nbautograd.nn.modules.pooling import *
 from nbautograd.nn.modules.rnn import *
 from nbautograd.nn.modules.shaping import *
 from nbautograd.nn.modules.sparse import *
 from nbautograd.nn.modules.transformer import *
+
+if TYPE_CHECKING:  # what LATER says
+    from nbautograd.nn.modules.adaptive import *
+    from nbautograd.nn.modules.former import *
+    from nbautograd.nn.modules.lazy_layers import *
+
+LATER = {
+    "adaptive": "AdaptiveLogSoftmaxWithLoss",
+    "former": "Container CrossMapLRN2d NLLLoss2d SyncBatchNorm",
+    "lazy_layers": """
+        LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d
+        LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear""",
+}
+"""Of modules that few programs use, and that are loaded when they are asked for: the names."""
 
 __all__ = [
     *activation.__all__,
@@ -50,4 +73,13 @@ __all__ = [
     *shaping.__all__,
     *sparse.__all__,
     *transformer.__all__,
+    *" ".join(LATER.values()).split(),
 ]
+
+
+def __getattr__(name: str) -> Any:
+    for place, names in LATER.items():
+        if name in names.split():
+            globals()[name] = getattr(import_module(f"{__name__}.{place}"), name)
+            return globals()[name]
+    return _absent.fail("nn.modules", name)

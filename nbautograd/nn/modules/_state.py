@@ -11,7 +11,7 @@ from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.hooks import RemovableHandle
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
-from nbautograd.nn.parameter import Parameter
+from nbautograd.nn.parameter import Parameter, is_lazy
 
 __all__ = ["State"]
 
@@ -226,6 +226,8 @@ class State:
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
                 f"checkpoint but received {kind_of(loaded)}"
             )
+        if is_lazy(own):  # and so is what is loaded: a hook has given the others their shapes
+            return None
         if own.ndim == 0 and loaded.shape == (1,):  # as PyTorch before 0.4 saved numbers
             loaded = loaded[0]
         if own.shape != loaded.shape:
@@ -271,6 +273,21 @@ class State:
         It may change the dict and the three lists in place.
         """
         return RemovableHandle(self._load_state_dict_pre_hooks, _WithModule(hook, self))
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """As ``register_state_dict_post_hook``; what the hook returns takes the place of the state."""
+        if getattr(hook, "_public", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously registered via "
+                "register_state_dict_post_hook"
+            )
+        return RemovableHandle(self._state_dict_hooks, hook)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        """As ``register_load_state_dict_pre_hook``; the hook gets the module only if asked for."""
+        return RemovableHandle(self._load_state_dict_pre_hooks, _WithModule(hook, self) if with_module else hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, incompatible_keys)`` after a load, to change the keys in place."""

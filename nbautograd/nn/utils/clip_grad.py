@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 
 from nbautograd.core.grad_mode import no_grad
@@ -10,18 +11,13 @@ from nbautograd.ops.creation.from_data import tensor
 from nbautograd.ops.reduction.norms import linalg_vector_norm
 from nbautograd.ops.shape.joining import stack
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
 Tensors = Tensor | Iterable[Tensor]
 
 
 def _listed(tensors: Tensors) -> list[Tensor]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
-
-
-def _check_foreach(foreach: bool | None) -> None:
-    if foreach:
-        raise RuntimeError("foreach=True was passed, but there are no such operations here: tensors go one by one")
 
 
 @no_grad()
@@ -37,7 +33,6 @@ def get_total_norm(
     >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
     tensor(5.)
     """
-    _check_foreach(foreach)
     listed = _listed(tensors)
     norm_type = float(norm_type)
     if not listed:
@@ -58,7 +53,6 @@ def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
     """Scale the gradients, in place, so that a norm of ``total_norm`` becomes ``max_norm`` if it is larger."""
-    _check_foreach(foreach)
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for p in _listed(parameters):
         if p._grad is not None:
@@ -90,10 +84,25 @@ def clip_grad_norm_(
     return total
 
 
+def clip_grad_norm(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The former name of :func:`clip_grad_norm_`, which warns."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+
+
 @no_grad()
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Clamp the gradients, in place, to [-clip_value, clip_value]."""
-    _check_foreach(foreach)
     for p in _listed(parameters):
         if p._grad is not None:
             p._grad.clamp_(min=-float(clip_value), max=float(clip_value))

@@ -1,21 +1,159 @@
-"""Parametrizations: ``weight_norm``."""
+"""Parametrizations: orthogonal weights, weights of spectral norm 1, lengths apart from directions."""
 
 from __future__ import annotations
 
+from enum import Enum, auto
+from typing import Any
+
+from nbautograd.arrays.dtypes import finfo
+from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor
+from nbautograd.nn.functional.linear import normalize
+from nbautograd.nn.modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from nbautograd.nn.modules.module import Module
+from nbautograd.nn.utils._weight_norm import _lengths
 from nbautograd.nn.utils.parametrize import register_parametrization
-from nbautograd.ops.reduction.norms import linalg_vector_norm
+from nbautograd.ops.creation.creation import eye, zeros_like
+from nbautograd.ops.creation.random import randn
+from nbautograd.ops.elementwise.comparison import allclose
+from nbautograd.ops.linalg.householder import geqrf, linalg_householder_product
+from nbautograd.ops.linalg.matmul import mv
+from nbautograd.ops.linalg.matrix_functions import matrix_exp
+from nbautograd.ops.linalg.solvers import linalg_solve
+from nbautograd.ops.linalg.vectors import vdot
+from nbautograd.ops.shape.joining import cat
 
-__all__ = ["weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
-def _lengths(weight: Tensor, dim: int) -> Tensor:
-    """The norms over all dimensions but one; over all for -1."""
-    if dim == -1:
-        return linalg_vector_norm(weight, 2)
-    others = [d for d in range(weight.ndim) if d != dim % weight.ndim]
-    return linalg_vector_norm(weight, 2, others, keepdim=True) if others else weight.abs()
+def _weight_of(module: Module, name: str) -> Tensor:
+    weight = getattr(module, name, None)
+    if not isinstance(weight, Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    return weight
+
+
+# -- orthogonal ----------------------------------------------------------------------------------------------------
+
+
+class _OrthMaps(Enum):
+    matrix_exp = auto()
+    cayley = auto()
+    householder = auto()
+
+
+def _make_orthogonal(a: Tensor) -> Tensor:
+    """The orthogonal factor of a matrix, with the signs of an initialization by Householder reflections."""
+    x, tau = geqrf(a)
+    q: Tensor = linalg_householder_product(x, tau) * x.diagonal(0, -2, -1).sgn().unsqueeze(-2)
+    return q
+
+
+def _is_orthogonal(q: Tensor) -> bool:
+    n, k = q.shape[-2:]
+    return allclose(q.mH @ q, eye(k, dtype=q.dtype, device=q.device), atol=10.0 * n * finfo(q.dtype).eps)
+
+
+class _Orthogonal(Module):
+    def __init__(self, weight: Tensor, orthogonal_map: _OrthMaps, *, use_trivialization: bool = True) -> None:
+        super().__init__()
+        if weight.is_complex() and orthogonal_map is _OrthMaps.householder:
+            raise ValueError("The householder parametrization does not support complex tensors.")
+        self.shape, self.orthogonal_map = weight.shape, orthogonal_map
+        if use_trivialization:
+            self.register_buffer("base", None)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The orthogonal matrix for an unconstrained one."""
+        transposed = x.shape[-2] < x.shape[-1]
+        if transposed:
+            x = x.mT
+        n, k = x.shape[-2:]
+        if self.orthogonal_map is _OrthMaps.householder:
+            a = x.tril(-1)
+            tau = 2.0 / (1.0 + (a * a).sum(-2))
+            q = linalg_householder_product(a, tau) * x.diagonal(0, -2, -1).int().unsqueeze(-2)
+        else:
+            q = self._of_skew(x.tril(), n, k)
+        if hasattr(self, "base"):
+            q = self.base @ q
+        result: Tensor = q.mT if transposed else q
+        return result
+
+    def _of_skew(self, x: Tensor, n: int, k: int) -> Any:
+        """The exponential, or the Cayley transform, of the skew-symmetric matrix of a triangular one."""
+        if n != k:
+            x = cat([x, x.new_zeros((n, n - k)).expand(*x.shape[:-2], -1, -1)], dim=-1)
+        a = x - x.mH
+        if self.orthogonal_map is _OrthMaps.matrix_exp:
+            q = matrix_exp(a)
+        else:
+            one = eye(n, dtype=a.dtype, device=a.device)
+            q = linalg_solve(one.add(a, alpha=-0.5), one.add(a, alpha=0.5))
+        return q if n == k else q[..., :k]
+
+    def right_inverse(self, q: Tensor) -> Tensor:
+        """The unconstrained matrix for an orthogonal one, or for that next to a matrix."""
+        if q.shape != self.shape:
+            raise ValueError(
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {q.shape}."
+            )
+        with no_grad():
+            transposed = q.shape[-2] < q.shape[-1]
+            tall = q.mT if transposed else q
+            n, k = tall.shape[-2:]
+            if not hasattr(self, "base"):
+                if self.orthogonal_map is not _OrthMaps.householder:
+                    raise NotImplementedError(
+                        "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
+                        "use_trivialization=False."
+                    )
+                a, tau = geqrf(tall)
+                a.diagonal(0, -2, -1).sign_()
+                a.diagonal(0, -2, -1)[tau == 0.0] *= -1
+                unconstrained: Tensor = a.mT if transposed else a
+                return unconstrained
+            if n == k:
+                self.base = tall.clone() if _is_orthogonal(tall) else _make_orthogonal(tall)
+            else:
+                rest = randn(*tall.shape[:-2], n, n - k, dtype=tall.dtype, device=tall.device)
+                self.base = _make_orthogonal(cat([tall, rest], dim=-1))
+            result = zeros_like(q)
+            result.diagonal(0, -2, -1).fill_(-1.0)
+            return result
+
+
+def orthogonal(
+    module: Module, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+) -> Module:
+    """Have a weight be an orthogonal matrix, or one of orthonormal rows or columns.
+
+    :param orthogonal_map: ``"matrix_exp"``, ``"cayley"`` or ``"householder"``; by default the first for square and
+        complex matrices, else the last.
+    :param use_trivialization: whether the map is that around the present value (Lezcano-Casado, 2019).
+    :raises ValueError: the weight is no matrix, or there is no such map.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(3, 3))
+    >>> bool(torch.allclose(layer.weight @ layer.weight.T, torch.eye(3), atol=1e-5))
+    True
+    """
+    weight = _weight_of(module, name)
+    if weight.ndim < 2:
+        raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
+    if orthogonal_map is None:
+        square = weight.shape[-2] == weight.shape[-1] or weight.is_complex()
+        orthogonal_map = "matrix_exp" if square else "householder"
+    kind = getattr(_OrthMaps, orthogonal_map, None)
+    if kind is None:
+        raise ValueError(
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+        )
+    parametrization = _Orthogonal(weight, kind, use_trivialization=use_trivialization)
+    return register_parametrization(module, name, parametrization, unsafe=True)
+
+
+# -- norms -------------------------------------------------------------------------------------------------------------
 
 
 class _WeightNorm(Module):
@@ -42,4 +180,81 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     >>> layer.parametrizations.weight.original0.shape
     torch.Size([3, 1])
     """
-    return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+    register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+    def translate(state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """Load what a module with the former ``weight_norm`` saved."""
+        keys = f"{prefix}{name}_g", f"{prefix}{name}_v"
+        if all(key in state_dict for key in keys):
+            for i, key in enumerate(keys):
+                state_dict[f"{prefix}parametrizations.{name}.original{i}"] = state_dict.pop(key)
+
+    module._register_load_state_dict_pre_hook(translate)
+    return module
+
+
+class _SpectralNorm(Module):
+    _u: Tensor
+    _v: Tensor
+
+    def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+        super().__init__()
+        ndim = weight.ndim
+        if not -ndim <= dim < ndim:
+            raise IndexError(f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})")
+        if n_power_iterations <= 0:
+            raise ValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
+        self.dim, self.eps = dim % ndim, eps
+        if ndim > 1:
+            self.n_power_iterations = n_power_iterations
+            matrix = self._reshape_weight_to_matrix(weight)
+            u, v = (matrix.new_empty((size,)).normal_(0, 1) for size in matrix.shape)
+            self.register_buffer("_u", normalize(u, dim=0, eps=eps))
+            self.register_buffer("_v", normalize(v, dim=0, eps=eps))
+            self._power_method(matrix, 15)
+
+    def _reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
+        others = [d for d in range(weight.ndim) if d != self.dim]
+        return weight.permute(self.dim, *others).flatten(1)
+
+    def _power_method(self, matrix: Tensor, steps: int) -> None:
+        """Improve the singular vectors, in their own memory."""
+        with no_grad():
+            for _ in range(steps):
+                self._u.copy_(normalize(mv(matrix, self._v), dim=0, eps=self.eps))
+                self._v.copy_(normalize(mv(matrix.mH, self._u), dim=0, eps=self.eps))
+
+    def forward(self, weight: Tensor) -> Tensor:
+        """The weight over its largest singular value; in training after a further step of the power method."""
+        if weight.ndim == 1:
+            return normalize(weight, dim=0, eps=self.eps)
+        matrix = self._reshape_weight_to_matrix(weight)
+        if self.training:
+            self._power_method(matrix, self.n_power_iterations)
+        u, v = self._u.clone(), self._v.clone()  # for a backward pass after further steps
+        return weight / vdot(u, mv(matrix, v))
+
+    def right_inverse(self, value: Tensor) -> Tensor:
+        """The value itself."""
+        return value
+
+
+def spectral_norm(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Module:
+    """Have a weight divided by its largest singular value (Miyato et al., 2018).
+
+    :param n_power_iterations: steps of the power method at each use in training.
+    :param dim: the dimension of the outputs; by default 0, for transposed convolutions 1.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(3, 3))
+    >>> bool(torch.linalg.matrix_norm(layer.weight, 2) < 1.1)
+    True
+    """
+    weight = _weight_of(module, name)
+    if dim is None:
+        dim = 1 if isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)) else 0
+    return register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps))

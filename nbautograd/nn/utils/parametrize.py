@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import deepcopy
+from typing import Any, NoReturn
 
 from nbautograd.core.grad_mode import no_grad
 from nbautograd.core.tensor import Tensor
@@ -10,7 +14,67 @@ from nbautograd.nn.modules.container import ModuleDict, ModuleList
 from nbautograd.nn.modules.module import Module
 from nbautograd.nn.parameter import Parameter
 
-__all__ = ["ParametrizationList", "is_parametrized", "register_parametrization", "remove_parametrizations"]
+__all__ = [
+    "ParametrizationList",
+    "cached",
+    "is_parametrized",
+    "register_parametrization",
+    "remove_parametrizations",
+    "transfer_parametrizations_and_params",
+    "type_before_parametrizations",
+]
+
+_cache: ContextVar[dict[tuple[int, str], Tensor] | None] = ContextVar("parametrize_cache", default=None)
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """A block in which each computed parameter is computed once, as where a cell's weight is used at every step."""
+    if _cache.get() is not None:
+        yield
+        return
+    token = _cache.set({})
+    try:
+        yield
+    finally:
+        _cache.reset(token)
+
+
+def _keep(module: Module, name: str, value: Any) -> None:
+    """Register a tensor as what it is: a parameter or a buffer."""
+    if isinstance(value, Parameter):
+        module.register_parameter(name, value)
+    else:
+        module.register_buffer(name, value)
+
+
+def _inverse(modules: Any, value: Any, required: bool) -> Any:
+    """What the modules compute ``value`` from."""
+    for module in reversed(list(modules)):
+        if hasattr(module, "right_inverse"):
+            try:
+                value = module.right_inverse(value)
+            except NotImplementedError:
+                if required:
+                    raise
+        elif required:
+            raise RuntimeError(f"parametrization {type(module).__name__} does not implement right_inverse.")
+    return value
+
+
+def _check_alike(value: Tensor, result: Any, name: str = "") -> None:
+    """Make sure that a parametrization changes neither dtype nor shape."""
+    if not isinstance(result, Tensor):
+        raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
+    for what in ("dtype", "shape"):
+        before, after = getattr(value, what), getattr(result, what)
+        if before != after:
+            labels = (f"module.{name}.{what}", f"parametrization(module.{name}).{what}")
+            first, second = labels if name else (f"unparametrized {what}", f"parametrized {what}")
+            raise ValueError(
+                f"Registering a parametrization may not change the {what} of the tensor, unless "
+                f"{'the ' if name else ''}`unsafe` flag is enabled.\n{first}: {before}\n{second}: {after}"
+            )
 
 
 class ParametrizationList(ModuleList):
@@ -18,42 +82,90 @@ class ParametrizationList(ModuleList):
 
     :param modules: each gets what the one before returns; ``right_inverse`` of a module, if it has one, finds what
         gives a value.
-    :param value: the value of the parameter so far.
+    :param original: the value of the parameter so far.
+    :param unsafe: whether shape and dtype may change.
+    :raises ValueError: there are no modules; or shape or dtype change.
     """
 
-    def __init__(self, modules: list[Module], value: Tensor) -> None:
-        super().__init__(modules)
-        self._trained = isinstance(value, Parameter)
-        self._wanted = value.requires_grad
-        self.right_inverse(value)
+    original: Any
 
-    def right_inverse(self, value: Tensor) -> None:
-        """Set the originals so that they give ``value``."""
+    def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
+        if len(modules) == 0:
+            raise ValueError("ParametrizationList requires one or more modules.")
+        super().__init__(modules)
+        self.unsafe = unsafe
+        before = original.detach()
         with no_grad():
-            originals: Any = value
-            for module in reversed(list(self)):
-                if hasattr(module, "right_inverse"):
-                    originals = module.right_inverse(originals)
-            several = isinstance(originals, (tuple, list))
-            self.ntensors = len(originals) if several else 1
-            self.is_tensor = not several
-            for name, t in zip(self.names, originals if several else (originals,), strict=True):
-                own = self.__dict__["_parameters"].get(name)
-                if own is not None and own.shape == t.shape:
-                    own.copy_(t)
-                elif self._trained:
-                    setattr(self, name, Parameter(t.detach(), requires_grad=self._wanted))
-                else:
-                    self.register_buffer(name, t.detach())
+            new = _inverse(self, original, required=False)
+        if not isinstance(new, (Tensor, Sequence)):
+            raise ValueError(
+                "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
+                f"{type(new).__name__}"
+            )
+        self.is_tensor = isinstance(new, Tensor)
+        self.ntensors = 1 if isinstance(new, Tensor) else len(new)
+        if isinstance(new, Tensor):
+            for what in ("dtype", "device"):
+                if getattr(original, what) != getattr(new, what):
+                    raise ValueError(
+                        f"When `right_inverse` outputs one tensor, it may not change the {what}.\noriginal.{what}: "
+                        f"{getattr(original, what)}\nright_inverse(original).{what}: {getattr(new, what)}"
+                    )
+            if new is not original:  # optimizers know this object
+                original.data = new.detach()
+            _keep(self, "original", original)
+        else:
+            for i, each in enumerate(new):
+                if not isinstance(each, Tensor):
+                    raise ValueError(
+                        "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
+                        f"{i} of the sequence with type {type(each).__name__}."
+                    )
+                if isinstance(original, Parameter):
+                    each = Parameter(each.detach(), original.requires_grad)
+                _keep(self, f"original{i}", each)
+        if not unsafe:
+            try:
+                _check_alike(before, self())
+            except ValueError:
+                original.data = before
+                raise
 
     @property
-    def names(self) -> list[str]:
-        """The names of the originals."""
+    def _names(self) -> list[str]:
         return ["original"] if self.is_tensor else [f"original{i}" for i in range(self.ntensors)]
+
+    def right_inverse(self, value: Tensor) -> None:
+        """Set the originals so that they give ``value``.
+
+        :raises RuntimeError: a module has no ``right_inverse``.
+        :raises ValueError: what it returns does not fit the originals.
+        """
+        with no_grad():
+            new = _inverse(self, value, required=True)
+        if self.is_tensor:
+            if not isinstance(new, Tensor):
+                raise ValueError(f"`right_inverse` should return a tensor. Got {type(new).__name__}")
+            new = [new]
+        elif not isinstance(new, Sequence):
+            raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(new).__name__}.")
+        elif len(new) != self.ntensors:
+            raise ValueError(
+                f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of "
+                f"length {len(new)}."
+            )
+        for name, each in zip(self._names, new, strict=True):
+            own = getattr(self, name)
+            if own.dtype != each.dtype:
+                raise ValueError(
+                    f"The tensor returned by `right_inverse` has dtype {each.dtype} while `{name}` has dtype "
+                    f"{own.dtype}"
+                )
+            own.data = each.detach()
 
     def forward(self) -> Tensor:
         """The value, computed from the originals."""
-        values = tuple(getattr(self, name) for name in self.names)
+        values = tuple(getattr(self, name) for name in self._names)
         for module in self:
             values = (module(*values),)
         result: Tensor = values[0]
@@ -62,7 +174,7 @@ class ParametrizationList(ModuleList):
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether a parameter of a module, or any, is computed from others."""
-    result = module._modules.get("parametrizations")
+    result = getattr(module, "parametrizations", None)
     if not isinstance(result, ModuleDict):
         return False
     return len(result) > 0 if tensor_name is None else tensor_name in result
@@ -86,49 +198,82 @@ def register_parametrization(
     True
     """
     parametrization.train(module.training)
-    again = is_parametrized(module, tensor_name)
-    if not again and tensor_name not in module._parameters and tensor_name not in module._buffers:
+    if is_parametrized(module, tensor_name):
+        parametrizations = module.parametrizations[tensor_name]
+        if not unsafe:
+            value = getattr(module, tensor_name)
+            result = parametrization(value)
+            _check_alike(value, result, tensor_name)
+            _check_inverse(parametrization, value, result, tensor_name)
+        parametrizations.append(parametrization)
+        parametrizations.unsafe |= unsafe
+        return module
+    if tensor_name not in module._parameters and tensor_name not in module._buffers:
         raise ValueError(
-            f"Module '{type(module).__name__}' does not have a parameter, a buffer, or a parametrized element with "
-            f"name '{tensor_name}'"
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"'{tensor_name}'"
         )
-    value = getattr(module, tensor_name)
-    before = list(module.parametrizations[tensor_name]) if again else []
-    parametrizations = ParametrizationList(
-        [*before, parametrization], value if not again else Parameter(value.detach())
-    )
-    with no_grad():
-        result = parametrizations()
-    if not unsafe and (result.shape != value.shape or result.dtype != value.dtype):
-        raise ValueError(
-            f"Registering a parametrization may not change the shape or dtype of the tensor, unless unsafe=True: "
-            f"{value.shape} and {value.dtype!r} would become {result.shape} and {result.dtype!r}"
-        )
+    parametrizations = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
+    delattr(module, tensor_name)
     if not is_parametrized(module):
+        _give_class(module)
         module.parametrizations = ModuleDict()
-    if not again:
-        delattr(module, tensor_name)
+    setattr(type(module), tensor_name, _computed(tensor_name))
     module.parametrizations[tensor_name] = parametrizations
-    _give_class(module)
     return module
 
 
-def _give_class(module: Module) -> None:
-    """Give a module a class of its own, with a property for each parameter that is computed; copies keep theirs."""
-    plain = vars(type(module)).get("_plain_class", type(module))
-    names = list(module.parametrizations)
-    if not names:
-        module.__class__ = plain
+def _check_inverse(parametrization: Any, value: Tensor, result: Tensor, name: str) -> None:
+    """Make sure that ``right_inverse`` of a further module gives what the one before returns."""
+    try:
+        inverse = parametrization.right_inverse(result) if hasattr(parametrization, "right_inverse") else value
+    except NotImplementedError:
         return
-    members: dict[str, Any] = {name: _computed(name) for name in names}
-    members.update(__module__=plain.__module__, _plain_class=plain)
+    if not isinstance(inverse, Tensor):
+        raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(inverse).__name__}")
+    for what in ("dtype", "shape"):
+        if getattr(inverse, what) != getattr(value, what):
+            raise ValueError(
+                f"The tensor returned by parametrization.right_inverse must have the same {what} as module.{name}, "
+                f"unless the `unsafe` flag is enabled.\nmodule.{name}.{what}: {getattr(value, what)}\n"
+                f"returned {what}: {getattr(inverse, what)}"
+            )
+
+
+def _give_class(module: Module) -> None:
+    """Give a module a class of its own, to which a property is added for each parameter that is computed."""
+    plain = type(module)
+    members: dict[str, Any] = {"__getstate__": _not_pickled, "__module__": plain.__module__}
+    if not hasattr(plain, "__deepcopy__"):
+        members["__deepcopy__"] = _copy
     module.__class__ = type(f"Parametrized{plain.__name__}", (plain,), members)
+
+
+def _copy(self: Module, memo: dict[int, Any]) -> Module:
+    if id(self) not in memo:
+        replica = memo[id(self)] = self.__new__(type(self))
+        replica.__dict__ = deepcopy(self.__dict__, memo)
+    result: Module = memo[id(self)]
+    return result
+
+
+def _not_pickled(self: Module) -> NoReturn:
+    raise RuntimeError(
+        "Serialization of parametrized modules is only supported through state_dict(): save that, and load it into a "
+        "module that was parametrized in the same way"
+    )
 
 
 def _computed(name: str) -> property:
     def get(self: Module) -> Tensor:
-        result: Tensor = self.parametrizations[name]()
-        return result
+        values = _cache.get()
+        if values is None:
+            result: Tensor = self.parametrizations[name]()
+            return result
+        key = id(self), name
+        if key not in values:
+            values[key] = self.parametrizations[name]()
+        return values[key]
 
     def put(self: Module, value: Tensor) -> None:
         self.parametrizations[name].right_inverse(value)
@@ -143,20 +288,50 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     :raises ValueError: it is not computed, or there are several originals to leave.
     """
     if not is_parametrized(module, tensor_name):
-        raise ValueError(f"Module {type(module).__name__} does not have a parametrization on {tensor_name}")
+        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parametrizations = module.parametrizations[tensor_name]
-    if leave_parametrized:
-        value = parametrizations().detach()
-    elif parametrizations.is_tensor:
-        value = parametrizations.original.detach()
+    if parametrizations.is_tensor:
+        original = parametrizations.original
+        if leave_parametrized:
+            with no_grad():
+                original.data = getattr(module, tensor_name).detach()
+    elif leave_parametrized:
+        value = getattr(module, tensor_name)
+        original = Parameter(value.detach()) if value.requires_grad else value
     else:
-        raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor with several originals")
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
+            "sequence of tensors."
+        )
+    delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]
-    _give_class(module)
-    if parametrizations._trained:
-        module.register_parameter(tensor_name, Parameter(value, requires_grad=parametrizations._wanted))
-    else:
-        module.register_buffer(tensor_name, value)
+    _keep(module, tensor_name, original)
     if not is_parametrized(module):
         del module.parametrizations
+        module.__class__ = type(module).__bases__[0]
     return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class that a module had before its parameters were computed."""
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Have the parameters of a second module computed as those of the first, from the same originals.
+
+    :param tensor_name: one of them; by default all.
+    """
+    if not is_parametrized(from_module):
+        return to_module
+    for name in list(from_module.parametrizations) if tensor_name is None else [tensor_name]:
+        theirs = from_module.parametrizations[name]
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name).detach()))
+        for parametrization in theirs:
+            register_parametrization(to_module, name, parametrization)
+        for original in theirs._names:
+            setattr(to_module.parametrizations[name], original, getattr(theirs, original))
+    return to_module

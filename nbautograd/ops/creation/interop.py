@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import enum
+import os
 from typing import Any
 
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes, raw_memory
-from nbautograd.arrays.device import as_device, device
+from nbautograd.arrays.device import as_device, device, get_default
+from nbautograd.arrays.mapped_file import map_file
 from nbautograd.arrays.size import as_int
 from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.errors import kind_of
 from nbautograd.ops.creation.from_data import check_options, finish, from_numpy, tensor
 
-__all__ = ["asarray", "from_dlpack", "frombuffer"]
+__all__ = ["asarray", "from_dlpack", "from_file", "frombuffer"]
 
 
 DLDeviceType = enum.IntEnum("DLDeviceType", {"kDLCPU": 1, "kDLCUDA": 2, "kDLCUDAHost": 3, "kDLCUDAManaged": 13})
@@ -208,3 +211,41 @@ def frombuffer(
             f"actual buffer length ({length} bytes)"
         )
     return finish(np.frombuffer(buffer, dtype.numpy, count, offset), requires_grad)
+
+
+def from_file(
+    filename: str,
+    shared: bool | None = None,
+    size: int = 0,
+    *,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A 1-d tensor whose memory is a file: its values are read when they are looked at.
+
+    :param shared: whether what is written goes to the file, which is made or lengthened where it has to be. Otherwise
+        the file must hold ``size`` elements, and stays as it is.
+    :param size: how many elements.
+    :param dtype: by default the default dtype.
+    :raises RuntimeError: the file cannot be opened, or is too short; another device than the CPU.
+
+    >>> import nbautograd as torch, tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "numbers")
+    ...     torch.from_file(path, shared=True, size=2).fill_(3)
+    ...     os.path.getsize(path)
+    tensor([3., 3.])
+    8
+    """
+    dtype = check_options("from_file", dtype, layout, pin_memory)
+    if not isinstance(filename, (str, os.PathLike)):
+        raise TypeError(f"from_file(): argument 'filename' (position 1) must be str, not {kind_of(filename)}")
+    place = as_device(device) if device is not None else get_default()
+    if place.type != "cpu":
+        raise RuntimeError(f"from_file(): only tensors on the CPU can be mapped to files, not on {place}")
+    size = as_int(size, "from_file(): argument 'size'")
+    kind = (dtype or dtypes.get_default_dtype()).numpy
+    return finish(map_file(filename, bool(shared), size * kind.itemsize).view(kind), requires_grad)

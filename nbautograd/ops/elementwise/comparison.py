@@ -275,7 +275,7 @@ def _isin(elements: Tensor, test_elements: Tensor, invert: bool) -> Tensor:
     return np.isin(elements, test_elements, invert=invert)
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=True, names="element=elements test_element=test_elements")
 def isin(
     elements: Tensor | Number, test_elements: Tensor | Number, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:

@@ -342,7 +342,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
     return result
 
 
-@composite(out=True)
+@composite(out=True, names="input=b")
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solution X of ``A @ X = b``, given the packed LU of A; see :func:`linalg.lu_solve`.
 

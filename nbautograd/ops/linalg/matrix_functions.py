@@ -82,7 +82,7 @@ matrix_exp = linalg_matrix_exp
 alias(matrix_exp=matrix_exp)
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=True, names="input=A")
 def linalg_matrix_power(A: Tensor, n: int) -> Tensor:
     """The n-th power of square matrices, by repeated squaring; for negative n, of the inverse.
 

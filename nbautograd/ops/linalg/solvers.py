@@ -203,7 +203,7 @@ def cholesky_solve_same(B: Tensor, L: Tensor, upper: bool) -> Tensor:
     return substitute(second, substitute(first, B, False, True, False), True, True, False)
 
 
-@composite(out=True)
+@composite(out=True, names="input=B input2=L")
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """The solution X of ``A @ X = B``, given the Cholesky factor L of A = L Lᴴ.
 

@@ -288,8 +288,7 @@ def _splitter(name: str, least: int, dim_of: Any, doc: str) -> Any:
 
     splits.__name__ = splits.__qualname__ = name
     splits.__doc__ = doc
-    setattr(Tensor, name, splits)
-    return splits
+    return composite(names="sections=indices_or_sections indices=indices_or_sections")(splits)
 
 
 hsplit = _splitter(

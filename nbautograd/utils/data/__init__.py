@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nbautograd import _absent
 from nbautograd.utils.data.collate import default_collate, default_convert
 from nbautograd.utils.data.dataloader import DataLoader
@@ -17,6 +15,7 @@ from nbautograd.utils.data.dataset import (
     TensorDataset,
     random_split,
 )
+from nbautograd.utils.data.distributed import DistributedSampler
 from nbautograd.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -33,6 +32,7 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",
@@ -48,25 +48,4 @@ __all__ = [
     "random_split",
 ]
 
-ABSENT = dict.fromkeys(
-    (
-        "DFIterDataPipe",
-        "DataChunk",
-        "IterDataPipe",
-        "MapDataPipe",
-        "argument_validation",
-        "functional_datapipe",
-        "guaranteed_datapipes_determinism",
-        "non_deterministic",
-        "runtime_validation",
-        "runtime_validation_disabled",
-    ),
-    "data pipes are deprecated in PyTorch: use Dataset and DataLoader",
-) | {"DistributedSampler": "there is no torch.distributed: training runs in one process"}
-"""What PyTorch has here and nbautograd has not, and why."""
-
-
-def __getattr__(name: str) -> Any:
-    if name in ABSENT:
-        raise AttributeError(f"nbautograd has no torch.utils.data.{name}: {ABSENT[name]}")
-    return _absent.fail("utils.data", name)
+_absent.answer(__name__)

@@ -1,0 +1,85 @@
+"""Write the table of ``docs/modules.md``: what each of PyTorch's modules answers that means little on one device.
+
+python docs/modules.py           # write it
+python docs/modules.py --check   # fail if it is out of date
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+import types
+from pathlib import Path
+
+from nbautograd import _absent, _namespaces, _refused
+
+PAGE = Path(__file__).parent / "modules.md"
+MODULES = """
+    jit compiler _dynamo _inductor backends accelerator cpu mps xpu mtia distributed multiprocessing futures onnx hub
+    library ops ao quantization package monitor quasirandom types utils.collect_env utils.deterministic utils.model_zoo
+    utils.mobile_optimizer"""
+"""In the order of the page."""
+
+
+def row(path: str) -> str:
+    """One module: what it defines or answers, and why the other names of PyTorch's refuse."""
+    module = _namespaces.module(path)
+    names = [name for name in getattr(module, "__all__", ()) if not name.startswith("_")]
+    answers = dict(each.split("=") for each in _refused.ANSWERS.get(path, "").split())
+    shown = ", ".join(f"`{name}`" for name in names)
+    if path == "backends":
+        shown = f"{shown}; by library: {', '.join(f'`{each}`' for each in libraries(module))}"
+    by_answer: dict[str, list[str]] = {}
+    for name, answer in answers.items():
+        by_answer.setdefault(answer, []).append(f"`{name}`")
+    shown = "; ".join(filter(None, [shown, *(f"{answer}: {', '.join(of)}" for answer, of in by_answer.items())]))
+    says = "" if module.__doc__ is None or path in _refused.REFUSED and not names else summary(module.__doc__)
+    return f"| `torch.{path}` | {says} | {shown} | {refusal(path)} |"
+
+
+def summary(text: str) -> str:
+    """What the first line of a module's docstring says after the module's name."""
+    said = inspect.cleandoc(text).split("\n\n")[0].replace("\n", " ").partition(": ")[2].replace("``", "`")
+    return said[:1].upper() + said[1:]
+
+
+def libraries(module: types.ModuleType) -> list[str]:
+    """The modules below ``torch.backends``."""
+    return [path.rpartition(".")[2] for path in _namespaces.children("backends")]
+
+
+def refusal(path: str) -> str:
+    """How many names of PyTorch's refuse, in the module and below it, and why."""
+    reason = _refused.why(path)
+    if reason is None:
+        return ""
+    below = [each for each in _absent.modules() if f"{each}.".startswith(f"{path}.")]
+    answers = len(_refused.ANSWERS.get(path, "").split())
+    count = sum(len(_absent.names(each)) for each in below) - answers
+    return f"{count}: {reason}"
+
+
+def page() -> str:
+    """The page, with the table between its marks."""
+    before, begin, rest = PAGE.read_text(encoding="utf-8").partition("<!-- modules -->\n")
+    _, end, after = rest.partition("<!-- /modules -->")
+    head = "| module | what it is here | what is there | names that refuse |\n| --- | --- | --- | --- |\n"
+    return before + begin + head + "".join(f"{row(path)}\n" for path in MODULES.split()) + end + after
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing, fail if the page is out of date")
+    text = page()
+    if not parser.parse_args().check:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    if PAGE.read_text(encoding="utf-8") == text:
+        return 0
+    print("docs/modules.md is out of date: run python docs/modules.py")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""The gradients of convolutions as functions: by input, and by weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbautograd.autograd.backward import grad
+from nbautograd.core.grad_mode import enable_grad
+from nbautograd.core.tensor import Tensor
+from nbautograd.nn.functional.convolution import conv1d, conv2d, conv3d
+from nbautograd.ops.creation.creation import zeros
+
+__all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
+
+
+def _by_input(conv: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def function(
+        input_size: Any,
+        weight: Tensor,
+        grad_output: Tensor,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        with enable_grad():
+            input = zeros(*input_size, dtype=weight.dtype, device=weight.device).requires_grad_()
+            output = conv(input, weight.detach(), None, stride, padding, dilation, groups)
+            return grad([output], [input], [grad_output])[0]
+
+    return _documented(function, conv, "input", ":param input_size: the shape of the input.")
+
+
+def _by_weight(conv: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def function(
+        input: Tensor,
+        weight_size: Any,
+        grad_output: Tensor,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        with enable_grad():
+            weight = zeros(*weight_size, dtype=input.dtype, device=input.device).requires_grad_()
+            output = conv(input.detach(), weight, None, stride, padding, dilation, groups)
+            return grad([output], [weight], [grad_output])[0]
+
+    return _documented(function, conv, "weight", ":param weight_size: the shape of the weight.")
+
+
+def _documented(function: Any, conv: Any, of: str, parameter: str) -> Callable[..., Tensor]:
+    function.__name__ = function.__qualname__ = f"{conv.__name__}_{of}"
+    function.__doc__ = (
+        f"The gradient of :func:`{conv.__name__}` by its {of}.\n\n    {parameter}\n"
+        "    :param grad_output: the gradient of the output; the others as for the convolution.\n    "
+    )
+    return function  # type: ignore[no-any-return]
+
+
+conv1d_input, conv1d_weight = _by_input(conv1d), _by_weight(conv1d)
+conv2d_input, conv2d_weight = _by_input(conv2d), _by_weight(conv2d)
+conv3d_input, conv3d_weight = _by_input(conv3d), _by_weight(conv3d)

@@ -1,0 +1,288 @@
+"""Layers that learn the number of their input's features or channels from the first input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd.arrays.dtypes import int64
+from nbautograd.core.grad_mode import no_grad
+from nbautograd.core.tensor import Tensor
+from nbautograd.nn.modules.conv import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+    Ints,
+    _ConvNd,
+)
+from nbautograd.nn.modules.lazy import LazyModuleMixin
+from nbautograd.nn.modules.linear import Linear
+from nbautograd.nn.modules.normalization import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    _BatchNorm,
+    _InstanceNorm,
+    _Norm,
+)
+from nbautograd.nn.parameter import UninitializedBuffer, UninitializedParameter
+from nbautograd.ops.creation.from_data import tensor
+
+__all__ = [
+    *("LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "LazyConv1d", "LazyConv2d", "LazyConv3d"),
+    *("LazyConvTranspose1d", "LazyConvTranspose2d", "LazyConvTranspose3d", "LazyInstanceNorm1d"),
+    *("LazyInstanceNorm2d", "LazyInstanceNorm3d", "LazyLinear"),
+]
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """:class:`Linear`, whose ``in_features`` are those of the first input.
+
+    >>> import nbautograd as torch
+    >>> layer = torch.nn.LazyLinear(2)
+    >>> layer.weight
+    <UninitializedParameter>
+    >>> layer(torch.ones(1, 5)).shape, layer
+    (torch.Size([1, 2]), Linear(in_features=5, out_features=2, bias=True))
+    """
+
+    cls_to_become = Linear
+    weight: Any
+    bias: Any
+
+    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(0, 0, False)
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_features = out_features
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew, once there are some."""
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Make the parameters for an input."""
+        if self.has_uninitialized_params():
+            with no_grad():
+                self.in_features = input.shape[-1]
+                self.weight.materialize((self.out_features, self.in_features))
+                if self.bias is not None:
+                    self.bias.materialize((self.out_features,))
+                self.reset_parameters()
+        if self.in_features == 0:  # the parameters were loaded
+            if input.shape[-1] != self.weight.shape[-1]:
+                raise AssertionError(
+                    f"The in_features inferred from input: {input.shape[-1]} is not equal to in_features from "
+                    f"self.weight: {self.weight.shape[-1]}"
+                )
+            self.in_features = input.shape[-1]
+
+
+class _LazyConv(LazyModuleMixin, _ConvNd):
+    """Base of lazy convolutions: everything but the number of input channels is given."""
+
+    weight: Any
+    bias: Any
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints | str = 0,
+        dilation: Ints = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype)
+        self._forget_parameters(out_channels, bias, device, dtype)
+
+    def _forget_parameters(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_channels = out_channels
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters anew, once there are some."""
+        if not self.has_uninitialized_params() and self.in_channels != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Make the parameters for an input."""
+        if not self.has_uninitialized_params():
+            return
+        self.in_channels = self._get_in_channels(input)
+        if self.in_channels % self.groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        first, second = self.out_channels, self.in_channels
+        if self.transposed:
+            first, second = second, first
+        self.weight.materialize((first, second // self.groups, *self.kernel_size))
+        if self.bias is not None:
+            self.bias.materialize((self.out_channels,))
+        self.reset_parameters()
+
+    def _get_in_channels(self, input: Tensor) -> int:
+        if input.ndim not in (self._n + 1, self._n + 2):
+            raise RuntimeError(
+                f"Expected {self._n + 1}D (unbatched) or {self._n + 2}D (batched) input to {type(self).__name__}, but "
+                f"got input of size: {input.shape}"
+            )
+        return int(input.shape[1] if input.ndim == self._n + 2 else input.shape[0])
+
+
+class LazyConv1d(_LazyConv, Conv1d):
+    """:class:`Conv1d`, whose ``in_channels`` are those of the first input."""
+
+    cls_to_become = Conv1d
+
+
+class LazyConv2d(_LazyConv, Conv2d):
+    """:class:`Conv2d`, whose ``in_channels`` are those of the first input."""
+
+    cls_to_become = Conv2d
+
+
+class LazyConv3d(_LazyConv, Conv3d):
+    """:class:`Conv3d`, whose ``in_channels`` are those of the first input."""
+
+    cls_to_become = Conv3d
+
+
+class _LazyConvTranspose(_LazyConv):
+    """Base of lazy transposed convolutions."""
+
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Ints,
+        stride: Ints = 1,
+        padding: Ints = 0,
+        output_padding: Ints = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Ints = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        options = (output_padding, groups, False, dilation, padding_mode, device, dtype)
+        super(_LazyConv, self).__init__(0, 0, kernel_size, stride, padding, *options)
+        self._forget_parameters(out_channels, bias, device, dtype)
+
+
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
+    """:class:`ConvTranspose1d`, whose ``in_channels`` are those of the first input."""
+
+    cls_to_become = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
+    """:class:`ConvTranspose2d`, whose ``in_channels`` are those of the first input."""
+
+    cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
+    """:class:`ConvTranspose3d`, whose ``in_channels`` are those of the first input."""
+
+    cls_to_become = ConvTranspose3d
+
+
+class _LazyNorm(LazyModuleMixin, _Norm):
+    """Base of lazy normalisation: everything but the number of features is given."""
+
+    weight: Any
+    bias: Any
+    running_mean: Any
+    running_var: Any
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False, device, dtype)
+        self.affine, self.track_running_stats = affine, track_running_stats
+        if affine:
+            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            if bias:
+                self.bias = UninitializedParameter(device=device, dtype=dtype)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked = tensor(0, dtype=int64, device=device)
+
+    def reset_parameters(self) -> None:
+        """Make the parameters and statistics anew, once there are some."""
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Make the parameters and statistics for an input."""
+        if not self.has_uninitialized_params():
+            return
+        self.num_features = input.shape[1]
+        for _, value in self._own_tensors():
+            if isinstance(value, (UninitializedParameter, UninitializedBuffer)):
+                value.materialize((self.num_features,))
+        self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
+    """:class:`BatchNorm1d`, whose ``num_features`` are those of the first input."""
+
+    cls_to_become = BatchNorm1d
+    _dims = BatchNorm1d._dims
+
+
+class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
+    """:class:`BatchNorm2d`, whose ``num_features`` are those of the first input."""
+
+    cls_to_become = BatchNorm2d
+    _dims = BatchNorm2d._dims
+
+
+class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
+    """:class:`BatchNorm3d`, whose ``num_features`` are those of the first input."""
+
+    cls_to_become = BatchNorm3d
+    _dims = BatchNorm3d._dims
+
+
+class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm):
+    """:class:`InstanceNorm1d`, whose ``num_features`` are those of the first input."""
+
+    cls_to_become = InstanceNorm1d
+    _dims = InstanceNorm1d._dims
+
+
+class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm):
+    """:class:`InstanceNorm2d`, whose ``num_features`` are those of the first input."""
+
+    cls_to_become = InstanceNorm2d
+    _dims = InstanceNorm2d._dims
+
+
+class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm):
+    """:class:`InstanceNorm3d`, whose ``num_features`` are those of the first input."""
+
+    cls_to_become = InstanceNorm3d
+    _dims = InstanceNorm3d._dims

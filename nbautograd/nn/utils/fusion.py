@@ -1,0 +1,97 @@
+"""Fusion for evaluation: a convolution or linear layer that does the work of the batch normalization after it."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from nbautograd.core.tensor import Tensor
+from nbautograd.nn.parameter import Parameter
+from nbautograd.ops.creation.creation import ones_like, zeros_like
+
+__all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
+
+
+def _check(layer: Any, bn: Any) -> None:
+    if layer.training or bn.training:
+        raise AssertionError("Fusion only for eval!")
+    if bn.running_mean is None or bn.running_var is None:
+        raise AssertionError("bn.running_mean and bn.running_var must not be None")
+
+
+def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
+    """A convolution that computes what ``bn(conv(x))`` is; both are in evaluation mode.
+
+    :param transpose: whether the convolution is a transposed one.
+    :raises AssertionError: one is in training mode, or has no running statistics.
+
+    >>> import nbautograd as torch
+    >>> conv, bn = torch.nn.Conv2d(1, 2, 3).eval(), torch.nn.BatchNorm2d(2).eval()
+    >>> x = torch.randn(1, 1, 4, 4)
+    >>> torch.allclose(torch.nn.utils.fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)), atol=1e-6)
+    True
+    """
+    _check(conv, bn)
+    fused = copy.deepcopy(conv)
+    fused.weight, fused.bias = fuse_conv_bn_weights(
+        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias, transpose
+    )
+    return fused
+
+
+def fuse_conv_bn_weights(
+    conv_w: Tensor,
+    conv_b: Tensor | None,
+    bn_rm: Tensor,
+    bn_rv: Tensor,
+    bn_eps: float,
+    bn_w: Tensor | None,
+    bn_b: Tensor | None,
+    transpose: bool = False,
+) -> tuple[Parameter, Parameter]:
+    """Weight and bias of the convolution that does both."""
+    kind = conv_w.dtype if conv_b is None else conv_b.dtype
+    conv_b = zeros_like(bn_rm) if conv_b is None else conv_b
+    bn_w = ones_like(bn_rm) if bn_w is None else bn_w
+    bn_b = zeros_like(bn_rm) if bn_b is None else bn_b
+    scale = (bn_rv + bn_eps).rsqrt()
+    shape = [1, -1] if transpose else [-1, 1]
+    weight = (conv_w * (bn_w * scale).reshape(shape + [1] * (conv_w.ndim - 2))).to(conv_w.dtype)
+    bias = ((conv_b - bn_rm) * scale * bn_w + bn_b).to(kind)
+    return Parameter(weight.detach(), conv_w.requires_grad), Parameter(bias.detach(), conv_b.requires_grad)
+
+
+def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
+    """A linear layer that computes what ``bn(linear(x))`` is; both are in evaluation mode.
+
+    :raises AssertionError: one is in training mode, has no running statistics, or the features do not fit.
+    """
+    _check(linear, bn)
+    if linear.out_features != bn.num_features and bn.num_features != 1:
+        raise AssertionError(
+            "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
+            f"linear.out_features={linear.out_features} and bn.num_features={bn.num_features}"
+        )
+    fused = copy.deepcopy(linear)
+    fused.weight, fused.bias = fuse_linear_bn_weights(
+        fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    )
+    return fused
+
+
+def fuse_linear_bn_weights(
+    linear_w: Tensor,
+    linear_b: Tensor | None,
+    bn_rm: Tensor,
+    bn_rv: Tensor,
+    bn_eps: float,
+    bn_w: Tensor,
+    bn_b: Tensor,
+) -> tuple[Parameter, Parameter]:
+    """Weight and bias of the linear layer that does both."""
+    kind = linear_w.dtype if linear_b is None else linear_b.dtype
+    linear_b = zeros_like(bn_rm) if linear_b is None else linear_b
+    scale = bn_w * (bn_rv + bn_eps).rsqrt()
+    weight = (linear_w * scale.unsqueeze(-1)).to(linear_w.dtype)
+    bias = ((linear_b - bn_rm) * scale + bn_b).to(kind)
+    return Parameter(weight.detach(), linear_w.requires_grad), Parameter(bias.detach(), linear_b.requires_grad)

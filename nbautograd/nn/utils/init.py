@@ -1,0 +1,32 @@
+"""``skip_init``: a module whose parameters are not initialised."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from nbautograd.nn.modules.module import Module
+from nbautograd.rng.generator import default_generator
+
+__all__ = ["skip_init"]
+
+
+def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
+    """A module made without drawing random numbers: for parameters that are loaded afterwards.
+
+    :param args, kwargs: what the class takes.
+    :raises RuntimeError: ``module_cls`` is no class of modules, or takes no ``device``.
+
+    >>> import nbautograd as torch
+    >>> torch.nn.utils.skip_init(torch.nn.Linear, 2, 3)
+    Linear(in_features=2, out_features=3, bias=True)
+    """
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    before = default_generator.get_state()
+    try:
+        return module_cls(*args, **kwargs)
+    finally:
+        default_generator.set_state(before)

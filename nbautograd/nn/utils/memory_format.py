@@ -1,0 +1,30 @@
+"""The weights of convolutions in another memory format."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbautograd.nn.modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
+from nbautograd.nn.modules.module import Module
+from nbautograd.ops.shape.shape import contiguous
+
+__all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
+
+
+def _convert(module: Any, kinds: tuple[type, ...], memory_format: Any) -> Any:
+    if isinstance(module, kinds):
+        weight: Any = getattr(module, "weight")  # noqa: B009 - of one of several classes
+        weight.data = contiguous(weight.detach().clone(), memory_format)
+    for child in module.children():
+        _convert(child, kinds, memory_format)
+    return module
+
+
+def convert_conv2d_weight_memory_format(module: Module, memory_format: Any) -> Module:
+    """Store the weights of all 2D convolutions inside of a module in another memory format."""
+    return _convert(module, (Conv2d, ConvTranspose2d), memory_format)  # type: ignore[no-any-return]
+
+
+def convert_conv3d_weight_memory_format(module: Module, memory_format: Any) -> Module:
+    """Store the weights of all 3D convolutions inside of a module in another memory format."""
+    return _convert(module, (Conv3d, ConvTranspose3d), memory_format)  # type: ignore[no-any-return]

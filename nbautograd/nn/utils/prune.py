@@ -1,0 +1,469 @@
+"""Pruning: weights set to zero by a mask, chosen at random, by size, or by the user."""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self
+
+from nbautograd.core.tensor import Tensor
+from nbautograd.nn.modules.module import Module
+from nbautograd.nn.utils.convert_parameters import parameters_to_vector
+from nbautograd.ops.creation.creation import ones_like, zeros_like
+from nbautograd.ops.creation.random import rand, rand_like
+from nbautograd.ops.reduction.norms import norm
+from nbautograd.ops.reduction.quantiles import kthvalue
+from nbautograd.ops.reduction.sorting import topk
+
+__all__ = [
+    "BasePruningMethod",
+    "CustomFromMask",
+    "Identity",
+    "L1Unstructured",
+    "LnStructured",
+    "PruningContainer",
+    "RandomStructured",
+    "RandomUnstructured",
+    "custom_from_mask",
+    "global_unstructured",
+    "identity",
+    "is_pruned",
+    "l1_unstructured",
+    "ln_structured",
+    "random_structured",
+    "random_unstructured",
+    "remove",
+]
+
+
+def _require(condition: bool, message: Callable[[], str]) -> None:
+    if not condition:
+        raise AssertionError(message())  # which may show a whole module
+
+
+class BasePruningMethod(ABC):
+    """Base of the ways to prune: a hook that masks a parameter before each ``forward``.
+
+    The parameter becomes ``name_orig``, the mask the buffer ``name_mask``, and ``name`` their product. A subclass has
+    ``PRUNING_TYPE``, one of ``"unstructured"``, ``"structured"`` and ``"global"``, and defines ``compute_mask``.
+    """
+
+    PRUNING_TYPE: str
+    _tensor_name: Any = None
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        """Mask the parameter, before ``forward``."""
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask for a tensor, of which ``default_mask`` holds what is pruned already."""
+
+    def apply_mask(self, module: Module) -> Tensor:
+        """The original parameter times the mask."""
+        _require(self._tensor_name is not None, lambda: f"Module {module} has to be pruned")
+        mask, original = getattr(module, f"{self._tensor_name}_mask"), getattr(module, f"{self._tensor_name}_orig")
+        result: Tensor = mask.to(dtype=original.dtype) * original
+        return result
+
+    @classmethod
+    def apply(
+        cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
+    ) -> Any:
+        """Prune a parameter of a module; one that is pruned already is pruned further.
+
+        :param importance_scores: what the mask is computed from, instead of the parameter.
+        """
+        hooks = module._forward_pre_hooks
+        own = [k for k, hook in hooks.items() if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
+        _require(
+            len(own) < 2,
+            lambda: (
+                f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. Use a "
+                "PruningContainer."
+            ),
+        )
+        method: Any = cls(*args, **kwargs)
+        method._tensor_name = name
+        earlier: Any = hooks.pop(own[0]) if own else None
+        if earlier is not None:
+            container = earlier if isinstance(earlier, PruningContainer) else PruningContainer(earlier)
+            container.add_pruning_method(method)
+            method = container
+        value = getattr(module, name)
+        scores = value if importance_scores is None else importance_scores
+        _require(
+            scores.shape == value.shape,
+            lambda: (
+                f"importance_scores should have the same shape as parameter {name} of {module}, got {scores.shape} vs "
+                f"{value.shape}"
+            ),
+        )
+        if earlier is None:
+            module.register_parameter(f"{name}_orig", value)
+            del module._parameters[name]
+            mask = ones_like(value)
+        else:
+            mask = getattr(module, f"{name}_mask").detach().clone()
+        try:
+            module.register_buffer(f"{name}_mask", method.compute_mask(scores, default_mask=mask))
+            setattr(module, name, method.apply_mask(module))
+            module.register_forward_pre_hook(method)
+        except Exception:
+            if earlier is None:
+                module.register_parameter(name, getattr(module, f"{name}_orig"))
+                del module._parameters[f"{name}_orig"]
+            raise
+        return method
+
+    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
+        """A tensor times its mask."""
+        scores = t if importance_scores is None else importance_scores
+        _require(
+            scores.shape == t.shape,
+            lambda: f"importance_scores should have the same shape as tensor t, got {scores.shape} vs {t.shape}",
+        )
+        mask = ones_like(t) if default_mask is None else default_mask
+        return t * self.compute_mask(scores, default_mask=mask)
+
+    def remove(self, module: Module) -> None:
+        """Make the masked parameter a plain one; it stays pruned."""
+        name = self._tensor_name
+        _require(name is not None, lambda: f"Module {module} has to be pruned before pruning can be removed")
+        weight = self.apply_mask(module)
+        if hasattr(module, name):
+            delattr(module, name)
+        original: Any = module._parameters.pop(f"{name}_orig")
+        original.data = weight.data
+        del module._buffers[f"{name}_mask"]
+        setattr(module, name, original)
+
+
+class PruningContainer(BasePruningMethod):
+    """Several ways to prune a parameter, one after the other.
+
+    :param args: the ways.
+    """
+
+    def __init__(self, *args: BasePruningMethod) -> None:
+        self._pruning_methods: tuple[Any, ...] = ()
+        if len(args) == 1:
+            self._tensor_name = args[0]._tensor_name
+        for method in args:
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: Any) -> None:
+        """Add a way to prune the parameter further.
+
+        :raises TypeError: it is none.
+        :raises ValueError: it is for another parameter.
+        """
+        if method is not None and not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if method is not None and self._tensor_name != method._tensor_name:
+            raise ValueError(
+                f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to PruningContainer "
+                f"{self}. Found '{method._tensor_name}'"
+            )
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Iterator[BasePruningMethod]:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, idx: Any) -> Any:
+        return self._pruning_methods[idx]
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask so far, with what the last of the ways prunes of the rest."""
+        method: Any = self._pruning_methods[-1]
+        if method.PRUNING_TYPE == "unstructured":
+            rest: Any = default_mask == 1
+        elif method.PRUNING_TYPE == "structured":
+            if not hasattr(method, "dim"):
+                raise AttributeError(
+                    'Pruning methods of PRUNING_TYPE "structured" need to have the attribute `dim` defined.'
+                )
+            dim = method.dim if method.dim >= 0 else method.dim + t.ndim
+            if dim < 0:
+                raise IndexError(f"Index is out of bounds for tensor with dimensions {t.ndim}")
+            kept = default_mask.sum(dim=[d for d in range(t.ndim) if d != dim]) != 0
+            rest = tuple(kept if d == dim else slice(None) for d in range(t.ndim))
+        elif method.PRUNING_TYPE == "global":
+            rest = (slice(None),) * t.ndim
+        else:
+            raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+        mask = default_mask.to(dtype=t.dtype, copy=True)
+        mask[rest] = method.compute_mask(t[rest], default_mask=default_mask[rest]).to(dtype=mask.dtype)
+        return mask
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing, and makes the mask."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask as it is."""
+        return default_mask
+
+    @classmethod
+    def apply(cls, module: Module, name: str) -> Self:  # type: ignore[override]
+        """Give a parameter a mask of ones."""
+        return super().apply(module, name)  # type: ignore[no-any-return]
+
+
+class _ByAmount(BasePruningMethod):
+    """Base of the ways that prune so many, or such a share."""
+
+    def __init__(self, amount: float) -> None:
+        if not isinstance(amount, numbers.Real):
+            raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+        whole = isinstance(amount, numbers.Integral)
+        if amount < 0 or not whole and amount > 1:
+            raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+        self.amount: Any = amount
+
+    def _count(self, size: int) -> int:
+        """How many of ``size`` are pruned."""
+        count: int = round(self.amount * size)  # of a share
+        if not isinstance(self.amount, numbers.Integral):
+            return count
+        if int(self.amount) > size:
+            raise ValueError(f"amount={self.amount} should be smaller than the number of parameters to prune={size}")
+        return int(self.amount)
+
+
+class RandomUnstructured(_ByAmount):
+    """Prunes elements at random."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask, with further elements set to 0."""
+        count = self._count(t.numel())
+        mask = default_mask.clone()
+        if count:
+            mask.view(-1)[topk(rand_like(t).view(-1), k=count)[1]] = 0
+        return mask
+
+    @classmethod
+    def apply(cls, module: Module, name: str, amount: float) -> Self:  # type: ignore[override]
+        """Prune a parameter of a module."""
+        return super().apply(module, name, amount=amount)  # type: ignore[no-any-return]
+
+
+class L1Unstructured(_ByAmount):
+    """Prunes the elements of the least absolute value."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask, with further elements set to 0."""
+        count = self._count(t.numel())
+        mask = default_mask.clone()
+        if count:
+            mask.view(-1)[topk(t.abs().view(-1), k=count, largest=False)[1]] = 0
+        return mask
+
+    @classmethod
+    def apply(  # type: ignore[override]
+        cls, module: Module, name: str, amount: float, importance_scores: Tensor | None = None
+    ) -> Self:
+        """Prune a parameter of a module."""
+        return super().apply(module, name, amount=amount, importance_scores=importance_scores)  # type: ignore[no-any-return]
+
+
+class _Structured(_ByAmount):
+    """Base of the ways that prune whole channels."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: float, dim: int = -1) -> None:
+        super().__init__(amount)
+        self.dim = dim
+
+    def _channels(self, t: Tensor) -> int:
+        """How many channels are pruned."""
+        if t.ndim <= 1:
+            raise ValueError(
+                "Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
+                f"{t.shape} with {t.ndim} dims"
+            )
+        if self.dim >= t.ndim:
+            raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
+        return self._count(t.shape[self.dim])
+
+    def _mask_of(self, t: Tensor, channels: Any, default_mask: Tensor) -> Tensor:
+        """The mask of which nothing but these channels remains."""
+        mask = zeros_like(t)
+        mask[tuple(channels if d == self.dim % t.ndim else slice(None) for d in range(t.ndim))] = 1
+        mask *= default_mask.to(dtype=mask.dtype)
+        return mask
+
+
+class RandomStructured(_Structured):
+    """Prunes channels at random."""
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask, with further channels set to 0."""
+        count = self._channels(t)
+        if not count:
+            return default_mask
+        chances = rand(t.shape[self.dim])
+        return self._mask_of(t, chances > kthvalue(chances, k=count)[0], default_mask)
+
+    @classmethod
+    def apply(cls, module: Module, name: str, amount: float, dim: int = -1) -> Self:  # type: ignore[override]
+        """Prune a parameter of a module."""
+        return super().apply(module, name, amount=amount, dim=dim)  # type: ignore[no-any-return]
+
+
+class LnStructured(_Structured):
+    """Prunes the channels of the least norm.
+
+    :param n: the order of the norm.
+    """
+
+    def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
+        super().__init__(amount, dim)
+        self.n = n
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask, with further channels set to 0."""
+        count = self._channels(t)
+        norms = norm(t, p=self.n, dim=[d for d in range(t.ndim) if d != self.dim % t.ndim])
+        largest = topk(norms, k=t.shape[self.dim] - count, largest=True)[1]
+        return self._mask_of(t, largest, default_mask) if count else default_mask
+
+    @classmethod
+    def apply(  # type: ignore[override]
+        cls, module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
+    ) -> Self:
+        """Prune a parameter of a module."""
+        options = {"amount": amount, "n": n, "dim": dim, "importance_scores": importance_scores}
+        return super().apply(module, name, **options)  # type: ignore[no-any-return]
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes by a mask of one's own."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """Both masks at once."""
+        _require(
+            default_mask.shape == self.mask.shape,
+            lambda: f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}",
+        )
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+    @classmethod
+    def apply(cls, module: Module, name: str, mask: Tensor) -> Self:  # type: ignore[override]
+        """Prune a parameter of a module."""
+        return super().apply(module, name, mask=mask)  # type: ignore[no-any-return]
+
+
+def identity(module: Module, name: str) -> Module:
+    """Give a parameter a mask of ones, and prune nothing."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module: Module, name: str, amount: float) -> Module:
+    """Prune so many elements of a parameter, or such a share, at random.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd.nn.utils import prune
+    >>> layer = prune.random_unstructured(torch.nn.Linear(2, 3), "weight", amount=4)
+    >>> int((layer.weight == 0).sum())
+    4
+    """
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
+    """Prune the smallest elements of a parameter, so many or such a share."""
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
+    """Prune so many channels of a parameter, or such a share, at random."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(
+    module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
+) -> Module:
+    """Prune the channels of a parameter with the least norm of order ``n``, so many or such a share."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def global_unstructured(
+    parameters: Any, pruning_method: Any, importance_scores: dict[Any, Tensor] | None = None, **kwargs: Any
+) -> None:
+    """Prune several parameters together, as if they were one.
+
+    :param parameters: pairs of a module and a name.
+    :param pruning_method: a class of an unstructured way.
+    :param kwargs: its arguments.
+    :raises TypeError: an argument is none of these.
+    """
+    if not isinstance(parameters, Iterable):
+        raise TypeError("global_unstructured(): parameters is not an Iterable")
+    scores = {} if importance_scores is None else importance_scores
+    if not isinstance(scores, dict):
+        raise TypeError("global_unstructured(): importance_scores must be of type dict")
+    pairs: list[Any] = list(parameters)
+    values = [getattr(module, name) for module, name in pairs]
+    relevant = parameters_to_vector([scores.get(pair, value) for pair, value in zip(pairs, values, strict=True)])
+    before = [
+        getattr(module, f"{name}_mask", ones_like(value)) for (module, name), value in zip(pairs, values, strict=True)
+    ]
+    method = pruning_method(**kwargs)
+    method._tensor_name = "temp"
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(
+            f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of '
+            f"type {method.PRUNING_TYPE}"
+        )
+    mask = PruningContainer(method).compute_mask(relevant, parameters_to_vector(before))
+    start = 0
+    for (module, name), value in zip(pairs, values, strict=True):
+        custom_from_mask(module, name, mask=mask[start : start + value.numel()].view_as(value))
+        start += value.numel()
+
+
+def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
+    """Prune a parameter by a mask."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def remove(module: Module, name: str) -> Module:
+    """Make a pruned parameter a plain one; it stays pruned.
+
+    :raises ValueError: it is not pruned.
+    """
+    for k, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[k]
+            return module
+    raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+
+
+def is_pruned(module: Module) -> bool:
+    """Whether a parameter of the module, or of one inside, is pruned."""
+    hooks = (hook for _, each in module.named_modules() for hook in each._forward_pre_hooks.values())
+    return any(isinstance(hook, BasePruningMethod) for hook in hooks)

@@ -1,0 +1,94 @@
+"""The attributes of modules as PyTorch's modules have them, for files, and back."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from nbautograd.nn.functional import gelu, relu
+from nbautograd.nn.modules._calls import KINDS, _Registry
+from nbautograd.nn.modules.conv import _ConvNd, _ConvTransposeNd
+from nbautograd.nn.modules.module import Module
+from nbautograd.nn.modules.rnn import RNNBase
+from nbautograd.nn.modules.transformer import TransformerEncoder, TransformerEncoderLayer
+
+__all__ = ["from_pytorch", "to_pytorch"]
+
+OPTIONS = {
+    "_forward_pre_hooks": {"with_kwargs": "_forward_pre_hooks_with_kwargs"},
+    "_forward_hooks": {"with_kwargs": "_forward_hooks_with_kwargs", "always_call": "_forward_hooks_always_called"},
+}
+"""The options of hooks, and in which attributes PyTorch keeps them."""
+FLAG = "_is_full_backward_hook"
+DERIVED: dict[type[Module], tuple[str, ...]] = {
+    Module: (FLAG,),
+    _ConvNd: ("transposed",),
+    RNNBase: ("_all_weights", "all_weights", "_flat_weights", "_flat_weights_names"),
+    TransformerEncoder: ("use_nested_tensor",),
+    TransformerEncoderLayer: ("activation_relu_or_gelu",),
+}
+"""Attributes of PyTorch's modules that say nothing that others do not, by class."""
+
+
+def to_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a module, as one of PyTorch has them."""
+    result: dict[str, Any] = {}
+    for name, value in state.items():
+        result[name] = OrderedDict(value) if isinstance(value, _Registry) else value
+    for kind, options in OPTIONS.items():
+        for option, name in options.items():
+            result[name] = OrderedDict((number, True) for number in getattr(state[kind], option))
+    result[FLAG] = True if state["_backward_hooks"] else None
+    if isinstance(module, _ConvNd):
+        result["transposed"] = isinstance(module, _ConvTransposeNd)
+    if isinstance(module, RNNBase):
+        names = [list(layer) for layer in _weights_of_layers(module)]
+        flat = [name for layer in names for name in layer]
+        parameters = state["_parameters"]
+        result.update(
+            _all_weights=names, _flat_weights_names=flat, _flat_weights=[parameters.get(name) for name in flat]
+        )
+    if isinstance(module, TransformerEncoder):
+        result["use_nested_tensor"] = False
+    if isinstance(module, TransformerEncoderLayer):
+        activation = state.get("activation", state["_modules"].get("activation"))
+        kinds = {"ReLU": 1, "GELU": 2}
+        result["activation_relu_or_gelu"] = (
+            1 if activation is relu else 2 if activation is gelu else kinds.get(type(activation).__name__, 0)
+        )
+    return result
+
+
+def _weights_of_layers(module: RNNBase) -> list[list[str]]:
+    """The names of the weights, by layer and direction, in the order in which PyTorch lists them."""
+    kinds = ["weight_ih", "weight_hh"] + ["bias_ih", "bias_hh"] * bool(module.bias)
+    kinds += ["weight_hr"] * bool(getattr(module, "proj_size", 0))
+    directions = ("", "_reverse") if module.bidirectional else ("",)
+    return [
+        [f"{kind}_l{layer}{direction}" for kind in kinds]
+        for layer in range(module.num_layers)
+        for direction in directions
+    ]
+
+
+def from_pytorch(module: Module, state: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a module of ours, from those of one of PyTorch's, or of ours in a file.
+
+    :raises ValueError: they are not those of a module.
+    """
+    blank = object.__new__(Module)
+    Module.__init__(blank)
+    result = {**vars(blank), **state}
+    for cls, names in DERIVED.items():
+        if isinstance(module, cls):
+            for name in names:
+                result.pop(name, None)
+    for kind in KINDS:
+        hooks = result[kind]
+        if not isinstance(hooks, dict):
+            raise ValueError(f"the {kind} of a module are a {type(hooks).__name__}")
+        registry = result[kind] = _Registry()
+        options = {option: result.pop(name, ()) for option, name in OPTIONS.get(kind, {}).items()}
+        for number, hook in hooks.items():
+            registry.add(hook, **{option: number in numbers for option, numbers in options.items()})
+    return result

@@ -1,0 +1,57 @@
+"""What PyTorch calls a class or function of this package, and the other way round: the names in files."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from types import FunctionType, ModuleType
+from typing import Any
+
+from nbautograd import _namespaces
+
+__all__ = ["named_by_pytorch", "pytorch_name"]
+
+PACKAGE = __name__.partition(".")[0]
+FUNCTIONS_IN = ("nn.functional", "")
+"""The namespaces in which PyTorch's functions are looked up; "" is ``torch`` itself."""
+
+
+@cache
+def _listed() -> dict[str, list[str]]:
+    """The modules that the table of PyTorch's modules lists a name in."""
+    places: dict[str, list[str]] = {}
+    for path, names in _namespaces.MODULES.items():
+        for name in names.split():
+            places.setdefault(name, []).append(path)
+    return places
+
+
+def pytorch_name(value: Any) -> tuple[str, str] | None:
+    """The module and the name that PyTorch has for a class or function of ours; None for anybody else's.
+
+    >>> import nbautograd as torch
+    >>> pytorch_name(torch.nn.Flatten), pytorch_name(torch.nn.functional.relu)
+    (('torch.nn.modules.flatten', 'Flatten'), ('torch.nn.functional', 'relu'))
+    """
+    home = getattr(value, "__module__", None)
+    home = str(getattr(home, "ours", home))
+    name = getattr(value, "__name__", "")
+    if home.partition(".")[0] != PACKAGE or not isinstance(value, (type, FunctionType)):
+        return None
+    own = home.partition(".")[2]
+    for path in (*_listed().get(name, ()), *([own] if own in _namespaces.MODULES else []), *FUNCTIONS_IN):
+        if getattr(_namespaces.module(path), name, None) is value:
+            return f"torch.{path}".rstrip("."), name
+    return home, value.__qualname__
+
+
+def named_by_pytorch(module: str, name: str) -> Any:
+    """The class or function of ours that PyTorch calls so, or that a file of ours calls so; None if there is none."""
+    package, _, path = module.partition(".")
+    if package not in ("torch", PACKAGE) or "__" in name:
+        return None
+    if path in _namespaces.MODULES or not path:
+        value = getattr(_namespaces.module(path), name, None)
+    else:
+        value = getattr(sys.modules.get(f"{PACKAGE}.{path}"), name, None)
+    return None if isinstance(value, ModuleType) else value

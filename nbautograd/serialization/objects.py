@@ -1,0 +1,192 @@
+"""Objects of the program's own classes, which files hold that are loaded with ``weights_only=False``.
+
+A class must have been imported already; nothing is imported for a file. An object is made without a call of its class:
+it gets the attributes that the file says. Calls are left to a few classes of Python's that only hold data, to the
+``__setstate__`` of modules, optimizers and others of this library, and to what ``add_safe_globals`` allows. Functions
+are those of this library, and are not called.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import datetime
+import decimal
+import enum
+import fractions
+import functools
+import pathlib
+import sys
+import types
+import uuid
+from typing import Any
+
+from nbautograd.core.tensor import Tensor
+from nbautograd.nn.modules.module import Module
+from nbautograd.serialization import allowed_globals
+from nbautograd.serialization.files import UnsafeFileError, call_program
+from nbautograd.serialization.modules import from_pytorch
+from nbautograd.serialization.names import named_by_pytorch, pytorch_name
+from nbautograd.serialization.rebuild import NAMES, Function
+
+__all__ = ["build", "called", "new", "resolve"]
+
+PACKAGE = __name__.partition(".")[0]
+DATA: tuple[type, ...] = (
+    *(bool, bytearray, bytes, complex, dict, float, frozenset, int, list, object, range, set, slice, str, tuple),
+    *(collections.Counter, collections.OrderedDict, collections.defaultdict, collections.deque),
+    *(datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone),
+    *(decimal.Decimal, fractions.Fraction, functools.partial, types.SimpleNamespace, argparse.Namespace, uuid.UUID),
+    *(pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath),
+)
+"""Classes of Python's that hold data: they may be called with what is in a file."""
+FORMER = {"__builtin__": "builtins", "copy_reg": "copyreg", "UserDict": "collections", "pathlib._local": "pathlib"}
+"""Modules of Python 2, and of other versions, by which files name these."""
+PYTHON_2 = {("__builtin__", "xrange"): "range", ("__builtin__", "unicode"): "str", ("__builtin__", "long"): "int"}
+"""Names of Python 2, which pickles of the protocols up to 2 use to this day."""
+BASES: tuple[Any, ...] = (dict, list, set, frozenset, tuple, str, bytes, int, float, complex)
+"""What a class may be derived from that keeps its values outside of its attributes."""
+TRUSTED = (
+    "If you trust the file, allow it by torch.serialization.add_safe_globals([...]), and then it is called as Python's "
+    "pickle would"
+)
+
+
+def resolve(module: str, name: str) -> Any:
+    """The class or function that a file names.
+
+    :raises UnsafeFileError: there is none that it may name.
+    """
+    name = PYTHON_2.get((module, name), name)
+    data = {(cls.__module__, cls.__qualname__): cls for cls in DATA}
+    place = FORMER.get(module, module)
+    if (place, name) in data:
+        return data[place, name]
+    if (module, name) in NAMES:
+        return NAMES[module, name]
+    if place in ("copyreg", "builtins") and name in HELPERS:
+        return HELPERS[name]
+    if (module, name) in OWNERS:
+        return OWNERS[module, name]
+    ours = named_by_pytorch("torch.nn.functional" if module == "torch._C._nn" else module, name)
+    if pytorch_name(ours) is not None and (isinstance(ours, type) or _is_operation(ours)):
+        return ours
+    return _class_of_program(module, name)
+
+
+def _is_operation(function: Any) -> bool:
+    """Whether a function of this library computes, and does nothing else."""
+    return function.__module__.partition(".")[2].partition(".")[0] in ("nn", "ops")
+
+
+def _class_of_program(module: str, name: str) -> type:
+    full = f"{module:.80}.{name:.80}"
+    if module.partition(".")[0] == "torch":
+        raise UnsafeFileError(f"load(): the file holds an object of PyTorch's {full}, which nbautograd does not have")
+    if module not in sys.modules:
+        raise UnsafeFileError(
+            f"load(): the file names {full}, and no module {module:.80} has been imported. Nothing is imported for a "
+            "file: import it first"
+        )
+    value: Any = sys.modules[module]
+    for part in name.split("."):
+        value = vars(value).get(part) if isinstance(value, (types.ModuleType, type)) else None
+    if value is None:
+        raise UnsafeFileError(f"load(): the file names {full}, and the module {module:.80} has no {name:.80}")
+    if not isinstance(value, type):
+        raise UnsafeFileError(f"load(): the file names {full}, which is no class: a file's functions are not called. "
+                              f"{TRUSTED}")  # fmt: skip
+    if module.partition(".")[0] in sys.stdlib_module_names and not issubclass(value, enum.Enum):
+        raise UnsafeFileError(
+            f"load(): the file names {full}, a class of Python's that does more than hold data. {TRUSTED}"
+        )
+    return value
+
+
+def called(function: Any, arguments: tuple[Any, ...]) -> Any:
+    """The result of a call that a file describes.
+
+    :raises UnsafeFileError: that is not called.
+    """
+    if isinstance(function, type) and (function in DATA or issubclass(function, enum.Enum)):
+        return function(*arguments)
+    name = getattr(function, "__qualname__", type(function).__name__)
+    raise UnsafeFileError(
+        f"load(): the file calls {name:.80}, and a file's functions and classes are not called. {TRUSTED}"
+    )
+
+
+def new(cls: Any, arguments: tuple[Any, ...]) -> Any:
+    """An object of a class that has not been initialized; its constructors are not called.
+
+    :raises UnsafeFileError: that is not possible without a call.
+    """
+    if not isinstance(cls, type):
+        raise UnsafeFileError(f"load(): the file makes an object of a {type(cls).__name__}")
+    if cls in DATA:
+        return cls.__new__(cls, *arguments)
+    if hasattr(cls, "__del__") or issubclass(cls, Tensor):
+        raise UnsafeFileError(f"load(): the file holds a {cls.__qualname__}, which acts when it is deleted. {TRUSTED}")
+    for base in BASES:
+        if issubclass(cls, base):
+            values = (arguments,) if base is tuple and hasattr(cls, "_fields") else arguments
+            return base.__new__(cls, *values)
+    try:
+        return object.__new__(cls, *arguments)
+    except TypeError:
+        raise UnsafeFileError(
+            f"load(): a {cls.__qualname__} cannot be made without a call of its class. {TRUSTED}"
+        ) from None
+
+
+def build(target: Any, state: Any) -> None:
+    """Give an object its attributes.
+
+    :raises UnsafeFileError: its class does that by a method of its own, and is not allowed to.
+    """
+    cls = type(target)
+    if isinstance(target, Module) and type(state) is dict:
+        state = from_pytorch(target, state)
+    method = getattr(cls, "__setstate__", None)
+    if method is not None:
+        known = cls in DATA or isinstance(target, Module) or allowed_globals.is_safe(cls)
+        if not known and getattr(method, "__module__", "").partition(".")[0] != PACKAGE:
+            raise UnsafeFileError(f"load(): {cls.__qualname__} has a method __setstate__ of its own. {TRUSTED}")
+        call_program(target.__setstate__, state)
+        return
+    attributes, slots = state if type(state) is tuple and len(state) == 2 else (state, None)
+    for values in (attributes, slots):
+        if values is not None and (type(values) is not dict or not all(type(name) is str for name in values)):
+            raise ValueError(f"the attributes of a {cls.__qualname__} are no dict")
+    if attributes:
+        vars(target).update(attributes)
+    for name, value in (slots or {}).items():
+        object.__setattr__(target, name, value)
+
+
+def _attribute(machine: Any, owner: Any, name: Any) -> Any:
+    """A class inside of a class, a member of an enumeration, or a function where PyTorch's pickles look for it."""
+    if type(name) is not str or name.startswith("__"):
+        raise UnsafeFileError(f"load(): the file asks for the attribute {name!r:.80} of a {type(owner).__name__}")
+    if owner is FUNCTIONS:
+        return resolve("torch", name)
+    value = vars(owner).get(name) if isinstance(owner, type) else None
+    if isinstance(owner, type) and issubclass(owner, enum.Enum) and name in owner.__members__:
+        return owner.__members__[name]
+    if isinstance(value, type) or owner is Tensor and isinstance(value, types.FunctionType) and _is_operation(value):
+        return value
+    raise UnsafeFileError(f"load(): the file asks for the attribute {name!r:.80} of a {type(owner).__name__}")
+
+
+def _reconstructed(machine: Any, cls: Any, base: Any, state: Any) -> Any:
+    """An object as the protocols 0 and 1 make it."""
+    return new(cls, () if base is object else (state,))
+
+
+HELPERS = {"getattr": Function("getattr", _attribute), "_reconstructor": Function("_reconstructor", _reconstructed)}
+FUNCTIONS = Function("torch", _attribute)
+"""Stands for the object in which PyTorch's pickles look functions up."""
+OWNERS: dict[tuple[str, str], Any] = {
+    ("torch._C", "_VariableFunctionsClass"): FUNCTIONS,
+    ("torch._C", "TensorBase"): Tensor,
+}

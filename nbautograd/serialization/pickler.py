@@ -1,0 +1,234 @@
+"""Objects as PyTorch pickles them: tensors by the memory that they share, classes by the names that PyTorch has."""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict
+from io import BytesIO
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, dtypes, raw_memory, strides
+from nbautograd.arrays.device import device
+from nbautograd.arrays.memory_format import layout, memory_format, sparse_coo
+from nbautograd.arrays.size import Size
+from nbautograd.core.hooks import warn_of_hooks
+from nbautograd.core.return_types import Results
+from nbautograd.core.sparse import SparseTensor
+from nbautograd.core.storage import STORAGE_TYPES, TypedStorage, UntypedStorage
+from nbautograd.core.tensor import Tensor, wrap
+from nbautograd.nn.modules.module import Module
+from nbautograd.nn.parameter import Parameter
+from nbautograd.serialization.modules import to_pytorch
+from nbautograd.serialization.names import pytorch_name
+
+__all__ = ["TENSOR_FLAGS", "Pickler"]
+
+TENSOR_FLAGS = {"is_parameter": "_is_param", "is_buffer": "_is_buffer"}
+"""Attributes of tensors that PyTorch calls otherwise."""
+
+
+PICKLED: Any = Tensor.__reduce_ex__
+"""What a class of tensors has unless it says itself how it is pickled."""
+
+
+class _Global:
+    """A class or function of PyTorch's, to be written by its name."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
+
+    def __call__(self, *args: Any) -> Any:
+        """What a pickle calls has to be callable; nobody calls it here."""
+        raise NotImplementedError(f"{self.module}.{self.name} is PyTorch's")
+
+
+REBUILD_TENSOR = _Global("torch._utils", "_rebuild_tensor_v2")
+REBUILD_TENSOR_OF_DTYPE = _Global("torch._utils", "_rebuild_tensor_v3")
+REBUILD_PARAMETER = _Global("torch._utils", "_rebuild_parameter")
+REBUILD_PARAMETER_WITH_STATE = _Global("torch._utils", "_rebuild_parameter_with_state")
+REBUILD_SPARSE = _Global("torch._utils", "_rebuild_sparse_tensor")
+REBUILD_FROM_TYPE = _Global("torch._tensor", "_rebuild_from_type_v2")
+_TENSOR = _Global("torch", "Tensor")
+SIZE, DEVICE = _Global("torch", "Size"), _Global("torch", "device")
+LAYOUT = _Global("torch.serialization", "_get_layout")
+UNTYPED = _Global("torch.storage", "UntypedStorage")
+STORAGE_CLASSES = {dtype.name: _Global("torch", name) for name, dtype in STORAGE_TYPES.items()}
+
+
+class Reference:
+    """A piece of memory as the pickle names it: by its type, its key in the file, its device and its length."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+
+
+class Memory:
+    """A piece of memory that tensors lie in, as bytes on the host."""
+
+    def __init__(self, key: str, array: Any, dtype: dtypes.dtype | None) -> None:
+        self.key, self.dtype, self.device = key, dtype, str(backend.device_of(array))
+        self._root = strides.root(array)
+        if isinstance(self._root, np.ndarray):
+            self.data, _ = raw_memory.span(self._root)
+        else:  # a NumPy scalar, or an array on another device
+            self.data = np.array(backend.fetch(UntypedStorage(array).array(np.dtype(np.uint8))))
+
+    @property
+    def width(self) -> int:
+        """The bytes of an element, as the first reference to the memory counts them."""
+        return 1 if self.dtype is None or self.dtype.name not in STORAGE_CLASSES else self.dtype.itemsize
+
+    def place(self, array: Any) -> int:
+        """At which byte of the memory the first element of an array lies."""
+        if not array.size:
+            return 0
+        if isinstance(self._root, np.ndarray) and isinstance(array, np.ndarray):
+            return raw_memory.address(array) - raw_memory.address(self.data)
+        return strides.offset_of(array) * int(array.itemsize)
+
+
+_PurePythonPickler: Any = pickle._Pickler  # unlike the one in C, it asks how a class is to be named
+
+
+class Pickler(_PurePythonPickler):  # type: ignore[misc]
+    """Writes the pickle of PyTorch's files, and collects the memory that belongs into the same file.
+
+    :param legacy: for a file that is no zip archive, whose references have one part more.
+    """
+
+    def __init__(self, file: BytesIO, protocol: int, legacy: bool = False) -> None:
+        super().__init__(file, protocol)
+        self.legacy = legacy
+        self.memory: dict[int, Memory] = {}  # by the id of its owner
+
+    # -- names and references ----------------------------------------------------------------------------------------
+
+    def persistent_id(self, obj: Any) -> Any:
+        """The parts of a reference, which a storage is written as; None for everything else."""
+        if isinstance(obj, (UntypedStorage, TypedStorage)):
+            obj = self._storage(obj)
+        return obj.parts if obj.__class__ is Reference else None
+
+    def save_global(self, obj: Any, name: Any = None) -> None:
+        """Write a class or function by the name that PyTorch has for it."""
+        if obj.__class__ is _Global:
+            named: tuple[str, str] | None = (obj.module, obj.name)
+        elif isinstance(obj, (dtypes.dtype, memory_format)):
+            named = ("torch", name)
+        else:
+            named = pytorch_name(obj)
+        if named is None:
+            super().save_global(obj, name)
+        elif self.proto >= 4:
+            for part in named:
+                self.save(part)
+            self.write(pickle.STACK_GLOBAL)
+            self.memoize(obj)
+        else:
+            self.write(pickle.GLOBAL + "{}\n{}\n".format(*named).encode())
+            self.memoize(obj)
+
+    dispatch = {**_PurePythonPickler.dispatch, FunctionType: save_global}  # noqa: RUF012 - as in the class above
+
+    # -- objects -----------------------------------------------------------------------------------------------------
+
+    def reducer_override(self, obj: Any) -> Any:
+        """How an object of this library is built again, by the names of PyTorch; ``NotImplemented`` for all others."""
+        kind = type(obj)
+        if kind is _Global:
+            return obj.name
+        if isinstance(obj, SparseTensor):
+            return REBUILD_SPARSE, (obj.layout, _parts_of(obj))
+        if isinstance(obj, Tensor):
+            return self._tensor(obj) if getattr(kind, "__reduce_ex__", None) is PICKLED else NotImplemented
+        if isinstance(obj, dtypes.dtype):
+            return obj.name
+        if isinstance(obj, memory_format):
+            return obj.__reduce__()
+        if kind is Size:
+            return SIZE, (tuple(obj),)
+        if isinstance(obj, device):
+            return DEVICE, (obj.type,) if obj.index is None else (obj.type, obj.index)
+        if isinstance(obj, layout):
+            return LAYOUT, (str(obj),)
+        if isinstance(obj, Results):
+            return _Global("torch.return_types", kind.__name__), (tuple(obj), {})
+        if isinstance(obj, Module):
+            return self._module(obj)
+        return NotImplemented
+
+    def _module(self, module: Module) -> Any:
+        """A module: its class, and its attributes as PyTorch's modules have them."""
+        reduced = module.__reduce_ex__(2)
+        if not isinstance(reduced, tuple) or len(reduced) < 3 or not isinstance(reduced[2], dict):
+            return reduced
+        function, args, state, *rest = reduced
+        return function, args, to_pytorch(module, state) if "_parameters" in state else state, *rest
+
+    def _tensor(self, tensor: Tensor) -> Any:
+        """A tensor: a function that builds it, and what of."""
+        kind = type(tensor)
+        attributes = {
+            TENSOR_FLAGS.get(name, name): value for name, value in vars(tensor).items() if not name.startswith("_")
+        }
+        if kind is Tensor:
+            warn_of_hooks(tensor._hooks)
+        if kind is Parameter:
+            args: tuple[Any, ...] = (wrap(tensor._a), tensor._fn is not None, OrderedDict())
+            if attributes:
+                return REBUILD_PARAMETER_WITH_STATE, (*args, attributes)
+            return REBUILD_PARAMETER, args
+        function, arguments = self._plain(tensor)
+        if kind is Tensor and not attributes:
+            return function, arguments
+        return REBUILD_FROM_TYPE, (function, _TENSOR if kind is Tensor else kind, arguments, attributes)
+
+    def _plain(self, tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
+        """The elements of a tensor: the function that builds it, and its arguments."""
+        requires_grad = tensor._fn is not None
+        a, dtype = tensor._a, tensor.dtype
+        memory = self._memory(a, dtype)
+        place = memory.place(a)
+        if place % dtype.itemsize:  # PyTorch counts in elements
+            a = a.copy()
+            memory, place = self._memory(a, dtype), 0
+        where: tuple[Any, ...] = (
+            place // dtype.itemsize,
+            tuple(a.shape),
+            strides.strides_of(a),
+            requires_grad,
+            OrderedDict(),
+        )
+        if memory.dtype is not dtype or dtype.name not in STORAGE_CLASSES:
+            return REBUILD_TENSOR_OF_DTYPE, (self._reference(memory, None), *where, dtype)
+        return REBUILD_TENSOR, (self._reference(memory, dtype), *where)
+
+    # -- memory ------------------------------------------------------------------------------------------------------
+
+    def _memory(self, array: Any, dtype: dtypes.dtype | None) -> Memory:
+        root = strides.root(array)
+        memory = self.memory.get(id(root))
+        if memory is None:
+            memory = self.memory[id(root)] = Memory(str(len(self.memory)), array, dtype)
+        return memory
+
+    def _reference(self, memory: Memory, dtype: dtypes.dtype | None) -> Reference:
+        """What names a piece of memory in the pickle; without a dtype as bytes."""
+        kind = UNTYPED if dtype is None else STORAGE_CLASSES[dtype.name]
+        count = memory.data.size if dtype is None else memory.data.size // dtype.itemsize
+        return Reference("storage", kind, memory.key, memory.device, count, *[None] * self.legacy)
+
+    def _storage(self, storage: Any) -> Reference:
+        dtype = storage.dtype if isinstance(storage, TypedStorage) else None
+        return self._reference(self._memory(storage.array(np.dtype(np.uint8)), dtype), dtype)
+
+
+def _parts_of(tensor: SparseTensor) -> tuple[Any, ...]:
+    """The dense tensors that a sparse one is made of, and its size."""
+    plain: Any = tensor.detach()
+    if tensor.layout is sparse_coo:
+        return plain._indices(), plain._values(), tensor.shape, plain.is_coalesced()
+    return plain.crow_indices(), plain.col_indices(), plain.values(), tensor.shape

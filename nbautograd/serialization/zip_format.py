@@ -1,0 +1,147 @@
+"""PyTorch's files: a zip archive without compression, of a pickle and of each piece of the tensors' memory."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import zipfile
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from nbautograd.serialization import torch_pickle
+from nbautograd.serialization.files import FileFormatError, MapLocation, brief, to_location
+from nbautograd.serialization.pickler import Pickler
+
+__all__ = ["folder_of", "open_archive", "read_archive", "write_archive"]
+
+ALIGNMENT = 64
+"""Each member begins at a multiple of so many bytes, so that it can be mapped into memory as it is."""
+PADDING = b"FB"
+"""The kind of the extra field that fills the space before a member."""
+LOCAL_HEADER, EXTRA_HEADER, ZIP64_EXTRA = 30, 4, 20
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def write_archive(obj: Any, file: BinaryIO, name: str, protocol: int) -> None:
+    """Write an object to a file.
+
+    :param name: of the folder in the archive that everything is in.
+    :raises pickle.PicklingError: it cannot be pickled.
+    """
+    data = io.BytesIO()
+    pickler = Pickler(data, protocol)
+    pickler.dump(obj)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        _add(archive, f"{name}/data.pkl", data.getvalue())
+        _add(archive, f"{name}/.format_version", b"1")
+        _add(archive, f"{name}/.storage_alignment", str(ALIGNMENT).encode())
+        _add(archive, f"{name}/byteorder", sys.byteorder.encode())
+        for memory in pickler.memory.values():
+            _add(archive, f"{name}/data/{memory.key}", memory.data.data)
+        _add(archive, f"{name}/version", b"3\n")
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: Any) -> None:
+    """Add a member, without the time of day: equal objects give equal files."""
+    info = zipfile.ZipInfo(name)
+    info.external_attr = 0o644 << 16
+    size = len(content)
+    start = archive.start_dir + LOCAL_HEADER + len(name.encode()) + EXTRA_HEADER
+    if size * 1.05 > zipfile.ZIP64_LIMIT:
+        start += ZIP64_EXTRA
+    padding = -start % ALIGNMENT
+    info.extra = PADDING + padding.to_bytes(2, "little") + b"Z" * padding
+    archive.writestr(info, content)
+    info.extra = b""  # in the directory at the end there is nothing to align
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def open_archive(file: BinaryIO) -> zipfile.ZipFile:
+    """The zip archive that a file is, if it holds no more than its size."""
+    try:
+        archive = zipfile.ZipFile(file)
+    except ValueError as error:  # the zip directory has invalid offsets or names
+        raise FileFormatError(f"load(): the directory of the archive is damaged: {brief(error)}") from error
+    if sum(info.file_size for info in archive.infolist()) > file.seek(0, io.SEEK_END):
+        raise FileFormatError("load(): the file is damaged: it should hold more than it is long")
+    return archive
+
+
+def read_archive(archive: zipfile.ZipFile, map_location: MapLocation, mapped: Any = None, **options: Any) -> Any:
+    """The object in an archive.
+
+    :param mapped: the whole file as an array of bytes, which tensors are to be views of; by default they are read.
+    :param options: of the unpickler.
+    :raises FileFormatError: it is damaged, or of another kind.
+    """
+    names = set(archive.namelist())
+    pickles = [name for name in names if name.rpartition("/")[2] == "data.pkl" and name.count("/") < 2]
+    if not pickles:
+        arrays = bool(names) and all(name.endswith(".npy") for name in names)
+        what = "NumPy's savez: use numpy.load" if arrays else "something else"
+        raise FileFormatError(f"load(): this is a zip archive, but not of torch.save; it was made by {what}")
+    folder = min(pickles).removesuffix("data.pkl")
+    if folder + "constants.pkl" in names:
+        raise FileFormatError("load(): this is a TorchScript archive, which only torch.jit.load of PyTorch reads")
+    order = _read(archive, folder + "byteorder") if folder + "byteorder" in names else b"little"
+    if order not in (b"little", b"big"):
+        raise FileFormatError(f"load(): the file is damaged: its byte order is {bytes(order)!r:.20}")
+
+    def memory(key: str, count: int, location: str) -> Any:
+        name = f"{folder}data/{key}"
+        if name not in names:
+            raise FileFormatError(f"load(): the file is damaged: memory {key!r:.40} is missing")
+        if mapped is None:
+            content = _read(archive, name)
+            data = np.ndarray(len(content), np.uint8, content)
+        else:
+            data = _mapped(archive, name, mapped)
+        return to_location(data, location, map_location)
+
+    return torch_pickle.read(bytes(_read(archive, folder + "data.pkl")), memory, big=order == b"big", **options)
+
+
+def _info(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
+    info = archive.getinfo(name)
+    if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size or info.flag_bits & 1:
+        raise FileFormatError(f"load(): {name} is compressed or encrypted, which no save() does")
+    return info
+
+
+def _read(archive: zipfile.ZipFile, name: str) -> bytearray:
+    """A member's bytes; its checksum is verified on the way."""
+    info = _info(archive, name)
+    try:
+        with archive.open(info) as member:
+            data = bytearray(member.read())
+    except ValueError as error:
+        raise FileFormatError(f"load(): the file is damaged: {name:.80} cannot be read: {brief(error)}") from error
+    if len(data) != info.file_size:
+        raise FileFormatError(f"load(): the file is incomplete: {name} has {len(data)} of {info.file_size} bytes")
+    return data
+
+
+def _mapped(archive: zipfile.ZipFile, name: str, whole: Any) -> np.ndarray[Any, Any]:
+    """A member's bytes in a file that is mapped into memory; nothing is read, so that no checksum is verified."""
+    info = _info(archive, name)
+    with archive.open(info) as member:  # which compares the name with the local header's
+        member.close()
+    header = whole[info.header_offset : info.header_offset + LOCAL_HEADER].tobytes()
+    start = info.header_offset + LOCAL_HEADER
+    start += int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+    if start + info.file_size > whole.size:
+        raise FileFormatError(f"load(): the file is incomplete: {name} should end after it")
+    return np.ndarray(info.file_size, np.uint8, whole.base, start)
+
+
+def folder_of(f: Any) -> str:
+    """The name of the folder in an archive: that of the file, as PyTorch's, or ``archive``."""
+    if isinstance(f, (str, os.PathLike)):
+        return os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
+    return "archive"

@@ -1,0 +1,1 @@
+"""Tests of PyTorch's modules about compiling, processes, devices and backends."""

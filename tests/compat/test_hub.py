@@ -1,0 +1,109 @@
+"""Models from a directory with a ``hubconf.py``, under both libraries."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nbautograd
+from tests import needs
+
+CONFIGURATION = '''
+dependencies = ["numpy"]
+from helper_of_hub import layer as _layer
+
+
+def line(outputs, bias=True):
+    """A layer."""
+    return _layer(outputs, bias)
+
+
+def _hidden():
+    pass
+'''
+HELPER = """
+import sys
+def layer(outputs, bias):
+    return ("layer", outputs, bias, sys.path[0])
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "hubconf.py").write_text(CONFIGURATION)
+    (tmp_path / "helper_of_hub.py").write_text(HELPER)
+    monkeypatch.delitem(sys.modules, "helper_of_hub", raising=False)
+    return tmp_path
+
+
+def libraries() -> list[Any]:
+    return [nbautograd, needs.package("torch")]
+
+
+def test_a_local_repository(repository: Path) -> None:
+    results = [lib.hub.load(str(repository), "line", 3, bias=False, source="local") for lib in libraries()]
+    assert results[0] == results[1] == ("layer", 3, False, str(repository))
+    assert str(repository) not in sys.path
+
+
+def test_what_is_wrong_with_a_repository(repository: Path) -> None:
+    for lib in libraries():
+        with pytest.raises(RuntimeError, match="Cannot find callable curve in hubconf"):
+            lib.hub.load(str(repository), "curve", source="local")
+        with pytest.raises(ValueError, match="Unknown source"):
+            lib.hub.load(str(repository), "line", source="elsewhere")
+        with pytest.raises(FileNotFoundError):
+            lib.hub.load(str(repository / "nowhere"), "line", source="local")
+        (repository / "hubconf.py").write_text("dependencies = ['what_nobody_has']\ndef line(): pass")
+        with pytest.raises(RuntimeError, match="Missing dependencies: what_nobody_has"):
+            lib.hub.load(str(repository), "line", source="local")
+        (repository / "hubconf.py").write_text(CONFIGURATION)
+
+
+def test_a_repository_that_was_downloaded_before(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = nbautograd.hub
+    monkeypatch.setattr(sys.modules[hub.__name__], "_directory", None)
+    hub.set_dir(repository.parent / "cache")
+    assert hub.get_dir() == str(repository.parent / "cache")
+    cached = repository.parent / "cache" / "owner_models_main"
+    cached.parent.mkdir()
+    repository.rename(cached)
+    assert hub.list("owner/models") == ["line"] and hub.help("owner/models:main", "line") == "A layer."
+    assert hub.load("owner/models", "line", 2)[1] == 2
+    with pytest.raises(NotImplementedError, match="nothing is downloaded"):
+        hub.load("owner/models", "line", 2, force_reload=True)
+    with pytest.raises(ValueError, match="expected 'owner/name'"):
+        hub.load("models", "line")
+
+
+def test_the_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for lib in libraries():
+        monkeypatch.setattr(sys.modules[lib.hub.__name__], "_directory" if lib is nbautograd else "_hub_dir", None)
+        monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+        assert lib.hub.get_dir() == str(tmp_path / "hub")
+        monkeypatch.delenv("TORCH_HOME")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        assert lib.hub.get_dir() == str(tmp_path / "torch" / "hub")
+
+
+def test_weights_that_were_downloaded_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    monkeypatch.setattr(sys.modules[nbautograd.hub.__name__], "_directory", None)
+    checkpoints = tmp_path / "hub" / "checkpoints"
+    checkpoints.mkdir(parents=True)
+    torch = needs.package("torch")
+    state = {"weight": torch.arange(3.0)}
+    torch.save(state, checkpoints / "model.pt")
+    for lib in libraries():
+        loaded = lib.hub.load_state_dict_from_url("https://example.org/model.pt")
+        assert loaded["weight"].tolist() == [0.0, 1.0, 2.0]
+    torch.save(state, tmp_path / "a file.pt")
+    address = (tmp_path / "a file.pt").as_uri()
+    assert nbautograd.utils.model_zoo.load_url(address, file_name="b.pt")["weight"].tolist() == [0.0, 1.0, 2.0]
+    assert (checkpoints / "b.pt").exists()
+    for lib in libraries():
+        lib.hub.download_url_to_file(address, str(tmp_path / "copy.pt"), progress=False)
+        assert (tmp_path / "copy.pt").read_bytes() == (tmp_path / "a file.pt").read_bytes()

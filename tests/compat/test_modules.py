@@ -1,0 +1,126 @@
+"""That the modules are found while standing in, that ``import nbautograd`` loads none, and what differs by machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import nbautograd as torch
+from nbautograd import _namespaces
+from tests import needs
+
+HEADS = """
+import torch.backends.cudnn as cudnn
+import torch.distributed as dist
+import torch.multiprocessing as mp
+import torch.jit, torch.onnx, torch.hub, torch.xpu, torch.mps, torch._dynamo, torch._inductor.config
+import torch.utils.model_zoo as model_zoo
+import torch.distributed.fsdp, torch.distributed.tensor.parallel, torch.nn.quantized
+from torch import distributed, jit
+from torch.ao.quantization import DeQuantStub, QuantStub, get_default_qconfig
+from torch.ao.quantization.quantize_fx import prepare_fx
+from torch.compiler import disable, is_compiling
+from torch.distributed import init_process_group, destroy_process_group, ReduceOp
+from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.futures import Future
+from torch.hub import load_state_dict_from_url
+from torch.jit import Final, ScriptModule, script_method
+from torch.jit.annotations import BroadcastingList2
+from torch.library import Library, custom_op, impl, register_fake
+from torch.multiprocessing.pool import Pool
+from torch.quantization import QuantWrapper
+from torch.types import Device, Number
+from torch.utils.collect_env import get_pretty_env_info
+from torch.utils.data.distributed import DistributedSampler
+"""
+
+
+@pytest.mark.parametrize("line", HEADS.split("\n")[1:-1])
+def test_what_programs_import(line: str) -> None:
+    with torch.standing_in():
+        exec(line)
+    if "torch.compiler" not in line:  # of which our name is another package's, too
+        exec(line.replace("torch", "nbautograd"))
+
+
+def test_an_import_loads_none_of_them() -> None:
+    code = "import sys, nbautograd; print(*[name for name in sys.modules if name.startswith('nbautograd.compat')])"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "\n"
+
+
+def test_the_packages_behind_stay_importable() -> None:
+    """``nbautograd.compiler`` and ``nbautograd.ops`` are packages, of which ``torch.compiler`` is another."""
+    from nbautograd.compiler import op
+    from nbautograd.ops.elementwise import arithmetic
+
+    assert op.op is not None and arithmetic.mul is torch.mul
+    assert torch.compiler is _namespaces.module("compiler") and torch.compiler.is_compiling() is False
+    assert torch.ops is _namespaces.module("ops")
+
+
+def test_the_processor() -> None:
+    needs.package("torch")
+    code = "import torch; print(torch.backends.cpu.get_cpu_capability())"
+    environment = {name: value for name, value in os.environ.items() if name != "ATEN_CPU_CAPABILITY"}
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+    theirs = done.stdout.strip()
+    assert torch.backends.cpu.get_cpu_capability() == theirs or theirs not in ("AVX512", "AVX2", "DEFAULT")
+
+
+def test_flags_stay_after_they_are_frozen() -> None:
+    code = """
+import nbautograd as torch
+torch.backends.disable_global_flags()
+with torch.backends.cudnn.flags(enabled=True, deterministic=True):
+    inside = torch.backends.cudnn.deterministic
+try:
+    torch.backends.cudnn.benchmark = True
+except RuntimeError as error:
+    print(torch.backends.flags_frozen(), inside, torch.backends.cudnn.deterministic, error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith("True True False not allowed to set torch.backends.cudnn flags after")
+
+
+def test_a_future_wakes_threads_up() -> None:
+    future, seen = torch.futures.Future(), []
+    threads = [threading.Thread(target=lambda: seen.append(future.wait())) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.01)
+    future.set_result(4)
+    for thread in threads:
+        thread.join(10)
+    assert seen == [4, 4, 4]
+
+
+def test_settings_of_the_compiler_for_a_while() -> None:
+    config = torch._dynamo.config
+    with config.patch("suppress_errors", True), config.patch({"verbose": True}):
+        assert config.suppress_errors and config.verbose
+    assert not config.suppress_errors and not config.verbose
+    config.cache_size_limit = 64
+    assert torch._dynamo.config.cache_size_limit == 64
+    with pytest.raises(AttributeError, match=r"PyTorch has no torch\._dynamo\.config\.what_nobody_has"):
+        _ = config.what_nobody_has
+
+
+def test_the_report() -> None:
+    report = torch.utils.collect_env.get_pretty_env_info()
+    assert f"nbautograd version: {torch.__version__}" in report and "[pip3] numpy==" in report
+
+
+def test_deprecated_functions_of_jit_warn_as_pytorchs_do() -> None:
+    def plain(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    for library in (torch, needs.package("torch")):
+        with pytest.warns(DeprecationWarning, match="`torch.jit.script` is deprecated"):
+            library.jit.script(plain)
+        with pytest.warns(DeprecationWarning, match="`torch.jit.fork` is deprecated"):
+            library.jit.fork(plain, library.ones(1))

@@ -1,0 +1,101 @@
+"""The names of arguments: what PyTorch's schemas call them is accepted, by functions and by methods."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import nbautograd
+from tests import needs
+
+torch = needs.package("torch")
+
+OTHERWISE = {"out", "dtype", "layout", "device", "pin_memory", "memory_format", "generator"}
+"""Arguments that other tests are about."""
+NUMPY = {"dim": "axis", "keepdim": "keepdims"}
+
+LEFT = {
+    "name of the operation's own parameter": """
+        function alpha_dropout, function cholesky_inverse, function det, function inverse, function matrix_exp,
+        function orgqr, method orgqr, function ormqr, method ormqr, function as_strided_, function result_type,
+        function split_copy, function tensor_split, method tensor_split, method copy_, method sum_to_size,
+        function smm, method smm""",
+    "argument of PyTorch's own": "function group_norm, function layer_norm, method expand, method to_sparse",
+    "axis of a view, or of a query": """
+        function select, method select, function select_copy, function slice_copy, method size, method stride,
+        function pairwise_distance""",
+}
+"""What takes other names only, and why."""
+
+
+def value(library: Any, kind: str, name: str) -> Any:
+    """Something for an argument of a type."""
+    kind = kind.removeprefix("Optional[")
+    if kind.startswith("Tensor"):
+        if name in ("index", "indices"):
+            return library.zeros(2, 2, dtype=library.int64)
+        return library.ones(2, 2, dtype=library.bool if name in ("mask", "condition") else library.float32)
+    if kind.startswith("List[Tensor]"):
+        return [library.ones(2, 2)] * 2
+    if kind.startswith("List[int]"):
+        return [0, 1] if name in ("dims", "dim") else [2, 2]
+    if kind.startswith("int"):
+        return 0 if name.startswith("dim") or name in ("k", "offset", "diagonal", "storage_offset", "start") else 1
+    return {"number": 1, "float": 1.0, "bool": False}.get(kind.rstrip("]"))
+
+
+def keywords(library: Any, arguments: Any, names: dict[str, str]) -> dict[str, Any]:
+    """A call's arguments, by the names of the schema or by NumPy's."""
+    result = {}
+    for each in arguments:
+        given = value(library, str(each.type), each.name)
+        if given is not None or not each.has_default_value():
+            result[names.get(each.name, each.name)] = given
+    return result
+
+
+def refuses(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    try:
+        function(*args, **kwargs)
+    except (TypeError, NotImplementedError):
+        return True
+    except Exception:
+        return False  # the names were right
+    return False
+
+
+def calls() -> Iterator[tuple[str, Any, Any, Any]]:
+    """Of each schema: the function or the method, PyTorch's and ours, and its arguments."""
+    for schema in torch._C._jit_get_all_schemas():
+        space, _, name = schema.name.partition("::")
+        arguments = [each for each in schema.arguments if each.name not in OTHERWISE]
+        odd = any(word in str(schema) for word in ("Dimname", "Generator", "QScheme"))
+        if space != "aten" or odd or name.startswith("__") or schema.overload_name.endswith("out"):
+            continue
+        for kind, theirs, ours in (("function", torch, nbautograd), ("method", torch.Tensor, nbautograd.Tensor)):
+            of_a_tensor = bool(arguments) and arguments[0].name == "self"
+            if hasattr(theirs, name) and hasattr(ours, name) and (kind == "function" or of_a_tensor):
+                yield f"{kind} {name}", getattr(theirs, name), getattr(ours, name), arguments
+
+
+@pytest.mark.sweep
+@pytest.mark.filterwarnings("ignore")
+def test_names_of_arguments_are_accepted() -> None:
+    refused, count = set(), 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, theirs, ours, arguments in calls():
+            for names in ({"self": "input"}, {"self": "input", **NUMPY}):
+                both = [keywords(library, arguments, names) for library in (torch, nbautograd)]
+                args = [(kwargs.pop("input"),) if name.startswith("method") else () for kwargs in both]
+                if not refuses(theirs, args[0], both[0]):
+                    count += 1
+                    if refuses(ours, args[1], both[1]):
+                        refused.add(name)
+    assert count > 2000
+    left = {each.strip() for names in LEFT.values() for each in names.split(",")}
+    assert refused - left == set(), "takes other names than PyTorch"
+    assert left - refused == set(), "takes PyTorch's names now: delete its line"
