@@ -14,7 +14,7 @@ from tests.differences.both import agrees, differs
 def _flags_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """PyTorch's own tools for tests, which other files import, forbid to set the flags of backends."""
     backends = pytest.importorskip("torch").backends
-    monkeypatch.setattr(backends, "__allow_nonbracketed_mutation_flag", True)
+    monkeypatch.setitem(backends.flags_frozen.__globals__, "__allow_nonbracketed_mutation_flag", True)
 
 
 # -- torch.jit ---------------------------------------------------------------------------------------------------------
