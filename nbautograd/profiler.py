@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
-import socket
+import platform
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -125,7 +125,7 @@ def tensorboard_trace_handler(
             os.makedirs(dir_name, exist_ok=True)
         except OSError as error:
             raise RuntimeError(f"Can't create directory: {dir_name}") from error
-        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        worker = worker_name or f"{platform.node()}_{os.getpid()}"
         name = f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"
         prof.export_chrome_trace(os.path.join(dir_name, name))
 

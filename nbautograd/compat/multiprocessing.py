@@ -6,7 +6,6 @@ import contextlib
 import multiprocessing as _python
 import multiprocessing.connection
 import os
-import pickle
 import signal
 import tempfile
 import time
@@ -14,6 +13,7 @@ import traceback
 from collections.abc import Callable
 from multiprocessing import *  # noqa: F403 - what PyTorch's has, too
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any, NoReturn
 
 __all__ = [
@@ -98,8 +98,7 @@ def _run(fn: Callable[..., Any], index: int, args: tuple[Any, ...], error_file: 
     except KeyboardInterrupt:
         pass  # of the parent, which ends the others, too
     except Exception:
-        with open(error_file, "wb") as file:
-            pickle.dump(traceback.format_exc(), file)
+        Path(error_file).write_text(traceback.format_exc(), encoding="utf-8")
         raise SystemExit(1) from None
 
 
@@ -163,8 +162,7 @@ class ProcessContext:
         process = self.processes[index]
         code, pid = process.exitcode or 0, process.pid or 0
         if os.path.getsize(self.error_files[index]):
-            with open(self.error_files[index], "rb") as file:
-                text = pickle.load(file)  # which our own process wrote
+            text = Path(self.error_files[index]).read_text(encoding="utf-8")
             raise ProcessRaisedException(
                 f"\n\n-- Process {index} terminated with the following error:\n{text}", index, pid
             )

@@ -7,6 +7,7 @@ Each formula is compiled twice: over arrays (``vjp``), where the name of an oper
 from __future__ import annotations
 
 import ast
+import functools
 import types
 from typing import Any
 
@@ -26,7 +27,7 @@ from nbautograd.compiler.promotion import unbroadcast, unbroadcast_recorded, upc
 from nbautograd.compiler.registry import OPS
 from nbautograd.compiler.rewrite import inlined
 from nbautograd.compiler.schema import POINTWISE, VIEW, OpSchema, slot
-from nbautograd.compiler.source import compiled
+from nbautograd.compiler.source import compiled, evaluated
 from nbautograd.core import dispatch_mode
 from nbautograd.core.node import FREED, MULTIPLE, Node, OutputEdge
 from nbautograd.core.tensor import Tensor, wrap
@@ -58,7 +59,7 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
         "inputs": tuple(name for name in op.tensors if name in op.formulas),
         "formulas": {name: op.formulas[name] for name in op.tensors if name in op.formulas},
         "symbol": op.symbol or op.name,
-        "formula_scope": staticmethod(lambda: _vocabulary(op, recorded=False)),
+        "formula_value": staticmethod(lambda part, names: evaluated(part, _array_vocabulary(op), names)),
         "formula_slots": {what: slot(what) for what in saved},
         "saved": tuple(slot(what) for what in sorted(_tensors_in(saved, op), key=_pytorchs_order)),
         "takes_lazy_gradient": variant == TILED,
@@ -343,6 +344,12 @@ def _branches(tree: ast.expr) -> list[ast.expr]:
 
 
 # -- what formulas mean ----------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _array_vocabulary(op: OpSchema) -> dict[str, Any]:
+    """What names mean in a formula over arrays, for whoever evaluates parts of it."""
+    return _vocabulary(op, recorded=False)
 
 
 def _vocabulary(op: OpSchema, recorded: bool) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from nbautograd.compiler.inplace import inplace_code
 from nbautograd.compiler.registry import OPS
+from nbautograd.compiler.source import compiled
 from nbautograd.core import tracing
 
 __all__ = ["Handler", "intercept", "release"]
@@ -78,7 +79,5 @@ def _diverted(free: int) -> types.CodeType:
         "        return _handler(_plain, args, kwargs)",
         "    return diverted",
     ]
-    scope: dict[str, Any] = {}
-    exec("\n".join(lines), scope)
-    code: types.CodeType = scope["around"](*[None] * free).__code__
-    return code
+    around = compiled("\n".join(lines), f"<nbautograd interception {free}>", "around")
+    return next(constant for constant in around.co_consts if isinstance(constant, types.CodeType))

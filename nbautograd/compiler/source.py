@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["compiled", "expression_of"]
+__all__ = ["compiled", "evaluated", "expression_of"]
 
 
 def expression_of(body: Callable[..., Any]) -> ast.expr | None:
@@ -54,6 +54,16 @@ def _essence(code: types.CodeType) -> tuple[Any, ...]:
     done = [(i.opname, i.argrepr) for i in dis.get_instructions(code) if i.opname.startswith(operators)]
     constants = [_essence(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
     return code.co_names, code.co_varnames, constants, done
+
+
+def evaluated(expression: str, scope: dict[str, Any], names: dict[str, Any]) -> Any:
+    """What an expression of a declaration comes to, with ``names`` before those of ``scope``."""
+    return eval(_expression(expression), scope, names)
+
+
+@functools.lru_cache(2000)
+def _expression(text: str) -> types.CodeType:
+    return compile(text, "<formula>", "eval")
 
 
 def compiled(source: str, filename: str, name: str) -> types.CodeType:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import os
-import socket
+import platform
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -73,7 +73,7 @@ class SummaryWriter:
         filename_suffix: str = "",
     ) -> None:
         if not log_dir:
-            log_dir = os.path.join("runs", f"{datetime.now():%b%d_%H-%M-%S}_{socket.gethostname()}{comment}")
+            log_dir = os.path.join("runs", f"{datetime.now():%b%d_%H-%M-%S}_{platform.node()}{comment}")
         self.log_dir = str(log_dir)
         options = {"max_queue": max_queue, "flush_secs": flush_secs, "filename_suffix": filename_suffix}
         self._writer = _WRITER(self.log_dir, purge_step=purge_step, **options)

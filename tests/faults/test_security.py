@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import itertools
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
@@ -210,7 +211,7 @@ def shown() -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["graph", "model", "animation", "recording", "monitor"])
 def test_drawings_hold_nothing_but_drawing(shown: dict[str, Any], name: str) -> None:
     picture = shown[name]
-    drawings = [picture.svg, *picture.data()["svgs"]] if hasattr(picture, "data") else [picture.svg]
+    drawings = [picture.svg, *itertools.chain(*picture.data()["svgs"])] if hasattr(picture, "data") else [picture.svg]
     for svg in drawings:
         for element in ElementTree.fromstring(svg).iter():
             assert element.tag.removeprefix(SVG) in ELEMENTS, element.tag

@@ -15,7 +15,6 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from types import CodeType
 
 from nbautograd.viz.read import formulas
 
@@ -24,12 +23,12 @@ __all__ = [
     "MATRIX",
     "MOVE",
     "OTHER",
-    "DiagonalCode",
-    "MatrixCode",
-    "diagonal_code",
+    "DiagonalParts",
+    "MatrixParts",
+    "diagonal_parts",
     "entry_of",
     "factor_marks",
-    "matrix_codes",
+    "matrix_parts",
     "sums_over",
 ]
 
@@ -90,53 +89,49 @@ def factor_marks(source: str, names: Mapping[str, list[formulas.Mark]]) -> list[
 
 
 @dataclass(frozen=True, slots=True)
-class DiagonalCode:
-    """A formula with a diagonal Jacobian, compiled."""
+class DiagonalParts:
+    """The parts of a formula with a diagonal Jacobian, as expressions."""
 
-    product: CodeType
+    product: str
     """Without the sums that undo broadcasting."""
-    upstream: CodeType
+    upstream: str
     """``g`` alone, spread over the input's shape where the formula does that."""
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixCode:
-    """A product of ``g`` with a matrix, compiled."""
+class MatrixParts:
+    """The parts of a product of ``g`` with a matrix, as expressions."""
 
-    test: CodeType | None
+    test: str | None
     """When this is the product, where a formula chooses between several."""
-    matrix: CodeType
+    matrix: str
     left: bool
     """Whether the matrix stands on the left of ``g``."""
-    scale: CodeType | None
+    scale: str | None
     """A number by which the product is multiplied."""
 
 
 @lru_cache(2000)
-def diagonal_code(source: str) -> DiagonalCode:
+def diagonal_parts(source: str) -> DiagonalParts:
     """The parts of a formula whose Jacobian is diagonal."""
     tree = _WithoutSums().visit(_read(source))
-    return DiagonalCode(_compiled(tree), _compiled(_g_alone(tree)))
+    return DiagonalParts(ast.unparse(tree), ast.unparse(_g_alone(tree)))
 
 
 @lru_cache(2000)
-def matrix_codes(source: str) -> tuple[MatrixCode, ...]:
+def matrix_parts(source: str) -> tuple[MatrixParts, ...]:
     """The products with ``g`` between which a formula chooses."""
     codes = []
     for test, branch in _branches(_read(source)):
         if factors := _factors(branch):
             matrix, left, scale = factors
-            when = None if test is None else _compiled(test)
-            codes.append(MatrixCode(when, _compiled(matrix), left, None if scale is None else _compiled(scale)))
+            when = None if test is None else ast.unparse(test)
+            codes.append(MatrixParts(when, ast.unparse(matrix), left, None if scale is None else ast.unparse(scale)))
     return tuple(codes)
 
 
 def _read(source: str) -> ast.expr:
     return ast.parse(source.strip(), mode="eval").body
-
-
-def _compiled(tree: ast.expr) -> CodeType:
-    return compile(ast.fix_missing_locations(ast.Expression(tree)), "<formula>", "eval")
 
 
 def _has_g(tree: ast.AST) -> bool:

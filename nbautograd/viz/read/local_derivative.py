@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from nbautograd.viz.read import formulas, introspect, values
 from nbautograd.viz.read.introspect import attribute, node_name
-from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, diagonal_code, entry_of, matrix_codes
+from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, diagonal_parts, entry_of, matrix_parts
 
 __all__ = ["LocalDerivative", "count_of", "local_derivative"]
 
@@ -54,12 +53,12 @@ def local_derivative(node: Any, parameter: str, source: str, g: Any, sent: Any) 
     try:
         if values.is_near(g, LARGEST) and values.is_near(sent, LARGEST):
             upstream, wanted = values.host(g), values.host(sent)
-            names = _scope_and_operands(node, parameter, source, wanted.shape)
+            evaluate = _evaluator(node, parameter, source, wanted.shape)
             with np.errstate(all="ignore"):
-                if names is None:
+                if evaluate is None:
                     numbers = _single_number(node, source, upstream) if kind == DIAGONAL else None
                 else:
-                    numbers = (_diagonal if kind == DIAGONAL else _matrix)(source, *names, upstream)
+                    numbers = (_diagonal if kind == DIAGONAL else _matrix)(source, evaluate, upstream)
                 if numbers and numbers.product is not None and _comes_to(numbers.product, wanted):
                     return numbers
     except Exception:  # a picture is drawn even where a formula cannot be evaluated
@@ -75,11 +74,11 @@ def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | No
     if "count(" not in source and "each(" not in source:
         return None
     try:
-        names = _scope_and_operands(node, parameter, source, shape)
-        for part in ast.walk(ast.parse(source.strip(), mode="eval")) if names else ():
+        evaluate = _evaluator(node, parameter, source, shape)
+        for part in ast.walk(ast.parse(source.strip(), mode="eval")) if evaluate is not None else ():
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("count", "each"):
                 counted = part if part.func.id == "count" else part.args[1]
-                result = eval(compile(ast.Expression(counted), "<formula>", "eval"), *names)  # type: ignore[misc]
+                result = evaluate(ast.unparse(counted))  # type: ignore[misc]
                 return int(result) if part.func.id == "count" else math.prod(result)
     except Exception:  # a picture is drawn even where a formula cannot be evaluated
         return None
@@ -96,23 +95,23 @@ def _single_number(node: Any, source: str, g: np.ndarray[Any, Any]) -> LocalDeri
     return LocalDerivative(DIAGONAL, np.full(g.shape, factor), product=g * factor, upstream=g)
 
 
-def _diagonal(source: str, scope: dict[str, Any], own: dict[str, Any], g: np.ndarray[Any, Any]) -> LocalDerivative:
-    code = diagonal_code(source)
-    product = np.asarray(eval(code.product, scope, own | {"g": g}))
-    factor = np.asarray(eval(code.product, scope, own | {"g": np.ones_like(g)}))
+def _diagonal(source: str, evaluate: Evaluate, g: np.ndarray[Any, Any]) -> LocalDerivative:
+    parts = diagonal_parts(source)
+    product = np.asarray(evaluate(parts.product, g=g))
+    factor = np.asarray(evaluate(parts.product, g=np.ones_like(g)))
     numbered = np.arange(g.size).reshape(g.shape)
-    places = np.broadcast_to(np.asarray(eval(code.upstream, scope, own | {"g": numbered})), product.shape)
+    places = np.broadcast_to(np.asarray(evaluate(parts.upstream, g=numbered)), product.shape)
     factor = np.broadcast_to(factor, product.shape)
     return LocalDerivative(DIAGONAL, factor, False, product, g.reshape(-1)[places], places)
 
 
-def _matrix(source: str, scope: dict[str, Any], own: dict[str, Any], g: np.ndarray[Any, Any]) -> LocalDerivative | None:
-    for code in matrix_codes(source) if g.ndim == 2 else ():
-        if code.test is None or eval(code.test, scope, own):
-            factor = np.asarray(eval(code.matrix, scope, own))
-            if code.scale is not None:
-                factor = factor * eval(code.scale, scope, own)
-            return LocalDerivative(MATRIX, factor, code.left, factor @ g if code.left else g @ factor)
+def _matrix(source: str, evaluate: Evaluate, g: np.ndarray[Any, Any]) -> LocalDerivative | None:
+    for parts in matrix_parts(source) if g.ndim == 2 else ():
+        if parts.test is None or evaluate(parts.test):
+            factor = np.asarray(evaluate(parts.matrix))
+            if parts.scale is not None:
+                factor = factor * evaluate(parts.scale)
+            return LocalDerivative(MATRIX, factor, parts.left, factor @ g if parts.left else g @ factor)
     return None
 
 
@@ -137,23 +136,22 @@ def _comes_to(product: np.ndarray[Any, Any], sent: np.ndarray[Any, Any]) -> bool
 # -- the values that it names --------------------------------------------------------------------------------------
 
 
-def _scope_and_operands(
-    node: Any, parameter: str, source: str, shape: tuple[int, ...] | None
-) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """What the names of a formula mean: functions, and this node's values; None where it is not the library's own.
+Evaluate = Callable[..., Any]
+"""From a part of a formula and further names to what it comes to."""
+
+
+def _evaluator(node: Any, parameter: str, source: str, shape: tuple[int, ...] | None) -> Evaluate | None:
+    """Evaluates parts of a node's formula with its values; None where the formula is not the library's own.
 
     :param shape: of the parameter, if it is known.
     """
     declared = introspect.declared(node, node_name(node))
-    if attribute(declared, "formula_scope") is None or declared.formulas.get(parameter) != source:
+    value = attribute(declared, "formula_value")
+    if value is None or declared.formulas.get(parameter) != source:
         return None
     own = {} if shape is None else {parameter: _ShapeOnly(shape)}
-    return _scope(declared), own | _operands(node, declared)
-
-
-@lru_cache(2000)
-def _scope(declared: Any) -> dict[str, Any]:
-    return dict(declared.formula_scope())
+    names = own | _operands(node, declared)
+    return lambda part, **more: value(part, names | more)
 
 
 class _ShapeOnly:
