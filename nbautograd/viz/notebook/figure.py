@@ -88,6 +88,8 @@ class Figure:
     direction: str | None = None
     fold: bool | None = False
     opened: frozenset[str] = frozenset()
+    ask = False
+    """Whether the player asks for each gradient before it shows it."""
     _widget: Any = None
     _note = ""
 
@@ -193,7 +195,7 @@ class Figure:
                     "operations": [_operations(scene) for scene in self.scenes]}  # fmt: skip
         texts = language.player_texts()
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
-                "views": views, "start": self.start}  # fmt: skip
+                "views": views, "start": self.start, "ask": self.ask}  # fmt: skip
 
     @property
     def start(self) -> int:

@@ -30,8 +30,9 @@ class Recording(Figure):
         *,
         fold: bool | None = False,
         opened: Collection[str] = (),
+        ask: bool = False,
     ) -> None:
-        self.timeline, self.direction = timeline, direction
+        self.timeline, self.direction, self.ask = timeline, direction, ask
         self.fold, self.opened = fold, frozenset(opened)
         self._layouts: dict[int, list[Layout]] = {}
 

@@ -83,7 +83,7 @@ class Controls {
     return h("span", { class: "nb-transport" }, h("span", { class: "nb-buttons" },
       step("first", () => 0), step("back", () => player.backward()), this.play,
       step("forward", () => player.forward()), step("last", () => player.last), this.loop),
-    this.slider, this.jump, this.speeds);
+    this.slider, player.predict.button, player.predict.score, this.jump, this.speeds);
   }
 
   showPlaying(on) {

@@ -29,6 +29,7 @@ class Player {
     this.stops = this.history.stops(this.groups.viewOf);
     this.playback = new Playback(this);
     this.search = new Search(this);
+    this.predict = new Predict(this);
     this.controls = new Controls(this);
     this.panel = new Panel(this);
     this.ledger = new Ledger(this);
@@ -38,7 +39,9 @@ class Player {
     this.observer.observe(this.root);
     this.onroom = () => this.resized();
     addEventListener("resize", this.onroom);
-    if (data.svgs.length) this.go(hooks.index || data.start || 0);
+    const first = hooks.index || data.start || 0;
+    if (data.ask && this.plays) this.predict.begin(first);
+    if (data.svgs.length) this.go(first);
     else this.controls.count.textContent = data.label;
   }
 
@@ -79,7 +82,10 @@ class Player {
   get drawn() { return this.history.scenes[this.scene]; }
 
   // -- showing a step -------------------------------------------------------------------------------------------------
-  at(index) { return this.history.at(index, this.groups.viewOf(this.history.sceneAt(index)), this.t); }
+  at(index) {
+    const view = this.groups.viewOf(this.history.sceneAt(index));
+    return this.predict.mask(this.history.at(index, view, this.t), view);
+  }
 
   state() { return this.at(this.index); }
 
@@ -91,11 +97,14 @@ class Player {
 
   step(index) {
     this.playback.pause();
-    this.go(index, true);
+    this.predict.resumes = false;
+    if (index > this.index && this.predict.now) this.predict.insist();
+    else this.go(index, true);
   }
 
   go(index, move = false) {
-    const from = this.position(this.index), wanted = Math.min(Math.max(Math.round(index) || 0, 0), this.last);
+    const from = this.position(this.index), limited = Math.min(Math.max(Math.round(index) || 0, 0), this.last);
+    const wanted = this.predict.limit(limited);
     this.goesBack = wanted < this.index;
     this.index = this.stops[this.position(wanted)] ?? this.last;
     this.playback.halt();
@@ -103,12 +112,14 @@ class Player {
     this.load(this.groups.drawnFor(state.scene));
     this.stage.still();
     this.choose(null);
+    this.predict.say("");
     this.tell(state);
     this.lookAt(state, moving);
     const still = !state.frame || ["start", "created"].includes(state.frame.kind);
     const here = this.position(this.index);
     if (moving && !still && here === from + 1) this.playback.animate(state, this.at(this.stops[here - 1] ?? 0));
     else this.stage.settle(state);
+    this.predict.arrive();
     this.hooks.onindex?.(this.index);
   }
 
@@ -190,8 +201,9 @@ class Player {
   tell(state) {
     const { caption, data, plays, t } = this, here = this.position(this.index);
     const first = plays ? t("before_caption") : t("graph_caption", { label: data.label });
-    const text = state.frame ? state.frame.caption || state.frame.title
+    const shown = state.frame ? state.frame.caption || state.frame.title
       : [first, ...(this.drawn?.notes || [])].join(" · ");
+    const text = this.predict.told(shown, state);
     this.controls.showStep(here, this.drawn?.label || data.label, text);
     caption.setAttribute("aria-live", this.playback.playing ? "off" : "polite");
     this.say(text);
