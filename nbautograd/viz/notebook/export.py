@@ -21,11 +21,11 @@ __all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page",
 
 PLAYER = (
     "dom", "formula", "history", "links", "viewport", "camera", "stage", "playback", "groups", "search", "ledger",
-    "panel", "tile", "chain", "equation", "answer", "predict", "controls",
+    "panel", "tile", "chain", "equation", "answer", "predict", "forward", "timeline", "controls",
     "keys", "snapshot", "player", "saving", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
-STYLES = ("player", "equation", "predict")
+STYLES = ("player", "equation", "predict", "timeline")
 """Those that make up its style sheet."""
 
 

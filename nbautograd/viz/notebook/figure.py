@@ -124,6 +124,10 @@ class Figure:
         """Gradients as matrices of numbers, which the steps name by their place here."""
         return []
 
+    def forward(self) -> list[dict[str, Any]]:
+        """Of each graph, its operations in the order in which they ran, as JSON."""
+        return []
+
     def frames(self) -> list[dict[str, Any]]:
         """The steps, as JSON."""
         return []
@@ -178,7 +182,10 @@ class Figure:
         :param room: how many bytes views other than the first may take.
         """
         frames = self.frames()
+        forward = self.forward()
         used = {number: _ids(frames, number) for number in range(len(self.scenes))}
+        for number, ran in enumerate(forward):
+            used[number].update(key for key, *_ in ran["steps"])
         drawn = [self.alternatives(number, model) for number, model in enumerate(self.scenes)]
         scenes = [_scene(model, used[number]) for number, model in enumerate(self.scenes)]
         views = {f"{number}:": number for number in range(len(drawn))}
@@ -191,7 +198,7 @@ class Figure:
                 views[f"{number}:{key}"] = len(drawn)
                 drawn.append(own)
                 scenes.append(scene)
-        timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles(),
+        timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles(), "forward": forward,
                     "operations": [_operations(scene) for scene in self.scenes]}  # fmt: skip
         texts = language.player_texts()
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,

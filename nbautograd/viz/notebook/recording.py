@@ -65,6 +65,10 @@ class Recording(Figure):
         """The gradients as matrices of numbers, as JSON."""
         return self.timeline.tiles_json()
 
+    def forward(self) -> list[dict[str, Any]]:
+        """Of each graph, its operations in the order in which they ran, as JSON."""
+        return [ran.to_json() for ran in self.timeline.forward]
+
     def place(self, scene: int, model: GraphModel | None = None) -> Layout:
         """The layout of a scene, or of another view of it, with room for every text that the animation will show."""
         return self._places(scene, model or self.scenes[scene], WINDOWS[:1])[0]

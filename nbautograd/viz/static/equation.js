@@ -44,6 +44,7 @@ class EquationBar {
 
   content(frame) {
     if (!frame) return [this.remark(this.player.t(this.player.plays ? "before_caption" : "graph_hint"))];
+    if (frame.kind === "forward") return this.player.forwardPass.equation(this, frame);
     if (frame.chain?.length) return this.chain(frame);
     if (frame.kind === "accumulate") return this.sum(frame);
     if (frame.kind === "error") return this.failure(frame);

@@ -4,7 +4,7 @@ function keyActions(player) {
   const moves = plays ? {
     ArrowRight: () => player.step(player.forward()),
     ArrowLeft: () => player.step(player.backward()),
-    Home: () => player.step(0),
+    Home: () => player.step(player.beginning()),
     End: () => player.step(player.last),
     " ": () => player.playback.toggle(),
     l: () => controls.loop.click(),

@@ -30,6 +30,7 @@ class Player {
     this.playback = new Playback(this);
     this.search = new Search(this);
     this.predict = new Predict(this);
+    this.forwardPass = new ForwardPass(this);
     this.controls = new Controls(this);
     this.panel = new Panel(this);
     this.ledger = new Ledger(this);
@@ -83,17 +84,38 @@ class Player {
 
   // -- showing a step -------------------------------------------------------------------------------------------------
   at(index) {
+    if (index < 0) return this.forwardPass.state(index);
     const view = this.groups.viewOf(this.history.sceneAt(index));
     return this.predict.mask(this.history.at(index, view, this.t), view);
   }
 
   state() { return this.at(this.index); }
 
-  position(index) { return this.stops.findIndex((stop) => stop >= index); }
+  /** How many steps there are before one; of the forward pass, how many are left, below zero. */
+  position(index) { return index < 0 ? index : this.stops.findIndex((stop) => stop >= index); }
 
-  forward() { return this.stops[this.position(this.index) + 1] ?? this.last; }
+  forward() { return this.index < 0 ? this.index + 1 : this.stops[this.position(this.index) + 1] ?? this.last; }
 
-  backward() { return this.stops[this.position(this.index) - 1] ?? 0; }
+  backward() {
+    return this.index > 0 ? this.stops[this.position(this.index) - 1] ?? 0
+      : Math.max(this.index - 1, this.forwardPass.first);
+  }
+
+  /** Before the backward pass; from there, before the forward pass. */
+  beginning() { return this.index > 0 ? 0 : this.forwardPass.first; }
+
+  /** The step that ends at a place of the slider; null for the one before the backward pass. */
+  stepAt(here) {
+    if (here <= 0) return here < 0 ? this.forwardPass.state(here).frame : null;
+    const index = this.stops[here], view = this.groups.viewOf(this.history.sceneAt(index));
+    return this.history.step(index, view, this.t);
+  }
+
+  numbered(here) {
+    const { first } = this.forwardPass;
+    return here < 0 ? this.t("forward_step", { index: here - first, last: -first - 1 })
+      : this.t("step", { index: here, last: this.stops.length - 1 });
+  }
 
   step(index) {
     this.playback.pause();
@@ -103,10 +125,11 @@ class Player {
   }
 
   go(index, move = false) {
-    const from = this.position(this.index), limited = Math.min(Math.max(Math.round(index) || 0, 0), this.last);
-    const wanted = this.predict.limit(limited);
+    const from = this.position(this.index), { first } = this.forwardPass;
+    const wanted = this.predict.limit(Math.min(Math.max(Math.round(index) || 0, first), this.last));
     this.goesBack = wanted < this.index;
-    this.index = this.stops[this.position(wanted)] ?? this.last;
+    this.index = wanted < 0 ? wanted : this.stops[this.position(wanted)] ?? this.last;
+    this.root.classList.toggle("nb-goes", this.index < 0);
     this.playback.halt();
     const state = this.state(), moving = move && !this.reduced.matches;
     this.load(this.groups.drawnFor(state.scene));
@@ -115,12 +138,12 @@ class Player {
     this.predict.say("");
     this.tell(state);
     this.lookAt(state, moving);
-    const still = !state.frame || ["start", "created"].includes(state.frame.kind);
+    const still = !state.frame || ["start", "created", "forward"].includes(state.frame.kind);
     const here = this.position(this.index);
     if (moving && !still && here === from + 1) this.playback.animate(state, this.at(this.stops[here - 1] ?? 0));
     else this.stage.settle(state);
     this.predict.arrive();
-    this.hooks.onindex?.(this.index);
+    this.hooks.onindex?.(Math.max(this.index, 0));
   }
 
   /** Draw another view. */

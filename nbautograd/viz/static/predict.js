@@ -82,7 +82,7 @@ class Predict {
   // -- what is hidden -------------------------------------------------------------------------------------------------
   /** The state without what is asked. */
   mask(state, view) {
-    if (!this.on) return state;
+    if (!this.on || state.index < 0) return state;
     const open = this.open(state.index), hidden = new Set(open.map(({ edge }) => see(view, edge)));
     if (!open.length) return { ...state, pending: "?" };
     const { history, t } = this.player, before = history.at(state.index - 1, view, t);
