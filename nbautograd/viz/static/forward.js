@@ -1,3 +1,6 @@
+const TAKEN = 500; // milliseconds in which what an operation takes travels to it
+const WIDE_TOKEN = 12; // characters of a value, from which on its shape travels instead
+
 /**
  * The forward pass, which comes before step 0: its steps have negative numbers, from `first`, before which nothing has
  * run, to -1, the last operation. Step 0 is the whole graph before the backward pass.
@@ -6,6 +9,7 @@ class ForwardPass {
   constructor(player) {
     this.player = player;
     this.known = new Map(); // by view: its steps
+    this.links = new Map(); // and how its nodes hang together
     const [frame] = player.history.frames, { forward = [] } = player.data.timeline;
     this.pass = (frame && frame.kind !== "created" && forward[frame.scene]) || { steps: [], cells: {} };
     this.cells = Object.assign({}, ...forward.map(({ cells }) => cells));
@@ -29,21 +33,27 @@ class ForwardPass {
   /** The part of its line that an operation was called from. */
   columns(scene, id) { return this.parts.get(`${scene} ${id}`); }
 
+  linksOf(view) {
+    if (!this.links.has(view)) this.links.set(view, new Links(view));
+    return this.links.get(view);
+  }
+
   /** What has run by a step: everything else is yet to come. */
   state(index) {
     const { groups, history } = this.player, scene = history.sceneAt(0), view = groups.viewOf(scene);
-    const links = new Links(view), { steps } = this, done = steps.slice(0, index - this.first), node = done.at(-1);
+    const links = this.linksOf(view), { steps } = this, done = steps.slice(0, index - this.first), node = done.at(-1);
     const future = new Set(steps.slice(done.length));
     const constants = (ids) => ids.flatMap((id) => links.makers(id)).filter(({ kind }) => kind === "constant");
     for (const { src } of constants(steps.slice(done.length))) future.add(src);
     for (const { src } of constants(done)) future.delete(src);
     for (const { src, dst, kind } of links.edges) if (kind === "result" && future.has(src)) future.add(dst);
     for (const { id, src, dst } of links.edges) if (future.has(src) || future.has(dst)) future.add(id);
-    const results = links.users(node).filter(({ kind }) => kind === "result").map(({ dst }) => dst);
+    const given = links.users(node).filter(({ kind }) => kind === "result");
+    const edges = [...links.makers(node), ...given].map(({ id }) => id), results = given.map(({ dst }) => dst);
     return {
-      index, scene, future, active: new Set(node ? [node, ...results] : []), done: new Set(), bad: new Set(),
+      index, scene, future, active: new Set(node ? [node, ...results, ...edges] : []), done: new Set(), bad: new Set(),
       freed: new Set(), labels: new Map(), leaves: new Map(), ledger: new Map(), sizes: new Map(), ran: new Map(),
-      frame: { ...this.frame(node, results, links), scene },
+      look: steps[0], frame: { ...this.frame(node, results, links), scene },
     };
   }
 
@@ -92,6 +102,29 @@ class ForwardPass {
       h("div", { class: "nb-equation-words" },
         h("div", { class: "nb-equation-element" }, frame.subtitle || frame.title),
         ...(frame.saved ? [h("div", {}, `${frame.saved}.`), h("div", { class: "nb-soft" }, t("forward_dots"))] : []))];
+  }
+
+  /** First what the operation takes goes along its edges, then what it gives is there. */
+  animate(state) {
+    const { playback, stage } = this.player, { frame } = state, { links } = this.player;
+    const taken = links.makers(frame.node).filter(({ id }) => stage.part("edge", id));
+    const given = links.users(frame.node).filter(({ kind }) => kind === "result");
+    const later = new Set([...state.future, ...given.flatMap(({ id, dst }) => [id, dst])]);
+    const begun = performance.now(), duration = TAKEN / playback.speed;
+    stage.paint({ ...state, future: later, active: new Set([...state.active].filter((id) => !later.has(id))) });
+    const tick = (now) => {
+      const part = Math.min((now - begun) / duration, 1);
+      stage.tokens.replaceChildren();
+      for (const { id, src } of part < 1 ? taken : []) {
+        const edge = stage.part("edge", id), value = links.nodes[src].value || links.nodes[src].name;
+        const text = value.length > WIDE_TOKEN || value.includes("\n") ? links.nodes[src].shape || "" : value;
+        if (text) stage.token(edge.getPointAtLength(edge.getTotalLength() * smooth(part)), text);
+      }
+      if (part < 1) { playback.running = requestAnimationFrame(tick); return; }
+      playback.running = 0;
+      stage.settle(state);
+    };
+    playback.running = requestAnimationFrame(tick);
   }
 
   /** Play it from its beginning. */

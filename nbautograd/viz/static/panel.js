@@ -74,6 +74,7 @@ class Panel {
     return [
       heading(frame.title, frame.subtitle),
       ...this.story(frame.story || []),
+      ...(frame.where ? this.listing(frame.where, frame.node) : []),
       ...(frame.notes || []).map((note) => h("p", { class: `nb-note${alarms.has(note) ? " nb-bad" : ""}` }, note)),
       h("dl", {},
         ...rowIf(frame.receives, t("receives"), () => pairs(frame.receives, "=")),
@@ -82,7 +83,6 @@ class Panel {
         ...rowIf(frame.sends, t(adds ? "now" : "sends"), () => pairs(frame.sends, adds ? "=" : "←")),
         ...rowIf(frame.where, t("from_cell"), () => [frame.where]),
         ...rowIf(frame.saved, t("saves"), () => [frame.saved])),
-      ...(frame.where ? this.listing(frame.where, frame.node) : []),
     ];
   }
 
@@ -126,7 +126,7 @@ class Panel {
   /** The lines of the cell, with the one that this is about marked, and what of it runs; they point at their nodes. */
   listing(where, id) {
     const { player } = this, { links } = player, { forwardPass, history } = player;
-    const shown = links.listing(where || [...links.lines.keys()].pop() || "", forwardPass.cells);
+    const shown = links.listing(where || [...links.lines.keys()][0] || "", forwardPass.cells);
     const columns = where && forwardPass.columns(history.sceneAt(player.index), id);
     if (!shown.some(([, , source]) => source)) return [];
     const { cell } = links.nodes[links.lines.get(shown.find(([own]) => own)[0])[0]];

@@ -55,7 +55,7 @@ class Player {
     this.root = h("div", {
       class: `nb-player${plays ? " nb-plays" : ""}`, role: "group", tabindex: 0,
       "aria-label": t(plays ? "backward_of" : "graph_of", { label: data.label }), lang: texts.lang,
-      "aria-keyshortcuts": "Space ArrowLeft ArrowRight Home End / F M L C", "data-lm-suppress-shortcuts": "true",
+      "aria-keyshortcuts": "Space ArrowLeft ArrowRight Home End ? / F M L C", "data-lm-suppress-shortcuts": "true",
       onkeydown: (event) => pressed(this, event),
     },
     this.controls.bar,
@@ -141,6 +141,7 @@ class Player {
     const still = !state.frame || ["start", "created", "forward"].includes(state.frame.kind);
     const here = this.position(this.index);
     if (moving && !still && here === from + 1) this.playback.animate(state, this.at(this.stops[here - 1] ?? 0));
+    else if (moving && this.index < 0 && state.frame.node && here === from + 1) this.forwardPass.animate(state);
     else this.stage.settle(state);
     this.predict.arrive();
     this.hooks.onindex?.(Math.max(this.index, 0));
@@ -200,7 +201,7 @@ class Player {
     if (state.active.size) this.stage.follow(state, gently, () => this.ahead());
     else if (this.stage.overflows && !this.stage.moved) {
       const roots = this.drawn?.roots || [];
-      this.stage.centre(this.selected || roots.find((id) => !this.links.users(id).length) || roots[0]);
+      this.stage.centre(state.look || this.selected || roots.find((id) => !this.links.users(id).length) || roots[0]);
     }
   }
 

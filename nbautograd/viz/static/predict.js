@@ -270,6 +270,7 @@ class Predict {
   }
 
   showScore() {
+    if (!this.on) return;
     const { history, index } = this.player, frame = history.frames[Math.max(index, 1) - 1];
     const { right, count, text } = this.scoreOf(frame?.backward);
     this.score.textContent = `${right}/${count}`;
