@@ -151,8 +151,7 @@ def _format(
             operands.append(Operand(name, slot, value, None, None, None))
     output, value, shape, dtype = result
     code, line, instruction = place
-    about = code.co_filename, line, output, value, shape, _name(dtype)
-    return Trace(*about, tuple(operands), scope, code, instruction)
+    return Trace(code.co_filename, line, output, value, shape, _name(dtype), tuple(operands), scope, code, instruction)
 
 
 _names: dict[Any, str] = {}  # NumPy spells a dtype out in Python, at the cost of a small operation

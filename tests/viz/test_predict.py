@@ -260,3 +260,21 @@ def test_a_recording_of_several_passes_has_a_score_for_each(open_page: Any) -> N
 def test_the_data_says_whether_to_ask() -> None:
     assert scalar().data()["ask"] is True and scalar(ask=False).data()["ask"] is False
     assert json.dumps(scalar().data())
+
+
+def test_what_happens_in_a_folded_group_is_not_asked(open_page: Any) -> None:
+    with tracing.traced():
+        w = nb.tensor(0.5, requires_grad=True)
+        h = w
+        for _ in range(60):
+            h = nb.tanh(h * w)
+    page = open_page(viz.animate(h, namespace={"w": w, "h": h}, fold=True, ask=True))
+    page.focus(".nb-player")
+    for _ in range(30):
+        if page.locator(".nb-answer").count():
+            page.click(".nb-skip")
+        page.keyboard.press("ArrowRight")
+    last = int(page.locator(".nb-slider").get_attribute("max"))
+    assert step_of(page) == last < 60
+    asked = int(page.locator(".nb-score").inner_text().partition("/")[2])
+    assert 0 < asked < 20 and page.troubles == []
