@@ -43,9 +43,6 @@ class ForwardPass {
     const { groups, history } = this.player, scene = history.sceneAt(0), view = groups.viewOf(scene);
     const links = this.linksOf(view), { steps } = this, done = steps.slice(0, index - this.first), node = done.at(-1);
     const future = new Set(steps.slice(done.length));
-    const constants = (ids) => ids.flatMap((id) => links.makers(id)).filter(({ kind }) => kind === "constant");
-    for (const { src } of constants(steps.slice(done.length))) future.add(src);
-    for (const { src } of constants(done)) future.delete(src);
     for (const { src, dst, kind } of links.edges) if (kind === "result" && future.has(src)) future.add(dst);
     for (const { id, src, dst } of links.edges) if (future.has(src) || future.has(dst)) future.add(id);
     const given = links.users(node).filter(({ kind }) => kind === "result");
