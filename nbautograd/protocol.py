@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from nbautograd import _lazy
@@ -96,6 +97,9 @@ class Trace(NamedTuple):
     operands: tuple[Operand, ...]
     scope: tuple[tuple[str, int], ...] = ()
     """The named blocks around the call, outermost first: of each its name, and the number of this entry into it."""
+    code: CodeType | None = None
+    """What called the operation, and by which instruction: ``co_positions()`` tells its place in the line."""
+    instruction: int = -1
 
 
 declared: dict[str, Callable[[], type]] = {}

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
+from types import CodeType
 from typing import Any
 from weakref import ref
 
@@ -126,7 +127,7 @@ def note(node: Any, output: Tensor, arguments: tuple[tuple[str, Any], ...]) -> N
     array = stored(output)
     result = (ref(output), _small(array), array.shape, array.dtype)
     extras = node.get_extras()
-    extras.trace = partial(_format, node.inputs, caller(), result, noted, current_scope())
+    extras.trace = partial(_format, node.inputs, _calling_frame(), result, noted, current_scope())
 
 
 class _Several(list[Any]):
@@ -134,7 +135,7 @@ class _Several(list[Any]):
 
 
 def _format(
-    inputs: tuple[str, ...], place: tuple[str, int], result: tuple[Any, ...], noted: list[tuple[Any, ...]], scope: Any
+    inputs: tuple[str, ...], place: tuple[Any, ...], result: tuple[Any, ...], noted: list[tuple[Any, ...]], scope: Any
 ) -> Trace:
     """The notes as a ``Trace``."""
     operands = []
@@ -149,7 +150,8 @@ def _format(
         else:
             operands.append(Operand(name, slot, value, None, None, None))
     output, value, shape, dtype = result
-    return Trace(*place, output, value, shape, _name(dtype), tuple(operands), scope)
+    code, line, instruction = place
+    return Trace(code.co_filename, line, output, value, shape, _name(dtype), tuple(operands), scope, code, instruction)
 
 
 _names: dict[Any, str] = {}  # NumPy spells a dtype out in Python, at the cost of a small operation
@@ -169,10 +171,16 @@ def _small(array: Any) -> Any:
 
 def caller() -> tuple[str, int]:
     """The file and line, outside this package, from which the operation was called."""
+    code, line, _ = _calling_frame()
+    return code.co_filename, line
+
+
+def _calling_frame() -> tuple[CodeType, int, int]:
+    """The code outside this package that called the operation: its line and its instruction."""
     frame = sys._getframe(2)
     while frame.f_back is not None:
         name = frame.f_globals.get("__name__", "")
         if name != "nbautograd" and not name.startswith("nbautograd."):
             break
         frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno
+    return frame.f_code, frame.f_lineno, frame.f_lasti

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import TilePool
+from nbautograd.viz.capture.forward import forward_pass
 from nbautograd.viz.capture.timeline import Frame, Timeline, in_view, joined, same_group
 from nbautograd.viz.language import say
 from nbautograd.viz.read.builder import Resolve, build
@@ -49,7 +50,8 @@ class FrameLog:
         if self.dropped:
             left = say("left_out", n=self.dropped)
             frames.append(Frame("end", self.scene, passes, left, caption=left))
-        return Timeline(tuple(scene.plain() for scene in self.scenes), tuple(frames), tuple(self.pool.tiles))
+        forward = tuple(forward_pass(scene, by_group=is_large(scene)) for scene in self.scenes)
+        return Timeline(tuple(scene.plain() for scene in self.scenes), tuple(frames), tuple(self.pool.tiles), forward)
 
     def append(self, frame: Frame) -> None:
         """Append a frame; successive frames inside one group of a large graph are joined."""

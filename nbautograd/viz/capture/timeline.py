@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import ChainStep
+from nbautograd.viz.capture.forward import ForwardPass
 from nbautograd.viz.language import say
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.model import GraphModel, Node
@@ -226,6 +227,8 @@ class Timeline:
     frames: tuple[Frame, ...]
     tiles: tuple[Tile, ...] = ()
     """Gradients as matrices of numbers, which frames name by their place here."""
+    forward: tuple[ForwardPass, ...] = ()
+    """Of each scene, how it came about."""
 
     def __len__(self) -> int:
         return len(self.frames)

@@ -88,10 +88,12 @@ def animate(
     direction: str | None = None,
     fold: bool | None = False,
     opened: Collection[str] = (),
+    ask: bool = False,
 ) -> Animation:
     """Run ``tensor.backward(...)`` with these arguments and return the pass as an animation.
 
     ``direction``, ``fold`` and ``opened`` are as for :func:`graph`; here, nothing is folded unless the graph is large.
+    With ``ask`` the player asks for each gradient before it shows it, helps after a wrong answer, and keeps a score.
     An error that ends the pass is raised as usual; its traceback says so, and ``error.animation`` is the picture.
     """
     namespace, opened = namespace or callers_names(), _names(opened)
@@ -115,7 +117,7 @@ def animate(
                 recorder.timeline(), direction, fold=fold, opened=opened
             )
         raise
-    return Animation(recorder.timeline(), direction, fold=fold, opened=opened)
+    return Animation(recorder.timeline(), direction, fold=fold, opened=opened, ask=ask)
 
 
 def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:

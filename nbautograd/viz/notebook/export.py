@@ -21,9 +21,12 @@ __all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page",
 
 PLAYER = (
     "dom", "formula", "history", "links", "viewport", "camera", "stage", "playback", "groups", "search", "ledger",
-    "panel", "tile", "chain", "equation", "controls", "keys", "snapshot", "player", "saving", "widget",
+    "panel", "tile", "chain", "equation", "answer", "predict", "forward", "timeline", "controls",
+    "keys", "snapshot", "player", "saving", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
+STYLES = ("player", "equation", "predict", "timeline")
+"""Those that make up its style sheet."""
 
 
 # -- pages -----------------------------------------------------------------------
@@ -43,7 +46,7 @@ def saving_js() -> str:
 @cache
 def player_css() -> str:
     """The player's style sheet with the colours, and what still pictures follow, in front."""
-    return f"{theme.css()}\n{theme.FOLLOWS}\n{_static('player.css')}\n{_static('equation.css')}"
+    return "\n".join([theme.css(), theme.FOLLOWS, *(_static(f"{name}.css") for name in STYLES)])
 
 
 def _static(name: str) -> str:

@@ -88,6 +88,8 @@ class Figure:
     direction: str | None = None
     fold: bool | None = False
     opened: frozenset[str] = frozenset()
+    ask = False
+    """Whether the player asks for each gradient before it shows it."""
     _widget: Any = None
     _note = ""
 
@@ -120,6 +122,10 @@ class Figure:
 
     def tiles(self) -> list[dict[str, Any]]:
         """Gradients as matrices of numbers, which the steps name by their place here."""
+        return []
+
+    def forward(self) -> list[dict[str, Any]]:
+        """Of each graph, its operations in the order in which they ran, as JSON."""
         return []
 
     def frames(self) -> list[dict[str, Any]]:
@@ -176,7 +182,10 @@ class Figure:
         :param room: how many bytes views other than the first may take.
         """
         frames = self.frames()
+        forward = self.forward()
         used = {number: _ids(frames, number) for number in range(len(self.scenes))}
+        for number, ran in enumerate(forward):
+            used[number].update(key for key, *_ in ran["steps"])
         drawn = [self.alternatives(number, model) for number, model in enumerate(self.scenes)]
         scenes = [_scene(model, used[number]) for number, model in enumerate(self.scenes)]
         views = {f"{number}:": number for number in range(len(drawn))}
@@ -189,11 +198,11 @@ class Figure:
                 views[f"{number}:{key}"] = len(drawn)
                 drawn.append(own)
                 scenes.append(scene)
-        timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles(),
+        timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles(), "forward": forward,
                     "operations": [_operations(scene) for scene in self.scenes]}  # fmt: skip
         texts = language.player_texts()
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
-                "views": views, "start": self.start}  # fmt: skip
+                "views": views, "start": self.start, "ask": self.ask}  # fmt: skip
 
     @property
     def start(self) -> int:

@@ -73,6 +73,7 @@ class AutogradMagics(Magics):
     @argument("--retain-graph", action="store_true", help="keep the saved tensors, so that backward can run again")
     @argument("--create-graph", action="store_true", help="record the pass itself, for second derivatives")
     @argument("--fold", "-f", action="store_true", help="draw loops and layers as one box each, which a click opens")
+    @argument("--ask", "-a", action="store_true", help="type each gradient before it is shown: predict, then see")
     @argument("--inputs", help="accumulate into these tensors only: names, separated by commas")
     @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
     @line_magic
@@ -95,6 +96,7 @@ class AutogradMagics(Magics):
                 inputs=inputs,
                 namespace=self.shell.user_ns,
                 fold=options.fold,
+                ask=options.ask,
             )
         except Exception as error:
             self._show_failed(error)

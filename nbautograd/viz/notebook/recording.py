@@ -30,8 +30,9 @@ class Recording(Figure):
         *,
         fold: bool | None = False,
         opened: Collection[str] = (),
+        ask: bool = False,
     ) -> None:
-        self.timeline, self.direction = timeline, direction
+        self.timeline, self.direction, self.ask = timeline, direction, ask
         self.fold, self.opened = fold, frozenset(opened)
         self._layouts: dict[int, list[Layout]] = {}
 
@@ -63,6 +64,10 @@ class Recording(Figure):
     def tiles(self) -> list[dict[str, Any]]:
         """The gradients as matrices of numbers, as JSON."""
         return self.timeline.tiles_json()
+
+    def forward(self) -> list[dict[str, Any]]:
+        """Of each graph, its operations in the order in which they ran, as JSON."""
+        return [ran.to_json() for ran in self.timeline.forward]
 
     def place(self, scene: int, model: GraphModel | None = None) -> Layout:
         """The layout of a scene, or of another view of it, with room for every text that the animation will show."""

@@ -12,7 +12,8 @@ class Controls {
     this.play = this.button("play", t("play_key"), () => player.playback.toggle());
     this.slider = h("input", { type: "range", class: "nb-slider", min: 0, max: player.stops.length - 1, step: 1,
       value: 0, "aria-label": t("step_slider"),
-      oninput: () => this.goTo(player.stops[Number(this.slider.value)] ?? player.last) });
+      oninput: () => this.slide(Number(this.slider.value)) });
+    this.track = new Track(player, this.slider);
     this.speeds = this.choice("", t("speed"), SPEEDS.map((x) => [x, `${x}×`, x === 1]),
       (value) => { player.playback.speed = value; });
     this.jump = player.passes.length > 1 && this.choice(" nb-jump", t("jump"),
@@ -51,6 +52,8 @@ class Controls {
     ...options.map(([value, text, chosen]) => h("option", { value, selected: chosen && "" }, text)));
   }
 
+  slide(here) { this.goTo(here < 0 ? here : this.player.stops[here] ?? this.player.last); }
+
   goTo(index) {
     this.player.playback.pause();
     this.player.go(index);
@@ -81,9 +84,9 @@ class Controls {
     const { player } = this, { t } = player;
     const step = (name, to) => this.button(name, t(name), () => player.step(to()));
     return h("span", { class: "nb-transport" }, h("span", { class: "nb-buttons" },
-      step("first", () => 0), step("back", () => player.backward()), this.play,
+      step("first", () => player.beginning()), step("back", () => player.backward()), this.play,
       step("forward", () => player.forward()), step("last", () => player.last), this.loop),
-    this.slider, this.jump, this.speeds);
+    this.track.element, player.predict.button, player.predict.score, this.jump, this.speeds);
   }
 
   showPlaying(on) {
@@ -96,13 +99,10 @@ class Controls {
 
   /** Where the pass is: the count, the slider and the list of passes; `text` says it aloud. */
   showStep(here, label, text) {
-    const { player } = this, { index, passes, plays } = player, most = player.stops.length - 1;
-    const where = player.t("step", { index: here, last: most });
+    const { player } = this, { index, passes, plays } = player, where = player.numbered(here);
     this.count.textContent = plays ? `${where} · ${label}` : player.data.label;
     this.count.title = this.count.textContent;
-    this.slider.max = most;
-    this.slider.value = here;
-    this.slider.style.setProperty("--nb-part", `${most ? (100 * here) / most : 0}%`);
+    this.track.show(here);
     this.slider.setAttribute("aria-valuetext", `${where}: ${text}`);
     if (this.jump) this.jump.value = [...passes].reverse().find(([, first]) => first <= Math.max(index, 1))?.[1] ?? 1;
   }

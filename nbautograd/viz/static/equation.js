@@ -38,11 +38,13 @@ class EquationBar {
       key = frame ? `${state.index}` : "";
     if (key !== this.key) Object.assign(this, { key, chosen: 0, pinned: null });
     this.frame = frame;
-    this.element.replaceChildren(...this.content(frame));
+    const { predict } = this.player;
+    this.element.replaceChildren(...(predict.content(this, frame) || predict.summary(this.content(frame), state)));
   }
 
   content(frame) {
     if (!frame) return [this.remark(this.player.t(this.player.plays ? "before_caption" : "graph_hint"))];
+    if (frame.kind === "forward") return this.player.forwardPass.equation(this, frame);
     if (frame.chain?.length) return this.chain(frame);
     if (frame.kind === "accumulate") return this.sum(frame);
     if (frame.kind === "error") return this.failure(frame);
@@ -197,7 +199,7 @@ class EquationBar {
       ),
       h("div", {}, t("sensitivity", { name: shown, root, change: shortNumber(value * NUDGE) })),
       ...(note ? [h("div", { class: "nb-soft" }, note)] : []),
-      ...(this.now.sent.cells.length > 1 ? [scaleLegend(this.largest)] : []),
+      ...(this.now.sent.cells.length > 1 && !player.predict.hides ? [scaleLegend(this.largest)] : []),
     );
     this.lightUp(at, place, terms);
   }
@@ -242,7 +244,7 @@ class EquationBar {
   progress(part) {
     const phase = part < ARRIVED ? 0 : part < MET ? 1 : part < SENT ? 2 : 3,
       before = Number(this.element.dataset.phase ?? 3);
-    if (phase === before) return;
+    if (phase === before || !this.frame?.chain) return;
     this.element.dataset.phase = phase;
     const step = this.frame?.chain?.[this.chosen],
       { stage } = this.player;

@@ -4,11 +4,12 @@ function keyActions(player) {
   const moves = plays ? {
     ArrowRight: () => player.step(player.forward()),
     ArrowLeft: () => player.step(player.backward()),
-    Home: () => player.step(0),
+    Home: () => player.step(player.beginning()),
     End: () => player.step(player.last),
     " ": () => player.playback.toggle(),
     l: () => controls.loop.click(),
     m: () => controls.scale.click(),
+    "?": () => player.predict.toggle(),
   } : {
     ArrowRight: () => player.walk("users"),
     ArrowLeft: () => player.walk("makers"),
@@ -25,7 +26,10 @@ function keyActions(player) {
     f: () => stage.fit(true),
     "[": () => player.walk(-1),
     "]": () => player.walk(1),
-    Enter: () => player.selected && groups.openable(player.selected) && groups.open(player.selected),
+    Enter: () => {
+      if (player.selected && groups.openable(player.selected)) groups.open(player.selected);
+      else if (player.predict.on && !player.selected) player.step(player.forward());
+    },
     c: () => player.selected && player.fold(player.selected),
     r: () => controls.repeats && controls.repeats.click(),
   };
@@ -35,6 +39,10 @@ function keyActions(player) {
 function pressed(player, event) {
   if (event.altKey || event.ctrlKey || event.metaKey) return;
   event.stopPropagation();
+  if (event.target === player.predict.field) {
+    if (player.predict.key(event)) event.preventDefault();
+    return;
+  }
   if (event.target === player.search.field) {
     if (player.search.key(event)) event.preventDefault();
     return;

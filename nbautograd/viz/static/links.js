@@ -39,9 +39,14 @@ class Links {
     return before;
   }
 
-  /** The lines of the cell that a line is in: [where, number, text], in order. */
-  listing(where) {
+  /** The lines of the cell that a line is in: [where, or nothing if no node is from it, number, text], in order. */
+  listing(where, cells = {}) {
     const first = (place) => this.nodes[this.lines.get(place)?.[0]] || {}, { cell } = first(where);
+    if (cells[cell]) {
+      const own = new Map([...this.lines.keys()].filter((other) => first(other).cell === cell)
+        .map((other) => [first(other).line, other]));
+      return cells[cell].map(([number, text]) => [own.get(number) || "", number, text]);
+    }
     return [...this.lines.keys()].filter((other) => first(other).cell === cell)
       .map((other) => [other, first(other).line || 0, first(other).source || ""])
       .sort((a, b) => a[1] - b[1]);

@@ -6,6 +6,9 @@ const row = (name, ...content) => [h("dt", {}, name), h("dd", {}, ...content)];
 const rowIf = (there, name, content) => (there ? row(name, ...content()) : []);
 const pairs = (list, sign) => list.map(([name, value]) =>
   h("div", { class: "nb-pair" }, name, h("span", { class: "nb-sign" }, ` ${sign} `), h("b", {}, value)));
+/** A line of code, of which one part runs. */
+const underlined = (text, columns) => (columns
+  ? [text.slice(0, columns[0]), h("u", {}, text.slice(...columns)), text.slice(columns[1])] : [text]);
 const heading = (title, subtitle) => h("h4", {}, h("span", { class: "nb-title" }, title), " ",
   h("span", { class: "nb-subtitle" }, subtitle || ""));
 
@@ -21,6 +24,18 @@ class Panel {
     const content = node ? this.node(selected, node, state) : state.frame ? this.step(state.frame) : this.idle();
     this.element.replaceChildren(...content);
     stage.ring(node ? selected : null);
+    this.followLine();
+  }
+
+  /** Bring the line that runs, and the part of it, into view. */
+  followLine() {
+    const line = this.element.querySelector(".nb-code .nb-lit");
+    const list = line?.parentNode, part = line?.querySelector("u");
+    if (!list) return;
+    list.scrollTop = line.offsetTop - list.offsetTop - (list.clientHeight - line.offsetHeight) / 2;
+    const right = part ? part.offsetLeft + part.offsetWidth - list.offsetLeft + 8 : 0;
+    const left = part ? part.offsetLeft - list.offsetLeft - 36 : 0;
+    if (right > list.clientWidth) list.scrollLeft = Math.min(right - list.clientWidth, left);
   }
 
   /** Light the equations and lines of code that belong to what is pointed at. */
@@ -53,11 +68,13 @@ class Panel {
 
   // -- a step ---------------------------------------------------------------------------------------------------------
   step(frame) {
+    if (frame.kind === "forward") return this.player.forwardPass.panel(frame);
     const { t } = this.player, adds = frame.kind === "accumulate", alarms = new Set(frame.alarms || []);
     const boxed = (equations) => [h("div", { class: "nb-formula" }, ...equations)];
     return [
       heading(frame.title, frame.subtitle),
       ...this.story(frame.story || []),
+      ...(frame.where ? this.listing(frame.where, frame.node) : []),
       ...(frame.notes || []).map((note) => h("p", { class: `nb-note${alarms.has(note) ? " nb-bad" : ""}` }, note)),
       h("dl", {},
         ...rowIf(frame.receives, t("receives"), () => pairs(frame.receives, "=")),
@@ -66,7 +83,6 @@ class Panel {
         ...rowIf(frame.sends, t(adds ? "now" : "sends"), () => pairs(frame.sends, adds ? "=" : "←")),
         ...rowIf(frame.where, t("from_cell"), () => [frame.where]),
         ...rowIf(frame.saved, t("saves"), () => [frame.saved])),
-      ...(frame.where ? this.listing(frame.where) : []),
     ];
   }
 
@@ -107,17 +123,18 @@ class Panel {
       h("div", { class: "nb-result" }, math([["o", "="], ["m", [result]]])));
   }
 
-  /** The lines of the cell, with the one that this is about marked; they point at their nodes. */
-  listing(where) {
-    const { player } = this, { links } = player;
-    const shown = links.listing(where || [...links.lines.keys()].pop() || "");
+  /** The lines of the cell, with the one that this is about marked, and what of it runs; they point at their nodes. */
+  listing(where, id) {
+    const { player } = this, { links } = player, { forwardPass, history } = player;
+    const shown = links.listing(where || [...links.lines.keys()][0] || "", forwardPass.cells);
+    const columns = where && forwardPass.columns(history.sceneAt(player.index), id);
     if (!shown.some(([, , source]) => source)) return [];
-    const { cell } = links.nodes[links.lines.get(shown[0][0])[0]];
+    const { cell } = links.nodes[links.lines.get(shown.find(([own]) => own)[0])[0]];
     const lines = shown.slice(0, LINES).map(([own, number, source]) => h("li", {
       value: number, "data-where": own, class: own === where && "nb-lit",
       onpointerenter: () => player.hover(null, null, own), onpointerleave: () => player.hover(null, null),
-      onclick: () => player.select(links.lines.get(own)[0], player.stage.overflows),
-    }, h("code", {}, source || "…")));
+      onclick: () => own && player.select(links.lines.get(own)[0], player.stage.overflows),
+    }, h("code", {}, ...underlined(source || (own ? "…" : " "), own && own === where && columns))));
     return [h("div", { class: "nb-code" }, h("div", { class: "nb-cell" }, cell), h("ol", {}, ...lines))];
   }
 
@@ -127,7 +144,7 @@ class Panel {
     return [
       heading(node.name, node.expression || t(`kind_${node.kind}`)),
       h("dl", {}, ...this.facts(node), ...this.gradients(id, node, state), ...this.neighbours(id, node)),
-      ...(node.where ? this.listing(node.where) : []),
+      ...(node.where ? this.listing(node.where, id) : []),
       this.actions(id, node),
     ];
   }

@@ -39,8 +39,8 @@ class Playback {
       const ended = player.index >= player.last;
       if (!player.root.isConnected || (ended && !this.loops)) { this.pause(); return; }
       player.go(ended ? 0 : player.forward(), true);
-      this.next();
-    }, (player.index === 0 ? FIRST_REST : STEP + REST) / this.speed);
+      if (this.playing) this.next(); // a step may ask for an answer first
+    }, (player.index === 0 ? FIRST_REST : player.index < 0 ? REST : STEP + REST) / this.speed);
   }
 
   /** Let no number travel any more. */

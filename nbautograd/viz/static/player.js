@@ -29,6 +29,8 @@ class Player {
     this.stops = this.history.stops(this.groups.viewOf);
     this.playback = new Playback(this);
     this.search = new Search(this);
+    this.predict = new Predict(this);
+    this.forwardPass = new ForwardPass(this);
     this.controls = new Controls(this);
     this.panel = new Panel(this);
     this.ledger = new Ledger(this);
@@ -38,7 +40,9 @@ class Player {
     this.observer.observe(this.root);
     this.onroom = () => this.resized();
     addEventListener("resize", this.onroom);
-    if (data.svgs.length) this.go(hooks.index || data.start || 0);
+    const first = hooks.index || data.start || 0;
+    if (data.ask && this.plays) this.predict.begin(first);
+    if (data.svgs.length) this.go(first);
     else this.controls.count.textContent = data.label;
   }
 
@@ -51,7 +55,7 @@ class Player {
     this.root = h("div", {
       class: `nb-player${plays ? " nb-plays" : ""}`, role: "group", tabindex: 0,
       "aria-label": t(plays ? "backward_of" : "graph_of", { label: data.label }), lang: texts.lang,
-      "aria-keyshortcuts": "Space ArrowLeft ArrowRight Home End / F M L C", "data-lm-suppress-shortcuts": "true",
+      "aria-keyshortcuts": "Space ArrowLeft ArrowRight Home End ? / F M L C", "data-lm-suppress-shortcuts": "true",
       onkeydown: (event) => pressed(this, event),
     },
     this.controls.bar,
@@ -79,37 +83,68 @@ class Player {
   get drawn() { return this.history.scenes[this.scene]; }
 
   // -- showing a step -------------------------------------------------------------------------------------------------
-  at(index) { return this.history.at(index, this.groups.viewOf(this.history.sceneAt(index)), this.t); }
+  at(index) {
+    if (index < 0) return this.forwardPass.state(index);
+    const view = this.groups.viewOf(this.history.sceneAt(index));
+    return this.predict.mask(this.history.at(index, view, this.t), view);
+  }
 
   state() { return this.at(this.index); }
 
-  position(index) { return this.stops.findIndex((stop) => stop >= index); }
+  /** How many steps there are before one; of the forward pass, how many are left, below zero. */
+  position(index) { return index < 0 ? index : this.stops.findIndex((stop) => stop >= index); }
 
-  forward() { return this.stops[this.position(this.index) + 1] ?? this.last; }
+  forward() { return this.index < 0 ? this.index + 1 : this.stops[this.position(this.index) + 1] ?? this.last; }
 
-  backward() { return this.stops[this.position(this.index) - 1] ?? 0; }
+  backward() {
+    return this.index > 0 ? this.stops[this.position(this.index) - 1] ?? 0
+      : Math.max(this.index - 1, this.forwardPass.first);
+  }
+
+  /** Before the backward pass; from there, before the forward pass. */
+  beginning() { return this.index > 0 ? 0 : this.forwardPass.first; }
+
+  /** The step that ends at a place of the slider; null for the one before the backward pass. */
+  stepAt(here) {
+    if (here <= 0) return here < 0 ? this.forwardPass.state(here).frame : null;
+    const index = this.stops[here], view = this.groups.viewOf(this.history.sceneAt(index));
+    return this.history.step(index, view, this.t);
+  }
+
+  numbered(here) {
+    const { first } = this.forwardPass;
+    return here < 0 ? this.t("forward_step", { index: here - first, last: -first - 1 })
+      : this.t("step", { index: here, last: this.stops.length - 1 });
+  }
 
   step(index) {
     this.playback.pause();
-    this.go(index, true);
+    this.predict.resumes = false;
+    if (index > this.index && this.predict.now) this.predict.insist();
+    else this.go(index, true);
   }
 
   go(index, move = false) {
-    const from = this.position(this.index), wanted = Math.min(Math.max(Math.round(index) || 0, 0), this.last);
+    const from = this.position(this.index), { first } = this.forwardPass;
+    const wanted = this.predict.limit(Math.min(Math.max(Math.round(index) || 0, first), this.last));
     this.goesBack = wanted < this.index;
-    this.index = this.stops[this.position(wanted)] ?? this.last;
+    this.index = wanted < 0 ? wanted : this.stops[this.position(wanted)] ?? this.last;
+    this.root.classList.toggle("nb-goes", this.index < 0);
     this.playback.halt();
     const state = this.state(), moving = move && !this.reduced.matches;
     this.load(this.groups.drawnFor(state.scene));
     this.stage.still();
     this.choose(null);
+    this.predict.say("");
     this.tell(state);
     this.lookAt(state, moving);
-    const still = !state.frame || ["start", "created"].includes(state.frame.kind);
+    const still = !state.frame || ["start", "created", "forward"].includes(state.frame.kind);
     const here = this.position(this.index);
     if (moving && !still && here === from + 1) this.playback.animate(state, this.at(this.stops[here - 1] ?? 0));
+    else if (moving && this.index < 0 && state.frame.node && here === from + 1) this.forwardPass.animate(state);
     else this.stage.settle(state);
-    this.hooks.onindex?.(this.index);
+    this.predict.arrive();
+    this.hooks.onindex?.(Math.max(this.index, 0));
   }
 
   /** Draw another view. */
@@ -166,7 +201,7 @@ class Player {
     if (state.active.size) this.stage.follow(state, gently, () => this.ahead());
     else if (this.stage.overflows && !this.stage.moved) {
       const roots = this.drawn?.roots || [];
-      this.stage.centre(this.selected || roots.find((id) => !this.links.users(id).length) || roots[0]);
+      this.stage.centre(state.look || this.selected || roots.find((id) => !this.links.users(id).length) || roots[0]);
     }
   }
 
@@ -190,8 +225,9 @@ class Player {
   tell(state) {
     const { caption, data, plays, t } = this, here = this.position(this.index);
     const first = plays ? t("before_caption") : t("graph_caption", { label: data.label });
-    const text = state.frame ? state.frame.caption || state.frame.title
+    const shown = state.frame ? state.frame.caption || state.frame.title
       : [first, ...(this.drawn?.notes || [])].join(" · ");
+    const text = this.predict.told(shown, state);
     this.controls.showStep(here, this.drawn?.label || data.label, text);
     caption.setAttribute("aria-live", this.playback.playing ? "off" : "polite");
     this.say(text);

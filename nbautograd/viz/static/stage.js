@@ -166,10 +166,14 @@ class Stage extends Camera {
       element.classList.toggle("nb-active", active);
       element.classList.toggle("nb-done", done && !active);
       element.classList.toggle("nb-bad", bad);
+      element.classList.toggle("nb-future", state.future?.has(id) || false);
       if (kind === "node") element.classList.toggle("nb-freed", state.freed.has(id));
       if (kind === "edge") element.classList.toggle("nb-used", active || done);
       if (kind === "flow") this.paintFlow(element, active, active || done ? state.sizes.get(id) : undefined);
-      if (kind === "label") this.lines(element, active || done ? state.labels.get(id) || "" : "");
+      if (kind === "label") {
+        this.lines(element, active || done ? state.labels.get(id) || "" : state.pending || "");
+        element.classList.toggle("nb-asked", id === state.asked);
+      }
     }
     this.paintLeaves(state);
   }

@@ -1,4 +1,4 @@
-const TRAITS = ["svgs", "timeline", "label", "texts", "theme", "views", "start"];
+const TRAITS = ["svgs", "timeline", "label", "texts", "theme", "views", "start", "ask"];
 const PAUSE = 120; // milliseconds in which further changes are waited for, before the kernel is told
 
 /** anywidget's entry. */

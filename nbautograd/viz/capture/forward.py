@@ -1,0 +1,89 @@
+"""The forward pass of a recorded graph: its operations in the order in which they ran, and the code beside them.
+
+Tracing notes of each operation only the code object and the instruction that called it; which part of the line that is
+gets looked up here, for what is shown. The code is the whole cell or file, as far as operations of the graph are near.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from nbautograd.viz.escape import clean
+from nbautograd.viz.read.introspect import attribute
+from nbautograd.viz.read.model import GraphModel
+
+__all__ = ["Columns", "ForwardPass", "forward_pass"]
+
+Columns = tuple[int, int]
+"""The first character of a line that runs, and the one after the last."""
+NEAR = 12  # lines above and below an operation that are listed of a long file
+WHOLE = 60  # lines of a file that is listed whole
+LONGEST = 200  # characters of a line
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardPass:
+    """The operations of one graph, as they ran."""
+
+    steps: tuple[tuple[str, Columns | None], ...] = ()
+    """(the operation's id, which part of its line called it, where that is known)"""
+    cells: Mapping[str, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+    """By what a cell or file is called: its lines with their numbers."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As lists and dictionaries."""
+        return {"steps": [[key, *(columns or ())] for key, columns in self.steps],
+                "cells": {name: [list(line) for line in lines] for name, lines in self.cells.items()}}  # fmt: skip
+
+
+def forward_pass(model: GraphModel, *, by_group: bool = False) -> ForwardPass:
+    """The forward pass of a graph whose nodes are alive.
+
+    :param by_group: what happens in succession in one closed group is one step, for graphs of very many operations.
+    """
+    whole = model.entire
+    if by_group:
+        drawn = [stand for key in whole.order if (stand := model.stands.get(key, key))]
+        return ForwardPass(tuple((key, None) for i, key in enumerate(drawn) if i == 0 or drawn[i - 1] != key))
+    live = {key: node for node, key in whole.handles.ops.items()}
+    traces = {key: attribute(live.get(key), "trace") for key in whole.order}
+    steps = tuple((key, columns(traces[key])) for key in whole.order)
+    files: dict[str, tuple[str, set[int]]] = {}
+    for key, trace in traces.items():
+        node = whole.by_id[key]
+        if trace is not None and node.cell:
+            files.setdefault(node.cell, (trace.filename, set()))[1].add(node.line)
+    return ForwardPass(steps, {cell: lines for cell, about in files.items() if (lines := listing(*about))})
+
+
+def columns(trace: Any) -> Columns | None:
+    """Which part of its line an operation was called from; None where that is not known.
+
+    Known is it from Python 3.11 on. Of an expression on several lines it is the part on the line where it begins.
+    """
+    code, instruction = attribute(trace, "code"), attribute(trace, "instruction", -1)
+    if not hasattr(code, "co_positions") or instruction < 0:
+        return None
+    line, last, start, stop = next(islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
+    if line is None or start is None or stop is None or line != trace.lineno:
+        return None
+    text = linecache.getline(trace.filename, line).rstrip("\n").encode()
+    first, end = (len(clean(part.decode(errors="ignore"), LONGEST)) for part in
+                  (text[:start], text[:stop] if last == line else text))  # fmt: skip
+    return (first, end) if first < end else None
+
+
+def listing(filename: str, used: Iterable[int]) -> tuple[tuple[int, str], ...]:
+    """The lines of a cell, or of a long file those near the lines that are used; without empty ones at the ends."""
+    lines = [clean(line.rstrip(), LONGEST) for line in linecache.getlines(filename)]
+    near = {n for line in used for n in range(line - NEAR, line + NEAR + 1)}
+    chosen = [(n, text) for n, text in enumerate(lines, 1) if len(lines) <= WHOLE or n in near]
+    while chosen and not chosen[0][1]:
+        del chosen[0]
+    while chosen and not chosen[-1][1]:
+        del chosen[-1]
+    return tuple(chosen)

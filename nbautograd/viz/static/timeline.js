@@ -1,0 +1,89 @@
+const THUMB = 7; // pixels: half of the slider's thumb, which does not go over the ends
+const TICKS = 160; // steps from which on only flags are drawn
+
+/** The slider with its two halves, a tick for each step, and flags where something happens that one looks for. */
+class Track {
+  constructor(player, slider) {
+    const { t } = (this.player = player);
+    this.slider = slider;
+    this.ticks = h("div", { class: "nb-ticks", "aria-hidden": "true" });
+    this.tip = h("div", { class: "nb-tip", hidden: "", "aria-hidden": "true" });
+    const half = (name, onclick) => h("button", { type: "button", class: `nb-half nb-half-${name}`, onclick,
+      title: t(`half_${name}_do`), "aria-label": t(`half_${name}_do`) }, t(`half_${name}`));
+    this.halves = { forward: half("forward", () => player.forwardPass.play()),
+      backward: half("backward", () => player.step(0)) };
+    this.element = h("span", { class: "nb-track", onpointermove: (event) => this.point(event),
+      onpointerleave: () => this.leave() },
+    h("span", { class: "nb-halves" }, ...Object.values(this.halves)), slider, this.ticks, this.tip);
+    this.drawn = "";
+  }
+
+  /** Where a step is on the slider, from 0 to 1; `here` counts stops. */
+  part(here) {
+    const { first } = this.player.forwardPass, most = this.player.stops.length - 1;
+    return most - first ? (here - first) / (most - first) : 0;
+  }
+
+  show(here) {
+    const { player, slider } = this, { first } = player.forwardPass, most = player.stops.length - 1;
+    slider.min = first;
+    slider.max = most;
+    slider.value = here;
+    const at = (part) => `calc(${THUMB}px + (100% - ${2 * THUMB}px) * ${part.toFixed(4)})`;
+    this.element.style.setProperty("--nb-part", at(this.part(here)));
+    this.element.style.setProperty("--nb-zero", at(this.part(0)));
+    this.element.classList.toggle("nb-goes-forward", here < 0);
+    this.halves.forward.hidden = first === 0;
+    const key = `${first} ${most} ${player.scene} ${player.predict.hides}`;
+    if (key !== this.drawn) this.draw(first, most);
+    this.drawn = key;
+  }
+
+  draw(first, most) {
+    const { player } = this, marks = [];
+    for (let here = first; here <= most; here++) {
+      const flag = here > 0 ? this.flag(here) : "";
+      if (!flag && most - first > TICKS) continue;
+      const mark = h("i", { class: `nb-tick ${flag ? `nb-flag-${flag}` : ""}` },
+        { accumulate: "⚑", hook: "⚓", bad: "!" }[flag] || "");
+      mark.style.left = `${(this.part(here) * 100).toFixed(3)}%`;
+      marks.push(mark);
+    }
+    this.ticks.replaceChildren(...marks);
+    player.root?.style.setProperty("--nb-backward", String(this.part(0)));
+  }
+
+  /** What is to be seen at a step. */
+  flag(here) {
+    const { history, predict, stops } = this.player, frames = history.frames.slice(stops[here - 1], stops[here]);
+    const any = (test) => frames.some(test);
+    if (!predict.hides && any(({ bad, kind }) => bad?.length || kind === "error")) return "bad";
+    if (any(({ hooks }) => hooks?.length)) return "hook";
+    return any(({ kind }) => kind === "accumulate") ? "accumulate" : "";
+  }
+
+  /** The step at a place of the slider: it is named, and its node and line light up. */
+  point(event) {
+    const { player, slider } = this, box = slider.getBoundingClientRect();
+    const share = (event.clientX - box.left - THUMB) / (box.width - 2 * THUMB), { first } = player.forwardPass;
+    if (event.clientY < box.top || !box.width) { this.leave(); return; }
+    const here = Math.min(Math.max(Math.round(first + share * (player.stops.length - 1 - first)), first),
+      player.stops.length - 1);
+    if (here === this.at) return;
+    this.at = here;
+    const frame = player.stepAt(here);
+    const what = frame ? [frame.title, frame.subtitle].filter(Boolean).join(" · ") : player.t("before_pass");
+    this.tip.textContent = `${player.numbered(here)}: ${what}`;
+    this.tip.hidden = false;
+    const left = event.clientX - box.left, wide = this.tip.offsetWidth / 2;
+    this.tip.style.left = `${Math.min(Math.max(left, wide), box.width - wide)}px`;
+    player.hover(frame?.node || null, null);
+  }
+
+  leave() {
+    if (this.tip.hidden) return;
+    this.tip.hidden = true;
+    this.at = null;
+    this.player.hover(null, null);
+  }
+}
