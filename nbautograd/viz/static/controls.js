@@ -15,8 +15,6 @@ class Controls {
       oninput: () => this.goTo(player.stops[Number(this.slider.value)] ?? player.last) });
     this.speeds = this.choice("", t("speed"), SPEEDS.map((x) => [x, `${x}×`, x === 1]),
       (value) => { player.playback.speed = value; });
-    this.jump = player.passes.length > 1 && this.choice(" nb-jump", t("jump"),
-      player.passes.map(([n, first]) => [first, t("pass_n", { n }), false]), (value) => this.goTo(value));
     this.loop = this.toggle("loop", t("loop"), () => (player.playback.loops = !player.playback.loops));
     const { everything } = player.groups;
     this.repeats = everything && this.toggle("repeats", t(`${everything}_all`), () => player.groups.toggleEverything());
@@ -83,7 +81,7 @@ class Controls {
     return h("span", { class: "nb-transport" }, h("span", { class: "nb-buttons" },
       step("first", () => 0), step("back", () => player.backward()), this.play,
       step("forward", () => player.forward()), step("last", () => player.last), this.loop),
-    this.slider, this.jump, this.speeds);
+    this.slider, player.stacks.element, this.speeds);
   }
 
   showPlaying(on) {
@@ -94,9 +92,9 @@ class Controls {
     this.play.classList.toggle("nb-on", on);
   }
 
-  /** Where the pass is: the count, the slider and the list of passes; `text` says it aloud. */
+  /** Where the pass is: the count, the slider `text` says it aloud. */
   showStep(here, label, text) {
-    const { player } = this, { index, passes, plays } = player, most = player.stops.length - 1;
+    const { player } = this, { plays } = player, most = player.stops.length - 1;
     const where = player.t("step", { index: here, last: most });
     this.count.textContent = plays ? `${where} · ${label}` : player.data.label;
     this.count.title = this.count.textContent;
@@ -104,7 +102,6 @@ class Controls {
     this.slider.value = here;
     this.slider.style.setProperty("--nb-part", `${most ? (100 * here) / most : 0}%`);
     this.slider.setAttribute("aria-valuetext", `${where}: ${text}`);
-    if (this.jump) this.jump.value = [...passes].reverse().find(([, first]) => first <= Math.max(index, 1))?.[1] ?? 1;
   }
 }
 

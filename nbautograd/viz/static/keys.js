@@ -9,6 +9,9 @@ function keyActions(player) {
     " ": () => player.playback.toggle(),
     l: () => controls.loop.click(),
     m: () => controls.scale.click(),
+    PageDown: () => player.stacks.move(1),
+    PageUp: () => player.stacks.move(-1),
+    g: () => player.stacks.toggle(),
   } : {
     ArrowRight: () => player.walk("users"),
     ArrowLeft: () => player.walk("makers"),
