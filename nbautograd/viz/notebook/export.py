@@ -21,7 +21,8 @@ __all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page",
 
 PLAYER = (
     "dom", "formula", "history", "links", "viewport", "camera", "stage", "playback", "groups", "search", "ledger",
-    "panel", "tile", "bucket", "passes", "chain", "equation", "controls", "keys", "snapshot", "player", "saving", "widget",
+    "panel", "tile", "bucket", "passes", "chain", "equation", "controls", "keys", "snapshot", "player", "saving",
+    "axes", "ridges", "lens", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
 
@@ -43,17 +44,16 @@ def saving_js() -> str:
 @cache
 def player_css() -> str:
     """The player's style sheet with the colours, and what still pictures follow, in front."""
-    return (
-        f"{theme.css()}\n{theme.FOLLOWS}\n{_static('player.css')}\n{_static('equation.css')}\n{_static('bucket.css')}"
-    )
+    sheets = (_static(f"{name}.css") for name in ("player", "equation", "bucket", "lens"))
+    return "\n".join([theme.css(), theme.FOLLOWS, *sheets])
 
 
 def _static(name: str) -> str:
     return files("nbautograd.viz").joinpath("static", name).read_text("utf-8")
 
 
-def player_page(data: Mapping[str, Any], svg: str) -> str:
-    """A page that shows ``svg`` and, where scripts run, plays ``data``."""
+def player_page(data: Mapping[str, Any], svg: str, mount: str = "mount") -> str:
+    """A page that shows ``svg`` and, where scripts run, plays ``data``: ``mount`` is the function that does."""
     label = str(data["label"])
     payload = json_for_script(data)
     script = (
@@ -61,7 +61,8 @@ def player_page(data: Mapping[str, Any], svg: str) -> str:
         + "\n"
         + _static("frame.js")
         + '\njoinPage();\nconst place = document.getElementById("nb-place");\n'
-        + 'mount(place, JSON.parse(document.getElementById("nb-data").textContent));\n'
+        + f"{mount}(place, JSON.parse("
+        + 'document.getElementById("nb-data").textContent));\n'
     )
     image = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     body = (
