@@ -37,22 +37,23 @@ class PassRing:
         self.outstanding: deque[tuple[int, Recording]] = deque(maxlen=OUTSTANDING)
         self.first: tuple[int, Recording] | None = None
         self.spent, self.began = 0.0, time.perf_counter()
+        self._active = False
         self._recorder: Recorder | None = None
         self._open = ExitStack()
 
     def start(self) -> None:
         """Record the next pass; where passes are asked for, also trace the operations until :meth:`stop`."""
-        self.began = time.perf_counter()
+        self._active, self.began = True, time.perf_counter()
         if self.record:
             self._open.enter_context(tracing.traced())
         self._arm()
 
     def stop(self) -> None:
         """Record no more."""
-        self._recorder = None
+        self._active, self._recorder = False, None
         self._listen(False)
         self._open.close()
-        self.record, self.namespace = False, {}
+        self.namespace = {}
 
     def take(self, step: int, outstanding: bool) -> None:
         """The passes since the last call were those of this step."""
@@ -74,6 +75,8 @@ class PassRing:
         return dict(sorted([*first, *self.outstanding, *self.last], key=lambda entry: entry[0]))
 
     def _arm(self) -> None:
+        if not self._active:  # outside of the block nobody would take the observer away
+            return
         wanted = self.record
         if wanted is None:
             wanted = self.spent < AT_FIRST + SHARE * (time.perf_counter() - self.began)

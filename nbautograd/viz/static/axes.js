@@ -44,7 +44,7 @@ function logTicks(low, high, count = 5) {
   return ticks;
 }
 
-/** A vertical axis: linear, or logarithmic where the numbers ask for it. `y(value)` is null where there is no number. */
+/** A vertical axis: linear, or logarithmic where the numbers ask for it. `y(value)` is null for what is no number. */
 class Axis {
   constructor(numbers, top, bottom, { log = null, least = [] } = {}) {
     const finite = numbers.filter(Number.isFinite), positive = finite.filter((value) => value > 0);

@@ -190,12 +190,13 @@ class Lens {
     this.grid = h("div", { class: "nb-ridge-grid" });
     this.count = h("span", { class: "nb-count" });
     this.slider = h("input", { type: "range", class: "nb-slider", min: 0, step: 1,
-      max: Math.max(data.steps.length - 1, 0), "aria-label": t("lens_step"), oninput: () => this.select(Number(this.slider.value)) });
+      max: Math.max(data.steps.length - 1, 0), "aria-label": t("lens_step"),
+      oninput: () => this.select(Number(this.slider.value)) });
     this.marks = s("svg", { class: "nb-lens-marks", height: 12, "aria-hidden": "true" });
     this.note = h("p", { class: "nb-lens-note", "aria-live": "polite" });
     this.stage = h("div", { class: "nb-lens-pass" });
-    const move = (name, label, by) => h("button", { type: "button", class: "nb-button", "aria-label": label, title: label,
-      onclick: () => by() }, icon(name));
+    const move = (name, label, by) => h("button", { type: "button", class: "nb-button",
+      "aria-label": label, title: label, onclick: () => by() }, icon(name));
     this.root = h("div", { class: "nb-player nb-lens", role: "group", tabindex: 0, "aria-label": data.label,
       lang: texts.lang, "data-lm-suppress-shortcuts": "true", onkeydown: (event) => this.key(event) },
     h("div", { class: "nb-bar" }, h("span", { class: "nb-head-line" }, h("strong", {}, t("training")), " ", this.count),
@@ -223,7 +224,8 @@ class Lens {
 
   /** As many beside each other as there is room for. */
   drawRidges() {
-    const { bins, leaves, steps } = this.data, { inks, t } = this, range = usedBins(leaves, bins), room = this.wide - 28;
+    const { bins, leaves, steps } = this.data, { inks, t } = this, range = usedBins(leaves, bins);
+    const room = this.wide - 28;
     const columns = Math.max(2, Math.floor(room / 230)), wide = Math.min(Math.floor(room / columns) - 10, 300);
     this.ridges = leaves.map((leaf, i) => new RidgeView(leaf, { steps, bins, range, ink: inks[i], t, wide }));
     this.grid.style.setProperty("--nb-columns", columns);
