@@ -103,7 +103,7 @@ class PassRing:
 def _is_large(event: protocol.PassStarted) -> bool:
     seen: set[Any] = set()
     leaves: dict[int, int] = {}
-    ahead = [node for node, _ in event.roots]
+    ahead: list[Any] = [node for node, _ in event.roots]
     while ahead and len(seen) <= SMALL:
         node = ahead.pop()
         if node is None or node in seen or id(node) in leaves:

@@ -125,11 +125,12 @@ def _leaps(value: float, past: deque[float]) -> bool:
 
 
 def _flat(value: Any) -> np.ndarray[Any, Any]:
+    array: np.ndarray[Any, Any]
     try:
         array = value.detach().numpy().reshape(-1)  # what most of them can
     except Exception:
         array = values.host(value).reshape(-1)
-    return np.abs(array) if array.dtype.kind == "c" else array
+    return np.asarray(np.abs(array)) if array.dtype.kind == "c" else array
 
 
 def _sampled(leaf: Any) -> Any:

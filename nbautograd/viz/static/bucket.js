@@ -42,13 +42,13 @@ class Buckets {
     const stacks = new Map();
     for (const frame of this.frames.slice(0, index)) {
       const { nodes } = this.scenes[frame.scene];
-      for (const [id, row] of Object.entries(frame.ledger || {})) {
+      for (const [id, entry] of Object.entries(frame.ledger || {})) {
         const name = nodes[id]?.name;
         if (name === undefined) continue;
-        const stack = stacks.get(name) || this.begin(row);
+        const stack = stacks.get(name) || this.begin(entry);
         stacks.set(name, stack);
-        if (frame.kind === "start") this.reset(stack, row);
-        else this.add(stack, row, frame.backward);
+        if (frame.kind === "start") this.reset(stack, entry);
+        else this.add(stack, entry, frame.backward);
         each?.(name, stack);
       }
     }
@@ -60,28 +60,28 @@ class Buckets {
     return { pass, tile, amount: amountOf(tile), parts };
   }
 
-  begin(row) {
-    const held = row.before_tile >= 0 ? [this.segment(0, row.before_tile)] : [];
-    return { segments: held, emptied: [], reset: "", waiting: null, after: this.tiles[row.before_tile] };
+  begin(entry) {
+    const held = entry.before_tile >= 0 ? [this.segment(0, entry.before_tile)] : [];
+    return { segments: held, emptied: [], reset: "", waiting: null, after: this.tiles[entry.before_tile] };
   }
 
   /** A pass begins, and .grad may have been emptied or written to since the last one. */
-  reset(stack, row) {
-    Object.assign(stack, { reset: row.reset || "", waiting: null, emptied: [] });
-    if (!row.reset) return;
+  reset(stack, entry) {
+    Object.assign(stack, { reset: entry.reset || "", waiting: null, emptied: [] });
+    if (!entry.reset) return;
     stack.emptied = stack.segments;
-    stack.segments = row.reset === "changed" && row.before_tile >= 0 ? [this.segment(0, row.before_tile)] : [];
-    stack.after = this.tiles[row.before_tile];
+    stack.segments = entry.reset === "changed" && entry.before_tile >= 0 ? [this.segment(0, entry.before_tile)] : [];
+    stack.after = this.tiles[entry.before_tile];
   }
 
   /** Terms have arrived and wait for the others, or their sum has been added. */
-  add(stack, row, pass) {
-    const parts = (row.terms || []).map(([, via], i) => ({ via, amount: amountOf(this.tiles[row.tiles?.[i]]) }));
-    const segment = this.segment(pass, row.total_tile ?? -1, parts);
-    if (!row.after) { stack.waiting = segment; return; }
+  add(stack, entry, pass) {
+    const parts = (entry.terms || []).map(([, via], i) => ({ via, amount: amountOf(this.tiles[entry.tiles?.[i]]) }));
+    const segment = this.segment(pass, entry.total_tile ?? -1, parts);
+    if (!entry.after) { stack.waiting = segment; return; }
     if (stack.segments.at(-1)?.pass === pass) stack.segments.pop(); // a failed pass tells it once more
     stack.segments.push(segment);
-    Object.assign(stack, { waiting: null, emptied: [], after: this.tiles[row.after_tile] });
+    Object.assign(stack, { waiting: null, emptied: [], after: this.tiles[entry.after_tile] });
   }
 
   /** The ends of a leaf's scale: it must not change from step to step. */
@@ -105,11 +105,11 @@ class Buckets {
   }
 }
 
-const where = (i, segment) => ({ "data-segment": i, "data-pass": segment.pass });
+const marksOf = (i, segment) => ({ "data-segment": i, "data-pass": segment.pass });
 
 /** A stack as a bar: to the right of the line what adds, to its left what takes away; a tick where .grad is now. */
 class BucketView {
-  constructor(stack, { name, extent: [low, high], t, ghost, words, show }) {
+  constructor(stack, { name, ends: [low, high], t, ghost, words, show }) {
     const span = high - low || 1, { wide, high: tall } = BUCKET, room = wide - 8;
     this.stack = stack;
     this.x = (amount) => 4 + ((amount - low) / span) * room;
@@ -157,7 +157,7 @@ class BucketView {
     const ink = segment.amount < 0 ? "minus" : "plus";
     const colour = share ? `color-mix(in oklab, var(--nb-tile-${ink}) ${share.toFixed(0)}%, var(--nb-bg))`
       : "var(--nb-wire)";
-    return { class: "nb-bucket-pass", y: 2, height: tall - 4, fill: colour, ...where(i, segment) };
+    return { class: "nb-bucket-pass", y: 2, height: tall - 4, fill: colour, ...marksOf(i, segment) };
   }
 
   /** Inside a pass, a line between its paths. */

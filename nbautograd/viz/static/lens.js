@@ -113,7 +113,7 @@ class LensPlot {
       .filter(([y]) => y !== null);
     const rank = ([, line]) => (line === lit ? 0 : line === lines[0] ? 1 : line === lines.at(-1) ? 2 : 3);
     const many = ends.length * APART > PLOT.high - 10, taken = [];
-    for (const [, line] of lines.map((line) => [0, line])) line.name_.style.display = "none";
+    for (const one of lines) one.name_.style.display = "none";
     const order = many ? ends.toSorted((a, b) => rank(a) - rank(b)) : ends.toSorted((a, b) => a[0] - b[0]);
     let floor = -Infinity;
     order.forEach(([y, line], i) => {

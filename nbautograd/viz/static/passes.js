@@ -72,8 +72,8 @@ class Passes {
       if (frame.backward !== pass || frame.kind === "created") continue;
       ({ scene } = frame);
       for (const [edge, tile] of Object.entries(frame.tiles || {})) edges.set(edge, tile);
-      for (const [id, row] of Object.entries(frame.ledger || {})) {
-        const got = row.total_tile ?? -1;
+      for (const [id, entry] of Object.entries(frame.ledger || {})) {
+        const got = entry.total_tile ?? -1;
         if (got >= 0 && frame.kind !== "start") leaves.set(scenes[scene].nodes[id]?.name, got);
       }
     }
@@ -120,10 +120,10 @@ class Passes {
   cell(name, trail) {
     const { buckets, card, player } = this, { t } = player;
     const stack = this.stacks.get(name) || { segments: [], emptied: [], reset: "", waiting: null };
-    const words = buckets.words(stack, t), extent = buckets.extents.get(name) || [0, 0], ghost = this.ghostOf(name);
+    const words = buckets.words(stack, t), own = buckets.extents.get(name) || [0, 0], ghost = this.ghostOf(name);
     const further = Number.isFinite(ghost?.amount) ? ghost.amount : 0;
-    const ends = [extent[0] + Math.min(further, 0), extent[1] + Math.max(further, 0)];
-    const view = new BucketView(stack, { name, extent: ends, t, ghost, words,
+    const ends = [own[0] + Math.min(further, 0), own[1] + Math.max(further, 0)];
+    const view = new BucketView(stack, { name, ends, t, ghost, words,
       show: (segment, bar) => card.show(segment, bar) });
     const many = stack.segments.filter(({ pass }) => pass).length > 1;
     const cell = h("td", { class: "nb-each" }, view.svg, h("span", { class: many ? "nb-many" : "nb-soft" }, words));

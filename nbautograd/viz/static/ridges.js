@@ -22,7 +22,7 @@ class RidgeView {
     return text;
   }
 
-  x(bin) { return RIDGE.margin + ((bin - this.range[0]) / (this.range[1] - this.range[0])) * (this.wide - 20); }
+  x(at) { return RIDGE.margin + ((at - this.range[0]) / (this.range[1] - this.range[0])) * (this.wide - 20); }
 
   /** Where the line of a step stands. */
   base(i) {
@@ -37,15 +37,15 @@ class RidgeView {
   ridge(i, kind) {
     const base = this.base(i), shares = this.shares(i), [from, to] = this.range;
     let d = `M${this.x(from)} ${base}`;
-    for (let bin = from; bin < to; bin++) {
-      const y = base - (shares[bin] || 0) * RIDGE.rise;
-      d += `L${this.x(bin + 0.5).toFixed(1)} ${y.toFixed(1)}`;
+    for (let at = from; at < to; at++) {
+      const y = base - (shares[at] || 0) * RIDGE.rise;
+      d += `L${this.x(at + 0.5).toFixed(1)} ${y.toFixed(1)}`;
     }
     return s("path", { class: kind, d: `${d}L${this.x(to)} ${base}` });
   }
 
   axis() {
-    const { bins } = this, [from, to] = this.range, log2 = (bin) => bins.lowest + bin * bins.each, log = Math.log10(2);
+    const { bins } = this, [from, to] = this.range, log2 = (at) => bins.lowest + at * bins.each, log = Math.log10(2);
     const ticks = logTicks(log2(from) * log, log2(to) * log, 3).filter(([, text]) => !text.includes("·"));
     const all = ticks.length > 1 ? ticks : logTicks(log2(from) * log, log2(to) * log, 8);
     return all.slice(0, 6).flatMap(([value, text]) => {
@@ -73,10 +73,10 @@ function usedBins(leaves, { count, letter }) {
   let low = count, high = 0;
   for (const { counts } of leaves) {
     for (const line of counts) {
-      for (let bin = 0; bin < line.length; bin++) {
-        if (line.codePointAt(bin) === letter) continue;
-        low = Math.min(low, bin);
-        high = Math.max(high, bin + 1);
+      for (let at = 0; at < line.length; at++) {
+        if (line.codePointAt(at) === letter) continue;
+        low = Math.min(low, at);
+        high = Math.max(high, at + 1);
       }
     }
   }
