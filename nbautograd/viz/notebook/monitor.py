@@ -136,7 +136,7 @@ class Monitor:
         """The picture in the notebook's colours."""
         return theme.adaptive(self.svg) if settings.theme == "auto" else output.coloured(self.svg)
 
-    def data(self, passes: bool = True) -> dict[str, Any]:
+    def contents(self, passes: bool = True) -> dict[str, Any]:
         """All that the interactive view shows, as JSON; with as many passes as a page has room for, or without."""
         recordings = self.recordings
         data = lens_data(self.run, recordings, self.label)
@@ -144,7 +144,7 @@ class Monitor:
 
     def html(self) -> str:
         """A page of its own: no kernel, no network."""
-        return export.player_page(self.data(), self.svg, "mountLens")
+        return export.player_page(self.contents(), self.svg, "mountLens")
 
     def save(self, path: Any) -> Any:
         """Write ``.html`` (a page that needs no kernel), ``.svg``, ``.txt``, ``.png`` or ``.pdf``.
@@ -161,7 +161,7 @@ class Monitor:
                 from nbautograd.viz.notebook.widget import LensView
             except ImportError:
                 return None
-            self._widget = LensView(lens=self.data(passes=False), label=self.label)
+            self._widget = LensView(lens=self.contents(passes=False), label=self.label)
             self._widget.on_msg(self._asked)
         return self._widget
 
