@@ -326,7 +326,13 @@ def tile_json(tile: Tile) -> dict[str, Any]:
     """A tile as a dictionary, without what is as usual."""
     about = {"shape": tile.shape, "columns": tile.columns, "cells": tile.cells}
     if tile.block != (1, 1):
-        about |= {"block": tile.block, "histogram": tile.histogram, "low": tile.low, "high": tile.high}
+        about |= {
+            "block": tile.block,
+            "histogram": tile.histogram,
+            "low": tile.low,
+            "high": tile.high,
+            "norm": tile.norm,
+        }
     return about | {name: count for name in ("nan", "inf") if (count := getattr(tile, name))}
 
 

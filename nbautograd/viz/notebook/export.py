@@ -21,11 +21,11 @@ __all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page",
 
 PLAYER = (
     "dom", "formula", "history", "links", "viewport", "camera", "stage", "playback", "groups", "search", "ledger",
-    "panel", "tile", "chain", "equation", "answer", "predict", "forward", "timeline", "controls",
-    "keys", "snapshot", "player", "saving", "widget",
+    "panel", "tile", "bucket", "passes", "chain", "equation", "answer", "predict", "forward", "timeline",
+    "controls", "keys", "snapshot", "player", "saving", "axes", "ridges", "lens", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
-STYLES = ("player", "equation", "predict", "timeline")
+STYLES = ("player", "equation", "predict", "timeline", "bucket", "lens")
 """Those that make up its style sheet."""
 
 
@@ -53,8 +53,8 @@ def _static(name: str) -> str:
     return files("nbautograd.viz").joinpath("static", name).read_text("utf-8")
 
 
-def player_page(data: Mapping[str, Any], svg: str) -> str:
-    """A page that shows ``svg`` and, where scripts run, plays ``data``."""
+def player_page(data: Mapping[str, Any], svg: str, mount: str = "mount") -> str:
+    """A page that shows ``svg`` and, where scripts run, plays ``data``: ``mount`` is the function that does."""
     label = str(data["label"])
     payload = json_for_script(data)
     script = (
@@ -62,7 +62,8 @@ def player_page(data: Mapping[str, Any], svg: str) -> str:
         + "\n"
         + _static("frame.js")
         + '\njoinPage();\nconst place = document.getElementById("nb-place");\n'
-        + 'mount(place, JSON.parse(document.getElementById("nb-data").textContent));\n'
+        + f"{mount}(place, JSON.parse("
+        + 'document.getElementById("nb-data").textContent));\n'
     )
     image = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     body = (

@@ -136,3 +136,16 @@ class LiveView(_View):
     def _repr_mimebundle_(self, **options: Any) -> Any:
         bundle, metadata = super()._repr_mimebundle_(**options)
         return bundle | {"text/plain": ""}, metadata
+
+
+class LensView(_View):
+    """Shows a training run, to be explored; its passes are asked for when they are wanted.
+
+    The output that holds it also has the still picture and the text.
+    """
+
+    _esm = export.player_js()
+    _css = export.player_css()
+
+    lens = traitlets.Dict().tag(sync=True)
+    label = traitlets.Unicode("").tag(sync=True)

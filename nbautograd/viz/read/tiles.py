@@ -38,6 +38,8 @@ class Tile:
     """Counts of the finite elements between ``low`` and ``high``, where cells are means."""
     low: float = 0.0
     high: float = 0.0
+    norm: float = 0.0
+    """Of all elements, where cells are means."""
     nan: int = 0
     inf: int = 0
 
@@ -78,6 +80,7 @@ def tile(value: Any) -> Tile | None:
     if finite.any():
         numbers = matrix[finite]
         counts["low"], counts["high"] = _rounded(np.array([numbers.min(), numbers.max()])).tolist()
+        counts["norm"] = float(_rounded(np.array([np.linalg.norm(numbers)]))[0])
         counts["histogram"] = tuple(np.histogram(numbers, BINS)[0].tolist())
     return Tile(shape, means.shape[1], _cells(means), block, **counts)
 

@@ -16,8 +16,6 @@ class Controls {
     this.track = new Track(player, this.slider);
     this.speeds = this.choice("", t("speed"), SPEEDS.map((x) => [x, `${x}×`, x === 1]),
       (value) => { player.playback.speed = value; });
-    this.jump = player.passes.length > 1 && this.choice(" nb-jump", t("jump"),
-      player.passes.map(([n, first]) => [first, t("pass_n", { n }), false]), (value) => this.goTo(value));
     this.loop = this.toggle("loop", t("loop"), () => (player.playback.loops = !player.playback.loops));
     const { everything } = player.groups;
     this.repeats = everything && this.toggle("repeats", t(`${everything}_all`), () => player.groups.toggleEverything());
@@ -86,7 +84,7 @@ class Controls {
     return h("span", { class: "nb-transport" }, h("span", { class: "nb-buttons" },
       step("first", () => player.beginning()), step("back", () => player.backward()), this.play,
       step("forward", () => player.forward()), step("last", () => player.last), this.loop),
-    this.track.element, player.predict.button, player.predict.score, this.jump, this.speeds);
+    this.track.element, player.predict.button, player.predict.score, player.stacks.element, this.speeds);
   }
 
   showPlaying(on) {
@@ -97,14 +95,13 @@ class Controls {
     this.play.classList.toggle("nb-on", on);
   }
 
-  /** Where the pass is: the count, the slider and the list of passes; `text` says it aloud. */
+  /** Where the pass is: the count and the slider; `text` says it aloud. */
   showStep(here, label, text) {
-    const { player } = this, { index, passes, plays } = player, where = player.numbered(here);
+    const { player } = this, { plays } = player, where = player.numbered(here);
     this.count.textContent = plays ? `${where} · ${label}` : player.data.label;
     this.count.title = this.count.textContent;
     this.track.show(here);
     this.slider.setAttribute("aria-valuetext", `${where}: ${text}`);
-    if (this.jump) this.jump.value = [...passes].reverse().find(([, first]) => first <= Math.max(index, 1))?.[1] ?? 1;
   }
 }
 

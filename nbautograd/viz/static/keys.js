@@ -10,6 +10,9 @@ function keyActions(player) {
     l: () => controls.loop.click(),
     m: () => controls.scale.click(),
     "?": () => player.predict.toggle(),
+    PageDown: () => player.stacks.move(1),
+    PageUp: () => player.stacks.move(-1),
+    g: () => player.stacks.toggle(),
   } : {
     ArrowRight: () => player.walk("users"),
     ArrowLeft: () => player.walk("makers"),

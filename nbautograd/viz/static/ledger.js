@@ -12,10 +12,10 @@ class Ledger {
     const { player } = this, { t } = player, leaves = player.drawn?.leaves || [];
     this.element.style.setProperty("--nb-rows", this.rows ??= this.most());
     if (!leaves.length || state.frame?.kind === "created") { this.element.replaceChildren(); return; }
-    const several = player.passes.length > 1, grads = player.history.grads(player.index);
-    const body = leaves.slice(0, ROWS).map((leaf) => this.row(leaf, state, several && (grads.get(leaf.name) || [])));
+    const grads = player.history.grads(player.index);
+    const body = leaves.slice(0, ROWS).map((leaf) => this.row(leaf, state, grads.get(leaf.name) || []));
     const head = [["leaf", "leaf-name"], ["grad_before", "before"], ["arriving_pass", "terms"], ["sum", "sum"],
-      ["grad_after", "after"], ...(several ? [["after_each", "each"]] : [])];
+      ["grad_after", "after"], ["bucket", "each"]];
     const titles = head.map(([name, kind]) => h("th", { scope: "col", class: `nb-${kind}` }, t(name)));
     this.element.replaceChildren(h("table", {}, h("caption", { class: "nb-hidden" }, t("what_leaves_get")),
       h("thead", {}, h("tr", {}, ...titles)), h("tbody", {}, ...body)));
@@ -31,8 +31,8 @@ class Ledger {
   /** The rows of the scene that has most of them: for so many there is room, whichever is shown. */
   most() { return Math.max(...this.player.history.scenes.map(({ leaves }) => Math.min(leaves.length, ROWS)), 1); }
 
-  /** A leaf's line; `former` is .grad after each pass, where there are several. What has no room is said on hover. */
-  row({ id, name }, state, former) {
+  /** A leaf's line; `trail` is .grad after each pass. What has no room is said on hover. */
+  row({ id, name }, state, trail) {
     const { player } = this, current = state.ledger.get(id);
     const lit = state.frame && state.frame.ledger?.[id] && state.frame.kind !== "start";
     const terms = this.terms(current);
@@ -46,9 +46,15 @@ class Ledger {
     h("th", { scope: "row", class: "nb-leaf-name", title: name }, name),
     cell("before", current?.before ?? player.links.nodes[id]?.grad ?? "None"),
     cell("terms", ...(terms.length ? terms : ["–"])),
-    cell("sum", ...this.sum(current, state.leaves.get(id))),
+    cell("sum", ...this.sum(current, state.leaves.get(id)), this.delta(name)),
     cell("after", current?.after ? h("b", {}, current.after) : "–"),
-    former && cell("each", former.slice(-8).join(" → ") || "–"));
+    player.stacks.cell(name, trail));
+  }
+
+  /** By how much the sum differs from that of the pass that is compared. */
+  delta(name) {
+    const text = this.player.stacks.differences?.get(name);
+    return text ? h("span", { class: "nb-delta" }, ` ${text}`) : "";
   }
 
   soft(text) { return h("span", { class: "nb-soft" }, text); }

@@ -28,6 +28,7 @@ class Player {
     this.groups = new Groups(this, data.views || {});
     this.stops = this.history.stops(this.groups.viewOf);
     this.playback = new Playback(this);
+    this.stacks = new Passes(this);
     this.search = new Search(this);
     this.predict = new Predict(this);
     this.forwardPass = new ForwardPass(this);
@@ -62,6 +63,7 @@ class Player {
     h("div", { class: "nb-body" },
       h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend, this.caption),
       this.panel.element, plays && this.equation.element, plays && this.ledger.element),
+    this.stacks.several && this.stacks.note, this.stacks.card.element,
     h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), this.words));
     place.replaceChildren(this.root);
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
@@ -89,7 +91,7 @@ class Player {
     return this.predict.mask(this.history.at(index, view, this.t), view);
   }
 
-  state() { return this.at(this.index); }
+  state() { return this.stacks.annotate(this.at(this.index)); }
 
   /** How many steps there are before one; of the forward pass, how many are left, below zero. */
   position(index) { return index < 0 ? index : this.stops.findIndex((stop) => stop >= index); }
@@ -189,8 +191,8 @@ class Player {
 
   /** Give the window of the drawing the height that the page has left: the rest of the player has its own. */
   reserve() {
-    const { caption, controls, equation, ledger, stage } = this;
-    const parts = [controls.bar, caption, equation.element, ledger.element];
+    const { caption, controls, equation, ledger, stacks, stage } = this;
+    const parts = [controls.bar, caption, equation.element, ledger.element, stacks.note];
     const others = parts.reduce((sum, part) => sum + part.offsetHeight, 0);
     const room = roomAround(this.root) - others - (stage.wide < TELEPHONE ? AROUND_NARROW : AROUND);
     stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), room);
@@ -235,6 +237,7 @@ class Player {
     this.panel.show(state);
     if (plays) {
       this.equation.show(state);
+      this.stacks.show();
       this.ledger.show(state);
     }
   }

@@ -4,6 +4,7 @@ const PAUSE = 120; // milliseconds in which further changes are waited for, befo
 /** anywidget's entry. */
 function render({ model, el }) {
   saveTheStill(model.widget_manager, model.get("own_id"));
+  if (model.get("lens")) return renderLens(model, el);
   let player, own = false;
   const timers = {};
   const send = (name) => (value) => {

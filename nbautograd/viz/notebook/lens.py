@@ -1,0 +1,95 @@
+"""What the interactive view of a training run shows, as data: its steps, its leaves, and the passes that play."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from nbautograd.viz import language
+from nbautograd.viz.escape import one_line
+from nbautograd.viz.notebook.recording import Recording
+from nbautograd.viz.notebook.training import BINS, LOWEST, PER_BIN, Run
+from nbautograd.viz.read.values import shape_text
+from nbautograd.viz.settings import settings
+
+__all__ = ["chosen", "lens_data", "pass_data"]
+
+PAGE = 2_500_000  # bytes of passes in a saved page
+FIRST_LETTER = 35  # of a histogram, which is written as a letter per bin
+
+
+def lens_data(run: Run, recordings: Mapping[int, Recording], label: str) -> dict[str, Any]:
+    """All that the view needs but for the passes themselves."""
+    steps = run.steps
+    leaves = [
+        _leaf(name, leaf, [step.leaves[i] for step in steps]) for i, (name, leaf) in enumerate(run.leaves.items())
+    ]
+    return {
+        "steps": [step.number for step in steps],
+        "losses": _numbers(step.loss for step in steps),
+        "outstanding": [step.number for step in steps if step.outstanding],
+        "leaves": leaves,
+        "bins": {"count": BINS, "lowest": LOWEST, "each": PER_BIN, "letter": FIRST_LETTER},
+        "recorded": list(recordings),
+        "passes": {},
+        "texts": language.player_texts(),
+        "theme": settings.theme,
+        "label": label,
+    }
+
+
+def _leaf(name: str, leaf: Any, steps: Sequence[Any]) -> dict[str, Any]:
+    bad = [[i, step.nan, step.inf] for i, step in enumerate(steps) if step.nan or step.inf]
+    return {
+        "name": one_line(name, 60),
+        "shape": shape_text(leaf),
+        "norms": _numbers(step.norm for step in steps),
+        "ratios": _numbers(step.ratio for step in steps),
+        "counts": ["".join(chr(FIRST_LETTER + share) for share in step.counts) for step in steps],
+        "zeros": [round(100 * step.zeros) for step in steps],
+        "bad": bad,
+    }
+
+
+def _numbers(numbers: Iterable[float]) -> list[float | str | None]:
+    """To five digits; infinity as text and NaN as nothing, because JSON has neither."""
+    return [float(f"{n:.5g}") if math.isfinite(n) else None if math.isnan(n) else str(n) for n in numbers]
+
+
+def pass_data(recording: Recording) -> dict[str, Any]:
+    """A pass as the player gets it, without what all passes have in common."""
+    data = recording.data(0)
+    data["svgs"] = [drawings[:2] for drawings in data["svgs"]]  # for a window on a laptop, and for another one
+    return {key: value for key, value in data.items() if key not in ("texts", "theme")}
+
+
+def chosen(recordings: Mapping[int, Recording], outstanding: Iterable[int]) -> dict[int, dict[str, Any]]:
+    """As many passes as a page has room for: the first and the last one, those that stand out, and others evenly."""
+    steps, picked, room = list(recordings), dict[int, dict[str, Any]](), PAGE
+    special = set(outstanding)
+    order = [*steps[:1], *steps[-1:], *(step for step in reversed(steps) if step in special), *_evenly(steps)]
+    for step in dict.fromkeys(order):
+        data = pass_data(recordings[step])
+        room -= len(json.dumps(data, ensure_ascii=False))
+        if room < 0:
+            break
+        picked[step] = data
+    return dict(sorted(picked.items()))
+
+
+def _evenly(steps: Sequence[int]) -> list[int]:
+    """The steps in an order whose every beginning is spread over all of them.
+
+    >>> _evenly([1, 2, 3, 4, 5])
+    [1, 5, 3, 2, 4]
+    """
+    by_rank = [len(steps) - 1, 0] if steps else []
+    spans = [(0, len(steps) - 1)]
+    for low, high in spans:
+        middle = (low + high) // 2
+        if low < middle < high:
+            by_rank.append(middle)
+            spans += [(low, middle), (middle, high)]
+    return [steps[i] for i in dict.fromkeys([*sorted(by_rank[:2]), *by_rank[2:]])]

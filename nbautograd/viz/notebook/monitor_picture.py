@@ -1,0 +1,107 @@
+"""The still picture of a training run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nbautograd.viz.draw.theme import LIGHT, MONO, SANS
+from nbautograd.viz.escape import escape, one_line, width
+from nbautograd.viz.language import say
+
+__all__ = ["LINES", "drawn"]
+
+LINES = 8  # leaves that get a line each
+POINTS = 240  # points of one line
+WIDE, HIGH = 640, 150  # of one plot
+LEFT, RIGHT = 78, 140  # room for the axis, and for what the lines are called
+INKS = tuple(LIGHT[name] for name in ("leaf", "grad", "out", "teal", "size-4", "muted", "ochre", "size-0"))
+DASHES = ("", "6 3", "2 3", "8 3 2 3")
+
+
+def drawn(
+    title: str, words: str, steps: Sequence[int], losses: Sequence[float], norms: Mapping[str, Sequence[float]]
+) -> str:
+    """The loss and the norms of gradients over the steps, as SVG."""
+    high = 34 + HIGH + (HIGH + 22 if norms else 0) + 22
+    body = [_text(14, 22, title, 13.5, LIGHT["fg"], weight="700")]
+    body += _plot(say("loss"), steps, {say("loss"): losses}, 34)
+    if norms:
+        body += _plot(say("grad_norm"), steps, norms, 34 + HIGH + 22)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {high}" width="{WIDE}" height="{high}" '
+        f'role="img" font-family="{escape(SANS)}"><title>{escape(title)}</title>'
+        f"<desc>{escape(words, 2000)}</desc>"
+        f'<rect x="0.5" y="0.5" width="{WIDE - 1}" height="{high - 1}" rx="8" fill="{LIGHT["bg"]}" '
+        f'stroke="{LIGHT["line"]}"/>{"".join(body)}</svg>\n'
+    )
+
+
+def _plot(title: str, steps: Sequence[int], lines: Mapping[str, Sequence[float]], top: float) -> list[str]:
+    """One set of axes with its lines; a logarithmic axis where the numbers ask for one."""
+    numbers = [v for line in lines.values() for v in line if math.isfinite(v)]
+    low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
+    log = bool(numbers) and low > 0 and high / low > 30
+    scale = math.log10 if log else float
+    bottom, least, most = top + HIGH - 20, scale(low), scale(high)
+    if most - least < 1e-12:
+        least, most = least - 0.5, most + 0.5
+    across = (WIDE - LEFT - RIGHT) / max((steps[-1] - steps[0]) if steps else 1, 1)
+
+    def x(step: int) -> float:
+        return LEFT + (step - steps[0]) * across
+
+    def y(value: float) -> float:
+        return bottom - (scale(value) - least) / (most - least) * (HIGH - 46)
+
+    out = [_text(LEFT, top + 12, title + (" (log)" if log else ""), 11, LIGHT["muted"])]
+    for value in (low, high) if numbers and high > low else numbers[:1]:
+        at = y(value)
+        out.append(f'<path d="M{LEFT} {at:.1f}H{WIDE - RIGHT}" stroke="{LIGHT["line"]}"/>')
+        out.append(_text(LEFT - 6, at + 4, f"{value:.3g}", 10.5, LIGHT["muted"], anchor="end", mono=True))
+    if steps:
+        out.append(_text(LEFT, bottom + 15, str(steps[0]), 10.5, LIGHT["muted"], mono=True))
+        last = f"{say('steps_axis')} {steps[-1]}"
+        out.append(_text(WIDE - RIGHT, bottom + 15, last, 10.5, LIGHT["muted"], anchor="end", mono=True))
+    ends: list[tuple[float, str, str]] = []
+    for number, (name, line) in enumerate(lines.items()):
+        ink, dash = INKS[number % len(INKS)], DASHES[number % len(DASHES)]
+        out += _line(steps, line, x, y, bottom, ink, dash)
+        final = next((v for v in reversed(line) if math.isfinite(v)), None)
+        if final is not None:
+            ends.append((y(final), one_line(name, 19), ink))
+    floor = -math.inf
+    for at, name, ink in sorted(ends):
+        floor = max(at, floor + 13)
+        if width(name, 11) > 0:
+            out.append(_text(WIDE - RIGHT + 8, floor + 4, name, 11, ink, weight="700"))
+    return out
+
+
+def _line(steps: Sequence[int], line: Sequence[float], x: Any, y: Any, bottom: float, ink: str, dash: str) -> list[str]:
+    """One line, broken and marked with a cross where a number is not finite."""
+    every = max(1, math.ceil(len(line) / POINTS))
+    parts, out, pen = [], [], "M"
+    for i, (step, value) in enumerate(zip(steps, line, strict=True)):
+        if not math.isfinite(value):
+            if not math.isnan(value) or i:
+                at = x(step)
+                out.append(f'<path d="M{at - 4:.1f} {bottom - 8}l8 8m0 -8l-8 8" stroke="{LIGHT["bad"]}" fill="none"/>')
+            pen = "M"
+        elif i % every == 0 or i == len(line) - 1:
+            parts.append(f"{pen}{x(step):.1f} {y(value):.1f}")
+            pen = "L"
+    if len(parts) == 1:
+        at = parts[0][1:].split(" ")
+        out.append(f'<circle cx="{at[0]}" cy="{at[1]}" r="3" fill="{ink}"/>')
+    dashes = f' stroke-dasharray="{dash}"' if dash else ""
+    return [f'<path d="{"".join(parts)}" fill="none" stroke="{ink}" stroke-width="1.8"{dashes}/>', *out[:40]]
+
+
+def _text(
+    x: float, y: float, text: str, size: float, ink: str, *, weight: str = "", anchor: str = "", mono: bool = False
+) -> str:
+    more = f' font-weight="{weight}"' * bool(weight) + f' text-anchor="{anchor}"' * bool(anchor)
+    more += f' font-family="{escape(MONO)}"' * mono
+    return f'<text x="{x:g}" y="{y:.1f}" font-size="{size:g}" fill="{ink}"{more}>{escape(text)}</text>'

@@ -1,0 +1,169 @@
+"""What a training loop's steps were: loss, gradients and updates of each leaf, in memory that does not grow.
+
+A step keeps for each leaf the norm of its gradient, how large its elements are (a histogram of their magnitudes), and
+how far the weights have moved since the step before. Of a long run older steps are thinned out; steps that stand out
+stay.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from nbautograd.viz.read import values
+
+__all__ = ["BINS", "LOWEST", "PER_BIN", "LeafStep", "Run", "Step"]
+
+BINS, PER_BIN, LOWEST = 24, 2, -40
+"""Bins of a histogram, binary orders of magnitude in each, and log2 of where the first begins: 1e-12 to 256."""
+SAMPLE = 4096  # elements of a leaf that its histogram and its update are read from
+LARGE = 65536  # elements from which on a norm is summed in the gradient's own precision
+KEPT, RECENT, OUTSTANDING, ROOM = 600, 200, 60, 100
+"""Steps that are kept; how many of the last ones all stay, how many that stand out, and room for those to come."""
+PAST, ENOUGH = 20, 8  # losses with which a step is compared, and how many of them are enough
+
+
+@dataclass(frozen=True, slots=True)
+class LeafStep:
+    """One leaf at one step."""
+
+    norm: float
+    """Of the gradient; NaN where there is none."""
+    ratio: float
+    """‖change of the weights since the step before‖ / ‖weights‖; NaN where that is not known."""
+    counts: bytes
+    """The histogram: of each bin, how large it is beside the largest, from 0 to 90."""
+    zeros: float = 0.0
+    """The share of elements that are zero."""
+    nan: int = 0
+    inf: int = 0
+
+
+@dataclass(slots=True)
+class Step:
+    """One step of the loop."""
+
+    number: int
+    loss: float
+    leaves: tuple[LeafStep, ...]
+    outstanding: bool = False
+    """Whether the loss or the gradient leapt up here, or stopped being finite."""
+
+
+@dataclass
+class Run:
+    """The steps of a loop. :meth:`add` is called at those that are noted, :meth:`look` at the ones just before them."""
+
+    leaves: Mapping[str, Any]
+    steps: list[Step] = field(default_factory=list)
+    _stride: int = 1
+    _before: dict[str, Any] = field(default_factory=dict)
+    _losses: deque[float] = field(default_factory=lambda: deque(maxlen=PAST))
+    _sizes: deque[float] = field(default_factory=lambda: deque(maxlen=PAST))
+    _fine: bool = True
+
+    def add(self, number: int, loss: float) -> Step:
+        """Measure all leaves and keep the step."""
+        leaves = tuple(self._measure(name, leaf) for name, leaf in self.leaves.items())
+        step = Step(number, loss, leaves)
+        step.outstanding = self._stands_out(step)
+        self.steps.append(step)
+        if len(self.steps) > KEPT:
+            self._thin()
+        return step
+
+    def look(self) -> None:
+        """Remember the weights, so that the next step can tell how far they have moved."""
+        for name, leaf in self.leaves.items():
+            self._before[name] = _sampled(leaf)
+
+    def _measure(self, name: str, leaf: Any) -> LeafStep:
+        grad, now = getattr(leaf, "grad", None), _sampled(leaf)
+        ratio = _moved(self._before.get(name), now)
+        self._before[name] = now
+        try:
+            return _gradient(grad, ratio) if grad is not None else LeafStep(math.nan, ratio, b"")
+        except Exception:  # a loop must not fail because of its picture
+            return LeafStep(math.nan, ratio, b"")
+
+    def _stands_out(self, step: Step) -> bool:
+        size = math.sqrt(sum(leaf.norm**2 for leaf in step.leaves if not math.isnan(leaf.norm)))
+        fine = math.isfinite(step.loss) and not any(leaf.nan or leaf.inf for leaf in step.leaves)
+        leaps = _leaps(step.loss, self._losses) or _leaps(size, self._sizes) or (self._fine and not fine)
+        self._fine = fine
+        for value, past in ((step.loss, self._losses), (size, self._sizes)):
+            if math.isfinite(value):
+                past.append(value)
+        return leaps
+
+    def _thin(self) -> None:
+        """Keep every so many-th of the older steps, besides the first one and those that stand out."""
+        for step in [step for step in self.steps if step.outstanding][:-OUTSTANDING]:
+            step.outstanding = False
+        first, recent = self.steps[0], self.steps[-RECENT:]
+        while True:
+            old = [s for s in self.steps[1:-RECENT] if s.outstanding or (s.number - first.number) % self._stride == 0]
+            if len(old) <= KEPT - RECENT - ROOM:
+                break
+            self._stride *= 2
+        self.steps = [first, *old, *recent]
+
+
+def _leaps(value: float, past: deque[float]) -> bool:
+    """Whether a value is far above those before it."""
+    if len(past) < ENOUGH or not math.isfinite(value):
+        return False
+    middle = median(past)
+    spread = median(abs(other - middle) for other in past)
+    return value - middle > max(8 * spread, 0.5 * abs(middle))
+
+
+def _flat(value: Any) -> np.ndarray[Any, Any]:
+    array: np.ndarray[Any, Any]
+    try:
+        array = value.detach().numpy().reshape(-1)  # what most of them can
+    except Exception:
+        array = values.host(value).reshape(-1)
+    return np.asarray(np.abs(array)) if array.dtype.kind == "c" else array
+
+
+def _sampled(leaf: Any) -> Any:
+    """Some of a leaf's elements, copied; None where they cannot be read."""
+    try:
+        array = _flat(leaf)
+        return array[:: array.size // SAMPLE + 1].astype(np.float64)
+    except Exception:
+        return None
+
+
+def _moved(before: Any, now: Any) -> float:
+    if before is None or now is None or before.shape != now.shape:
+        return math.nan
+    size, change = math.sqrt(before @ before), now - before
+    return math.sqrt(change @ change) / size if size > 0 and math.isfinite(size) else math.nan
+
+
+def _gradient(grad: Any, ratio: float) -> LeafStep:
+    flat = _flat(grad)
+    wide = flat if flat.size > LARGE else flat.astype(np.float64)
+    square = float(wide @ wide)
+    if not math.isfinite(square) or square < 1e-30:  # it may only be the square that is
+        square = float((flat.astype(np.float64) ** 2).sum())
+    sample = flat[:: flat.size // SAMPLE + 1]
+    bad = 0, 0
+    if not math.isfinite(square):
+        nan = int(np.isnan(flat).sum())
+        bad = nan, int(flat.size - np.isfinite(flat).sum()) - nan
+        sample = sample[np.isfinite(sample)]
+    elements = sample[sample != 0]
+    exponents = np.frexp(elements)[1]
+    counts = np.bincount(np.minimum(np.maximum((exponents - LOWEST) // PER_BIN, 0), BINS - 1), minlength=BINS)
+    shares = np.rint(counts * (90 / max(counts.max(), 1))).astype(np.uint8).tobytes() if elements.size else b""
+    zeros = 1 - elements.size / sample.size if sample.size else 0.0
+    return LeafStep(math.sqrt(square) if square == square else math.nan, ratio, shares, zeros, *bad)

@@ -1,0 +1,158 @@
+
+const FEW_TABS = 4; // passes that are called by their whole name
+
+/** The passes of a recording as tabs, and another pass to compare the present one with. */
+class Passes {
+  constructor(player) {
+    this.player = player;
+    this.buckets = new Buckets(player.data.timeline);
+    this.card = new BucketCard(player);
+    this.note = h("p", { class: "nb-bucket-note" });
+    this.all = player.passes;
+    this.several = this.all.length > 1;
+    this.against = 0; // the pass to compare with; 0 for none
+    this.known = new Map();
+    if (this.several) this.build();
+  }
+
+  build() {
+    const { all, player } = this, { t } = player;
+    this.tabs = all.map(([n, first]) => h("button", { type: "button", role: "tab", class: "nb-pass-tab", tabindex: -1,
+      "aria-selected": "false", title: t("pass_n", { n }), onclick: () => player.controls.goTo(first) },
+    all.length > FEW_TABS ? String(n) : t("pass_n", { n })));
+    this.list = h("span", { class: "nb-pass-tabs", role: "tablist", "aria-label": t("jump"),
+      title: t("jump"), onkeydown: (event) => this.key(event) }, ...this.tabs);
+    const options = all.map(([n]) => [n, t("compare_with", { n })]);
+    this.choice = h("select", { class: "nb-speed nb-against", "aria-label": t("compare"), title: t("compare"),
+      onchange: () => this.compare(Number(this.choice.value)) },
+    ...[[0, t("compare_none")], ...options].map(([value, text]) => h("option", { value }, text)));
+    this.element = h("span", { class: "nb-passes" }, this.list, this.choice);
+  }
+
+  /** The number of the pass that is shown, and its place among the tabs. */
+  get present() { return this.player.history.frames[Math.max(this.player.index, 1) - 1]?.backward ?? 1; }
+
+  /** Whether another pass can be compared with: not while one's gradients are still to be predicted. */
+  get compares() { return this.against && this.against !== this.present && !this.player.predict.hides; }
+
+  get place() { return Math.max(this.all.findIndex(([n]) => n === this.present), 0); }
+
+  /** To the beginning of the next pass, or of the one before. */
+  move(by) {
+    const to = this.all[this.place + by];
+    if (to) this.player.controls.goTo(to[1]);
+  }
+
+  key(event) {
+    const by = { ArrowLeft: -1, ArrowRight: 1, Home: -this.place, End: this.all.length - 1 - this.place }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.move(by);
+    this.tabs[this.place].focus();
+  }
+
+  /** Compare with the pass before (of the first one: the next), or with none. */
+  toggle() {
+    if (!this.several) return;
+    const { all, place } = this;
+    this.compare(this.against ? 0 : all[place ? place - 1 : 1][0]);
+  }
+
+  compare(n) {
+    const { player } = this;
+    this.against = n;
+    this.choice.value = n;
+    player.playback.pause();
+    player.go(player.index);
+  }
+
+  /** What a pass sent along each edge until a step, and what each leaf got, by tiles. */
+  tilesOf(pass, until) {
+    const edges = new Map(), leaves = new Map(), { frames, scenes } = this.player.history;
+    let scene = -1;
+    for (const frame of frames.slice(0, until)) {
+      if (frame.backward !== pass || frame.kind === "created") continue;
+      ({ scene } = frame);
+      for (const [edge, tile] of Object.entries(frame.tiles || {})) edges.set(edge, tile);
+      for (const [id, entry] of Object.entries(frame.ledger || {})) {
+        const got = entry.total_tile ?? -1;
+        if (got >= 0 && frame.kind !== "start") leaves.set(scenes[scene].nodes[id]?.name, got);
+      }
+    }
+    return { edges, leaves, scene };
+  }
+
+  whole(pass) {
+    if (!this.known.has(pass)) this.known.set(pass, this.tilesOf(pass, Infinity));
+    return this.known.get(pass);
+  }
+
+  /** Whether two scenes have the same edges: their ids then mean the same. */
+  alike(one, other) {
+    const { scenes } = this.player.data.timeline, shape = (i) => JSON.stringify(scenes[i]?.edges);
+    return one === other || shape(one) === shape(other);
+  }
+
+  /** Write differences below the numbers on edges. */
+  annotate(state) {
+    this.differences = new Map();
+    if (!this.compares || !state.frame) return state;
+    const own = this.tilesOf(this.present, this.player.index), other = this.whole(this.against);
+    const { tiles } = this.player.data.timeline;
+    for (const [name, tile] of own.leaves) {
+      const text = differenceText(tiles[tile], tiles[other.leaves.get(name)]);
+      if (text) this.differences.set(name, text);
+    }
+    if (!this.alike(own.scene, other.scene)) return state;
+    for (const [edge, tile] of own.edges) {
+      const text = state.labels.get(edge) && differenceText(tiles[tile], tiles[other.edges.get(edge)]);
+      if (text && !text.endsWith(" 0")) state.labels.set(edge, `${state.labels.get(edge)}\n${text}`);
+    }
+    return state;
+  }
+
+  /** What the other pass added to a leaf, for the outline behind its bar. */
+  ghostOf(name) {
+    if (!this.compares) return null;
+    const tile = this.whole(this.against).leaves.get(name);
+    return tile === undefined ? null : this.buckets.segment(this.against, tile);
+  }
+
+  /** The cell of the ledger that holds a leaf's stack. */
+  cell(name, trail) {
+    const { buckets, card, player } = this, { t } = player;
+    const stack = this.stacks.get(name) || { segments: [], emptied: [], reset: "", waiting: null };
+    const words = buckets.words(stack, t), own = buckets.extents.get(name) || [0, 0], ghost = this.ghostOf(name);
+    const further = Number.isFinite(ghost?.amount) ? ghost.amount : 0;
+    const ends = [own[0] + Math.min(further, 0), own[1] + Math.max(further, 0)];
+    const view = new BucketView(stack, { name, ends, t, ghost, words,
+      show: (segment, bar) => card.show(segment, bar) });
+    const many = stack.segments.filter(({ pass }) => pass).length > 1;
+    const cell = h("td", { class: "nb-each" }, view.svg, h("span", { class: many ? "nb-many" : "nb-soft" }, words));
+    cell.title = trail.join(" → ");
+    return cell;
+  }
+
+  show() {
+    const { player } = this, { t } = player, asks = player.predict.open(player.index).length > 0;
+    const stacks = (this.stacks = this.buckets.at(asks ? player.index - 1 : player.index));
+    this.card.element.hidden = true;
+    if (!this.several) return;
+    this.tabs.forEach((tab, i) => {
+      const on = i === this.place;
+      tab.setAttribute("aria-selected", String(on));
+      tab.tabIndex = on ? 0 : -1;
+      if (on) this.list.scrollLeft = tab.offsetLeft - this.list.clientWidth / 2;
+    });
+    const passes = ({ segments }) => segments.filter(({ pass }) => pass).length, named = (choose) =>
+      [...stacks].filter(([, stack]) => choose(stack)).map(([name]) => name).slice(0, 4).join(", ");
+    const most = Math.max(0, ...[...stacks.values()].map(passes));
+    const grown = most > 1 && named((stack) => passes(stack) === most), emptied = named(({ reset, segments }) =>
+      ["zeroed", "none"].includes(reset) && !segments.length);
+    this.note.classList.toggle("nb-many", !!grown);
+    this.note.textContent = grown ? t("why_zero", { names: grown, n: most })
+      : emptied ? t("was_emptied", { names: emptied }) : t(most ? "one_pass" : "no_pass_yet");
+    this.note.title = this.note.textContent;
+  }
+}

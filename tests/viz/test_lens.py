@@ -1,0 +1,319 @@
+"""A training run to be explored: what is measured, in how much memory, what may be given, and the view in a browser."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbautograd as nb
+from nbautograd import protocol, viz
+from nbautograd.viz.notebook import lens, training
+from nbautograd.viz.notebook.monitor import Monitor
+from tests import needs
+
+needs.package("playwright")
+from playwright.sync_api import expect
+
+
+def net(layers: int = 2, seed: int = 0) -> Any:
+    nb.manual_seed(seed)
+    parts: list[Any] = []
+    for _ in range(layers - 1):
+        parts += [nb.nn.Linear(3, 3), nb.nn.Tanh()]
+    return nb.nn.Sequential(*parts, nb.nn.Linear(3, 1))
+
+
+def train(steps: int, rate: float = 0.1, given: Callable[[Any], Any] = lambda model: model, **options: Any) -> Monitor:
+    model, x = net(), nb.ones(4, 3)
+    optimiser = nb.optim.SGD(model.parameters(), lr=rate)
+    with viz.monitor(given(model), namespace={"model": model}, **options) as watch:
+        for _ in range(steps):
+            optimiser.zero_grad()
+            loss = ((model(x) - 2) ** 2).mean()
+            loss.backward()
+            watch(loss)
+            optimiser.step()
+    return watch
+
+
+browser_test = [pytest.mark.browser, needs.chromium]
+NAMES = ["model.0.weight", "model.0.bias", "model.2.weight", "model.2.bias"]
+
+
+@pytest.mark.parametrize("given", [
+    lambda model: model,
+    lambda model: model.parameters(),
+    lambda model: list(model.parameters()),
+    lambda model: [tuple(model.parameters())],
+], ids=["module", "iterable", "list", "nested"])  # fmt: skip
+def test_what_may_be_given(given: Callable[[Any], Any]) -> None:
+    assert list(train(1, given=given).leaves) == NAMES
+
+
+def test_names_that_are_given_stay() -> None:
+    own = [name.removeprefix("model.") for name in NAMES]
+    assert list(train(1, given=lambda model: model.named_parameters()).leaves) == own
+    assert list(train(1, given=lambda model: dict(model.named_parameters())).leaves) == own
+    w = nb.ones(2, requires_grad=True)
+    assert list(viz.monitor({"net": net(), "w": w}, namespace={}).leaves) == [*(f"net.{name}" for name in own), "w"]
+    assert list(viz.monitor({"a": w, "b": w}, namespace={}).leaves) == ["a"]  # each once
+
+
+def test_nothing_given_means_the_callers_variables() -> None:
+    model = net()
+    watch = viz.monitor()
+    assert list(watch.leaves) == NAMES and watch.leaves["model.0.weight"] is model[0].weight
+
+
+def test_modules_of_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1))
+    model[0].bias.requires_grad_(False)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    with viz.monitor(model, namespace={}) as watch:
+        for _ in range(3):
+            optimiser.zero_grad()
+            loss = model(torch.ones(4, 3)).pow(2).mean()
+            loss.backward()
+            watch(loss)
+            optimiser.step()
+    assert list(watch.leaves) == ["0.weight", "2.weight", "2.bias"] and watch.recordings == {}
+    assert watch.norms["0.weight"][-1] >= 0 and watch.losses[0] > watch.losses[-1]
+    assert watch.run.steps[1].leaves[0].ratio > 0
+
+
+@pytest.mark.parametrize("thing", ["w", 3, None, ["w"], {"w": 3}])
+def test_what_may_not_be_given(thing: Any) -> None:
+    with pytest.raises(TypeError, match="monitor needs tensors, but was given"):
+        viz.monitor(thing, namespace={})
+
+
+def test_of_many_leaves_some_from_the_first_to_the_last() -> None:
+    watch = viz.monitor({f"layer{i}.{kind}": nb.ones(1, requires_grad=True)
+                         for i in range(40) for kind in ("weight", "bias")})  # fmt: skip
+    names = list(watch.leaves)
+    assert len(names) == 32 and names[0] == "layer0.weight" and names[-1] == "layer39.weight"
+
+
+# -- what is measured ------------------------------------------------------------------------------------------------
+
+
+def test_norms_updates_and_histograms_are_right() -> None:
+    model, x = net(), nb.ones(4, 3)
+    watch, expected = viz.monitor(model, namespace={"model": model}), []
+    before: Any = None
+    for _ in range(4):
+        model.zero_grad()
+        loss = ((model(x) - 2) ** 2).mean()
+        loss.backward()
+        watch(loss)
+        weights, gradient = model[0].weight.detach().numpy().copy(), model[0].weight.grad.numpy()
+        moved = math.nan if before is None else np.linalg.norm(weights - before) / np.linalg.norm(before)
+        expected.append((np.linalg.norm(gradient), moved))
+        before = weights
+        with nb.no_grad():
+            for p in model.parameters():
+                p -= 0.05 * p.grad
+    measured = [(step.leaves[0].norm, step.leaves[0].ratio) for step in watch.run.steps]
+    np.testing.assert_allclose(measured, expected, rtol=1e-5)
+
+
+def test_bins_are_two_binary_orders_of_magnitude() -> None:
+    grad = nb.tensor([0.0, 1.0, 3.9, -4.0, 2.0**-60, 2.0**30])
+    step = training._gradient(grad, math.nan)
+    first = training.LOWEST
+    places = {1.0: (1 - first) // 2, 3.9: (2 - first) // 2, -4.0: (3 - first) // 2}
+    counts = list(step.counts)
+    assert len(counts) == training.BINS == 24 and max(counts) == 90
+    assert counts[0] and counts[-1]  # what is smaller or larger is in the outermost bins
+    assert all(counts[place] for place in places.values()) and step.zeros == pytest.approx(1 / 6)
+
+
+def test_nan_and_infinity_are_counted() -> None:
+    step = training._gradient(nb.tensor([1.0, math.nan, math.inf, -math.inf]), math.nan)
+    assert (step.nan, step.inf) == (1, 2) and math.isnan(step.norm) and max(step.counts) == 90
+    assert training._gradient(nb.tensor([1e30, 1e30]), math.nan).norm == pytest.approx(2**0.5 * 1e30)
+    assert training._gradient(nb.tensor([1e-30, 0.0]), math.nan).norm == pytest.approx(1e-30)
+
+
+def test_memory_does_not_grow() -> None:
+    w = nb.ones(8, requires_grad=True)
+    w.grad = nb.ones(8)
+    watch = viz.monitor({"w": w}, namespace={})
+    for i in range(10_000):
+        watch(1000.0 if i == 3333 else 1.0 / (i + 1))
+    steps = watch.steps
+    assert len(steps) <= training.KEPT and watch.step == 10_000
+    assert steps[0] == 1 and steps[-200:] == list(range(9801, 10_001))
+    assert 3334 in steps  # it stands out
+    gaps = np.diff([step for step in steps if step < 10_000 - training.KEPT and step != 3334])
+    assert gaps.max() == gaps.min() > 1  # what is old is thinned out evenly
+    assert len(watch.html()) < 1_500_000
+
+
+def test_steps_that_stand_out() -> None:
+    watch = Monitor({})
+    for loss in (*np.linspace(2, 1, 20), 30.0, *np.linspace(1, 0.9, 10), math.nan, math.nan, 0.9):
+        watch(loss)
+    assert lens.lens_data(watch.run, {}, "")["outstanding"] == [21, 32]
+
+
+# -- the passes ------------------------------------------------------------------------------------------------------
+
+
+def test_passes_are_recorded_by_their_step() -> None:
+    watch = train(4, record=True)
+    assert list(watch.recordings) == [1, 2, 3, 4]
+    recording = watch.recordings[3]
+    assert recording.scenes[0].leaves and max(frame.backward for frame in recording.timeline.frames) == 1
+    (sent,) = (row.total for _, name, row in recording.timeline.ledger() if name == "model.2.bias")
+    assert abs(float(sent.strip("[]"))) == pytest.approx(watch.norms["model.2.bias"][2], abs=1e-3)
+    assert protocol.observers.get() == ()
+
+
+def test_no_pass_where_none_is_wanted_or_the_graph_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert train(3, record=False).recordings == {}
+    assert train(3).recordings
+    monkeypatch.setattr("nbautograd.viz.notebook.pass_ring.SMALL", 3)
+    assert train(3).recordings == {} and len(train(3, record=True).recordings) == 3
+
+
+def test_recording_by_default_takes_little_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nbautograd.viz.notebook.pass_ring.AT_FIRST", 0.0)
+    monkeypatch.setattr("nbautograd.viz.notebook.pass_ring.SHARE", 0.0)
+    assert len(train(6).recordings) <= 1
+
+
+def test_an_error_in_the_loop_leaves_no_observer() -> None:
+    w = nb.ones(1, requires_grad=True)
+    watch = viz.monitor(w, namespace={"w": w}, record=True)
+    with pytest.raises(KeyboardInterrupt), watch, viz.record(namespace={}):
+        raise KeyboardInterrupt
+    assert protocol.observers.get() == ()
+
+
+def test_other_recordings_inside_of_the_loop() -> None:
+    w = nb.ones(1, requires_grad=True)
+    with viz.monitor(w, namespace={"w": w}, record=True) as watch:
+        for _ in range(2):
+            with viz.record(namespace={"w": w}) as passes:
+                (w * 2).sum().backward()
+                watch(1.0)
+            assert len(passes) > 3
+    assert len(watch.recordings) == 2 and protocol.observers.get() == ()
+
+
+def test_files(tmp_path: Any) -> None:
+    watch = train(3)
+    for suffix, begin in ((".html", "<!doctype html>"), (".svg", "<svg"), (".txt", "training: step 3")):
+        assert watch.save(tmp_path / f"run{suffix}").read_text("utf-8").startswith(begin)
+    with pytest.raises(ValueError, match="cannot save as"):
+        watch.save(tmp_path / "run.docx")
+
+
+def test_the_widget_asks_for_passes() -> None:
+    needs.package("anywidget")
+    watch = train(3, record=True)
+    widget = watch.widget
+    assert widget.lens["recorded"] == [1, 2, 3] and widget.lens["passes"] == {}
+    sent: list[Any] = []
+    widget.send = sent.append
+    for asked in ({"pass": 2}, {"pass": 99}, {"pass": "2"}, "x", None, {}):
+        watch._asked(widget, asked, [])
+    assert [answer["pass"] for answer in sent] == [2] and sent[0]["data"]["timeline"]["frames"]
+
+
+# -- in a browser ----------------------------------------------------------------------------------------------------
+
+
+class TestInABrowser:
+    pytestmark = browser_test
+
+    def test_hover_click_and_play(self, open_page: Any) -> None:
+        page = open_page(train(12, record=True), viewport={"width": 1280, "height": 900})
+        lens_ = page.locator(".nb-lens")
+        expect(lens_).to_have_attribute("data-step", "12")
+        dot = page.locator('.nb-lens-marks circle[data-step="5"]').bounding_box()
+        x = dot["x"] + dot["width"] / 2
+        plot = page.locator(".nb-lens-plot").nth(1).bounding_box()
+        page.mouse.move(x, plot["y"] + 60)
+        expect(lens_).to_have_attribute("data-step", "5")
+        expect(lens_.locator(".nb-count").first).to_contain_text("step 5 of 12 · loss")
+        page.mouse.move(x, 5)
+        expect(lens_).to_have_attribute("data-step", "12")  # it was only pointed at
+        page.mouse.click(x, plot["y"] + 60)
+        expect(page.locator(".nb-lens-note")).to_have_text("The backward pass of step 5:")
+        inner = page.locator(".nb-lens-pass .nb-player")
+        inner.locator(".nb-last").click()
+        expect(inner.locator(".nb-ledger")).to_contain_text("model.2.bias")
+        inner.focus()
+        page.keyboard.press("ArrowLeft")
+        expect(lens_).to_have_attribute("data-step", "5")  # the key was the player's
+        assert page.troubles == []
+
+    def test_by_keyboard(self, open_page: Any) -> None:
+        page = open_page(train(10, record=True))
+        lens_ = page.locator(".nb-lens")
+        lens_.focus()
+        for key, step in (
+            ("ArrowLeft", 9),
+            ("Home", 1),
+            ("ArrowRight", 2),
+            ("PageDown", 3),
+            ("PageUp", 2),
+            ("End", 10),
+        ):
+            page.keyboard.press(key)
+            expect(lens_).to_have_attribute("data-step", str(step))
+        expect(page.locator(".nb-lens-note")).to_have_text("The backward pass of step 10:")
+        assert page.locator(".nb-lens .nb-slider").first.get_attribute("aria-valuetext").startswith("step 10 of 10")
+
+    def test_a_pass_that_is_not_here_offers_the_nearest(self, open_page: Any) -> None:
+        watch = train(6, record=True)
+        watch._passes.last = type(watch._passes.last)([entry for entry in watch._passes.last if entry[0] in (1, 4)])
+        page = open_page(watch)
+        page.locator(".nb-lens").focus()
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".nb-lens-note")).to_contain_text("The pass of step 2 is not here. Play step 1")
+        page.click(".nb-lens-note .nb-link")
+        expect(page.locator(".nb-lens-note")).to_have_text("The backward pass of step 1:")
+
+    def test_a_loss_that_is_not_finite(self, open_page: Any) -> None:
+        page = open_page(train(40, rate=30.0), viewport={"width": 1280, "height": 900})
+        assert page.locator(".nb-lens-plot").first.locator(".nb-lens-bad").count() > 3
+        expect(page.locator(".nb-ridge-bad.nb-is-bad").first).to_contain_text(r"NaN")
+        assert page.troubles == []
+
+    def test_ticks(self, open_page: Any) -> None:
+        page = open_page(train(2))
+        texts = page.locator(".nb-lens-plot").nth(2).locator(".nb-lens-tick").all_text_contents()
+        assert any("10⁻" in text for text in texts), texts
+
+    @pytest.mark.parametrize("width", [400, 700, 1280, 1600])
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_it_fits_and_can_be_read(self, open_page: Any, width: int, scheme: str) -> None:
+        page = open_page(train(5), viewport={"width": width, "height": 900}, color_scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        sizes = page.evaluate("""() => [...document.querySelectorAll('.nb-lens svg text')].map((text) => {
+            const scale = text.getScreenCTM().a;
+            return scale * parseFloat(getComputedStyle(text).fontSize);
+        })""")
+        assert len(sizes) > 20 and min(sizes) >= 10.99
+        outside = page.evaluate("""() => [...document.querySelectorAll('.nb-lens-name')].filter((name) =>
+            name.style.display !== 'none' && name.getBoundingClientRect().right > innerWidth).length""")
+        assert outside == 0 and page.troubles == []
+
+    def test_nothing_moves_from_step_to_step(self, open_page: Any) -> None:
+        page = open_page(train(8), viewport={"width": 1280, "height": 900})
+        page.locator(".nb-lens").focus()
+        places = set()
+        for _ in range(6):
+            page.keyboard.press("ArrowLeft")
+            boxes = [name.bounding_box() for name in page.locator(".nb-lens-name").all()]
+            places.add(tuple((box["x"], box["y"]) for box in boxes))
+        assert len(places) == 1
