@@ -14,7 +14,7 @@ import numpy as np
 
 from nbautograd.viz.read import values
 
-__all__ = ["MOST", "Tile", "as_matrix", "tile"]
+__all__ = ["MOST", "Tile", "as_matrix", "is_tiled", "tile"]
 
 MOST = 16
 """Rows and columns of a tile."""
@@ -40,6 +40,11 @@ class Tile:
     high: float = 0.0
     nan: int = 0
     inf: int = 0
+
+
+def is_tiled(tile: Tile | None) -> bool:
+    """Whether a tensor is drawn as a tile: a single number is written as a text."""
+    return tile is not None and len(tile.cells) > 1
 
 
 def as_matrix(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
