@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 
 import numpy as np
-import scipy
+import scipy  # type: ignore[import-untyped, unused-ignore]
 
 from nbautograd.arrays.cpu_features import dispatched_features
 from nbautograd.arrays.thread_pool import get_num_interop_threads, get_num_threads

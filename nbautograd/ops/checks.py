@@ -8,7 +8,7 @@ from typing import Any
 from nbautograd.arrays import dtypes
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import kind_of
-from nbautograd.ops.creation.creation import tensor
+from nbautograd.ops.creation.from_data import tensor
 
 __all__ = [
     "_assert",
@@ -77,7 +77,7 @@ def _check_tensor_all(cond: Any, message: Message = None) -> None:
     """Raise a RuntimeError unless all elements of a tensor of bools are true."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
-    if cond.dtype is not dtypes.bool:
+    if cond.dtype is not dtypes.bool_:
         raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
     _check_with(RuntimeError, bool(cond._a.all()), message)
 
@@ -104,4 +104,4 @@ def _assert_async(input: Tensor, assert_msg: str = "Expected Tensor with single 
 
 def _shape_as_tensor(input: Tensor) -> Tensor:
     """The shape of a tensor as a tensor of integers."""
-    return tensor(list(input.shape), dtype=int)
+    return tensor(list(input.shape), dtype=dtypes.int64)

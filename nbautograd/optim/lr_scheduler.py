@@ -23,7 +23,6 @@ from nbautograd.optim.schedules import (
     StepLR,
 )
 
-
 __all__ = [
     "ChainedScheduler",
     "ConstantLR",

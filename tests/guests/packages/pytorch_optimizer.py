@@ -33,7 +33,7 @@ def without_a_rate():
 @part
 def second_order():
     torch.set_default_dtype(torch.float64)
-    return by("shampoo", "soap", steps=3)
+    return by("shampoo", "scalableshampoo", steps=3)
 
 
 @part
