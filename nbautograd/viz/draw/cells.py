@@ -42,9 +42,9 @@ class Room:
     """Whether a vector whose numbers are too wide beside each other is written as a column."""
 
 
-BOX = Room(96.0, (6.0, 14.0), 3, 192.0, 18.0)
+BOX = Room(72.0, (4.5, 12.0), 3, 192.0, 18.0)
 """The value in a node's box."""
-ARRIVING = Room(48.0, (3.0, 9.0), 2, 168.0, 15.0)
+ARRIVING = Room(36.0, (2.25, 9.0), 2, 168.0, 15.0)
 """What arrives at a leaf, and its ``.grad``."""
 EDGE = Room(48.0, (3.0, 9.0), 2, 96.0, 15.0, down=True)
 """A gradient on an edge."""
@@ -89,7 +89,7 @@ def grid_of(tiles: Iterable[Tile | None], room: Room) -> Grid | None:
             return Grid(1, columns, wide, room.line, True)
     least, greatest = room.cell
     wide, high = (min(max(room.side // count, least), greatest) for count in (columns, rows))
-    return Grid(columns, rows, wide, max(high, 2 * least) if rows == 1 else high, False)
+    return Grid(columns, rows, wide, greatest if rows == 1 else high, False)
 
 
 def cell_number(value: float | str) -> str:

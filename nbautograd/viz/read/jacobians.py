@@ -31,6 +31,7 @@ __all__ = [
     "factor_marks",
     "matrix_codes",
     "sums_over",
+    "whole_code",
 ]
 
 DIAGONAL, MATRIX, MOVE, OTHER = "diagonal", "matrix", "move", "other"
@@ -117,6 +118,12 @@ def diagonal_code(source: str) -> DiagonalCode:
     """The parts of a formula whose Jacobian is diagonal."""
     tree = _WithoutSums().visit(_read(source))
     return DiagonalCode(_compiled(tree), _compiled(_g_alone(tree)))
+
+
+@lru_cache(2000)
+def whole_code(source: str) -> CodeType:
+    """A formula as it is."""
+    return _compiled(_read(source))
 
 
 @lru_cache(2000)

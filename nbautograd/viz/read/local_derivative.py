@@ -18,11 +18,12 @@ import numpy as np
 
 from nbautograd.viz.read import formulas, introspect, values
 from nbautograd.viz.read.introspect import attribute, node_name
-from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, diagonal_code, entry_of, matrix_codes
+from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MOVE, diagonal_code, entry_of, matrix_codes, whole_code
 
 __all__ = ["LocalDerivative", "count_of", "local_derivative"]
 
 _REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
+MOVED = 256  # elements whose way is told one by one
 LARGEST = 65_536  # elements of a gradient for which a formula is evaluated
 
 
@@ -40,7 +41,7 @@ class LocalDerivative:
     upstream: np.ndarray[Any, Any] | None = None
     """Of a diagonal Jacobian ``g``, for each element of the product the one that it is made from."""
     places: np.ndarray[Any, Any] | None = None
-    """And where in ``g`` that element is."""
+    """And where in ``g`` that element is; also where elements only move, with -1 for a zero."""
 
 
 def local_derivative(node: Any, parameter: str, source: str, g: Any, sent: Any) -> LocalDerivative:
@@ -50,7 +51,7 @@ def local_derivative(node: Any, parameter: str, source: str, g: Any, sent: Any) 
     """
     kind = entry_of(source)
     if kind not in (DIAGONAL, MATRIX):
-        return LocalDerivative(kind)
+        return LocalDerivative(kind, places=_moved(node, parameter, source, g, sent) if kind == MOVE else None)
     try:
         upstream, wanted = values.host(g), values.host(sent)
         if max(upstream.size, wanted.size) <= LARGEST:
@@ -65,6 +66,28 @@ def local_derivative(node: Any, parameter: str, source: str, g: Any, sent: Any) 
     except Exception:  # a picture is drawn even where a formula cannot be evaluated
         pass
     return LocalDerivative(kind)
+
+
+def _moved(node: Any, parameter: str, source: str, g: Any, sent: Any) -> np.ndarray[Any, Any] | None:
+    """For each element that was sent the one of ``g`` that it is, -1 for a zero; None where that cannot be told.
+
+    The formula tells: it is given the places themselves, from 1 on, in place of ``g``.
+    """
+    try:
+        upstream, wanted = values.host(g), values.host(sent)
+        names = _scope_and_operands(node, parameter, source, wanted.shape)
+        if names is None or max(upstream.size, wanted.size) > MOVED:
+            return None
+        numbered = np.arange(1.0, upstream.size + 1).reshape(upstream.shape)
+        scope, own = names
+        moved = np.asarray(eval(whole_code(source), scope, own | {"g": numbered}))
+        places = moved.astype(np.int64) - 1
+        if moved.shape != wanted.shape or places.min() < -1 or places.max() >= upstream.size:
+            return None
+        arrived = np.where(places < 0, 0, upstream.reshape(-1)[places])
+        return places if np.array_equal(arrived, wanted, equal_nan=True) else None
+    except Exception:  # a picture is drawn even where a formula cannot be evaluated
+        return None
 
 
 def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | None) -> int | None:

@@ -120,6 +120,15 @@ class EquationBar {
     if (i >= 0 && i !== this.chosen) this.choose(i);
   }
 
+  /** Explain an element of a gradient that is pointed at in the drawing; none: what was explained before. */
+  follow(id, cell) {
+    const { chain } = this.frame || {};
+    if (!chain?.length || !this.now?.step) return;
+    if (id) this.edge(id);
+    const shown = id && chain[Math.min(this.chosen, chain.length - 1)].edge === id && this.now.whole;
+    this.point("sent", shown ? cell : null);
+  }
+
   sign(text) {
     return h("span", { class: `nb-equation-sign${text.length > 1 ? " nb-small" : ""}` }, text);
   }

@@ -33,6 +33,7 @@ class Player {
     this.panel = new Panel(this);
     this.ledger = new Ledger(this);
     this.equation = new EquationBar(this);
+    this.tiles = new TileLayer(this);
     this.build(place, texts);
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(this.root);
@@ -56,12 +57,17 @@ class Player {
     },
     this.controls.bar,
     h("div", { class: "nb-body" },
-      h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend, this.caption),
+      h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend,
+        h("div", { class: "nb-foot" }, this.caption, this.tiles.key)),
       this.panel.element, plays && this.equation.element, plays && this.ledger.element),
+    this.tiles.card,
     h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), this.words));
     place.replaceChildren(this.root);
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
     this.stage.texts = texts;
+    this.stage.tiles = this.tiles;
+    this.tiles.listen(canvas);
+    this.tiles.listen(this.ledger.element);
     canvas.addEventListener("dblclick", (event) => {
       if (!event.target.closest?.("[data-node]")) this.stage.fit(true);
     });
@@ -155,7 +161,7 @@ class Player {
   /** Give the window of the drawing the height that the page has left: the rest of the player has its own. */
   reserve() {
     const { caption, controls, equation, ledger, stage } = this;
-    const parts = [controls.bar, caption, equation.element, ledger.element];
+    const parts = [controls.bar, caption.parentNode, equation.element, ledger.element];
     const others = parts.reduce((sum, part) => sum + part.offsetHeight, 0);
     const room = roomAround(this.root) - others - (stage.wide < TELEPHONE ? AROUND_NARROW : AROUND);
     stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), room);

@@ -6,6 +6,7 @@ class TileLayer {
     this.player = player;
     this.drawn = new Map(); // by name, in the drawing
     this.elsewhere = new Map(); // by name, in the ledger: several may show the same tensor
+    this.key = h("div", { class: "nb-key" });
     this.card = h("div", { class: "nb-tile-card", role: "status", hidden: "" });
     const { values = [], tiles = [] } = player.data.timeline;
     Object.assign(this, { values, tiles, scale: { value: 1, gradient: 1 } });
@@ -28,7 +29,8 @@ class TileLayer {
     }
     const nodes = Object.values(links.nodes), largest = (name) =>
       nodes.reduce((most, node) => Math.max(most, ...[this.value(node[name])].filter(Boolean).map(largestOf)), 0) || 1;
-    this.scale = { value: largest("tile"), gradient: this.player.plays ? this.player.equation.largest : largest("grad_tile") };
+    const { equation, plays } = this.player;
+    this.scale = { value: largest("tile"), gradient: plays ? equation.largest : largest("grad_tile") };
     for (const [key, cells] of this.drawn) {
       const [id, what] = key.split(":");
       if (what === "value") cells.show(this.value(links.nodes[id]?.tile), this.scale.value);
@@ -59,6 +61,19 @@ class TileLayer {
 
   /** The tile of an edge at a moment, if it has one. */
   onEdge(state, id) { return this.drawn.has(id) ? this.tiled(this.gradient(state.tiles?.get(id))) : null; }
+
+  gradientOn(id, number) { return this.drawn.has(id) ? this.tiled(this.gradient(number)) : null; }
+
+  /** The same as something that can travel, around the place (0, 0). */
+  travelling(id, number) {
+    const { wide, high, columns, written } = this.drawn.get(id), group = s("g", { class: "nb-cells" });
+    const cells = new Cells(group, [0, 0, wide, high, columns, written]);
+    cells.tile = this.gradient(number);
+    const [width, height] = cells.size;
+    Object.assign(cells, { tile: null, x: -width / 2, y: -height / 2 });
+    cells.show(this.gradient(number), this.scale.gradient);
+    return { group, width, height };
+  }
 
   /** The size of the tile that is drawn on an edge. */
   sizeOn(id) {
@@ -167,10 +182,11 @@ class TileLayer {
 
   // -- the key to the colours ---------------------------------------------------------------------------------------
   showKey() {
-    const { key, player } = this, has = (wanted) => [...this.drawn.keys()].some((name) => name.endsWith(":value") === wanted);
+    const { key, player } = this, names = [...this.drawn.keys()];
+    const has = (wanted) => names.some((name) => name.endsWith(":value") === wanted);
     if (!key) return;
-    const scale = (name, largest) => h("span", { class: `nb-scale-of nb-scale-${name}` }, player.t(`scale_${name}`), " ",
-      scaleLegend(largest));
+    const scale = (name, largest) =>
+      h("span", { class: `nb-scale-of nb-scale-${name}` }, player.t(`scale_${name}`), " ", scaleLegend(largest));
     key.replaceChildren(...[has(true) && scale("values", this.scale.value),
       has(false) && scale("gradients", this.scale.gradient)].filter(Boolean));
   }
