@@ -170,7 +170,7 @@ def test_a_hook_covers_no_number_and_the_edge_shows_what_passed_it(pages: dict[s
             .filter(b => b.x < hook.right && hook.x < b.right && b.y < hook.bottom && hook.y < b.bottom).length;
     }""")
     assert covered == 0
-    active = {edge for edge in page.locator(".nb-flow.nb-active").evaluate_all("all => all.map(e => e.dataset.flow)")}
+    active = set(page.locator(".nb-flow.nb-active").evaluate_all("all => all.map(e => e.dataset.flow)"))
     shown = [page.locator(f'[data-cells="{edge}"] text').all_text_contents() for edge in active]
     assert sorted(shown) == [["1", "−1", "1"], ["3", "−12", "27"]]
 

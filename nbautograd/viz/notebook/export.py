@@ -21,7 +21,8 @@ __all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page",
 
 PLAYER = (
     "dom", "formula", "history", "links", "viewport", "camera", "stage", "playback", "groups", "search", "ledger",
-    "panel", "tile", "chain", "cells", "origins", "tile_layer", "equation", "controls", "keys", "snapshot", "player", "saving", "widget",
+    "panel", "tile", "chain", "cells", "origins", "tile_layer", "equation", "controls", "keys", "snapshot", "player",
+    "saving", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
 
