@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from nbautograd.viz.draw.shades import LEVELS, level, shade_name
 from nbautograd.viz.draw.theme import LIGHT, MONO
 from nbautograd.viz.escape import escape, width
-from nbautograd.viz.read.tiles import Tile, is_tiled
+from nbautograd.viz.read.tiles import Tile, coarser, is_tiled
 
-__all__ = ["ARRIVING", "BOX", "EDGE", "Grid", "Room", "cell_number", "grid_of", "largest_of", "paint", "scale_key"]
+__all__ = [
+    "ARRIVING", "BOX", "EDGE", "Grid", "Room", "cell_number", "coarsened", "grid_of", "largest_of", "paint", "scale_key",
+]  # fmt: skip
 
 TEXT = 11.0  # pixels of a number in a cell
 AROUND = 8.0  # and beside it
@@ -92,6 +94,16 @@ def grid_of(tiles: Iterable[Tile | None], room: Room) -> Grid | None:
     return Grid(columns, rows, wide, greatest if rows == 1 else high, False)
 
 
+def coarsened(grid: Grid, tile: Tile, most: int) -> tuple[Grid, Tile]:
+    """A tile in at most so many rows and columns, and the grid that fills the same place with it."""
+    fewer = coarser(tile, most) if not grid.written and max(grid.columns, grid.rows) > most else tile
+    if fewer is tile:
+        return grid, tile
+    rows = len(fewer.cells) // fewer.columns
+    wide, high = grid.wide * tile.columns / fewer.columns, grid.high * (len(tile.cells) // tile.columns) / rows
+    return Grid(fewer.columns, rows, wide, high, False), fewer
+
+
 def cell_number(value: float | str) -> str:
     """A number in at most six characters.
 
@@ -145,36 +157,37 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, largest: float, backed: bo
     :param backed: whether there is a card behind them, so that no line shows between.
     """
     columns = 1 if grid.columns == 1 else tile.columns  # a vector may stand as a column
-    paths: dict[int | None, list[str]] = {}
-    texts = []
     across, along = _n(grid.wide - GAP), _n(grid.high - GAP)
+    lines: dict[int, list[str]] = {}
+    crossed, texts = [], []
     for i, value in enumerate(tile.cells):
         row, column = divmod(i, columns)
-        left, top = x + column * grid.wide, y + row * grid.high
-        number = None if isinstance(value, str) else level(value, largest, grid.written)
-        paths.setdefault(number, []).append(f"M{_n(left)} {_n(top)}h{across}v{along}h-{across}z")
-        if grid.written:
-            middle = left + (grid.wide - GAP) / 2, top + grid.high / 2 + 3.5
-            texts.append(f'<text x="{_n(middle[0])}" y="{_n(middle[1])}">{escape(cell_number(value))}</text>')
-    if backed:
-        rows = -(-len(tile.cells) // columns)
-        yield (
-            f'<rect x="{_n(x - 2)}" y="{_n(y - 2)}" width="{_n(columns * grid.wide + 3)}" '
-            f'height="{_n(rows * grid.high + 3)}" rx="2" fill="{LIGHT["bg"]}"/>'
-        )
-    for number, parts in paths.items():
-        if number is None:
-            yield (
-                f'<path class="nb-not-finite" d="{"".join(parts)}" fill="{LIGHT["bad-bg"]}" stroke="{LIGHT["bad"]}" '
-                'stroke-width="1.2" stroke-dasharray="2 1.5"/>'
-            )
+        left, middle = column * grid.wide, (row + 0.5) * grid.high
+        if isinstance(value, str):
+            crossed.append(f"M{_n(left)} {_n(row * grid.high)}h{across}v{along}h-{across}z")
         else:
-            yield f'<path d="{"".join(parts)}" fill="{LIGHT[shade_name(number)]}"/>'
+            number = level(value, largest, grid.written)
+            lines.setdefault(number, []).append(f"M{_n(left)} {_n(middle - GAP / 2)}h{across}")
+        if grid.written:
+            at = _n(left + (grid.wide - GAP) / 2), _n(middle + 3.5)
+            texts.append(f'<text x="{at[0]}" y="{at[1]}">{escape(cell_number(value))}</text>')
+    yield f'<g transform="translate({_n(x)} {_n(y)})" stroke-width="{along}">'
+    if backed:
+        wide, high = columns * grid.wide + 3, math.ceil(len(tile.cells) / columns) * grid.high + 3
+        yield f'<rect x="-2" y="-2" width="{_n(wide)}" height="{_n(high)}" rx="2" fill="{LIGHT["bg"]}"/>'
+    for number, parts in lines.items():  # cells of one colour as one line, which is as broad as they are high
+        yield f'<path d="{"".join(parts)}" stroke="{LIGHT[shade_name(number)]}"/>'
+    if crossed:
+        yield (
+            f'<path class="nb-not-finite" d="{"".join(crossed)}" fill="{LIGHT["bad-bg"]}" stroke="{LIGHT["bad"]}" '
+            'stroke-width="1.2" stroke-dasharray="2 1.5"/>'
+        )
     if texts:
         yield (
-            f'<g font-family="{escape(MONO)}" font-size="{TEXT:g}" text-anchor="middle" fill="{LIGHT["fg"]}">'
-            f"{''.join(texts)}</g>"
+            f'<g font-family="{escape(MONO)}" font-size="{TEXT:g}" text-anchor="middle" fill="{LIGHT["fg"]}" '
+            f'stroke="none">{"".join(texts)}</g>'
         )
+    yield "</g>"
 
 
 def _n(number: float) -> str:

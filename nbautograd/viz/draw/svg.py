@@ -31,7 +31,7 @@ from nbautograd.viz.draw.boxes import (
     name_text,
     value_text,
 )
-from nbautograd.viz.draw.cells import Grid, largest_of, paint, scale_key
+from nbautograd.viz.draw.cells import Grid, coarsened, largest_of, paint, scale_key
 from nbautograd.viz.draw.labels import BESIDE
 from nbautograd.viz.draw.layout import Box, Layout, Point, layout
 from nbautograd.viz.draw.theme import LIGHT, MONO, SANS
@@ -44,6 +44,7 @@ __all__ = ["draw", "path"]
 
 NOTE = 18.0  # height of a note below the drawing
 KEY = 260.0  # width of the key to a scale
+STILL_CELLS = 6000  # of all tiles of a still picture; of more, it shows means
 NBSP = "\u00a0"
 CORNER, LEAN = (
     16.0,
@@ -435,6 +436,8 @@ class _Tiles:
         self.values = largest_of(node.tile for node in model.nodes if is_tiled(node.tile))
         held = [node.grad_tile for node in model.nodes if is_tiled(node.grad_tile)]
         self.gradients = state.scale or largest_of(held)
+        cells = sum(grid.columns * grid.rows for grid in grids.values())
+        self.finest = next((side for side in (16, 8, 4) if cells * side * side <= STILL_CELLS * 256), 2)
 
     def of_edge(self, key: str) -> Tile | None:
         """The tile of a gradient on an edge, if there is one now."""
@@ -456,12 +459,13 @@ class _Tiles:
         grid = self.grids.get(key)
         if grid is None:
             return []
-        cells = ""
+        cells, place = "", grid.attribute(x, y)
         if self.painted and tile is not None:
             largest = self.values if key.endswith(":value") else self.gradients
             back = ":" not in key  # on an edge, over lines
+            grid, tile = coarsened(grid, tile, self.finest)
             cells = (f"<title>{escape(tip)}</title>" if tip else "") + "".join(paint(tile, grid, x, y, largest, back))
-        return [f'<g class="nb-cells" data-cells="{key}" data-grid="{grid.attribute(x, y)}">{cells}</g>']
+        return [f'<g class="nb-cells" data-cells="{key}" data-grid="{place}">{cells}</g>']
 
     def scales(self) -> list[tuple[str, float]]:
         """What has a scale in a still picture, and where the scale ends."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
@@ -19,6 +21,8 @@ from nbautograd.viz.escape import escape
 
 __all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page", "save", "saving_js", "to_dot", "write"]
 
+_UNTOLD = re.compile(r"<title>[^<]*</title>\n?|<desc [^<]*</desc>\n?")  # what an image of a page does not tell
+PACKED = 200_000  # characters of data that are compressed in a page
 PLAYER = (
     "dom", "formula", "history", "links", "viewport", "camera", "stage", "playback", "groups", "search", "ledger",
     "panel", "tile", "chain", "cells", "origins", "tile_layer", "equation", "controls", "keys", "snapshot", "player",
@@ -54,21 +58,28 @@ def _static(name: str) -> str:
 def player_page(data: Mapping[str, Any], svg: str) -> str:
     """A page that shows ``svg`` and, where scripts run, plays ``data``."""
     label = str(data["label"])
-    payload = json_for_script(data)
+    payload, read = _packed(json_for_script(data))
     script = (
         player_js()
         + "\n"
         + _static("frame.js")
         + '\njoinPage();\nconst place = document.getElementById("nb-place");\n'
-        + 'mount(place, JSON.parse(document.getElementById("nb-data").textContent));\n'
+        + f'const text = document.getElementById("nb-data").textContent;\nmount(place, JSON.parse({read}));\n'
     )
-    image = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    image = base64.b64encode(_UNTOLD.sub("", svg).encode("utf-8")).decode("ascii")
     body = (
         f'<main id="nb-place"><img alt="{escape(label)}" src="data:image/svg+xml;base64,{image}"></main>\n'
-        f'<script type="application/json" id="nb-data">{payload}</script>\n'
+        f'<script type="{"application/json" if read == "text" else "text/plain"}" id="nb-data">{payload}</script>\n'
         f'<script type="module">{script}</script>'
     )
     return page(label, body, script=script, style=player_css())
+
+
+def _packed(payload: str) -> tuple[str, str]:
+    """The data of a page, compressed where there is much of it, and how the page's script reads it from ``text``."""
+    if len(payload) < PACKED:
+        return payload, "text"
+    return base64.b64encode(gzip.compress(payload.encode("utf-8"), 9, mtime=0)).decode("ascii"), "await unpacked(text)"
 
 
 def page(title: str, body: str, *, script: str = "", style: str = "") -> str:

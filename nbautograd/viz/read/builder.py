@@ -195,6 +195,7 @@ class _Builder:
             expression=self.reader.expression(node, known.symbol),
             formulas=self.reader.formulas(node, cls),
             saved=saved,
+            window=introspect.window_of(node, known.name),
             operands=self.reader.operands(node),
             arguments=tuple((name, one_line(shown, 40)) for name, shown in self.reader.arguments(node) if shown),
             freed=freed,

@@ -79,6 +79,8 @@ class Node:
     """Its value as a small matrix of numbers."""
     grad_tile: Tile | None = None
     """The same of the ``.grad`` of a leaf."""
+    window: tuple[tuple[int, ...], ...] = ()
+    """Of a convolution: stride, padding, dilation, and the number of groups."""
     device: str = ""
     """Of a tensor, unless it is the CPU."""
     version: int = 0

@@ -1,3 +1,4 @@
+const MOST_ELEMENTS = 1024; // of a convolution's result through which a gradient is followed
 const DEEP = 4; // operations without a tile through which an element is followed
 const FLOWS = new Set(["flow", "constant"]);
 
@@ -45,6 +46,7 @@ class Origins {
     const chain = this.chain(edge.id), own = this.shapeOf(edge.src);
     if (chain?.known) return chain.reached("upstream", cell);
     if (!result || !own) return [];
+    if (this.links.nodes[op].window) return this.windowed(op, edge, own, result, cell);
     const { kinds = [], slots = [] } = this.links.nodes[op], kind = kinds[slots.indexOf(edge.slot)];
     const matrix = kind === "matrix" || (kind === undefined && kinds.includes("matrix"));
     if (matrix && own.length === 2 && result.length === 2) return this.factors(op, edge, own, result, cell);
@@ -59,6 +61,34 @@ class Origins {
     const line = left ? row : column;
     if (left || columns !== n) return Array.from({ length: columns }, (_, k) => line * columns + k);
     return Array.from({ length: rows }, (_, k) => k * columns + line);
+  }
+
+  /** Of a convolution: the window of the image, the kernel of the channel, the channel's bias. */
+  windowed(op, edge, own, result, cell) {
+    if (edge.slot > 1) return [indexOf(cell, result)[1]];
+    const [stride, padding, dilation, [groups]] = this.links.nodes[op].window;
+    const shapes = [0, 1].map((slot) => this.shapeOf(this.links.makers(op).find((e) => e.slot === slot)?.src));
+    if (shapes.some((shape) => shape?.length !== result.length)) return [];
+    const [image, kernel] = shapes, [n, channel, ...place] = indexOf(cell, result);
+    const each = countOf(kernel.slice(1)), first = Math.floor(channel / (kernel[0] / groups)) * kernel[1];
+    if (edge.slot === 1) return Array.from({ length: each }, (_, k) => channel * each + k);
+    const lit = [];
+    for (let k = 0; k < each; k++) {
+      const [c, ...inside] = indexOf(k, kernel.slice(1));
+      const at = inside.map((offset, d) => place[d] * stride[d] - padding[d] + offset * dilation[d]);
+      if (at.some((i, d) => i < 0 || i >= image[d + 2])) continue;
+      lit.push([n, first + c, ...at].reduce((flat, i, d) => flat * image[d] + i, 0));
+    }
+    return lit;
+  }
+
+  /** The elements that were received from which a gradient of a convolution's input or weight came. */
+  received(edge, cell) {
+    const result = this.shapeOf(edge.dst), all = result && this.links.nodes[edge.dst].window ? countOf(result) : 0;
+    const own = this.shapeOf(edge.src);
+    if (!own || all > MOST_ELEMENTS) return [];
+    const every = Array.from({ length: all }, (_, r) => r);
+    return every.filter((r) => this.windowed(edge.dst, edge, own, result, r).includes(cell));
   }
 
   shapeOf(id) {
@@ -84,7 +114,8 @@ class Origins {
       this.sent(edge.dst, [cell], add);
       return;
     }
-    const chain = this.chain(id), from = chain?.known ? chain.terms(cell).map(([upstream]) => upstream) : [];
+    const chain = this.chain(id);
+    const from = chain?.known ? chain.terms(cell).map(([upstream]) => upstream) : this.received(edge, cell);
     const results = links.users(edge.dst).filter(({ kind }) => kind === "result");
     for (const result of results) add(result.id, from);
     this.sent(results[0]?.dst ?? edge.dst, from, add);
