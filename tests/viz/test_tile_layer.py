@@ -199,7 +199,7 @@ def test_a_tile_travels_where_motion_is_wanted(open_page: Any) -> None:
     page = open_page(layer(), reduced_motion="no-preference", viewport=WIDE)
     page.click(".nb-forward")
     page.click(".nb-forward")
-    page.wait_for_selector(".nb-token .nb-cells path", state="attached")
+    page.wait_for_function("() => document.querySelector('.nb-token .nb-cells path')")
     page.wait_for_function("() => !document.querySelector('.nb-token')")
     assert page.locator(".nb-stage [data-cells]:not([data-cells*=':']) path").count() > 0 and page.troubles == []
 

@@ -264,10 +264,12 @@ class Stage extends Camera {
   /** The sum of a pass on its way from the buffer of its leaf into `.grad`. */
   travelIntoGrad(frame, progress) {
     const from = this.part("slot", `${frame.node}:arriving`), to = this.part("slot", `${frame.node}:grad`);
-    const text = frame.ledger?.[frame.node]?.total;
+    const { total: text, total_tile: number } = frame.ledger?.[frame.node] || {};
     if (!from || !to || !text) return;
-    const [ax, ay] = slotMiddle(from), [bx, by] = slotMiddle(to), t = smooth(progress);
-    this.token({ x: ax + (bx - ax) * t, y: ay + (by - ay) * t }, text);
+    const rows = ["arriving", "grad"].map((what) => this.tiles.middleOf(`${frame.node}:${what}`, number));
+    const [[ax, ay], [bx, by]] = rows[0] ? rows : [slotMiddle(from), slotMiddle(to)], t = smooth(progress);
+    const place = { x: ax + (bx - ax) * t, y: ay + (by - ay) * t };
+    this.token(place, text, "", rows[0] && `${frame.node}:grad`, number);
   }
 
   still() {

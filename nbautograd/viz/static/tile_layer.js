@@ -64,6 +64,14 @@ class TileLayer {
 
   gradientOn(id, number) { return this.drawn.has(id) ? this.tiled(this.gradient(number)) : null; }
 
+  /** The middle of a place in which a tile would be shown; null where it is a text. */
+  middleOf(key, number) {
+    const cells = this.drawn.get(key), tile = cells && this.tiled(this.gradient(number));
+    if (!tile) return null;
+    const across = cells.columns === 1 ? 1 : tile.columns;
+    return [cells.x + (across * cells.wide) / 2, cells.y + (Math.ceil(tile.cells.length / across) * cells.high) / 2];
+  }
+
   /** The same as something that can travel, around the place (0, 0). */
   travelling(id, number) {
     const { wide, high, columns, written } = this.drawn.get(id), group = s("g", { class: "nb-cells" });
