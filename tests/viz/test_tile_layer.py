@@ -159,8 +159,14 @@ def test_nan_and_infinity_are_marked(open_page: Any) -> None:
     page = open_page(viz.animate(y, namespace={"x": x, "y": y}), viewport=WIDE)
     page.click(".nb-last")
     leaf = named(page)["x"]
-    expect(page.locator(f'.nb-stage [data-cells="{leaf}:grad"] .nb-not-finite')).to_have_count(1)
-    assert page.locator(f'.nb-stage [data-cells="{leaf}:grad"] text').all_text_contents() == ["inf", "0.5", "0.25", "nan"]
+    tile = page.locator(f'.nb-stage [data-cells="{leaf}:grad"]')
+    expect(tile.locator(".nb-not-finite")).to_have_count(1)
+    assert tile.locator("text").all_text_contents() == [
+        "inf",
+        "0.5",
+        "0.25",
+        "nan",
+    ]
     point(page, f"{leaf}:grad", 3)
     expect(page.locator(".nb-tile-card")).to_contain_text("1 NaN, 1 infinite")
     expect(page.locator(".nb-ledger .nb-not-finite")).not_to_have_count(0)

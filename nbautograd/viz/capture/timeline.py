@@ -322,7 +322,7 @@ class Timeline:
     def scale(self) -> float:
         """The largest gradient: all tiles of gradients have one scale; 0 where there are none."""
         factors = {step.factor for frame in self.frames for step in frame.chain}
-        sizes = (abs(v) for i, tile in enumerate(self.tiles) if i not in factors
+        sizes = (abs(v) for i, tile in enumerate(self.tiles) if i not in factors and is_tiled(tile)
                  for v in tile.cells if not isinstance(v, str))  # fmt: skip
         return max(sizes, default=0.0)
 

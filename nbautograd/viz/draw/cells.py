@@ -17,7 +17,8 @@ from nbautograd.viz.escape import escape, width
 from nbautograd.viz.read.tiles import Tile, coarser, is_tiled
 
 __all__ = [
-    "ARRIVING", "BOX", "EDGE", "Grid", "Room", "cell_number", "coarsened", "grid_of", "largest_of", "paint", "scale_key",
+    "ARRIVING", "BOX", "EDGE", "Grid", "Room", "cell_number", "coarsened", "grid_of", "largest_of", "paint",
+    "scale_key",
 ]  # fmt: skip
 
 TEXT = 11.0  # pixels of a number in a cell

@@ -13,7 +13,18 @@ from nbautograd.viz.escape import one_line
 from nbautograd.viz.read import formulas, values
 from nbautograd.viz.read.model import Saved
 
-__all__ = ["Names", "assigned", "attribute", "declared", "hooks_of", "is_tensor", "node_name", "sequence", "view_base", "window_of"]
+__all__ = [
+    "Names",
+    "assigned",
+    "attribute",
+    "declared",
+    "hooks_of",
+    "is_tensor",
+    "node_name",
+    "sequence",
+    "view_base",
+    "window_of",
+]
 
 _KINDS = ("tensor", "pre", "post", "accumulated")
 

@@ -26,7 +26,9 @@ class EquationBar {
     const { timeline } = this.player.data,
       factors = new Set();
     for (const frame of timeline.frames) for (const step of frame.chain || []) factors.add(step.factor);
-    return Math.max(0, ...(timeline.tiles || []).filter((_, i) => !factors.has(i)).map(largestOf)) || 1;
+    const gradients = (timeline.tiles || []).filter((_, i) => !factors.has(i));
+    const largest = (tiles) => Math.max(0, ...tiles.map(largestOf));
+    return largest(gradients.filter(({ cells }) => cells.length > 1)) || largest(gradients) || 1;
   }
 
   get tiles() {
