@@ -76,7 +76,7 @@ def tensor_hooks(node: Node, g: Any) -> Any:
     if isinstance(g, OutputGrads):
         _tell_of_none(hooks, g)
     observers = protocol.observers.get()
-    shown = _shown(g) if hooks.tensor else None
+    shown: Any = _shown(g) if hooks.tensor else None
     for hook in list(hooks.tensor.values()):  # all get one object, which may carry a note from one hook to the next
         returned = hook(shown)
         new = _answer(hook, g, shown, returned)
