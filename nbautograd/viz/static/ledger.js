@@ -1,7 +1,7 @@
 const ROWS = 200; // leaves that get a line
 const MANY = 14; // parts of a sum, from which on its middle is left out
 const TILE = { wide: 176, high: 32, line: 16 }; // the room for a tile
-const LINE_HIGH = 27, TILE_HIGH = 40; // pixels of a line of text, and of one with tiles
+const LINE_HIGH = 27, TILE_HIGH = 38; // pixels of a line of text, and of one with tiles
 
 /** The table below the picture: what each leaf receives in a pass, and what its .grad becomes. */
 class Ledger {

@@ -156,5 +156,6 @@ function scaleLegend(largest) {
   });
   const end = (value) => h("span", {}, cellNumber(value));
   return h("span", { class: "nb-tile-legend" }, end(-largest),
-    s("svg", { width: levels.length * wide, height: 7, "aria-hidden": "true" }, ...steps), end(largest));
+    s("svg", { width: levels.length * wide, height: 7, viewBox: `0 0 ${levels.length * wide} 7`,
+      preserveAspectRatio: "none", "aria-hidden": "true" }, ...steps), end(largest));
 }

@@ -1,4 +1,5 @@
 const AWAY = 14; // pixels from the pointer to the card
+const PANEL = { wide: 216, high: 150 }; // the room for a tile in the panel
 
 /** All tiles that are seen at a moment: in boxes, on edges, in the ledger. An element lights what it came from. */
 class TileLayer {
@@ -41,12 +42,14 @@ class TileLayer {
 
   listen(element) {
     const find = (event) => event.target.closest?.("[data-cells]");
-    element.addEventListener("pointermove", (event) => {
+    const look = (event) => {
       const group = find(event), key = group?.dataset.cells, cells = group && this.cellsIn(group);
       const cell = cells?.at(event) ?? null;
       if (cell === null) { this.leave(); return; }
       if (this.here?.group !== group || this.here.cell !== cell) this.point(group, key, cells, cell, event);
-    });
+    };
+    element.addEventListener("pointermove", look);
+    element.addEventListener("pointerdown", look); // where nothing can hover
     element.addEventListener("pointerleave", () => this.leave());
   }
 
@@ -126,13 +129,38 @@ class TileLayer {
     return { svg, cells };
   }
 
+  // -- in the panel -----------------------------------------------------------------------------------------------
+  /** A tensor as large as the panel has room for, to be walked through with the arrow keys; else null. */
+  large(key, tile, largest) {
+    if (!this.tiled(tile)) return null;
+    const point = (cell) => this.lightFrom(key, tile, cell);
+    return [new TileView(tile, { name: this.nameOf(key), largest, ...PANEL, point }).svg, this.about(tile)];
+  }
+
+  /** What is known of a node's value, or of a gradient. */
+  largeValue(id) { return this.large(`${id}:value`, this.value(this.links.nodes[id]?.tile), this.scale.value); }
+
+  largeGradient(key, number, text) {
+    const [id, what] = key.split(":"), held = what === "grad" ? this.value(this.links.nodes[id]?.grad_tile) : null;
+    const tile = number === undefined ? held : this.gradient(number);
+    return this.large(key, tile, this.scale.gradient) || [text];
+  }
+
+  /** Light what an element came from; no element: nothing. */
+  lightFrom(key, tile, cell) {
+    this.light(cell === null ? new Map() : tile.block ? new Map([[key, new Set([cell])]]) : this.known.of(key, cell));
+  }
+
+  get known() {
+    const frames = (this.player.data.timeline.frames || []).filter(({ scene }) => scene === this.state?.scene);
+    this.origins ??= new Origins(this.links, frames, this.tiles, (name) => this.drawn.get(name)?.tile || null);
+    return this.origins;
+  }
+
   // -- an element that is pointed at --------------------------------------------------------------------------------
   point(group, key, cells, cell, event) {
     this.here = { group, cell };
-    const frames = (this.player.data.timeline.frames || []).filter(({ scene }) => scene === this.state?.scene);
-    const tileOf = (name) => this.drawn.get(name)?.tile || null;
-    this.origins ??= new Origins(this.links, frames, this.tiles, tileOf);
-    this.light(cells.tile.block ? new Map([[key, new Set([cell])]]) : this.origins.of(key, cell));
+    this.lightFrom(key, cells.tile, cell);
     this.tell(key, cells.tile, cell, event);
     if (!key.includes(":") && !cells.tile.block) this.player.equation.follow?.(key, cell);
   }
@@ -162,7 +190,7 @@ class TileLayer {
 
   /** The card beside the pointer: the element, and of a large tensor what the cells are. */
   tell(key, tile, cell, event) {
-    const { player } = this, { t } = player, { block, shape, columns } = tile;
+    const { block, shape, columns } = tile;
     const from = block && [Math.floor(cell / columns) * block[0], (cell % columns) * block[1]];
     const where = block ? from.map((first) => `${first}…`).join(", ") : indexOf(cell, shape).join(", ");
     const norm = !key.includes(":") && this.state?.labels.get(key)?.split("\n").at(-1);
@@ -170,13 +198,21 @@ class TileLayer {
     this.card.replaceChildren(...[
       h("div", {}, `${this.nameOf(key)}[${where}] = `, h("b", {}, shortNumber(tile.cells[cell]))),
       line(`(${shape.join(", ")})${norm && !/[[\]]/.test(norm) ? ` · ${norm}` : ""}`, "nb-soft"),
-      block && line(t("block_means", { rows: block[0], columns: block[1] }), "nb-soft"),
-      (tile.nan || tile.inf) && line(t("not_finite_count", { nan: tile.nan || 0, inf: tile.inf || 0 }), "nb-bad-text"),
-      histogramOf(tile),
-      block && line(t("histogram", { low: shortNumber(tile.low), high: shortNumber(tile.high) }), "nb-soft"),
-    ].filter(Boolean));
+      this.about(tile),
+    ]);
     this.card.hidden = false;
     this.place(event);
+  }
+
+  /** What is to be said of a tile as a whole: how many cells are not finite, and of a large tensor what they are. */
+  about(tile) {
+    const { t } = this.player, { block, nan = 0, inf = 0 } = tile;
+    const line = (text, kind = "nb-soft") => h("div", { class: kind }, text);
+    return h("div", { class: "nb-about-tile" },
+      block && line(t("block_means", { rows: block[0], columns: block[1] })),
+      nan + inf > 0 && line(t("not_finite_count", { nan, inf }), "nb-bad-text"),
+      histogramOf(tile),
+      block && line(t("histogram", { low: shortNumber(tile.low), high: shortNumber(tile.high) })));
   }
 
   place({ clientX, clientY }) {
