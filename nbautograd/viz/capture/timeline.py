@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import ChainStep
@@ -318,7 +319,7 @@ class Timeline:
         number = frame.tiles.get(edge, -1)
         return number >= 0 and is_tiled(self.tiles[number])
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """The largest gradient: all tiles of gradients have one scale; 0 where there are none."""
         factors = {step.factor for frame in self.frames for step in frame.chain}

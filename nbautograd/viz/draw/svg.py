@@ -31,20 +31,20 @@ from nbautograd.viz.draw.boxes import (
     name_text,
     value_text,
 )
-from nbautograd.viz.draw.cells import Grid, coarsened, largest_of, paint, scale_key
+from nbautograd.viz.draw.cells import Grid, scale_key
 from nbautograd.viz.draw.labels import BESIDE
 from nbautograd.viz.draw.layout import Box, Layout, Point, layout
+from nbautograd.viz.draw.picture_tiles import PictureTiles
 from nbautograd.viz.draw.theme import LIGHT, MONO, SANS
 from nbautograd.viz.escape import escape, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
-from nbautograd.viz.read.tiles import Tile, is_tiled
+from nbautograd.viz.read.tiles import is_tiled
 
 __all__ = ["draw", "path"]
 
 NOTE = 18.0  # height of a note below the drawing
 KEY = 260.0  # width of the key to a scale
-STILL_CELLS = 6000  # of all tiles of a still picture; of more, it shows means
 NBSP = "\u00a0"
 CORNER, LEAN = (
     16.0,
@@ -74,7 +74,7 @@ def draw(
     grids = grids_of(model) if grids is None else grids
     places = places or layout(model, measure(model, grids=grids), direction=direction)
     picture = _Picture(model, places, state or FrameState(), title or say("graph_of", label=model.label), description)
-    picture.tiles = _Tiles(model, picture.state, grids, painted)
+    picture.tiles = PictureTiles(model, picture.state, grids, painted)
     return picture.text()
 
 
@@ -153,7 +153,7 @@ class _Picture:
     def __init__(self, model: GraphModel, places: Layout, state: FrameState, title: str, description: str) -> None:
         self.model, self.places, self.state = model, places, state
         self.title, self.description = title, description
-        self.tiles = _Tiles(model, state, {}, False)
+        self.tiles = PictureTiles(model, state, {}, False)
         self.prefix = "\0"  # a placeholder, which no text from outside can hold, for a digest of the whole
         self.out: list[str] = []
 
@@ -426,54 +426,6 @@ class _Picture:
             f'<text class="{cls}" x="{_n(x)}" y="{_n(y)}" font-size="{size:g}" fill="{colour}"{attributes}>'
             f"{_lines(text, x, indent) if mono else escape(text)}</text>"
         )
-
-
-class _Tiles:
-    """The tiles of a picture: how their cells lie, and on which scales."""
-
-    def __init__(self, model: GraphModel, state: FrameState, grids: Mapping[str, Grid], painted: bool) -> None:
-        self.model, self.state, self.grids, self.painted = model, state, grids, painted
-        self.values = largest_of(node.tile for node in model.nodes if is_tiled(node.tile))
-        held = [node.grad_tile for node in model.nodes if is_tiled(node.grad_tile)]
-        self.gradients = state.scale or largest_of(held)
-        cells = sum(grid.columns * grid.rows for grid in grids.values())
-        self.finest = next((side for side in (16, 8, 4) if cells * side * side <= STILL_CELLS * 256), 2)
-
-    def of_edge(self, key: str) -> Tile | None:
-        """The tile of a gradient on an edge, if there is one now."""
-        tile = self.numbered(self.state.edge_tiles.get(key, -1))
-        return tile if is_tiled(tile) else None
-
-    def numbered(self, number: int) -> Tile | None:
-        return self.state.tiles[number] if 0 <= number < len(self.state.tiles) else None
-
-    def in_rows(self, node: Node, state: LeafState) -> tuple[Tile | None, Tile | None]:
-        """What arrives at a leaf, and its ``.grad``."""
-        held = self.numbered(state.grad_tile)
-        if held is None and state.grad == node.grad:
-            held = node.grad_tile
-        return self.numbered(state.arriving_tile), held
-
-    def drawn(self, key: str, tile: Tile | None, x: float, y: float, tip: str | None = None) -> list[str]:
-        """The group for the cells of a tile, with the cells in it in a still picture."""
-        grid = self.grids.get(key)
-        if grid is None:
-            return []
-        cells, place = "", grid.attribute(x, y)
-        if self.painted and tile is not None:
-            largest = self.values if key.endswith(":value") else self.gradients
-            back = ":" not in key  # on an edge, over lines
-            grid, tile = coarsened(grid, tile, self.finest)
-            cells = (f"<title>{escape(tip)}</title>" if tip else "") + "".join(paint(tile, grid, x, y, largest, back))
-        return [f'<g class="nb-cells" data-cells="{key}" data-grid="{place}">{cells}</g>']
-
-    def scales(self) -> list[tuple[str, float]]:
-        """What has a scale in a still picture, and where the scale ends."""
-        if not self.painted:
-            return []
-        values = any(key.endswith(":value") for key in self.grids)
-        gradients = any(not key.endswith(":value") for key in self.grids)
-        return [(say("scale_values"), self.values)] * values + [(say("scale_gradients"), self.gradients)] * gradients
 
 
 def _lines(text: str, x: float, indent: int, middle: bool = False) -> str:

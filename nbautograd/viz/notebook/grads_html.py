@@ -9,11 +9,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nbautograd.viz.draw.cells import BOX, grid_of, largest_of, paint, scale_key
-from nbautograd.viz.draw.theme import LIGHT, SANS
+from nbautograd.viz.draw.cells import largest_of
+from nbautograd.viz.draw.theme import LIGHT
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
+from nbautograd.viz.notebook.tile_image import drawing, gradient_image, key_image
 from nbautograd.viz.read.tiles import Tile, is_tiled
 
 __all__ = ["GradientRow", "gradients_html"]
@@ -46,26 +47,15 @@ def gradients_html(title: str, rows: Sequence[GradientRow]) -> str:
     for row, norm in zip(rows, norms, strict=True):
         cells = [
             escape(row.about),
-            _gradient(row.added, row.added_tile, largest),
-            _gradient(row.now, row.now_tile, largest),
+            gradient_image(row.added, row.added_tile, largest),
+            gradient_image(row.now, row.now_tile, largest),
             f"{_bar(norm, most)} {escape(row.norm)}",
             *([escape(row.passes)] * counted),
         ]
         lines.append(f'<tr><th scope="row">{escape(row.name)}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>')
     top = "".join(f'<th scope="col">{escape(say(head))}</th>' for head in heads)
-    key = output.image(_svg(300, 14, scale_key(2, 11, [(say("scale_gradients"), largest)])), say("scale_gradients"))
-    caption = f"<caption>{escape(title)}{'<br>' + key if tiles else ''}</caption>"
+    caption = f"<caption>{escape(title)}{'<br>' + key_image(largest) if tiles else ''}</caption>"
     return f"<table>{caption}<thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-
-
-def _gradient(text: str, tile: Tile | None, largest: float) -> str:
-    """A gradient as an image of its tile, with the number in words; as a text where it is one number."""
-    grid = grid_of([tile], BOX)
-    if tile is None or grid is None:
-        return escape(text)
-    wide, high = grid.size
-    drawn = _svg(wide, high, "".join(paint(tile, grid, 0, 0, largest)))
-    return output.image(drawn, text, f' title="{escape(text)}"')
 
 
 def _bar(norm: float, most: float) -> str:
@@ -73,14 +63,7 @@ def _bar(norm: float, most: float) -> str:
     if not most or not norm or not math.isfinite(norm):
         return ""
     bar = f'<rect y="2" width="{max(BAR * norm / most, 1.0):.1f}" height="8" rx="2" fill="{LIGHT["done"]}"/>'
-    return output.image(_svg(BAR, 12, bar), "")
-
-
-def _svg(wide: float, high: float, inside: str) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:g}" height="{high:g}" viewBox="0 0 {wide:g} {high:g}" '
-        f'font-family="{escape(SANS)}">{inside}</svg>'
-    )
+    return output.image(drawing(BAR, 12, bar), "")
 
 
 def _number(text: str) -> float:

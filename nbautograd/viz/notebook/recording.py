@@ -132,7 +132,7 @@ class Recording(Figure):
 
     def tables(self) -> list[str]:
         """What each leaf got, and every node of the graph in a line."""
-        ledger = output.table(ledger_text.ledger_head(), ledger_text.ledger_rows(self.timeline))
+        ledger = ledger_text.ledger_html(self.timeline)
         nodes = [output.details(say("as_table"), output.graph_table(scene)) for scene in self.scenes[-1:]]
         return [output.details(say("leaf_got"), ledger, opened=True), *nodes]
 

@@ -38,15 +38,12 @@ class TileView {
       : Math.min(rows === 1 ? 22 : 15, high / rows);
     this.tile = tile;
     this.columns = columns;
+    const cell = s("rect", { width: width - 1, height: height - 1, rx: Math.min(2, width / 4) });
     this.rects = cells.map((value, i) => {
-      const rect = s("rect", {
-        x: (i % columns) * width,
-        y: Math.floor(i / columns) * height,
-        width: width - 1,
-        height: height - 1,
-        rx: Math.min(2, width / 4),
-        "data-cell": i,
-      });
+      const rect = cell.cloneNode(); // of a large tile, setting every attribute of every cell takes the time
+      rect.setAttribute("x", (i % columns) * width);
+      rect.setAttribute("y", Math.floor(i / columns) * height);
+      rect.setAttribute("data-cell", i);
       if (Number.isFinite(value)) rect.style.fill = shade(value, largest, written);
       else rect.setAttribute("class", "nb-not-finite");
       return rect;
