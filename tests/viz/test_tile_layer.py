@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import xml.etree.ElementTree as ET
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, needs.chromium]
 
+SVG = "{http://www.w3.org/2000/svg}"
 LIT = """() => Object.fromEntries([...document.querySelectorAll('.nb-stage .nb-lights')].map((lights) => {
     const [, , w, h, columns] = lights.parentNode.dataset.grid.split(' ').map(Number);
     const [x, y] = lights.parentNode.dataset.grid.split(' ').map(Number);
@@ -182,6 +184,34 @@ def test_the_ledger_holds_tiles_in_the_order_of_the_variables(open_page: Any) ->
     assert "[" not in " ".join(page.locator(".nb-ledger tbody").all_text_contents())
     page.locator(".nb-ledger .nb-after .nb-cells-hit").first.hover()
     expect(page.locator(".nb-tile-card")).to_contain_text(re.compile(r"W\.grad\[1, [12]\] = "))
+
+
+def test_in_the_panel_the_arrow_keys_walk_through_a_tile(open_page: Any) -> None:
+    page = open_page(layer(), viewport=WIDE)
+    page.click(".nb-last")
+    ids = named(page)
+    page.locator(f'[data-node="{ids["t1"]}"] .nb-name').click()
+    page.locator(".nb-side .nb-tile").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    lit = page.evaluate(LIT)
+    assert lit == {f"{ids['t1']}:value": [4], f"{ids['X']}:value": [3, 4, 5], f"{ids['W']}:value": [0, 4, 8]}
+    page.locator(f'[data-node="{ids["W"]}"] .nb-name').click()
+    expect(page.locator(".nb-side .nb-tile")).to_have_count(3)  # the value, what arrives, and .grad
+
+
+def test_the_player_and_the_still_picture_show_the_same(open_page: Any) -> None:
+    shown = PROGRAMS["recurrent"]()
+    page = open_page(shown, viewport=WIDE)
+    page.click(".nb-last")
+    written = dict(
+        page.locator(".nb-stage [data-cells]").evaluate_all(
+            "all => all.map(e => [e.dataset.cells, [...e.querySelectorAll('text')].map(t => t.textContent)])"
+        )
+    )
+    groups = [group for group in ET.fromstring(shown.svg).iter(f"{SVG}g") if "data-cells" in group.attrib]
+    drawn = {group.attrib["data-cells"]: [text.text for text in group.iter(f"{SVG}text")] for group in groups}
+    assert drawn == written and sum(map(bool, drawn.values())) > 20
 
 
 def test_numbers_alone_stay_texts(open_page: Any) -> None:

@@ -24,7 +24,7 @@ __all__ = [
 TEXT = 11.0  # pixels of a number in a cell
 AROUND = 8.0  # and beside it
 LEAST = 22.0  # pixels of a cell with a number
-GAP = 1.0  # between two cells
+GAP, TIGHT = 1.0, 5.0  # between two cells, and the side of those that have nothing between them
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,8 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, largest: float, backed: bo
     :param backed: whether there is a card behind them, so that no line shows between.
     """
     columns = 1 if grid.columns == 1 else tile.columns  # a vector may stand as a column
-    across, along = _n(grid.wide - GAP), _n(grid.high - GAP)
+    gap = 0.0 if min(grid.wide, grid.high) < TIGHT else GAP
+    across, along = _n(grid.wide - gap), _n(grid.high - gap)
     lines: dict[int, list[str]] = {}
     crossed, texts = [], []
     for i, value in enumerate(tile.cells):
@@ -168,9 +169,9 @@ def paint(tile: Tile, grid: Grid, x: float, y: float, largest: float, backed: bo
             crossed.append(f"M{_n(left)} {_n(row * grid.high)}h{across}v{along}h-{across}z")
         else:
             number = level(value, largest, grid.written)
-            lines.setdefault(number, []).append(f"M{_n(left)} {_n(middle - GAP / 2)}h{across}")
+            lines.setdefault(number, []).append(f"M{_n(left)} {_n(middle - gap / 2)}h{across}")
         if grid.written:
-            at = _n(left + (grid.wide - GAP) / 2), _n(middle + 3.5)
+            at = _n(left + (grid.wide - gap) / 2), _n(middle + 3.5)
             texts.append(f'<text x="{at[0]}" y="{at[1]}">{escape(cell_number(value))}</text>')
     yield f'<g transform="translate({_n(x)} {_n(y)})" stroke-width="{along}">'
     if backed:

@@ -1,4 +1,4 @@
-const GAP = 1; // pixels between two cells
+const GAP = 1, TIGHT = 5; // pixels between two cells, and the side of those that have nothing between them
 const LEVELS = 8, WRITTEN_LEVELS = 5; // colours on each side of zero, and those on which a number can be read
 
 /** The number of a value's colour on a scale that ends at ±`largest`; by the square root, so that small ones show. */
@@ -15,6 +15,7 @@ class Cells {
   /** `grid`: x, y, the width and height of a cell, how many columns, whether numbers are written into the cells. */
   constructor(group, [x, y, wide, high, columns, written], backed = false) {
     Object.assign(this, { group, x, y, wide, high, columns, written: !!written, backed, tile: null });
+    this.gap = Math.min(wide, high) < TIGHT ? 0 : GAP;
   }
 
   /** How many columns the tile has here: a vector may stand as a column. */
@@ -35,7 +36,7 @@ class Cells {
       paths.set(level, (paths.get(level) || "") + this.outline(i));
       if (!written) return;
       const [left, top] = this.corner(i);
-      const label = s("text", { x: left + (wide - GAP) / 2, y: top + high / 2 + 3.5 });
+      const label = s("text", { x: left + (wide - this.gap) / 2, y: top + high / 2 + 3.5 });
       label.textContent = cellNumber(value);
       numbers.push(label);
     });
@@ -56,7 +57,7 @@ class Cells {
   }
 
   outline(i) {
-    const [left, top] = this.corner(i), w = this.wide - GAP, high = this.high - GAP;
+    const [left, top] = this.corner(i), w = this.wide - this.gap, high = this.high - this.gap;
     return `M${left} ${top}h${w}v${high}h${-w}z`;
   }
 
@@ -91,7 +92,8 @@ function gridIn(tile, { wide, high, line }) {
     if (each * columns <= wide) return [0, 0, each, line, columns, true];
   }
   const fit = (room, count) => Math.min(Math.max(room / count, 2), 9);
-  return [0, 0, fit(wide, columns), fit(high, rows), columns, false];
+  const w = fit(wide, columns), down = fit(high, rows);
+  return [0, 0, Math.min(w, 2 * down), Math.min(down, 2 * w), columns, false];
 }
 
 /** A tile that stands in a text: an element, and its cells. */
