@@ -64,7 +64,7 @@ def test_the_steps_of_a_loop_fold_and_the_last_one_stays(traced: bool) -> None:
     assert sum(node.name == "TanhBackward0" for node in model.nodes) == 2  # of the first step, and of the last
     assert model.label == "loss → 3 leaves, 61 operations"
     assert model.notes == ("folded: of 61 operations 11 are drawn one by one, the others in one group",)
-    assert [(node.name, node.arrivals) for node in model.leaves] == [("U", 12), ("W", 12), ("b", 12)]
+    assert [(node.name, node.arrivals) for node in model.leaves] == [("W", 12), ("U", 12), ("b", 12)]
 
 
 def test_leaves_that_go_to_one_group_are_a_pile() -> None:

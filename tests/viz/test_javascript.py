@@ -35,6 +35,12 @@ def test_the_bundle_is_what_the_widget_runs() -> None:
     assert bundle(export.PLAYER)[0] == export.player_js() + "\n"
 
 
+def test_no_template_string_spans_lines() -> None:
+    """A page leaves out indentation and lines of comment, which must not be part of a string."""
+    lines = bundle(BUNDLES["page"])[0].splitlines()
+    assert [line for line in lines if line.count("`") % 2] == []
+
+
 def test_every_file_is_in_a_bundle() -> None:
     assert {path.stem for path in STATIC.glob("*.js")} == {name for names in BUNDLES.values() for name in names}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import gc
+import re
 
 import numpy as np
 import pytest
@@ -20,12 +22,12 @@ def leaf(*values: float) -> nb.Tensor:
 def test_before_added_now() -> None:
     w = leaf(1.0, 2.0)
     names = {"w": w}
-    assert viz.grads(namespace=names).rows == (("w", "f32 (2,)", "None", "–", "None", "0", "–", "no"),)
+    assert viz.grads(namespace=names).rows == (("w", "f32 (2,)", "None", "–", "None", "0", "–"),)
     (w * 2).sum().backward()
     assert viz.grads(namespace=names).rows[0][2:6] == ("None", "[2., 2.]", "[2., 2.]", "–")
     (w * 3).sum().backward()
     assert viz.grads(namespace=names).rows[0][2:5] == ("[2., 2.]", "[3., 3.]", "[5., 5.]")
-    assert viz.grads(namespace=names).rows[0][3:] == ("0.", "[5., 5.]", "–", "7.071", "no")
+    assert viz.grads(namespace=names).rows[0][3:] == ("0.", "[5., 5.]", "–", "7.071")
 
 
 def test_passes_are_counted_where_they_are_watched() -> None:
@@ -83,7 +85,7 @@ def test_large_gradients_are_not_kept() -> None:
     viz.grads(w, namespace={"w": w})
     (w * 2).sum().backward()
     row = viz.grads(w, namespace={"w": w}).rows[0]
-    assert row[3] == "…" and row[7] == "yes"
+    assert row[3] == "…"
 
 
 def test_html_is_escaped_and_text_is_aligned() -> None:
@@ -114,3 +116,38 @@ def test_long_names_that_begin_alike_are_all_there() -> None:
     assert rows[0][0].endswith("…self_attn.in_proj_weight") and rows[1][0].endswith("…oder.layers.0.norm1.bias")
     assert all(len(row[0]) <= 40 for row in rows)
     assert len(viz.zero_grads(namespace=names)) == 4 and all(w.grad is None for w in names.values())
+
+
+def tiles_in(html: str) -> list[str]:
+    """The drawings of a table."""
+    return [base64.b64decode(data).decode() for data in re.findall(r'src="data:image/svg[^,]*,([^"]*)"', html)]
+
+
+def test_gradients_are_tiles_on_one_scale_with_bars() -> None:
+    w, x, unused = nb.tensor([[1.0, -2.0], [3.0, 4.0]], requires_grad=True), leaf(2.0), leaf(1.0, 1.0)
+    names = {"w": w, "x": x, "unused": unused}
+    (w * w * x).sum().backward()
+    html = viz.grads(namespace=names)._repr_html_()
+    key, now, *bars = tiles_in(html)
+    assert "−16" in key and ">16<" in key  # 2 · 4 · 2, the largest that is drawn as a tile
+    assert re.findall(r">([^<>]+)</text>", now) == ["4", "−8", "12", "16"]
+    assert len(bars) == 2 and "all of it" in html and ">30.</td>" in html
+    (w * w * x).sum().backward()
+    html = viz.grads(namespace=names)._repr_html_()
+    assert len(tiles_in(html)) == 5 and "all of it" not in html
+    assert html.count('<th scope="col">') == 6 and "passes" in html
+
+
+def test_many_leaves_are_cut_with_a_note_and_those_with_a_gradient_come_first() -> None:
+    names = {f"w{i}": leaf(float(i)) for i in range(100)}
+    names["w77"].sum().backward()
+    table = viz.grads(namespace=names)
+    assert len(table) == 40 and table.rows[0][0] == "w77" and table.rows[1][0] == "w0"
+    assert repr(table).splitlines()[-1].startswith("… and 60 more leaves") and "… and 60 more" in table._repr_html_()
+    assert "… and 60 more" in repr(viz.zero_grads(namespace=names)) and names["w77"].grad is None
+
+
+def test_names_in_the_table_of_gradients_are_text() -> None:
+    w = leaf(1.0, 2.0)
+    w.sum().backward()
+    assert "<img src=x" not in viz.grads(namespace={"<img src=x>": w})._repr_html_()

@@ -86,7 +86,8 @@ class ChainStep:
     """(dimension, its size) of each broadcast dimension that was summed over."""
     element: Element | None = None
     places: tuple[int, ...] = ()
-    """For each element of the product the one of the upstream gradient that it is made from, where shapes differ."""
+    """For each element of the product the one of the upstream gradient that it is made from, where that is another
+    one; -1 for a zero."""
 
 
 def chain_step(
@@ -122,7 +123,8 @@ def chain_step(
 
 def _places(derivative: LocalDerivative, came: tuple[int, ...]) -> tuple[int, ...]:
     places = derivative.places
-    if places is None or places.shape == came or places.size > MOST * MOST:
+    stays = derivative.kind == DIAGONAL and places is not None and places.shape == came
+    if places is None or stays or places.size > MOST * MOST:
         return ()
     return tuple(places.reshape(-1).tolist())
 

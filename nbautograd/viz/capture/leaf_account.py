@@ -62,6 +62,7 @@ class LeafAccount:
             self.grad_text,
             self.total_tile,
             self.grad_tile,
+            count > 1,
         )
 
     def row(self) -> LedgerRow:

@@ -305,10 +305,12 @@ class Recorder:
         if changed and len(self.open.receives) == 1:  # what the formula gets is what the hook made of it
             name, came = self.open.receives[0]
             passed = {key: _label(event.after) for key in self.open.received}  # and what goes on along the edge
+            tiles = {key: self.log.pool.add(event.after) for key in self.open.received}
             self.open = replace(
                 self.open,
                 receives=((name, f"{came} → {values.text(event.after)}"),),
                 labels={**self.open.labels, **passed},
+                tiles={**self.open.tiles, **tiles},
             )
 
     def _on_Accumulated(self, event: protocol.Accumulated) -> None:  # noqa: N802

@@ -6,16 +6,18 @@ is text and numbers, so it is JSON, and the player needs nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import ChainStep
 from nbautograd.viz.capture.forward import ForwardPass
 from nbautograd.viz.language import say
 from nbautograd.viz.read.formulas import Mark
+from nbautograd.viz.read.jacobians import entry_of
 from nbautograd.viz.read.model import GraphModel, Node
-from nbautograd.viz.read.tiles import Tile
+from nbautograd.viz.read.tiles import Tile, is_tiled
 
 __all__ = [
     "Equation",
@@ -44,6 +46,8 @@ class LeafState:
     arriving_tile: int = -1
     """The number of the tile of the sum; -1 where there is none."""
     grad_tile: int = -1
+    summed: bool = False
+    """Whether several terms have arrived."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,12 @@ class FrameState:
     freed: frozenset[str] = frozenset()
     labels: Mapping[str, str] = field(default_factory=dict)
     leaves: Mapping[str, LeafState] = field(default_factory=dict)
+    tiles: Sequence[Tile] = ()
+    """All tiles of gradients, which the leaves and ``edge_tiles`` name by their numbers."""
+    edge_tiles: Mapping[str, int] = field(default_factory=dict)
+    """Of the gradients on edges; -1 where there is none."""
+    scale: float = 0.0
+    """Where the scale of the gradients' colours ends; 0 where there are none."""
 
     def seen_in(self, model: GraphModel) -> FrameState:
         """What a folded view of the graph shows of it: a group for what happens inside, the latest text of a line."""
@@ -65,7 +75,9 @@ class FrameState:
                (self.active, self.done, self.bad, self.freed)]  # fmt: skip
         groups = {node.id for node in model.nodes if node.kind == "group"}
         labels = {model.stands.get(key, key): text for key, text in self.labels.items()}
-        return FrameState(ids[0], ids[1], ids[2], ids[3] - groups, labels, self.leaves)
+        edge_tiles = {model.stands.get(key, key): number for key, number in self.edge_tiles.items()}
+        return replace(self, active=ids[0], done=ids[1], bad=ids[2], freed=ids[3] - groups, labels=labels,
+                       edge_tiles=edge_tiles)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +256,7 @@ class Timeline:
         freed: set[str] = set()
         labels: dict[str, str] = {}
         leaves: dict[str, LeafState] = {}
+        edge_tiles: dict[str, int] = {}
         shown = self.scene_at(index) if scene < 0 else scene
         for frame in self.frames[: max(index, 0)]:
             if frame.scene != shown:
@@ -255,10 +268,13 @@ class Timeline:
             for key, text in frame.labels.items():  # in order of time: in a folded view several edges are one line
                 labels.pop(key, None)
                 labels[key] = text
+                edge_tiles.pop(key, None)
+                edge_tiles[key] = frame.tiles.get(key, -1)
             leaves |= frame.leaves
             bad |= set(frame.bad)
             freed |= set(frame.freed)
-        return FrameState(frozenset(active), frozenset(done), frozenset(bad), frozenset(freed), labels, leaves)
+        return FrameState(frozenset(active), frozenset(done), frozenset(bad), frozenset(freed), labels, leaves,
+                          self.tiles, edge_tiles, self.scale)  # fmt: skip
 
     def final(self, scene: int = -1) -> FrameState:
         """The state at the end, with nothing active any more."""
@@ -279,15 +295,40 @@ class Timeline:
         return states
 
     def label_texts(self, scene: int, model: GraphModel) -> dict[str, str]:
-        """For each edge that ``model``, a view of this scene, draws: the longest text that it will carry."""
+        """For each edge that ``model``, a view of this scene, draws: the longest text that it will carry.
+
+        Where it carries a tile, that is no text.
+        """
         longest: dict[str, str] = {}
         for frame in self.frames:
             if frame.scene == scene:
                 for edge, text in frame.labels.items():
-                    key = model.stands.get(edge, edge)
-                    if key and len(text) >= len(longest.get(key, "")):
-                        longest[key] = text
+                    key, written = model.stands.get(edge, edge), "" if self._tiled(frame, edge) else text
+                    if key and len(written) >= len(longest.get(key, "")):
+                        longest[key] = written
         return longest
+
+    def label_tiles(self, scene: int, model: GraphModel) -> dict[str, list[int]]:
+        """For each edge that ``model``, a view of this scene, draws: the tiles that it will carry."""
+        tiles: dict[str, dict[int, None]] = {}
+        for frame in self.frames:
+            if frame.scene == scene:
+                for edge, number in frame.tiles.items():
+                    if (key := model.stands.get(edge, edge)) and self._tiled(frame, edge):
+                        tiles.setdefault(key, {})[number] = None
+        return {key: list(numbers) for key, numbers in tiles.items()}
+
+    def _tiled(self, frame: Frame, edge: str) -> bool:
+        number = frame.tiles.get(edge, -1)
+        return number >= 0 and is_tiled(self.tiles[number])
+
+    @cached_property
+    def scale(self) -> float:
+        """The largest gradient: all tiles of gradients have one scale; 0 where there are none."""
+        factors = {step.factor for frame in self.frames for step in frame.chain}
+        sizes = (abs(v) for i, tile in enumerate(self.tiles) if i not in factors and is_tiled(tile)
+                 for v in tile.cells if not isinstance(v, str))  # fmt: skip
+        return max(sizes, default=0.0)
 
     def ledger(self) -> list[tuple[int, str, LedgerRow]]:
         """(pass, leaf, its row as it was at the end of that pass), in order."""
@@ -359,7 +400,7 @@ _OPTIONAL = {
 WHOLE = 300  # members of a group that the player is told one by one
 _TOLD = (
     "kind", "name", "expression", "value", "shape", "dtype", "device", "version", "grad", "where", "cell", "line",
-    "source", "notes", "symbol", "label", "view_of", "retains", "freed", "members", "times",
+    "source", "notes", "window", "symbol", "label", "view_of", "retains", "freed", "members", "times",
 )  # fmt: skip
 
 
@@ -368,9 +409,10 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
     nodes = {}
     for node in model.nodes:
         about = {key: value for key in _TOLD if (value := getattr(node, key)) not in ("", (), False, 0)}
-        if node.tile is not None:
-            about["tile"] = tile_json(node.tile)
+        tiles = {"tile": node.tile, "grad_tile": node.grad_tile}
+        about |= {name: tile_json(tile) for name, tile in tiles.items() if tile is not None and is_tiled(tile)}
         if node.formulas:
+            about["kinds"] = [entry_of(formula.source) for formula in node.formulas]
             about["formulas"] = [formula.marks for formula in node.formulas]
             about["slots"] = [formula.slot for formula in node.formulas]
         if node.saved is not None:

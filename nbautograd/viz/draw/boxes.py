@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nbautograd.viz.capture.timeline import LeafState
+from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, Grid, grid_of
 from nbautograd.viz.escape import fit, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
+from nbautograd.viz.read.tiles import Tile
 
 __all__ = [
+    "LEAD",
     "about_text",
     "cut",
     "cut_lines",
+    "grids_of",
     "group_lines",
     "head_height",
     "label_size",
     "measure",
     "name_text",
+    "row_height",
     "value_text",
 ]
 
@@ -25,6 +30,8 @@ ROW = 22.0  # height of a leaf's rows
 LINE = 16.0  # height of a line of a value
 DOWN = 14.0  # from one line of a small text to the next
 PAD = 11.0
+ROW_PAD = 4.0  # above and below a tile in a leaf's row
+LEAD = 6 * 7.1  # room for the words in front of it
 SMALLEST = 11.0  # pixels of a text, at a size of 100 %
 WIDEST = 330.0
 BOLD = 1.1  # width of bold letters relative to regular ones
@@ -32,31 +39,71 @@ NAME, GROUP = 200.0, 230.0  # room for the name of a tensor, and for the lines o
 PILE = 4.0  # offset between the cards of a pile
 
 
+def grids_of(
+    model: GraphModel,
+    states: Mapping[str, Sequence[LeafState]] | None = None,
+    tiles: Sequence[Tile] = (),
+    on_edges: Mapping[str, Sequence[int]] | None = None,
+) -> dict[str, Grid]:
+    """Where there will be a tile, and how its cells lie: ``n1:value``, ``n1:arriving``, ``n1:grad``, ``e2``.
+
+    :param states: all states of each leaf, which name tiles by their numbers.
+    :param on_edges: of each edge the numbers of its tiles.
+    """
+    known = dict(enumerate(tiles))
+    grids: dict[str, Grid | None] = {}
+    for node in model.nodes:
+        grids[f"{node.id}:value"] = grid_of([node.tile], ARRIVING if node.kind == "op" else BOX)
+        if node.kind == "leaf":
+            every = (states or {}).get(node.id, ())
+            numbers = dict.fromkeys(number for state in every for number in (state.arriving_tile, state.grad_tile))
+            rows = grid_of([node.grad_tile, *map(known.get, numbers)], ARRIVING)
+            grids[f"{node.id}:arriving"] = grids[f"{node.id}:grad"] = rows
+    for edge, numbers_of_edge in (on_edges or {}).items():
+        grids[edge] = grid_of(map(known.get, numbers_of_edge), EDGE)
+    return {key: grid for key, grid in grids.items() if grid is not None}
+
+
 def measure(
-    model: GraphModel, states: Mapping[str, Sequence[LeafState]] | None = None
+    model: GraphModel,
+    states: Mapping[str, Sequence[LeafState]] | None = None,
+    grids: Mapping[str, Grid] | None = None,
 ) -> dict[str, tuple[float, float]]:
-    """The size of each node's box, wide enough for every state that a leaf will be in."""
-    return {node.id: _size(node, (states or {}).get(node.id, ())) for node in model.nodes}
+    """The size of each node's box, wide enough for every state that a leaf will be in.
+
+    :param grids: of the tiles in boxes; by default those that are known from the graph.
+    """
+    grids = grids_of(model, states) if grids is None else grids
+    return {node.id: _size(node, (states or {}).get(node.id, ()), grids) for node in model.nodes}
 
 
-def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
+def _size(node: Node, states: Sequence[LeafState], grids: Mapping[str, Grid]) -> tuple[float, float]:
     if node.kind == "constant" and not node.shape and not node.value:
         return _even(width(node.name, 12, mono=True) + 8), 20.0
     if node.kind in ("group", "pile"):
         return _group_size(node)
+    grid, rows_grid = grids.get(f"{node.id}:value"), grids.get(f"{node.id}:grad")
+    tile_wide, tile_high = grid.size if grid is not None else (0.0, 0.0)
     if node.kind == "op":
-        wide = max(width(node.name, SMALLEST), width(node.symbol, 16), width(cut(node.value, 24), 11, mono=True))
-        return _even(max(wide + 16, 60)), 46.0 + 15 * bool(node.value)
+        written = 0.0 if grid is not None else width(cut(node.value, 24), 11, mono=True)
+        wide = max(width(node.name, SMALLEST), width(node.symbol, 16), written, tile_wide + 6)
+        return _even(max(wide + 16, 60)), 46.0 + (tile_high + 6 if grid is not None else 15 * bool(node.value))
     head = BOLD * width(name_text(node), 14) + width(about_text(node), SMALLEST) + 14
-    value = width(cut_lines(value_text(node)), 12, mono=True)
-    rows, height = 0.0, head_height(node)
+    value = max(width(cut_lines(value_text(node, grid)), 12, mono=True), tile_wide)
+    rows, height = 0.0, head_height(node, grid)
     if node.kind == "leaf":
         every = (LeafState(grad=node.grad, count=say("count_of", n=0, of=9)), *states)
-        rows = max(_rows_width(state) for state in every)
-        deep = max(max(s.arriving.count("\n"), s.grad.count("\n")) for s in every)
-        height += 2 * (ROW + DOWN * deep)
+        rows = max(_rows_width(state, rows_grid) for state in every)
+        height += 2 * row_height(every, rows_grid)
     least = 116.0 if node.kind == "leaf" else 84.0
     return _even(min(max(head, value, rows, least - 2 * PAD) + 2 * PAD, WIDEST + 2 * PAD)), height
+
+
+def row_height(states: Sequence[LeafState], grid: Grid | None) -> float:
+    """The height of each of the two rows of a leaf."""
+    if grid is not None:
+        return max(ROW, grid.size[1] + 2 * ROW_PAD)
+    return ROW + DOWN * max(max(s.arriving.count("\n"), s.grad.count("\n")) for s in states)
 
 
 def name_text(node: Node) -> str:
@@ -65,15 +112,17 @@ def name_text(node: Node) -> str:
     return fit(node.name, room, 14)
 
 
-def head_height(node: Node) -> float:
-    """The height of a box's name and value."""
-    lines = cut_lines(value_text(node)).count("\n") + 1 if value_text(node) else 0
-    return 30 + LINE * lines + (6 if lines else 0)
+def head_height(node: Node, grid: Grid | None = None) -> float:
+    """The height of a box's name and value, which is a tile if there is a grid for it."""
+    text = value_text(node, grid)
+    lines = cut_lines(text).count("\n") + 1 if text else 0
+    tile = grid.size[1] + 7 if grid is not None else 0.0
+    return 30 + tile + LINE * lines + (6 if lines else 0)
 
 
-def value_text(node: Node) -> str:
+def value_text(node: Node, grid: Grid | None = None) -> str:
     """What stands below the name: the value, and the gradient that a computed tensor was told to keep."""
-    return "\n".join([node.value] * bool(node.value) + [f".grad {node.grad}"] * node.retains)
+    return "\n".join([node.value] * (bool(node.value) and grid is None) + [f".grad {node.grad}"] * node.retains)
 
 
 def group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
@@ -96,9 +145,13 @@ def _group_size(node: Node) -> tuple[float, float]:
     return _even(wide + 2 * PAD + 2 * PILE), 12.0 + 17 * len(lines) + 2 * PILE
 
 
-def _rows_width(state: LeafState) -> float:
-    arriving = width(cut_lines(state.arriving), 11.5, mono=True) + 2 * 7.1 + width(state.count, SMALLEST) + 14
-    return max(arriving, width(cut_lines(state.grad), 11.5, mono=True) + 6 * 7.1)
+def _rows_width(state: LeafState, grid: Grid | None) -> float:
+    """How wide the rows of a leaf are in a state: a tile where there is one, else a text."""
+    tiled = LEAD + grid.size[0] if grid is not None else 0.0
+    arriving, grad = (width(cut_lines(text), 11.5, mono=True) for text in (state.arriving, state.grad))
+    came = tiled if grid is not None and state.arriving_tile >= 0 else arriving + 2 * 7.1
+    held = tiled if grid is not None and state.grad != "None" else grad + LEAD
+    return max(came + width(state.count, SMALLEST) + 14, held)
 
 
 def label_size(text: str) -> tuple[float, float]:

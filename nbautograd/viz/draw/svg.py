@@ -9,13 +9,14 @@ the same bytes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import copysign
 
 from nbautograd.viz.capture.timeline import FrameState, LeafState
 from nbautograd.viz.draw.boxes import (
     DOWN,
+    LEAD,
     LINE,
     PAD,
     PILE,
@@ -23,22 +24,27 @@ from nbautograd.viz.draw.boxes import (
     about_text,
     cut,
     cut_lines,
+    grids_of,
     group_lines,
     head_height,
     measure,
     name_text,
     value_text,
 )
+from nbautograd.viz.draw.cells import Grid, scale_key
 from nbautograd.viz.draw.labels import BESIDE
 from nbautograd.viz.draw.layout import Box, Layout, Point, layout
+from nbautograd.viz.draw.picture_tiles import PictureTiles
 from nbautograd.viz.draw.theme import LIGHT, MONO, SANS
 from nbautograd.viz.escape import escape, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
+from nbautograd.viz.read.tiles import is_tiled
 
 __all__ = ["draw", "path"]
 
 NOTE = 18.0  # height of a note below the drawing
+KEY = 260.0  # width of the key to a scale
 NBSP = "\u00a0"
 CORNER, LEAN = (
     16.0,
@@ -54,17 +60,22 @@ def draw(
     direction: str = "LR",
     title: str = "",
     description: str = "",
+    grids: Mapping[str, Grid] | None = None,
+    painted: bool = True,
 ) -> str:
     """The SVG text of a graph.
 
     :param places: a layout of this graph; made if not given.
     :param state: the state of a backward pass to show; none gives the graph as it was built.
     :param description: the graph in words, for screen readers.
+    :param grids: how the cells of the tiles lie, for which the layout was made.
+    :param painted: whether the cells are painted; the player paints them itself.
     """
-    places = places or layout(model, measure(model), direction=direction)
-    return _Picture(
-        model, places, state or FrameState(), title or say("graph_of", label=model.label), description
-    ).text()
+    grids = grids_of(model) if grids is None else grids
+    places = places or layout(model, measure(model, grids=grids), direction=direction)
+    picture = _Picture(model, places, state or FrameState(), title or say("graph_of", label=model.label), description)
+    picture.tiles = PictureTiles(model, picture.state, grids, painted)
+    return picture.text()
 
 
 def path(line: Sequence[Point], direction: str = "LR", lean: float = 0.0) -> str:
@@ -142,14 +153,16 @@ class _Picture:
     def __init__(self, model: GraphModel, places: Layout, state: FrameState, title: str, description: str) -> None:
         self.model, self.places, self.state = model, places, state
         self.title, self.description = title, description
+        self.tiles = PictureTiles(model, state, {}, False)
         self.prefix = "\0"  # a placeholder, which no text from outside can hold, for a digest of the whole
         self.out: list[str] = []
 
     def text(self) -> str:
         """The SVG text of the whole picture."""
-        high = self.places.height + NOTE * len(self.model.notes)
+        scales = self.tiles.scales()
+        high = self.places.height + NOTE * (len(self.model.notes) + bool(scales))
         longest = max((width(note, 11) + 32 for note in self.model.notes), default=0.0)
-        wide = max(self.places.width, longest)
+        wide = max(self.places.width, longest, KEY * len(scales))
         w, h = _n(wide), _n(high)
         p = self.prefix
         self.out = [
@@ -176,6 +189,8 @@ class _Picture:
         self.labels()
         for i, note in enumerate(self.model.notes):
             self.put(16, self.places.height + NOTE * i + 2, note, "nb-sub nb-remark", LIGHT["muted"], 11, italic=True)
+        if scales:
+            self.out.append(scale_key(16, high - NOTE + 2, scales))
         self.out.append("</svg>")
         text = "\n".join(self.out) + "\n"
         return text.replace(p, "nb" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:10])
@@ -234,6 +249,8 @@ class _Picture:
                 continue
             active, shown = edge.id in self.state.active, self.state.labels.get(edge.id, "")
             bad = edge.id in self.state.bad
+            if self.tiles.of_edge(edge.id):
+                shown = ""
             weight = ' font-weight="700"' if active else ""
             state = " nb-active" * active + " nb-bad" * bad
             self.out.append(
@@ -241,6 +258,11 @@ class _Picture:
                 f'fill="{LIGHT["bad" if bad else "grad"]}"{weight}>{_lines(shown, spot[0], 0, middle=True)}</text>'
             )
         self.out.append("</g>")
+        for edge in self.model.edges:
+            grid, spot = self.tiles.grids.get(edge.id), self.places.labels.get(edge.id)
+            if grid is not None and spot is not None:
+                x, y = spot[0] - grid.size[0] / 2, spot[1] - grid.size[1] / 2
+                self.out += self.tiles.drawn(edge.id, self.tiles.of_edge(edge.id), x, y, self.state.labels.get(edge.id))
 
     # -- nodes -------------------------------------------------------------------
 
@@ -276,7 +298,10 @@ class _Picture:
         x, y = box.center[0], box.y
         self.put(x, y + 21, node.symbol, "nb-symbol", LIGHT[ink], 16, anchor="middle")
         self.put(x, y + 36, node.name, "nb-sub", LIGHT[ink if active or bad else "muted"], SMALLEST, anchor="middle")
-        if node.value:
+        grid = self.tiles.grids.get(f"{node.id}:value")
+        if grid is not None:
+            self.out += self.tiles.drawn(f"{node.id}:value", node.tile, x - grid.size[0] / 2, y + 43)
+        elif node.value:
             self.put(x, y + 51, cut(node.value, 24), "nb-value", LIGHT["fg"], 11, mono=True, anchor="middle")
         self.saved(node, box)
 
@@ -333,8 +358,12 @@ class _Picture:
         self.put(
             box.x + box.width - PAD, box.y + 20, about_text(node), "nb-about", LIGHT["muted"], SMALLEST, anchor="end"
         )
-        at = box.y + 40
-        for line in cut_lines(value_text(node)).split("\n") if value_text(node) else ():
+        at, grid = box.y + 40, self.tiles.grids.get(f"{node.id}:value")
+        if grid is not None:
+            self.out += self.tiles.drawn(f"{node.id}:value", node.tile, box.x + PAD, box.y + 31)
+            at += grid.size[1] + 7
+        text = value_text(node, grid)
+        for line in cut_lines(text).split("\n") if text else ():
             self.put(box.x + PAD, at, line, "nb-value", LIGHT["fg"], 12, mono=True)
             at += LINE
         if node.kind == "leaf":
@@ -343,7 +372,7 @@ class _Picture:
     def leaf_rows(self, node: Node, box: Box) -> None:
         """What is arriving in this pass, and what ``.grad`` holds: two sums, two rows."""
         state = self.state.leaves.get(node.id, LeafState(count=say("count_of", n=0, of=node.arrivals), grad=node.grad))
-        high = (box.height - head_height(node)) / 2
+        high = (box.height - head_height(node, self.tiles.grids.get(f"{node.id}:value"))) / 2
         top = box.y + box.height - 2 * high
         waiting = state.arriving == "–"
         ink = LIGHT["muted"] if waiting else LIGHT["grad"]
@@ -358,13 +387,18 @@ class _Picture:
                 f'<line class="nb-rule" x1="{left}" y1="{_n(y)}" x2="{_n(right - 0.75)}" y2="{_n(y)}" '
                 f'stroke="{LIGHT["line"]}"/>'
             )
-        y = top + 15
-        came = f"⇠ {state.arriving}"
-        self.put(box.x + PAD, y, came, "nb-in", ink, 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
+        came, held = self.tiles.in_rows(node, state)
+        y, x, at = top + 15, box.x + PAD, box.x + PAD + LEAD
+        sign = ("⇠ Σ" if state.summed else "⇠") if is_tiled(came) else f"⇠ {state.arriving}"
+        self.put(x, y, sign, "nb-in", ink, 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
         self.put(right - PAD, y, state.count, "nb-in", ink, SMALLEST, anchor="end", slot=f"{node.id}:count")
         colour = LIGHT["muted"] if state.grad == "None" else LIGHT["fg"]
-        grad = f".grad {state.grad}"
-        self.put(box.x + PAD, y + high, grad, "nb-grad", colour, 11.5, mono=True, slot=f"{node.id}:grad", indent=6)
+        grad = ".grad" if is_tiled(held) else f".grad {state.grad}"
+        self.put(x, y + high, grad, "nb-grad", colour, 11.5, mono=True, slot=f"{node.id}:grad", indent=6)
+        for name, tile, down in (("arriving", came, 0.0), ("grad", held, high)):
+            key = f"{node.id}:{name}"
+            if (grid := self.tiles.grids.get(key)) is not None:
+                self.out += self.tiles.drawn(key, tile, at, top + down + (high - grid.size[1]) / 2)
 
     def put(
         self,

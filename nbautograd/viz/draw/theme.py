@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+from nbautograd.viz.draw.shades import shades
+
 __all__ = ["DARK", "FOLLOWS", "HOSTS", "LIGHT", "MONO", "SANS", "STILL", "adaptive", "contrast", "css", "darkened"]
 
 LIGHT = {
@@ -19,7 +21,7 @@ LIGHT = {
     "bad": "#b3123f", "bad-bg": "#ffe9ef", "panel": "#fbfcfd",
     "size-0": "#1d4ed8", "size-1": "#3b82c4", "size-2": "#7d7d7d", "size-3": "#c2570c", "size-4": "#8a0f3c",
     "teal": "#0f766e", "ochre": "#8a6100",
-    "tile-plus": "#c8440c", "tile-minus": "#1c62b8", "tile-zero": "#f1f3f5",
+    **shades("#1c62b8", "#f1f3f5", "#c8440c"),
 }  # fmt: skip
 DARK = {
     "bg": "#111418", "fg": "#e6edf3", "muted": "#9aa4af", "line": "#343b44", "wire": "#6b7682",
@@ -28,7 +30,7 @@ DARK = {
     "bad": "#ff8fab", "bad-bg": "#3d1422", "panel": "#151a20",
     "size-0": "#5b7cff", "size-1": "#8fd0ff", "size-2": "#9c9c9c", "size-3": "#ff9b57", "size-4": "#ff6f9f",
     "teal": "#4fc9bb", "ochre": "#dcb14a",
-    "tile-plus": "#cf6426", "tile-minus": "#3a7fd6", "tile-zero": "#232a33",
+    **shades("#3a7fd6", "#232a33", "#cf6426"),
 }  # fmt: skip
 
 _FROM_HOST = {

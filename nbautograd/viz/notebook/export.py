@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
@@ -19,13 +21,21 @@ from nbautograd.viz.escape import escape
 
 __all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page", "save", "saving_js", "to_dot", "write"]
 
+_UNTOLD = re.compile(r"<title>[^<]*</title>\n?|<desc [^<]*</desc>\n?| data-[a-z-]+=\"[^\"]*\"")
+"""What nobody can ask of a page's image."""
+_TILES = re.compile(
+    r'<g class="nb-cells".*?</g></g>', re.DOTALL
+)  # too small to be seen where a large graph is an image
+_REMARKS = re.compile(r"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOTALL)
+"""What people alone read in a script: the indentation, comments on lines of their own."""
+PACKED = 200_000  # characters of data that are compressed in a page
 PLAYER = (
     "dom", "formula", "history", "links", "viewport", "camera", "stage", "playback", "groups", "search", "ledger",
-    "panel", "tile", "bucket", "passes", "chain", "equation", "answer", "predict", "forward", "timeline",
-    "controls", "keys", "snapshot", "player", "saving", "axes", "ridges", "lens", "widget",
+    "panel", "tile", "cells", "origins", "tile_layer", "bucket", "passes", "chain", "equation", "answer", "predict",
+    "forward", "timeline", "controls", "keys", "snapshot", "player", "saving", "axes", "ridges", "lens", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
-STYLES = ("player", "equation", "predict", "timeline", "bucket", "lens")
+STYLES = ("player", "equation", "tiles", "predict", "timeline", "bucket", "lens")
 """Those that make up its style sheet."""
 
 
@@ -56,22 +66,27 @@ def _static(name: str) -> str:
 def player_page(data: Mapping[str, Any], svg: str, mount: str = "mount") -> str:
     """A page that shows ``svg`` and, where scripts run, plays ``data``: ``mount`` is the function that does."""
     label = str(data["label"])
-    payload = json_for_script(data)
+    payload, read = _packed(json_for_script(data))
     script = (
-        player_js()
-        + "\n"
-        + _static("frame.js")
+        _REMARKS.sub("", player_js() + "\n" + _static("frame.js"))
         + '\njoinPage();\nconst place = document.getElementById("nb-place");\n'
-        + f"{mount}(place, JSON.parse("
-        + 'document.getElementById("nb-data").textContent));\n'
+        + f'const text = document.getElementById("nb-data").textContent;\n{mount}(place, JSON.parse({read}));\n'
     )
-    image = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    still = _UNTOLD.sub("", svg if read == "text" else _TILES.sub("", svg))
+    image = base64.b64encode(still.encode("utf-8")).decode("ascii")
     body = (
         f'<main id="nb-place"><img alt="{escape(label)}" src="data:image/svg+xml;base64,{image}"></main>\n'
-        f'<script type="application/json" id="nb-data">{payload}</script>\n'
+        f'<script type="{"application/json" if read == "text" else "text/plain"}" id="nb-data">{payload}</script>\n'
         f'<script type="module">{script}</script>'
     )
     return page(label, body, script=script, style=player_css())
+
+
+def _packed(payload: str) -> tuple[str, str]:
+    """The data of a page, compressed where there is much of it, and how the page's script reads it from ``text``."""
+    if len(payload) < PACKED:
+        return payload, "text"
+    return base64.b64encode(gzip.compress(payload.encode("utf-8"), 9, mtime=0)).decode("ascii"), "await unpacked(text)"
 
 
 def page(title: str, body: str, *, script: str = "", style: str = "") -> str:

@@ -198,7 +198,8 @@ class Figure:
                 views[f"{number}:{key}"] = len(drawn)
                 drawn.append(own)
                 scenes.append(scene)
-        timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles(), "forward": forward,
+        timeline = {"frames": frames, "scenes": scenes, "tiles": self.tiles(), "values": _pooled(scenes),
+                    "forward": forward,
                     "operations": [_operations(scene) for scene in self.scenes]}  # fmt: skip
         texts = language.player_texts()
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
@@ -305,6 +306,20 @@ class Figure:
 
     def __repr__(self) -> str:
         return self.text
+
+
+def _pooled(scenes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tiles of all nodes, each once; the nodes name them by their places here."""
+    tiles: list[dict[str, Any]] = []
+    numbers: dict[Any, int] = {}
+    for node in (node for scene in scenes for node in scene["nodes"].values()):
+        for name in ("tile", "grad_tile"):
+            if (tile := node.get(name)) is not None:
+                key = tuple(tile["shape"]), tile["columns"], tile["cells"]
+                node[name] = numbers.setdefault(key, len(tiles))
+                if node[name] == len(tiles):
+                    tiles.append(tile)
+    return tiles
 
 
 def _ids(frames: Iterable[Mapping[str, Any]], scene: int) -> set[str]:

@@ -6,9 +6,15 @@ from collections.abc import Iterable
 
 from nbautograd.viz.capture.timeline import LedgerRow, Timeline
 from nbautograd.viz.draw.graph_text import MOST_LINES, table
+from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
+from nbautograd.viz.notebook import output
+from nbautograd.viz.notebook.tile_image import gradient_image, key_image
+from nbautograd.viz.read.tiles import is_tiled
 
-__all__ = ["ledger_head", "ledger_rows", "ledger_text", "timeline_text"]
+__all__ = ["ledger_head", "ledger_html", "ledger_rows", "ledger_text", "timeline_text"]
+
+MOST_DRAWN = 40  # lines of a ledger whose gradients are drawn
 
 
 def ledger_head() -> list[str]:
@@ -30,6 +36,31 @@ def terms_text(row: LedgerRow) -> str:
     if len(terms) > 6:
         terms = [*terms[:3], say("more_terms", n=len(terms) - 4), terms[-1]]
     return " + ".join(terms) or say("nothing")
+
+
+def ledger_html(timeline: Timeline) -> str:
+    """The ledger as an HTML table, where gradients of more than one number are tiles."""
+    rows = timeline.ledger()
+    if len(rows) > MOST_DRAWN or not any(is_tiled(tile) for tile in timeline.tiles):
+        return output.table(ledger_head(), ledger_rows(timeline))
+
+    def cell(text: str, number: int) -> str:
+        tile = timeline.tiles[number] if number >= 0 else None
+        return gradient_image(text, tile, timeline.scale)
+
+    lines = []
+    for n, name, row in rows:
+        terms = [f"{cell(gradient, tile)} {escape(say('via', name=via))}"
+                 for (gradient, via), tile in zip(row.terms, row.tiles, strict=True)]  # fmt: skip
+        if len(terms) > 6:
+            terms = [*terms[:3], escape(say("more_terms", n=len(terms) - 4)), terms[-1]]
+        after = cell(row.after, row.after_tile) if row.after else cell(row.before, row.before_tile)
+        cells = [escape(name), cell(row.before, row.before_tile), " + ".join(terms) or escape(say("nothing")),
+                 cell(row.total or "–", row.total_tile), after]  # fmt: skip
+        lines.append(f'<tr><th scope="row">{n}</th>{"".join(f"<td>{part}</td>" for part in cells)}</tr>')
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in ledger_head())
+    caption = f"<caption>{key_image(timeline.scale)}</caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
 def ledger_text(timeline: Timeline) -> str:

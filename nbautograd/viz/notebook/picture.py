@@ -60,8 +60,11 @@ class Picture(Figure):
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
         """The SVG of a view for windows of these sizes, without the colours that are set."""
+        return self._drawn(model, windows, painted=False)
+
+    def _drawn(self, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1], painted: bool = True) -> list[str]:
         arranged, words = arrange(model, measure(model), self.direction, windows=windows), graph_text(model)
-        return [draw(model, places, description=words) for places in arranged]
+        return [draw(model, places, description=words, painted=painted) for places in arranged]
 
     @property
     def svg(self) -> str:
@@ -71,12 +74,12 @@ class Picture(Figure):
         """
         if self.engine == "dot":
             return export.dot_svg(self.model, self.direction or "LR")
-        return output.coloured(self.drawings(0, self.model)[0])
+        return output.coloured(self._drawn(self.model)[0])
 
     def smaller(self) -> Iterator[str]:
         """The same with more of it folded."""
         for budget in BUDGETS if self.model.entire.tree is not None else ():
-            yield output.coloured(self.drawings(0, fold.view(self.model, budget, fold=True))[0])
+            yield output.coloured(self._drawn(fold.view(self.model, budget, fold=True))[0])
 
     @property
     def text(self) -> str:

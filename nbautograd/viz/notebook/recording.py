@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from nbautograd.viz.capture.timeline import FrameState, Timeline
-from nbautograd.viz.draw.boxes import label_size, measure
+from nbautograd.viz.draw.boxes import grids_of, label_size, measure
+from nbautograd.viz.draw.cells import Grid
 from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Layout
@@ -76,22 +77,38 @@ class Recording(Figure):
     def _places(self, scene: int, model: GraphModel, windows: Sequence[Size]) -> list[Layout]:
         if model is self.scenes[scene] and (known := self._layouts.get(scene)) and len(known) >= len(windows):
             return known[: len(windows)]
-        sizes = measure(model, self.timeline.leaf_states(scene))
+        grids = self._grids(scene, model)
+        sizes = measure(model, self.timeline.leaf_states(scene), grids)
         labels = {key: label_size(shown) for key, shown in self.timeline.label_texts(scene, model).items()}
+        for key in labels.keys() & grids.keys():
+            (wide, high), text = grids[key].size, labels[key]
+            labels[key] = max(text[0], wide + 6), max(text[1], high + 4)
         arranged = arrange(model, sizes, self.direction, labels, windows)
         if model is self.scenes[scene]:
             self._layouts[scene] = arranged
         return arranged
 
+    def _grids(self, scene: int, model: GraphModel) -> dict[str, Grid]:
+        timeline = self.timeline
+        return grids_of(model, timeline.leaf_states(scene), timeline.tiles, timeline.label_tiles(scene, model))
+
     def _drawn(
-        self, scene: int, model: GraphModel, state: FrameState, windows: Sequence[Size] = WINDOWS[:1]
+        self,
+        scene: int,
+        model: GraphModel,
+        state: FrameState,
+        windows: Sequence[Size] = WINDOWS[:1],
+        painted: bool = True,
     ) -> list[str]:
-        words, seen = graph_text(model), state.seen_in(model)
-        return [draw(model, places, seen, description=words) for places in self._places(scene, model, windows)]
+        words, seen, grids = graph_text(model), state.seen_in(model), self._grids(scene, model)
+        return [
+            draw(model, places, seen, description=words, grids=grids, painted=painted)
+            for places in self._places(scene, model, windows)
+        ]
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:
         """The SVG of a view before the first step, for windows of these sizes, without the colours that are set."""
-        return self._drawn(scene, model, self.timeline.state_at(0, scene), windows)
+        return self._drawn(scene, model, self.timeline.state_at(0, scene), windows, painted=False)
 
     def frame_svg(self, index: int, scene: int = -1) -> str:
         """The picture after ``index`` steps."""
@@ -120,7 +137,7 @@ class Recording(Figure):
 
     def tables(self) -> list[str]:
         """What each leaf got, and every node of the graph in a line."""
-        ledger = output.table(ledger_text.ledger_head(), ledger_text.ledger_rows(self.timeline))
+        ledger = ledger_text.ledger_html(self.timeline)
         nodes = [output.details(say("as_table"), output.graph_table(scene)) for scene in self.scenes[-1:]]
         return [output.details(say("leaf_got"), ledger, opened=True), *nodes]
 

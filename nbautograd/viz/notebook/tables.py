@@ -17,15 +17,18 @@ from nbautograd.viz.draw.graph_text import table
 from nbautograd.viz.escape import escape, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import output
+from nbautograd.viz.notebook.grads_html import GradientRow, gradients_html
 from nbautograd.viz.read import values
 from nbautograd.viz.read.introspect import is_tensor
+from nbautograd.viz.read.tiles import tile
 from nbautograd.viz.settings import settings
 
 __all__ = ["Table", "Watch", "grads", "leaves_of", "named_leaves", "settings_table", "watch", "zero_grads"]
 
 KEPT = 4096  # bytes of a gradient that is kept, so that the next look can tell what was added
 WIDEST = 40  # characters of a name
-MOST = 200  # leaves of one table
+MOST = 200  # tensors of a list whose names are told apart
+SHOWN = 40  # leaves of one table
 
 
 @dataclass(frozen=True)
@@ -35,16 +38,24 @@ class Table:
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    """What is said below: what is left out."""
+    gradients: tuple[GradientRow, ...] = ()
+    """For each row, where it is about gradients, what HTML shows of it."""
 
     def __repr__(self) -> str:
         if not self.rows:
             return self.title
-        return f"{self.title}\n{table([self.head, *self.rows])}"
+        below = [self.note] if self.note else []
+        return "\n".join([self.title, table([self.head, *self.rows]), *below])
 
     def _repr_html_(self) -> str:
         if not self.rows:
             return f"<p>{escape(self.title)}</p>"
-        return output.table(self.head, self.rows, self.title)
+        below = f"<p>{escape(self.note)}</p>" if self.note else ""
+        if self.gradients:
+            return gradients_html(self.title, self.gradients) + below
+        return output.table(self.head, self.rows, self.title) + below
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -98,27 +109,30 @@ class Watch:
             seen = self._seen[key] = _Seen(leaf, lambda _, key=key: self._seen.pop(key, None))
         return seen
 
-    def row(self, name: str, leaf: Any) -> tuple[str, ...]:
-        """One leaf's line; from now on this is the last look."""
+    def row(self, name: str, leaf: Any) -> tuple[tuple[str, ...], GradientRow]:
+        """One leaf's line, and what HTML shows of it; from now on this is the last look."""
         seen, grad = self.of(leaf), getattr(leaf, "grad", None)
         before, old, was = seen.text, seen.array, seen.digest
         seen.look(grad)
-        changed = seen.digest != was
+        change: Any = None
         if grad is None:
             added = "–"
         elif not was:
             added = seen.text
-        elif not changed:
+        elif seen.digest == was:
             added = "0."
         elif old is not None and seen.array is not None and old.shape == seen.array.shape:
-            added = values.inline(seen.array - old)
+            change = seen.array - old
+            added = values.inline(change)
         else:
             added = "…"
         about = f"{values.dtype_text(getattr(leaf, 'dtype', ''))} {values.shape_text(leaf)}".strip()
         counted = self.counts and not torch_events.is_foreign(leaf)  # PyTorch's own passes cannot be observed
         passes = str(seen.passes) if seen.passes or counted or grad is None else "–"
         norm = "–" if grad is None else norm_text(grad)
-        return name, about, before, added, seen.text, passes, norm, say("yes" if changed else "no")
+        told = say("added_all") if grad is not None and not was else added
+        drawn = GradientRow(name, about, told, seen.text, tile(change), tile(grad), norm, passes)
+        return (name, about, before, added, seen.text, passes, norm), drawn
 
 
 def norm_text(grad: Any) -> str:
@@ -216,14 +230,19 @@ def leaves_of(tensors: Sequence[Any], namespace: Mapping[str, Any]) -> dict[str,
     return leaves
 
 
-COLUMNS = ("col_leaf", "col_type", "col_before", "col_added", "col_now", "col_passes", "col_norm", "col_changed")
+COLUMNS = ("col_leaf", "col_type", "col_before", "col_added", "col_now", "col_passes", "col_norm")
 
 
 def table_of(leaves: Mapping[str, Any]) -> Table:
-    """The gradients of leaves as a table."""
-    rows = tuple(watch.row(_shortened(name), leaf) for name, leaf in list(leaves.items())[:MOST])
+    """The gradients of leaves as a table; of many leaves those that have a gradient come first."""
+    named = list(leaves.items())
+    if len(named) > SHOWN:
+        named.sort(key=lambda pair: getattr(pair[1], "grad", None) is None)
+    rows = [watch.row(_shortened(name), leaf) for name, leaf in named[:SHOWN]]
     title = say("grads_of", n=len(leaves)) if rows else say("no_leaves")
-    return Table(title, tuple(say(column) for column in COLUMNS), rows)
+    note = say("more_leaves", n=len(named) - SHOWN) if len(named) > SHOWN else ""
+    head = tuple(say(column) for column in COLUMNS)
+    return Table(title, head, tuple(row for row, _ in rows), note, tuple(drawn for _, drawn in rows))
 
 
 def zero(leaves: Mapping[str, Any], set_to_none: bool = True) -> Table:
@@ -244,7 +263,8 @@ def zero(leaves: Mapping[str, Any], set_to_none: bool = True) -> Table:
         seen.passes = 0
         seen.look(leaf.grad)  # this table shows it
     head = (say("col_leaf"), say("col_before"), say("col_now"), say("note"))
-    return Table(say("grads_of", n=len(rows)) if rows else say("no_leaves"), head, tuple(rows[:MOST]))
+    note = say("more_leaves", n=len(rows) - SHOWN) if len(rows) > SHOWN else ""
+    return Table(say("grads_of", n=len(rows)) if rows else say("no_leaves"), head, tuple(rows[:SHOWN]), note)
 
 
 def grads(*tensors: Any, namespace: Mapping[str, Any] | None = None) -> Table:
@@ -260,8 +280,8 @@ def grads(*tensors: Any, namespace: Mapping[str, Any] | None = None) -> Table:
     >>> (w * 5).backward()
     >>> viz.grads(w, namespace={"w": w})
     gradients of the leaves: 1
-    leaf  type      grad before  added  now  passes  norm  changed
-    w     f32 (1,)  None         5.     5.   –       5     yes
+    leaf  type      grad before  added  now  passes  norm
+    w     f32 (1,)  None         5.     5.   –       5
     """
     from nbautograd.viz.notebook.api import callers_names
 

@@ -108,8 +108,14 @@ class _Builder:
             self.handles,
             notes=(say("cut", count=len(walk.next)),) if walk.cut else (),
             order=tuple(self.handles.ops[node] for node in walk.order),
+            leaf_order=self.leaf_order(),
             tree=tree,
         )
+
+    def leaf_order(self) -> tuple[str, ...]:
+        """The leaves in the order of their variables."""
+        leaves = self.handles.leaves
+        return tuple(leaves[key] for key in self.names.variables.by_tensor if key in leaves)
 
     # -- nodes -----------------------------------------------------------------------
 
@@ -149,6 +155,7 @@ class _Builder:
                 hooks=introspect.hooks_of(node, tensor),
                 value=values.text(tensor),
                 tile=tile(tensor),
+                grad_tile=tile(attribute(tensor, "grad")) if tracked else None,
                 shape=values.shape_text(tensor),
                 dtype=values.dtype_text(attribute(tensor, "dtype", "")),
                 **self.reader.about(tensor),
@@ -188,6 +195,7 @@ class _Builder:
             expression=self.reader.expression(node, known.symbol),
             formulas=self.reader.formulas(node, cls),
             saved=saved,
+            window=introspect.window_of(node, known.name),
             operands=self.reader.operands(node),
             arguments=tuple((name, one_line(shown, 40)) for name, shown in self.reader.arguments(node) if shown),
             freed=freed,

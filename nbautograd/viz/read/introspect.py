@@ -13,7 +13,18 @@ from nbautograd.viz.escape import one_line
 from nbautograd.viz.read import formulas, values
 from nbautograd.viz.read.model import Saved
 
-__all__ = ["Names", "assigned", "attribute", "declared", "hooks_of", "is_tensor", "node_name", "sequence", "view_base"]
+__all__ = [
+    "Names",
+    "assigned",
+    "attribute",
+    "declared",
+    "hooks_of",
+    "is_tensor",
+    "node_name",
+    "sequence",
+    "view_base",
+    "window_of",
+]
 
 _KINDS = ("tensor", "pre", "post", "accumulated")
 
@@ -197,6 +208,20 @@ def saved_values(node: Any) -> dict[str, Any]:
 
 
 # -- names -----------------------------------------------------------------------
+
+
+def window_of(node: Any, name: str) -> tuple[tuple[int, ...], ...]:
+    """Of a convolution stride, padding, dilation and the number of groups; nothing of everything else."""
+    if name != "ConvolutionBackward0":
+        return ()
+    try:
+        known = operands_of(node)
+        if known.get("transposed"):
+            return ()
+        sides = tuple(tuple(map(int, known[key])) for key in ("stride", "padding", "dilation"))
+        return (*sides, (int(known["groups"]),))
+    except (KeyError, TypeError, ValueError):
+        return ()
 
 
 class Names:

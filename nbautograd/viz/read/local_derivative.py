@@ -17,11 +17,12 @@ import numpy as np
 
 from nbautograd.viz.read import formulas, introspect, values
 from nbautograd.viz.read.introspect import attribute, node_name
-from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, diagonal_parts, entry_of, matrix_parts
+from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MOVE, diagonal_parts, entry_of, matrix_parts
 
 __all__ = ["LocalDerivative", "count_of", "local_derivative"]
 
 _REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}  # as PyTorch's nodes keep them
+MOVED = 256  # elements whose way is told one by one
 LARGEST = 65_536  # elements of a gradient for which a formula is evaluated
 
 
@@ -39,7 +40,7 @@ class LocalDerivative:
     upstream: np.ndarray[Any, Any] | None = None
     """Of a diagonal Jacobian ``g``, for each element of the product the one that it is made from."""
     places: np.ndarray[Any, Any] | None = None
-    """And where in ``g`` that element is."""
+    """And where in ``g`` that element is; also where elements only move, with -1 for a zero."""
 
 
 def local_derivative(node: Any, parameter: str, source: str, g: Any, sent: Any) -> LocalDerivative:
@@ -49,7 +50,7 @@ def local_derivative(node: Any, parameter: str, source: str, g: Any, sent: Any) 
     """
     kind = entry_of(source)
     if kind not in (DIAGONAL, MATRIX):
-        return LocalDerivative(kind)
+        return LocalDerivative(kind, places=_moved(node, parameter, source, g, sent) if kind == MOVE else None)
     try:
         if values.is_near(g, LARGEST) and values.is_near(sent, LARGEST):
             upstream, wanted = values.host(g), values.host(sent)
@@ -64,6 +65,26 @@ def local_derivative(node: Any, parameter: str, source: str, g: Any, sent: Any) 
     except Exception:  # a picture is drawn even where a formula cannot be evaluated
         pass
     return LocalDerivative(kind)
+
+
+def _moved(node: Any, parameter: str, source: str, g: Any, sent: Any) -> np.ndarray[Any, Any] | None:
+    """For each element that was sent the one of ``g`` that it is, -1 for a zero; None where that cannot be told.
+
+    The formula tells: it is given the places themselves, from 1 on, in place of ``g``.
+    """
+    try:
+        upstream, wanted = values.host(g), values.host(sent)
+        evaluate = _evaluator(node, parameter, source, wanted.shape)
+        if evaluate is None or max(upstream.size, wanted.size) > MOVED:
+            return None
+        moved = np.asarray(evaluate(source, g=np.arange(1.0, upstream.size + 1).reshape(upstream.shape)))
+        places = moved.astype(np.int64) - 1
+        if moved.shape != wanted.shape or places.min() < -1 or places.max() >= upstream.size:
+            return None
+        arrived = np.where(places < 0, 0, upstream.reshape(-1)[places])
+        return places if np.array_equal(arrived, wanted, equal_nan=True) else None
+    except Exception:  # a picture is drawn even where a formula cannot be evaluated
+        return None
 
 
 def count_of(node: Any, parameter: str, source: str, shape: tuple[int, ...] | None) -> int | None:

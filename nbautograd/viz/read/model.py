@@ -77,6 +77,10 @@ class Node:
     """How much memory a tensor takes."""
     tile: Tile | None = None
     """Its value as a small matrix of numbers."""
+    grad_tile: Tile | None = None
+    """The same of the ``.grad`` of a leaf."""
+    window: tuple[tuple[int, ...], ...] = ()
+    """Of a convolution: stride, padding, dilation, and the number of groups."""
     device: str = ""
     """Of a tensor, unless it is the CPU."""
     version: int = 0
@@ -163,6 +167,8 @@ class GraphModel:
     """How many leaves and operations there are, where fewer are drawn."""
     order: tuple[str, ...] = ()
     """The operations in the order in which they ran."""
+    leaf_order: tuple[str, ...] = ()
+    """Ids of the leaves in the order of their variables, as ``%grads`` lists them."""
     tree: Any = field(default=None, compare=False, repr=False)
     """How the operations may be folded (see ``fold``)."""
     stands: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -186,8 +192,10 @@ class GraphModel:
 
     @property
     def leaves(self) -> tuple[Node, ...]:
-        """The leaves, in order."""
-        return tuple(node for node in self.nodes if node.kind == "leaf")
+        """The leaves in the order of their variables; those without a variable last."""
+        leaves = [node for node in self.nodes if node.kind == "leaf"]
+        rank = {key: i for i, key in enumerate(self.entire.leaf_order)}
+        return tuple(sorted(leaves, key=lambda node: rank.get(node.id, len(rank))))
 
     @property
     def label(self) -> str:
@@ -209,7 +217,7 @@ class GraphModel:
 
     def without_values(self) -> GraphModel:
         """The same with shapes and names only."""
-        bare = tuple(replace(n, value="", tile=None) if n.shape else n for n in self.nodes)
+        bare = tuple(replace(n, value="", tile=None, grad_tile=None) if n.shape else n for n in self.nodes)
         whole = self.whole.without_values() if self.whole is not None else None
         return replace(self, nodes=bare, handles=self.handles, whole=whole)
 

@@ -7,20 +7,21 @@ histogram of all of them. NaN and infinity are counted and marked, never average
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nbautograd.viz.read import values
 
-__all__ = ["MOST", "Tile", "as_matrix", "tile"]
+__all__ = ["MOST", "Tile", "as_matrix", "coarser", "is_tiled", "tile"]
 
 MOST = 16
 """Rows and columns of a tile."""
 LARGEST = 4_000_000  # elements of a tensor that is read
 BINS = 24
 DIGITS = 5
+MANY, FEWER_DIGITS = 64, 3  # of a tile with more cells than this, whose numbers are read one at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,26 @@ class Tile:
     """Of all elements, where cells are means."""
     nan: int = 0
     inf: int = 0
+
+
+def is_tiled(tile: Tile | None) -> bool:
+    """Whether a tensor is drawn as a tile: a single number is written as a text."""
+    return tile is not None and len(tile.cells) > 1
+
+
+def coarser(known: Tile, most: int) -> Tile:
+    """The same tile in at most so many rows and columns, whose cells are means.
+
+    >>> coarser(tile(np.arange(16.0).reshape(4, 4)), 2).cells
+    (2.5, 4.5, 10.5, 12.5)
+    """
+    matrix = np.array([float(v) for v in known.cells]).reshape(-1, known.columns)
+    down, across = (math.ceil(size / most) for size in matrix.shape)
+    if down == across == 1:
+        return known
+    means = _block_means(matrix, (down, across))
+    block = known.block[0] * down, known.block[1] * across
+    return replace(known, columns=means.shape[1], cells=_cells(means), block=block)
 
 
 def as_matrix(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -88,16 +109,18 @@ def tile(value: Any) -> Tile | None:
 def _block_means(matrix: np.ndarray[Any, Any], block: tuple[int, int]) -> np.ndarray[Any, Any]:
     """The mean of each block of rows and columns; NaN for a block that holds one."""
     rows, columns = (range(0, size, step) for size, step in zip(matrix.shape, block, strict=True))
-    sums = np.add.reduceat(np.add.reduceat(matrix, rows, axis=0), columns, axis=1)
+    with np.errstate(invalid="ignore"):
+        sums = np.add.reduceat(np.add.reduceat(matrix, rows, axis=0), columns, axis=1)
     ones = np.add.reduceat(np.add.reduceat(np.ones_like(matrix), rows, axis=0), columns, axis=1)
     return np.asarray(sums / ones)
 
 
 def _rounded(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """To five significant digits."""
+    """To five significant digits, or three of many numbers."""
+    kept = DIGITS if numbers.size <= MANY else FEWER_DIGITS
     sizes = np.abs(numbers)
     digits = np.floor(np.log10(sizes, out=np.zeros_like(sizes), where=(sizes > 0) & np.isfinite(sizes)))
-    unit = 10.0 ** np.clip(DIGITS - 1 - digits, -300, 300)
+    unit = 10.0 ** np.clip(kept - 1 - digits, -300, 300)
     return np.asarray(np.round(numbers * unit) / unit)
 
 

@@ -51,7 +51,7 @@ class Camera extends Viewport {
   labelBox(id, text) {
     const label = text && this.part("label", id);
     if (!label) return null;
-    const { width, height } = extent(text);
+    const [width, height] = this.tiles.sizeOn(id) || Object.values(extent(text));
     return { x: attribute(label, "x") - width / 2, y: attribute(label, "y") - 4 - height / 2, width, height };
   }
 

@@ -9,9 +9,21 @@ class Chain {
     this.whole = [this.upstream, this.factor, this.sent].every((tile) => tile && !tile.block) && !this.product?.block;
   }
 
+  /** Whether it can be told which elements of the upstream gradient an element that was sent is made of. */
+  get known() {
+    return this.whole || this.moved;
+  }
+
+  /** Whether elements only go to other places. */
+  get moved() {
+    const { step, upstream, sent } = this;
+    return step.kind === "move" && !!step.places && upstream && sent && !upstream.block && !sent.block;
+  }
+
   /** [upstream, local] by their places, for each product that the element is the sum of. */
   terms(place) {
-    const { kind } = this.step;
+    const { kind, places } = this.step;
+    if (this.moved) return places[place] < 0 ? [] : [[places[place], place]];
     if (!this.whole || !["diagonal", "matrix"].includes(kind)) return [];
     return kind === "matrix" ? this.products(place) : this.summed(place).map((k) => [this.source(k), k]);
   }
@@ -30,7 +42,7 @@ class Chain {
 
   source(k) {
     const { step, upstream } = this;
-    return step.places ? step.places[k] : upstream.cells.length === 1 ? 0 : k;
+    return step.places?.length ? step.places[k] : upstream.cells.length === 1 ? 0 : k;
   }
 
   /** The elements of the product that are summed to one that was sent; without sums it is the same one. */
@@ -53,12 +65,7 @@ class Chain {
   }
 
   index(place, shape) {
-    const index = [];
-    for (let d = shape.length - 1; d >= 0; d--) {
-      index.unshift(place % shape[d]);
-      place = Math.floor(place / shape[d]);
-    }
-    return index;
+    return indexOf(place, shape);
   }
 
   /** The elements that were sent to which an element of one of the tiles contributes. */

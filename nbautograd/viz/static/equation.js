@@ -26,7 +26,9 @@ class EquationBar {
     const { timeline } = this.player.data,
       factors = new Set();
     for (const frame of timeline.frames) for (const step of frame.chain || []) factors.add(step.factor);
-    return Math.max(0, ...(timeline.tiles || []).filter((_, i) => !factors.has(i)).map(largestOf)) || 1;
+    const gradients = (timeline.tiles || []).filter((_, i) => !factors.has(i));
+    const largest = (tiles) => Math.max(0, ...tiles.map(largestOf));
+    return largest(gradients.filter(({ cells }) => cells.length > 1)) || largest(gradients) || 1;
   }
 
   get tiles() {
@@ -120,6 +122,15 @@ class EquationBar {
   edge(id) {
     const i = this.frame?.chain?.findIndex((step) => step.edge === id) ?? -1;
     if (i >= 0 && i !== this.chosen) this.choose(i);
+  }
+
+  /** Explain an element of a gradient that is pointed at in the drawing; none: what was explained before. */
+  follow(id, cell) {
+    const { chain } = this.frame || {};
+    if (!chain?.length || !this.now?.step) return;
+    if (id) this.edge(id);
+    const shown = id && chain[Math.min(this.chosen, chain.length - 1)].edge === id && this.now.whole;
+    this.point("sent", shown ? cell : null);
   }
 
   sign(text) {

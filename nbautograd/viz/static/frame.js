@@ -24,3 +24,9 @@ function joinPage() {
   }
 }
 
+
+/** What was compressed when the page was made. */
+async function unpacked(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}

@@ -70,7 +70,8 @@ class History {
     const own = (name) => Object.fromEntries(entries(name).filter(([id]) => see(view, id) === id));
     return {
       ...frame, node: see(view, frame.node), active: all("active"), received: all("received"), bad: all("bad"),
-      freed: all("freed"), labels: keyed("labels"), sizes: keyed("sizes"), leaves: own("leaves"), ledger: own("ledger"),
+      freed: all("freed"), labels: keyed("labels"), sizes: keyed("sizes"),
+      tiles: keyed("tiles"), leaves: own("leaves"), ledger: own("ledger"),
       hooks: run.flatMap((f) => f.hooks || []).map(([id, text]) => [see(view, id), text]),
     };
   }
@@ -95,7 +96,7 @@ class History {
     const freed = Object.entries(nodes).filter(([, node]) => node.freed).map(([id]) => id);
     const state = {
       index, scene, active: new Set(), done: new Set(), bad: new Set(), freed: new Set(freed), labels: new Map(),
-      leaves: new Map(), ledger: new Map(), sizes: new Map(), ran: new Map(), frame: null,
+      leaves: new Map(), ledger: new Map(), sizes: new Map(), tiles: new Map(), ran: new Map(), frame: null,
     };
     let joins = false;
     this.frames.slice(0, index).forEach((frame, i) => {
@@ -115,13 +116,15 @@ class History {
       for (const id of state.active) state.done.add(id);
       state.active = new Set();
     }
-    if (frame.kind === "start") for (const name of ["done", "bad", "labels", "sizes", "ran"]) state[name].clear();
+    const begins = frame.kind === "start" ? ["done", "bad", "labels", "sizes", "tiles", "ran"] : [];
+    for (const name of begins) state[name].clear();
     for (const id of seen(view, frame.active)) state.active.add(id);
     for (const id of seen(view, frame.bad)) state.bad.add(id);
     for (const id of seen(view, frame.freed)) if (!isGroup(view?.nodes?.[id])) state.freed.add(id);
     for (const name of ["labels", "sizes"]) {
       for (const [id, value] of Object.entries(frame[name] || {})) put(state[name], see(view, id), value);
     }
+    for (const id of Object.keys(frame.labels || {})) put(state.tiles, see(view, id), frame.tiles?.[id] ?? -1);
     if (frame.node && frame.kind !== "start") state.ran.set(see(view, frame.node), frame);
     for (const name of ["leaves", "ledger"]) {
       for (const [id, row] of Object.entries(frame[name] || {})) state[name].set(id, row);

@@ -1,16 +1,37 @@
 const ROWS = 200; // leaves that get a line
 const MANY = 14; // parts of a sum, from which on its middle is left out
+const TILE = { wide: 176, high: 32, line: 16 }; // the room for a tile
+const LINE_HIGH = 27, TILE_HIGH = 38; // pixels of a line of text, and of one with tiles
 
 /** The table below the picture: what each leaf receives in a pass, and what its .grad becomes. */
 class Ledger {
   constructor(player) {
     this.player = player;
     this.element = h("div", { class: "nb-ledger" });
+    this.known = new Map(); // tiles that have been drawn
+  }
+
+  /** How high a line is: it holds tiles as soon as one of the leaves is more than a vector of a few numbers. */
+  get high() {
+    this.line ??= this.player.tiles.tiles.length && this.anyHigh() ? TILE_HIGH : LINE_HIGH;
+    return this.line;
+  }
+
+  anyHigh() {
+    const { frames } = this.player.history, { tiles } = this.player;
+    const high = (number) => {
+      const tile = tiles.tiled(tiles.gradient(number));
+      return tile && (gridIn(tile, TILE)[3] * tile.cells.length) / tile.columns > TILE.line + 3;
+    };
+    return frames.some(({ ledger = {} }) => Object.values(ledger)
+      .some(({ total_tile: sum, before_tile: before }) => high(sum) || high(before)));
   }
 
   show(state) {
     const { player } = this, { t } = player, leaves = player.drawn?.leaves || [];
     this.element.style.setProperty("--nb-rows", this.rows ??= this.most());
+    this.element.style.setProperty("--nb-row", `${this.high}px`);
+    player.tiles.elsewhere.clear();
     if (!leaves.length || state.frame?.kind === "created") { this.element.replaceChildren(); return; }
     const grads = player.history.grads(player.index);
     const body = leaves.slice(0, ROWS).map((leaf) => this.row(leaf, state, grads.get(leaf.name) || []));
@@ -24,7 +45,8 @@ class Ledger {
 
   /** Bring the line that changes into view, where there are more lines than room for them. */
   follow(lit) {
-    const narrow = this.player.stage.wide < TELEPHONE, [room, high] = narrow ? [1, 45] : [4, 27];
+    const narrow = this.player.stage.wide < TELEPHONE, high = narrow ? 2 * this.high - 9 : this.high;
+    const room = narrow ? 1 : Math.max(Math.floor(108 / high), 1);
     if (lit >= 0 && this.rows > room) this.element.scrollTop = high * Math.max(lit - room + 1, 0);
   }
 
@@ -35,19 +57,20 @@ class Ledger {
   row({ id, name }, state, trail) {
     const { player } = this, current = state.ledger.get(id);
     const lit = state.frame && state.frame.ledger?.[id] && state.frame.kind !== "start";
-    const terms = this.terms(current);
+    const terms = this.terms(current, id);
     const cell = (kind, ...content) => {
       const element = h("td", { class: `nb-${kind}` }, ...content);
-      element.title = element.textContent;
+      if (element.textContent) element.title = element.textContent;
       return element;
     };
     return h("tr", { class: lit && "nb-lit", onpointerenter: () => player.hover(id, null),
       onpointerleave: () => player.hover(null, null), onclick: () => player.select(id) },
     h("th", { scope: "row", class: "nb-leaf-name", title: name }, name),
-    cell("before", current?.before ?? player.links.nodes[id]?.grad ?? "None"),
+    cell("before", this.number(id, "before", current?.before_tile,
+      current?.before ?? player.links.nodes[id]?.grad ?? "None")),
     cell("terms", ...(terms.length ? terms : ["–"])),
-    cell("sum", ...this.sum(current, state.leaves.get(id)), this.delta(name)),
-    cell("after", current?.after ? h("b", {}, current.after) : "–"),
+    cell("sum", ...this.sum(current, state.leaves.get(id), id), this.delta(name)),
+    cell("after", current?.after ? this.number(id, "grad", current.after_tile, h("b", {}, current.after)) : "–"),
     player.stacks.cell(name, trail));
   }
 
@@ -59,11 +82,25 @@ class Ledger {
 
   soft(text) { return h("span", { class: "nb-soft" }, text); }
 
+  /** A gradient as a tile; where it is one number, or too large to be kept, as the text. */
+  number(id, what, number, text, nth = 0) {
+    const { tiles } = this.player, name = `${id} ${what} ${nth} ${number}`;
+    if (!this.known.has(name)) {
+      this.known.set(name, tiles.inline(`${id}:${what === "grad" ? "grad" : "arriving"}`, number, TILE, ""));
+    }
+    const tile = this.known.get(name);
+    if (!tile) return text;
+    const key = tile.cells.group.dataset.cells;
+    tiles.elsewhere.set(key, [...(tiles.elsewhere.get(key) || []), tile.cells]);
+    return tile.svg;
+  }
+
   /** `3. via b + 2. via a`. */
-  terms(current) {
+  terms(current, id) {
     const { t } = this.player, got = current?.terms || [], parts = [];
     for (const [i, [value, via]] of got.entries()) {
-      parts.push(i ? " + " : "", h("b", {}, value), this.soft(` ${t("via", { name: via })}`));
+      const shown = this.number(id, "term", current.tiles?.[i], h("b", {}, value), i);
+      parts.push(i ? " + " : "", shown, this.soft(` ${t("via", { name: via })}`));
     }
     if (parts.length > MANY) parts.splice(6, parts.length - 9, this.soft(` ${t("terms", { count: got.length })} `));
     if (current && !current.asked && !parts.length) parts.push(this.soft(t("not_asked")));
@@ -71,11 +108,12 @@ class Ledger {
   }
 
   /** What has come so far, with `1 of 2` where more is to come. */
-  sum(current, leaf) {
+  sum(current, leaf, id) {
     const got = current?.terms || [];
     if (!got.length) return ["–"];
     const waits = got.length < current.expected && leaf?.count;
-    return [h("b", {}, current.total), waits && this.soft(` ${waits}`)].filter(Boolean);
+    const sum = this.number(id, "sum", current.total_tile, h("b", {}, current.total));
+    return [sum, waits && this.soft(` ${waits}`)].filter(Boolean);
   }
 }
 

@@ -143,18 +143,18 @@ class Panel {
     const { player } = this, { t } = player;
     return [
       heading(node.name, node.expression || t(`kind_${node.kind}`)),
-      h("dl", {}, ...this.facts(node), ...this.gradients(id, node, state), ...this.neighbours(id, node)),
+      h("dl", {}, ...this.facts(id, node), ...this.gradients(id, node, state), ...this.neighbours(id, node)),
       ...(node.where ? this.listing(node.where, id) : []),
       this.actions(id, node),
     ];
   }
 
-  facts(node) {
-    const { t } = this.player, result = !["op", "group", "pile"].includes(node.kind);
+  facts(id, node) {
+    const { t, tiles } = this.player, result = !["op", "group", "pile"].includes(node.kind);
     const members = () => [t(node.kind === "pile" ? "members_leaves" : "members_count", { count: node.members }),
       node.times ? ` · ×${node.times}` : ""];
     return [
-      ...rowIf(node.value, t("value"), () => [h("span", { class: "nb-pre" }, node.value)]),
+      ...rowIf(node.value, t("value"), () => tiles.largeValue(id) || [h("span", { class: "nb-pre" }, node.value)]),
       ...rowIf(node.shape || node.dtype, t("type"), () => [`${node.dtype || ""} ${node.shape || ""}`]),
       ...rowIf(node.members, t("members"), members),
       ...rowIf(result, t("device"), () => [node.device || "cpu"]),
@@ -166,15 +166,18 @@ class Panel {
 
   /** What the pass has brought so far, and what the node computes with. */
   gradients(id, node, state) {
-    const { player } = this, { links, t } = player;
+    const { player } = this, { links, t, tiles } = player;
     const leaf = state.leaves.get(id), ran = state.ran.get(id);
     const maker = links.makers(id).find((edge) => edge.kind === "result");
     const flowed = maker && state.labels.get(maker.id);
     const formulas = () => node.formulas.map((marks, i) =>
       this.equation(marks, "", ran?.equations?.[i]?.numbers, node.slots?.[i], id));
     return [
-      ...rowIf(leaf, t("arriving"), () => [`${leaf.arriving}${leaf.count ? ` (${leaf.count})` : ""}`]),
-      ...rowIf(node.kind === "leaf", ".grad", () => [leaf ? leaf.grad : node.grad]),
+      ...rowIf(leaf, t("arriving"), () =>
+        tiles.largeGradient(`${id}:arriving`, leaf.arriving_tile ?? -1,
+          `${leaf.arriving}${leaf.count ? ` (${leaf.count})` : ""}`)),
+      ...rowIf(node.kind === "leaf", ".grad", () =>
+        tiles.largeGradient(`${id}:grad`, leaf ? leaf.grad_tile ?? -1 : undefined, leaf ? leaf.grad : node.grad)),
       ...rowIf(maker && player.plays, t("gradient"), () => (flowed ? this.stored(node, flowed) : [t("not_yet")])),
       ...rowIf(ran?.receives && node.kind === "op", t("receives"), () => pairs(ran.receives, "=")),
       ...rowIf(node.formulas, t("formula"), () => [h("div", { class: "nb-formula" }, ...formulas())]),

@@ -36,6 +36,7 @@ class Player {
     this.panel = new Panel(this);
     this.ledger = new Ledger(this);
     this.equation = new EquationBar(this);
+    this.tiles = new TileLayer(this);
     this.build(place, texts);
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(this.root);
@@ -61,13 +62,18 @@ class Player {
     },
     this.controls.bar,
     h("div", { class: "nb-body" },
-      h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend, this.caption),
+      h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend,
+        h("div", { class: "nb-foot" }, this.caption, this.tiles.key)),
       this.panel.element, plays && this.equation.element, plays && this.ledger.element),
     this.stacks.several && this.stacks.note, this.stacks.card.element,
+    this.tiles.card,
     h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), this.words));
     place.replaceChildren(this.root);
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
     this.stage.texts = texts;
+    this.stage.tiles = this.tiles;
+    this.tiles.listen(canvas);
+    this.tiles.listen(this.ledger.element);
     canvas.addEventListener("dblclick", (event) => {
       if (!event.target.closest?.("[data-node]")) this.stage.fit(true);
     });
@@ -192,7 +198,7 @@ class Player {
   /** Give the window of the drawing the height that the page has left: the rest of the player has its own. */
   reserve() {
     const { caption, controls, equation, ledger, stacks, stage } = this;
-    const parts = [controls.bar, caption, equation.element, ledger.element, stacks.note];
+    const parts = [controls.bar, caption.parentNode, equation.element, ledger.element, stacks.note];
     const others = parts.reduce((sum, part) => sum + part.offsetHeight, 0);
     const room = roomAround(this.root) - others - (stage.wide < TELEPHONE ? AROUND_NARROW : AROUND);
     stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), room);

@@ -94,6 +94,7 @@ class Predict {
       ...state, pending: "?", asked: see(view, open[0].edge),
       active: new Set([...state.active].filter((id) => !hidden.has(id))),
       labels: new Map(left([...state.labels])), sizes: new Map(left([...state.sizes])),
+      tiles: new Map(left([...state.tiles])),
       leaves: former.leaves, ledger: former.ledger, ran: former.ran, bad: former.bad, freed: former.freed,
       frame: { kind, scene, backward, title, subtitle, node, where, source, saved, received, receives, asks: open[0],
         active: (frame.active || []).filter((id) => !hidden.has(id)), labels: own("labels"), sizes: own("sizes"),
@@ -337,12 +338,3 @@ const largestCell = ({ cells }) => {
   const sizes = cells.map((value) => (Number.isFinite(value) ? Math.abs(value) : Infinity));
   return sizes.indexOf(Math.max(...sizes));
 };
-
-/** The index of the element at a place of a tensor's rows. */
-function indexOf(place, shape) {
-  const index = [];
-  for (let rest = place, d = shape.length - 1; d >= 0; rest = Math.floor(rest / shape[d--])) {
-    index.unshift(rest % shape[d]);
-  }
-  return index;
-}

@@ -13,7 +13,8 @@ class Stage extends Camera {
     this.scaled = false;
     element.addEventListener("pointerover", ({ target }) => {
       const node = target.closest?.("[data-node]")?.dataset.node, edge = target.closest?.("[data-hit]")?.dataset.hit;
-      this.onhover(node || null, edge || null);
+      const tile = target.closest?.("[data-cells]")?.dataset.cells;
+      this.onhover(node || null, edge || (tile && !tile.includes(":") ? tile : null));
     });
     element.addEventListener("pointerleave", () => this.onhover(null, null));
   }
@@ -39,6 +40,7 @@ class Stage extends Camera {
     }
     const slots = [...this.find].filter(([key]) => key.startsWith("slot "));
     this.start = new Map(slots.map(([key, element]) => [key, element.textContent]));
+    this.tiles.load(this.svg, links);
     this.addTargets();
     this.nameSaved();
     this.covers = s("g", { class: "nb-covers" });
@@ -171,12 +173,16 @@ class Stage extends Camera {
       if (kind === "edge") element.classList.toggle("nb-used", active || done);
       if (kind === "flow") this.paintFlow(element, active, active || done ? state.sizes.get(id) : undefined);
       if (kind === "label") {
-        this.lines(element, active || done ? state.labels.get(id) || "" : state.pending || "");
+        this.lines(element, active || done ? this.written(state, id) : state.pending || "");
         element.classList.toggle("nb-asked", id === state.asked);
       }
     }
+    this.tiles.paint(state, travelling);
     this.paintLeaves(state);
   }
+
+  /** What stands on an edge as text: nothing where there is a tile. */
+  written(state, id) { return this.tiles.onEdge(state, id) ? "" : state.labels.get(id) || ""; }
 
   /** The line of a gradient: its head, and the class of its size where sizes are shown. */
   paintFlow(element, active, size) {
@@ -196,7 +202,8 @@ class Stage extends Camera {
         continue;
       }
       const before = { arriving: "⇠ ", grad: ".grad " }[what] || "";
-      this.lines(element, leaf ? before + leaf[what] : text, before.length);
+      const said = leaf ? before + leaf[what] : text;
+      this.lines(element, before ? this.tiles.said(state, id, what, said) : said, before.length);
     }
   }
 
@@ -235,29 +242,38 @@ class Stage extends Camera {
     for (const id of moving) {
       const first = received.size === 0 || received.has(id);
       const share = both ? progress * 2 - (first ? 0 : 1) : progress;
-      this.travelAlong(id, Math.min(Math.max(share, 0), 1), frame.labels?.[id] || "");
+      this.travelAlong(id, Math.min(Math.max(share, 0), 1), frame.labels?.[id] || "", frame.tiles?.[id]);
     }
     if (frame.kind === "accumulate" && progress < 1) this.travelIntoGrad(frame, progress);
   }
 
   /** A gradient on its way along an edge. */
-  travelAlong(id, t, text) {
+  travelAlong(id, t, text, number) {
     const flow = this.part("flow", id), label = this.part("label", id), length = flow.getTotalLength();
     flow.classList.toggle("nb-active", t > 0);
     flow.setAttribute("marker-end", t === 1 ? `url(#${this.prefix}-active)` : "none");
     flow.style.strokeDasharray = t < 1 ? `${length}` : "";
     flow.style.strokeDashoffset = t < 1 ? `${length * (1 - t)}` : "";
-    if (t > 0 && t < 1 && text) this.token(flow.getPointAtLength(length * smooth(t)), text);
-    if (label && t === 1) { label.classList.add("nb-active"); this.lines(label, text); }
+    const tile = this.tiles.gradientOn(id, number);
+    if (t > 0 && t < 1 && (text || tile)) {
+      this.token(flow.getPointAtLength(length * smooth(t)), text, "", tile && id, number);
+    }
+    if (label && t === 1) {
+      label.classList.add("nb-active");
+      if (tile) this.tiles.showOn(id, tile);
+      else this.lines(label, text);
+    }
   }
 
   /** The sum of a pass on its way from the buffer of its leaf into `.grad`. */
   travelIntoGrad(frame, progress) {
     const from = this.part("slot", `${frame.node}:arriving`), to = this.part("slot", `${frame.node}:grad`);
-    const text = frame.ledger?.[frame.node]?.total;
+    const { total: text, total_tile: number } = frame.ledger?.[frame.node] || {};
     if (!from || !to || !text) return;
-    const [ax, ay] = slotMiddle(from), [bx, by] = slotMiddle(to), t = smooth(progress);
-    this.token({ x: ax + (bx - ax) * t, y: ay + (by - ay) * t }, text);
+    const rows = ["arriving", "grad"].map((what) => this.tiles.middleOf(`${frame.node}:${what}`, number));
+    const [[ax, ay], [bx, by]] = rows[0] ? rows : [slotMiddle(from), slotMiddle(to)], t = smooth(progress);
+    const place = { x: ax + (bx - ax) * t, y: ay + (by - ay) * t };
+    this.token(place, text, "", rows[0] && `${frame.node}:grad`, number);
   }
 
   still() {
@@ -267,11 +283,14 @@ class Stage extends Camera {
     }
   }
 
-  token({ x, y }, text, kind = "") {
-    const lines = text.split("\n"), { width, height } = extent(text), wide = width + 14, high = height + 6;
-    const group = s("g", { class: `nb-token ${kind}`, transform: `translate(${x} ${y})` },
-      s("rect", { x: -wide / 2, y: -high / 2, width: wide, height: high, rx: 10 }));
-    lines.forEach((line, i) => group.append(
+  /** Numbers on their way: a text, or the tile of an edge. */
+  token({ x, y }, text, kind = "", edge = null, number = -1) {
+    const group = s("g", { class: `nb-token ${kind}`, transform: `translate(${x} ${y})` });
+    const tile = edge && this.tiles.travelling(edge, number);
+    const { width, height } = tile || extent(text), wide = width + (tile ? 6 : 14), high = height + 6;
+    group.append(s("rect", { x: -wide / 2, y: -high / 2, width: wide, height: high, rx: tile ? 4 : 10 }));
+    if (tile) group.append(tile.group);
+    else text.split("\n").forEach((line, i, lines) => group.append(
       s("text", { "text-anchor": "middle", y: 4 + (i - (lines.length - 1) / 2) * 14 }, line.replace(/ /g, "\u00a0"))));
     this.tokens.append(group);
   }

@@ -1,6 +1,5 @@
 const NUMBERS = 16; // cells up to which each shows its number
 const NUMBER_COLUMNS = 4;
-const STRONGEST = 70; // per cent of colour behind a number, so that it can be read
 
 /** `0.1234`, `-3`, `1.2e-7`: four significant digits. */
 function shortNumber(value) {
@@ -19,12 +18,8 @@ function cellNumber(value) {
   return short.replaceAll("-", "−").replace("e+", "e");
 }
 
-/** The colour of a number on a scale that ends at ±`largest`: blue, pale, red; small numbers are still told apart. */
-function shade(value, largest, strongest = 100) {
-  const share = Math.sqrt(Math.min(Math.abs(value) / (largest || 1), 1)) * strongest;
-  const colour = `var(--nb-tile-${value < 0 ? "minus" : "plus"})`;
-  return `color-mix(in oklab, ${colour} ${share.toFixed(1)}%, var(--nb-tile-zero))`;
-}
+/** The colour of a number on a scale that ends at ±`largest`: blue, pale, red. */
+const shade = (value, largest, written = false) => shadeOf(levelOf(value, largest, written));
 
 const largestOf = (tile) => Math.max(0, ...tile.cells.filter(Number.isFinite).map(Math.abs));
 
@@ -43,16 +38,13 @@ class TileView {
       : Math.min(rows === 1 ? 22 : 15, high / rows);
     this.tile = tile;
     this.columns = columns;
+    const cell = s("rect", { width: width - 1, height: height - 1, rx: Math.min(2, width / 4) });
     this.rects = cells.map((value, i) => {
-      const rect = s("rect", {
-        x: (i % columns) * width,
-        y: Math.floor(i / columns) * height,
-        width: width - 1,
-        height: height - 1,
-        rx: Math.min(2, width / 4),
-        "data-cell": i,
-      });
-      if (Number.isFinite(value)) rect.style.fill = shade(value, largest, written ? STRONGEST : 100);
+      const rect = cell.cloneNode(); // of a large tile, setting every attribute of every cell takes the time
+      rect.setAttribute("x", (i % columns) * width);
+      rect.setAttribute("y", Math.floor(i / columns) * height);
+      rect.setAttribute("data-cell", i);
+      if (Number.isFinite(value)) rect.style.fill = shade(value, largest, written);
       else rect.setAttribute("class", "nb-not-finite");
       return rect;
     });
@@ -153,17 +145,14 @@ function histogramOf({ histogram, low, high }) {
 
 /** The colours of a scale and what its ends mean. */
 function scaleLegend(largest) {
-  const steps = [-1, -0.6, -0.3, -0.1, 0, 0.1, 0.3, 0.6, 1].map((part, i) => {
-    const rect = s("rect", { x: i * 12, width: 12, height: 7 });
-    rect.style.fill = shade(part * largest, largest);
+  const levels = Array.from({ length: 2 * LEVELS + 1 }, (_, i) => i - LEVELS), wide = 6;
+  const steps = levels.map((level, i) => {
+    const rect = s("rect", { x: i * wide, width: wide, height: 7 });
+    rect.style.fill = shadeOf(level);
     return rect;
   });
-  const end = (value) => h("span", {}, shortNumber(value));
-  return h(
-    "span",
-    { class: "nb-tile-legend" },
-    end(-largest),
-    s("svg", { width: 108, height: 7, "aria-hidden": "true" }, ...steps),
-    end(largest),
-  );
+  const end = (value) => h("span", {}, cellNumber(value));
+  return h("span", { class: "nb-tile-legend" }, end(-largest),
+    s("svg", { width: levels.length * wide, height: 7, viewBox: `0 0 ${levels.length * wide} 7`,
+      preserveAspectRatio: "none", "aria-hidden": "true" }, ...steps), end(largest));
 }

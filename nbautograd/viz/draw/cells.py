@@ -1,0 +1,196 @@
+"""Tiles in a drawing: how large they are, and their cells as rectangles.
+
+A :class:`Grid` says where the cells of a tile go. It depends on the shape and on the longest number only, so room is
+kept for every tile that will ever be shown in a place. The player gets the grids and paints the cells itself; a still
+picture has them painted here, all cells of one colour as one path.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from nbautograd.viz.draw.shades import LEVELS, level, shade_name
+from nbautograd.viz.draw.theme import LIGHT, MONO
+from nbautograd.viz.escape import escape, width
+from nbautograd.viz.read.tiles import Tile, coarser, is_tiled
+
+__all__ = [
+    "ARRIVING", "BOX", "EDGE", "Grid", "Room", "cell_number", "coarsened", "grid_of", "largest_of", "paint",
+    "scale_key",
+]  # fmt: skip
+
+TEXT = 11.0  # pixels of a number in a cell
+AROUND = 8.0  # and beside it
+LEAST = 22.0  # pixels of a cell with a number
+GAP, TIGHT = 1.0, 5.0  # between two cells, and the side of those that have nothing between them
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much room there is for a tile."""
+
+    side: float
+    """Of the whole, in pixels."""
+    cell: tuple[float, float]
+    """The least and the greatest side of a cell."""
+    rows: int
+    """Rows of numbers that are written."""
+    wide: float
+    """How wide they may be altogether."""
+    line: float
+    """The height of a row with numbers."""
+    down: bool = False
+    """Whether a vector whose numbers are too wide beside each other is written as a column."""
+
+
+BOX = Room(72.0, (4.5, 12.0), 3, 192.0, 18.0)
+"""The value in a node's box."""
+ARRIVING = Room(36.0, (2.25, 9.0), 2, 168.0, 15.0)
+"""What arrives at a leaf, and its ``.grad``."""
+EDGE = Room(48.0, (3.0, 9.0), 2, 96.0, 15.0, down=True)
+"""A gradient on an edge."""
+MOST_WRITTEN = 9
+MOST_DOWN = 4  # numbers of a vector that is written as a column
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Cells in rows, each of this width and height."""
+
+    columns: int
+    rows: int
+    wide: float
+    high: float
+    written: bool
+    """Whether the cells hold their numbers."""
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """The width and height of the whole."""
+        return self.columns * self.wide, self.rows * self.high
+
+    def attribute(self, x: float, y: float) -> str:
+        """The grid and its place, as the player reads it."""
+        return " ".join(f"{number:g}" for number in (x, y, self.wide, self.high, self.columns, int(self.written)))
+
+
+def grid_of(tiles: Iterable[Tile | None], room: Room) -> Grid | None:
+    """The grid that has room for each of several tiles, which is that of the largest; None where there are none."""
+    tiled = [tile for tile in tiles if tile is not None and is_tiled(tile)]
+    if not tiled:
+        return None
+    columns = max(tile.columns for tile in tiled)
+    rows = max(len(tile.cells) // tile.columns for tile in tiled)
+    if columns * rows <= MOST_WRITTEN and all(tile.block == (1, 1) for tile in tiled):
+        longest = max(width(cell_number(v), TEXT, mono=True) for tile in tiled for v in tile.cells)
+        wide = float(max(math.ceil(longest + AROUND), LEAST))
+        if rows <= room.rows and columns * wide <= room.wide:
+            return Grid(columns, rows, wide, room.line, True)
+        if room.down and rows == 1 and columns <= MOST_DOWN:
+            return Grid(1, columns, wide, room.line, True)
+    least, greatest = room.cell
+    wide, high = (min(max(room.side // count, least), greatest) for count in (columns, rows))
+    return Grid(columns, rows, wide, greatest if rows == 1 else high, False)
+
+
+def coarsened(grid: Grid, tile: Tile, most: int) -> tuple[Grid, Tile]:
+    """A tile in at most so many rows and columns, and the grid that fills the same place with it."""
+    fewer = coarser(tile, most) if not grid.written and max(grid.columns, grid.rows) > most else tile
+    if fewer is tile:
+        return grid, tile
+    rows = len(fewer.cells) // fewer.columns
+    wide, high = grid.wide * tile.columns / fewer.columns, grid.high * (len(tile.cells) // tile.columns) / rows
+    return Grid(fewer.columns, rows, wide, high, False), fewer
+
+
+def cell_number(value: float | str) -> str:
+    """A number in at most six characters.
+
+    >>> [cell_number(v) for v in (0.25, -1234.5, 1.2345e-7, 1e20, "nan")]
+    ['0.25', '−1230', '1e−7', '1e20', 'nan']
+    """
+    if isinstance(value, str) or not math.isfinite(value):
+        return str(value).replace("-", "−")
+    rounded = float(f"{value:.3g}") or 0.0
+    shown = f"{rounded:.0f}" if rounded == int(rounded) and abs(rounded) < 1e6 else f"{rounded:.3g}"
+    if "e" in shown or len(shown) > 6:
+        shown = f"{value:.3f}" if 1e-3 <= abs(value) < 1e5 else _scientific(value)
+    return shown.replace("-", "−")
+
+
+def _scientific(value: float) -> str:
+    mantissa, _, power = f"{value:.0e}".partition("e")
+    return f"{mantissa}e{int(power)}"
+
+
+def largest_of(tiles: Iterable[Tile | None]) -> float:
+    """Where a scale ends that all of these share."""
+    sizes = (abs(v) for tile in tiles if tile is not None for v in tile.cells if not isinstance(v, str))
+    return max(sizes, default=0.0) or 1.0
+
+
+def scale_key(x: float, y: float, scales: Iterable[tuple[str, float]]) -> str:
+    """What the colours mean: the name of each scale, and its colours between its ends."""
+    parts = []
+    for name, largest in scales:
+        for text in (name, cell_number(-largest)):
+            parts.append(_words(x, y, text))
+            x += width(text, TEXT) + 7
+        for number in range(-LEVELS, LEVELS + 1):
+            colour = LIGHT[shade_name(number)]
+            parts.append(f'<rect x="{_n(x)}" y="{_n(y - 8)}" width="6" height="8" fill="{colour}"/>')
+            x += 6
+        parts.append(_words(x + 6, y, cell_number(largest)))
+        x += width(cell_number(largest), TEXT) + 28
+    return f'<g class="nb-key">{"".join(parts)}</g>'
+
+
+def _words(x: float, y: float, text: str) -> str:
+    return f'<text x="{_n(x)}" y="{_n(y)}" font-size="{TEXT:g}" fill="{LIGHT["muted"]}">{escape(text)}</text>'
+
+
+def paint(tile: Tile, grid: Grid, x: float, y: float, largest: float, backed: bool = False) -> Iterator[str]:
+    """The cells of a tile as SVG elements, in the light colours.
+
+    :param largest: where the scale ends.
+    :param backed: whether there is a card behind them, so that no line shows between.
+    """
+    columns = 1 if grid.columns == 1 else tile.columns  # a vector may stand as a column
+    gap = 0.0 if min(grid.wide, grid.high) < TIGHT else GAP
+    across, along = _n(grid.wide - gap), _n(grid.high - gap)
+    lines: dict[int, list[str]] = {}
+    crossed, texts = [], []
+    for i, value in enumerate(tile.cells):
+        row, column = divmod(i, columns)
+        left, middle = column * grid.wide, (row + 0.5) * grid.high
+        if isinstance(value, str):
+            crossed.append(f"M{_n(left)} {_n(row * grid.high)}h{across}v{along}h-{across}z")
+        else:
+            number = level(value, largest, grid.written)
+            lines.setdefault(number, []).append(f"M{_n(left)} {_n(middle - gap / 2)}h{across}")
+        if grid.written:
+            at = _n(left + (grid.wide - gap) / 2), _n(middle + 3.5)
+            texts.append(f'<text x="{at[0]}" y="{at[1]}">{escape(cell_number(value))}</text>')
+    yield f'<g transform="translate({_n(x)} {_n(y)})" stroke-width="{along}">'
+    if backed:
+        wide, high = columns * grid.wide + 3, math.ceil(len(tile.cells) / columns) * grid.high + 3
+        yield f'<rect x="-2" y="-2" width="{_n(wide)}" height="{_n(high)}" rx="2" fill="{LIGHT["bg"]}"/>'
+    for number, parts in lines.items():  # cells of one colour as one line, which is as broad as they are high
+        yield f'<path d="{"".join(parts)}" stroke="{LIGHT[shade_name(number)]}"/>'
+    if crossed:
+        yield (
+            f'<path class="nb-not-finite" d="{"".join(crossed)}" fill="{LIGHT["bad-bg"]}" stroke="{LIGHT["bad"]}" '
+            'stroke-width="1.2" stroke-dasharray="2 1.5"/>'
+        )
+    if texts:
+        yield (
+            f'<g font-family="{escape(MONO)}" font-size="{TEXT:g}" text-anchor="middle" fill="{LIGHT["fg"]}" '
+            f'stroke="none">{"".join(texts)}</g>'
+        )
+    yield "</g>"
+
+
+def _n(number: float) -> str:
+    return f"{number:.1f}".removesuffix(".0")

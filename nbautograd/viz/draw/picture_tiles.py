@@ -1,0 +1,65 @@
+"""The tiles of one picture: which one is where at a moment, and their groups of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nbautograd.viz.capture.timeline import FrameState, LeafState
+from nbautograd.viz.draw.cells import Grid, coarsened, largest_of, paint
+from nbautograd.viz.escape import escape
+from nbautograd.viz.language import say
+from nbautograd.viz.read.model import GraphModel, Node
+from nbautograd.viz.read.tiles import Tile, is_tiled
+
+__all__ = ["PictureTiles"]
+
+STILL_CELLS = 6000  # of all tiles of a still picture; of more, it shows means
+
+
+class PictureTiles:
+    """The tiles of a picture: how their cells lie, and on which scales."""
+
+    def __init__(self, model: GraphModel, state: FrameState, grids: Mapping[str, Grid], painted: bool) -> None:
+        self.model, self.state, self.grids, self.painted = model, state, grids, painted
+        self.values = largest_of(node.tile for node in model.nodes if is_tiled(node.tile))
+        held = [node.grad_tile for node in model.nodes if is_tiled(node.grad_tile)]
+        self.gradients = state.scale or largest_of(held)
+        cells = sum(grid.columns * grid.rows for grid in grids.values())
+        self.finest = next((side for side in (16, 8, 4) if cells * side * side <= STILL_CELLS * 256), 2)
+
+    def of_edge(self, key: str) -> Tile | None:
+        """The tile of a gradient on an edge, if there is one now."""
+        tile = self.numbered(self.state.edge_tiles.get(key, -1))
+        return tile if is_tiled(tile) else None
+
+    def numbered(self, number: int) -> Tile | None:
+        """A tile by its number, if there is one."""
+        return self.state.tiles[number] if 0 <= number < len(self.state.tiles) else None
+
+    def in_rows(self, node: Node, state: LeafState) -> tuple[Tile | None, Tile | None]:
+        """What arrives at a leaf, and its ``.grad``."""
+        held = self.numbered(state.grad_tile)
+        if held is None and state.grad == node.grad:
+            held = node.grad_tile
+        return self.numbered(state.arriving_tile), held
+
+    def drawn(self, key: str, tile: Tile | None, x: float, y: float, tip: str | None = None) -> list[str]:
+        """The group for the cells of a tile, with the cells in it in a still picture."""
+        grid = self.grids.get(key)
+        if grid is None:
+            return []
+        cells, place = "", grid.attribute(x, y)
+        if self.painted and tile is not None:
+            largest = self.values if key.endswith(":value") else self.gradients
+            back = ":" not in key  # on an edge, over lines
+            grid, tile = coarsened(grid, tile, self.finest)
+            cells = (f"<title>{escape(tip)}</title>" if tip else "") + "".join(paint(tile, grid, x, y, largest, back))
+        return [f'<g class="nb-cells" data-cells="{key}" data-grid="{place}">{cells}</g>']
+
+    def scales(self) -> list[tuple[str, float]]:
+        """What has a scale in a still picture, and where the scale ends."""
+        if not self.painted:
+            return []
+        values = any(key.endswith(":value") for key in self.grids)
+        gradients = any(not key.endswith(":value") for key in self.grids)
+        return [(say("scale_values"), self.values)] * values + [(say("scale_gradients"), self.gradients)] * gradients

@@ -1,0 +1,123 @@
+const GAP = 1, TIGHT = 5; // pixels between two cells, and the side of those that have nothing between them
+const LEVELS = 8, WRITTEN_LEVELS = 5; // colours on each side of zero, and those on which a number can be read
+
+/** The number of a value's colour on a scale that ends at ±`largest`; by the square root, so that small ones show. */
+function levelOf(value, largest, written = false) {
+  if (!value) return 0;
+  const share = Math.sqrt(Math.min(Math.abs(value) / (largest || 1), 1));
+  return Math.sign(value) * Math.max(Math.round(share * (written ? WRITTEN_LEVELS : LEVELS)), 1);
+}
+
+const shadeOf = (level) => `var(--nb-tile-${level ? `${level < 0 ? "minus" : "plus"}-${Math.abs(level)}` : "zero"})`;
+
+/** A tensor as coloured cells inside an SVG element: all cells of one colour are one path. */
+class Cells {
+  /** `grid`: x, y, the width and height of a cell, how many columns, whether numbers are written into the cells. */
+  constructor(group, [x, y, wide, high, columns, written], backed = false) {
+    Object.assign(this, { group, x, y, wide, high, columns, written: !!written, backed, tile: null });
+    this.gap = Math.min(wide, high) < TIGHT ? 0 : GAP;
+  }
+
+  /** How many columns the tile has here: a vector may stand as a column. */
+  get across() { return this.columns === 1 ? 1 : this.tile.columns; }
+
+  get size() { return [this.across * this.wide, Math.ceil(this.tile.cells.length / this.across) * this.high]; }
+
+  show(tile, largest) {
+    if (tile === this.tile && largest === this.largest) return;
+    Object.assign(this, { tile, largest, lights: null });
+    this.group.replaceChildren(...(tile ? this.parts() : []));
+  }
+
+  parts() {
+    const { tile, wide, high, x, y, written } = this, paths = new Map(), numbers = [];
+    tile.cells.forEach((value, i) => {
+      const level = Number.isFinite(value) ? levelOf(value, this.largest, written) : "none";
+      paths.set(level, (paths.get(level) || "") + this.outline(i));
+      if (!written) return;
+      const [left, top] = this.corner(i);
+      const label = s("text", { x: left + (wide - this.gap) / 2, y: top + high / 2 + 3.5 });
+      label.textContent = cellNumber(value);
+      numbers.push(label);
+    });
+    const painted = [...paths].map(([level, d]) => {
+      if (level === "none") return s("path", { class: "nb-not-finite", d });
+      const path = s("path", { d });
+      path.style.fill = shadeOf(level);
+      return path;
+    });
+    const [width, height] = this.size;
+    const back = s("rect", { class: "nb-cells-back", x: x - 2, y: y - 2, width: width + 3, height: height + 3, rx: 2 });
+    return [...(this.backed ? [back] : []), ...painted, ...numbers,
+      s("rect", { class: "nb-cells-hit", x, y, width, height })];
+  }
+
+  corner(i) {
+    return [this.x + (i % this.across) * this.wide, this.y + Math.floor(i / this.across) * this.high];
+  }
+
+  outline(i) {
+    const [left, top] = this.corner(i), w = this.wide - this.gap, high = this.high - this.gap;
+    return `M${left} ${top}h${w}v${high}h${-w}z`;
+  }
+
+  /** The cell at a place of the page. */
+  at({ clientX, clientY }) {
+    const hit = this.group.lastElementChild?.getBoundingClientRect();
+    if (!this.tile || !hit?.width) return null;
+    const [w, high] = this.size;
+    const column = Math.floor(((clientX - hit.left) / hit.width) * (w / this.wide));
+    const row = Math.floor(((clientY - hit.top) / hit.height) * (high / this.high));
+    const cell = row * this.across + column;
+    return column >= 0 && column < this.across && cell >= 0 && cell < this.tile.cells.length ? cell : null;
+  }
+
+  /** Mark cells. */
+  light(cells) {
+    this.lights?.remove();
+    this.lights = null;
+    if (!this.tile || !cells?.size) return;
+    const d = [...cells].filter((i) => i < this.tile.cells.length).map((i) => this.outline(i)).join("");
+    this.lights = s("path", { class: "nb-lights", d });
+    this.group.lastElementChild.before(this.lights);
+  }
+}
+
+/** The grid of a tile that has so much room, in pixels: with numbers if they fit in. */
+function gridIn(tile, { wide, high, line }) {
+  const { cells, columns } = tile, rows = Math.ceil(cells.length / columns);
+  const longest = () => Math.max(...cells.map((value) => cellNumber(value).length));
+  if (cells.length <= 9 && rows * line <= high) {
+    const each = Math.max(longest() * 6.8 + 8, 22);
+    if (each * columns <= wide) return [0, 0, each, line, columns, true];
+  }
+  const fit = (room, count) => Math.min(Math.max(room / count, 2), 9);
+  const w = fit(wide, columns), down = fit(high, rows);
+  return [0, 0, Math.min(w, 2 * down), Math.min(down, 2 * w), columns, false];
+}
+
+/** A tile that stands in a text: an element, and its cells. */
+function inlineTile(tile, largest, room, name = "") {
+  const grid = gridIn(tile, room), group = s("g", { class: "nb-cells" }), cells = new Cells(group, grid);
+  cells.show(tile, largest);
+  const [width, height] = cells.size;
+  const svg = s("svg", { class: "nb-inline-tile", width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
+    "aria-label": tileWords(tile, name) }, group);
+  return { svg, cells };
+}
+
+/** What a screen reader is told of a tile. */
+function tileWords({ cells, shape }, name) {
+  const numbers = cells.length <= 9 ? cells.map(shortNumber).join(", ") : "";
+  return [name, `(${shape.join(", ")})`, numbers].filter(Boolean).join(" ");
+}
+
+/** Which element of a tensor a place in the row of all its elements is. */
+function indexOf(place, shape) {
+  const index = [];
+  for (let d = shape.length - 1; d >= 0; d--) {
+    index.unshift(place % shape[d]);
+    place = Math.floor(place / shape[d]);
+  }
+  return index;
+}

@@ -1,0 +1,13 @@
+"""The texts themselves: a line per key, English first. ``language.py`` reads them."""
+
+from __future__ import annotations
+
+from nbautograd.viz.translations import kernel, player, prediction
+
+__all__ = ["CHINESE", "ENGLISH", "PLAYER"]
+
+_PLAYER = player.TEXTS | prediction.TEXTS
+_ALL = _PLAYER | kernel.TEXTS
+ENGLISH = {key: english for key, (english, _) in _ALL.items()}
+CHINESE = {key: chinese for key, (_, chinese) in _ALL.items()}
+PLAYER = tuple(_PLAYER)
