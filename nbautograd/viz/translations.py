@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nbautograd.viz import path_texts
+
 __all__ = ["CHINESE", "ENGLISH", "PLAYER"]
 
 # What the player says: it gets these as data and puts the numbers in itself.
@@ -426,7 +428,8 @@ _PYTHON: dict[str, tuple[str, str]] = {
     ),
 }
 
-_ALL = _PLAYER | _PYTHON
+_PLAYER |= path_texts.PLAYER
+_ALL = _PLAYER | _PYTHON | path_texts.PYTHON
 ENGLISH = {key: english for key, (english, _) in _ALL.items()}
 CHINESE = {key: chinese for key, (_, chinese) in _ALL.items()}
 PLAYER = tuple(_PLAYER)

@@ -13,7 +13,19 @@ import pytest
 from nbautograd import viz
 
 ROOT = Path(viz.__file__).parent
-PARTS = ["translations", "language", "escape", "settings", "compare", "read", "capture", "draw", "notebook", "viz"]
+PARTS = [
+    "path_texts",
+    "translations",
+    "language",
+    "escape",
+    "settings",
+    "compare",
+    "read",
+    "capture",
+    "draw",
+    "notebook",
+    "viz",
+]
 """From the lowest on: what is shared by all; read a graph, capture a pass, draw both, show them in a notebook."""
 SHARED = PARTS[: PARTS.index("read")]
 

@@ -20,8 +20,9 @@ from nbautograd.viz.capture import diagnostics, failures
 from nbautograd.viz.capture.chain_rule import chain_step
 from nbautograd.viz.capture.equations import equations
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
+from nbautograd.viz.capture.joints import Joint, joints_of
 from nbautograd.viz.capture.leaf_account import TERMS, LeafAccount
-from nbautograd.viz.capture.timeline import Equation, Frame, Product, Timeline, saved_text
+from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline, saved_text
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
@@ -62,6 +63,7 @@ class Recorder:
         self.passes = 0
         self.open: Frame | None = None
         self.leaves: dict[str, LeafAccount] = {}
+        self.joints: dict[str, Joint] = {}  # where gradients from several users meet
         self.arrived: dict[tuple[str, int], list[str]] = {}
         self.incoming: Any = None  # what the node that runs now received, as long as it runs
         self.finite = True
@@ -112,6 +114,7 @@ class Recorder:
         self.passes += 1
         self.arrived, self.finite, self.seen_bad, self.open = {}, True, False, None
         self.creates, self.created = event.create_graph, {}
+        self.joints = joints_of(self.model)
         resets = self._meet_leaves()
         names, seeds = self._seeds(event)
         which = say("which_nth", n=self.passes) if self.passes > 1 else say("which_only")
@@ -128,13 +131,17 @@ class Recorder:
                 caption=". ".join([starts, *resets, *(product.text for product in products)]),
                 node=self.model.roots[0] if self.model.roots else "",
                 active=tuple(self.model.roots),
-                leaves={key: leaf.state() for key, leaf in met.items()},
+                leaves={key: one.state() for key, one in (*met.items(), *self._drawn_joints())},
                 ledger={key: leaf.row() for key, leaf in met.items()},
                 receives=tuple(seeds),
                 notes=(*self._start_notes(event, roots, seeds[0][0], products), *resets),
                 products=products,
             )
         self.log.append(frame)
+
+    def _drawn_joints(self) -> list[tuple[str, Joint]]:
+        drawn = self.log.drawn.by_id
+        return [(key, joint) for key, joint in self.joints.items() if key in drawn]
 
     def _seeds(self, event: protocol.PassStarted) -> tuple[list[str], list[tuple[str, str]]]:
         """The names of the roots, and of the gradients that they start with their numbers."""
@@ -207,6 +214,7 @@ class Recorder:
         received, labels, receives, active = [], {}, [], [key]
         sizes: dict[str, float] = {}
         tiles: dict[str, int] = {}
+        short: dict[str, LeafState] = {}
         for index, gradient in enumerate(event.gradients):
             if gradient is None:
                 continue
@@ -218,6 +226,9 @@ class Recorder:
                 _note_size(sizes, result.id, gradient)
                 tiles[result.id] = self.log.pool.add(gradient)
                 active.append(result.dst)
+            joint = self.joints.get(place := result.dst if result is not None else key)
+            if joint is not None and joint.complete():
+                short[place] = joint.state()
             sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
             receives.append((f"∂{root}/∂{self._result_name(key, index)}", sums))
         self.incoming = event.gradients[0] if len(event.gradients) == 1 else None
@@ -235,6 +246,7 @@ class Recorder:
             saved=saved_text(node),
             sizes=sizes,
             tiles=tiles,
+            leaves=short,
         )
 
     def _on_EdgeSent(self, event: protocol.EdgeSent) -> None:  # noqa: N802
@@ -272,6 +284,12 @@ class Recorder:
                 changes["ledger"] = {**self.open.ledger, target: leaf.row()}
         else:
             self.arrived.setdefault((target, event.to_index), []).append(shown)
+            result = self.model.results.get((target, event.to_index))
+            place = result.dst if result is not None else target
+            if place in self.joints:
+                self.joints[place].arrive(event.gradient, event.total)
+                if self.open is not None:
+                    changes["leaves"] = {**self.open.leaves, place: self.joints[place].state()}
         if self.open is not None:
             self.open = replace(self.open, **changes)
             self._check_finite(event.node, key, edge.id if edge is not None else "", event.gradient)

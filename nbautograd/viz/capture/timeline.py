@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class LeafState:
-    """What a leaf's two rows say."""
+    """What a leaf's two rows say; of a computed value that several operations use, the row of its sum."""
 
     arriving: str = "–"
     count: str = ""
@@ -43,6 +43,9 @@ class LeafState:
     arriving_tile: int = -1
     """The number of the tile of the sum; -1 where there is none."""
     grad_tile: int = -1
+    got: int = 0
+    of: int = 0
+    """Of a sum over several paths, how many of its terms have come; 0 of 0 where there is one path only."""
 
 
 @dataclass(frozen=True)
@@ -346,6 +349,8 @@ _OPTIONAL = {
     "element",
     "local",
     "places",
+    "got",
+    "of",
 }  # of a part of a frame, left out where there is none
 WHOLE = 300  # members of a group that the player is told one by one
 _TOLD = (

@@ -55,6 +55,8 @@ def _size(node: Node, states: Sequence[LeafState]) -> tuple[float, float]:
         rows = max(_rows_width(state) for state in every)
         deep = max(max(s.arriving.count("\n"), s.grad.count("\n")) for s in every)
         height += 2 * (ROW + DOWN * deep)
+    elif states:
+        rows, height = max(_rows_width(state) for state in states), height + ROW
     least = 116.0 if node.kind == "leaf" else 84.0
     return _even(min(max(head, value, rows, least - 2 * PAD) + 2 * PAD, WIDEST + 2 * PAD)), height
 
@@ -97,7 +99,12 @@ def _group_size(node: Node) -> tuple[float, float]:
 
 
 def _rows_width(state: LeafState) -> float:
-    arriving = width(cut_lines(state.arriving), 11.5, mono=True) + 2 * 7.1 + width(state.count, SMALLEST) + 14
+    arriving = (
+        width(cut_lines(state.arriving), 11.5, mono=True)
+        + (2 + (state.of > 1)) * 7.1
+        + width(state.count, SMALLEST)
+        + 14
+    )
     return max(arriving, width(cut_lines(state.grad), 11.5, mono=True) + 6 * 7.1)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
+from nbautograd.viz.capture.joints import waiting
 from nbautograd.viz.capture.timeline import FrameState, Timeline
 from nbautograd.viz.draw.boxes import label_size, measure
 from nbautograd.viz.draw.graph_text import graph_text
@@ -81,7 +82,7 @@ class Recording(Figure):
     def _drawn(
         self, scene: int, model: GraphModel, state: FrameState, windows: Sequence[Size] = WINDOWS[:1]
     ) -> list[str]:
-        words, seen = graph_text(model), state.seen_in(model)
+        words, seen = graph_text(model), replace(state, leaves=waiting(model, state.leaves)).seen_in(model)
         return [draw(model, places, seen, description=words) for places in self._places(scene, model, windows)]
 
     def drawings(self, scene: int, model: GraphModel, windows: Sequence[Size] = WINDOWS[:1]) -> list[str]:

@@ -38,7 +38,9 @@ class EquationBar {
       key = frame ? `${state.index}` : "";
     if (key !== this.key) Object.assign(this, { key, chosen: 0, pinned: null });
     this.frame = frame;
-    this.element.replaceChildren(...this.content(frame));
+    const { paths, selected } = this.player, chosen = selected && paths.leadsTo(selected);
+    if (!chosen) paths.clear();
+    this.element.replaceChildren(...(chosen ? paths.content(selected) : this.content(frame)));
   }
 
   content(frame) {
@@ -116,6 +118,7 @@ class EquationBar {
 
   /** Show the equation of an edge that is pointed at. */
   edge(id) {
+    if (this.player.paths.overlay) return;
     const i = this.frame?.chain?.findIndex((step) => step.edge === id) ?? -1;
     if (i >= 0 && i !== this.chosen) this.choose(i);
   }

@@ -33,6 +33,7 @@ class Player {
     this.panel = new Panel(this);
     this.ledger = new Ledger(this);
     this.equation = new EquationBar(this);
+    this.paths = new PathList(this);
     this.build(place, texts);
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(this.root);
@@ -126,6 +127,7 @@ class Player {
   draw() {
     this.stage.load(this.drawingOf(this.scene), this.links);
     this.stage.addOpeners(this.groups.closed.map(([group]) => group));
+    addSumBeads(this);
   }
 
   /** Of the drawings of a view, for windows of several sizes, the one that is seen best in this one. */
@@ -230,6 +232,7 @@ class Player {
   select(id, centre = false) {
     this.choose(id);
     this.panel.show(this.state());
+    if (this.plays) this.equation.show(this.state());
     this.panel.element.scrollTop = 0;
     if (id && centre) this.stage.centre(id);
     const node = id && this.links.nodes[id];

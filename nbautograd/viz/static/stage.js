@@ -172,6 +172,7 @@ class Stage extends Camera {
       if (kind === "label") this.lines(element, active || done ? state.labels.get(id) || "" : "");
     }
     this.paintLeaves(state);
+    paintBeads(this, state);
   }
 
   /** The line of a gradient: its head, and the class of its size where sizes are shown. */
@@ -191,7 +192,7 @@ class Stage extends Camera {
         element.parentNode.classList.toggle("nb-some", !!leaf && leaf.arriving !== "–");
         continue;
       }
-      const before = { arriving: "⇠ ", grad: ".grad " }[what] || "";
+      const before = { arriving: text.startsWith("⇠") ? "⇠ " : "\u00a0\u00a0 ", grad: ".grad " }[what] || "";
       this.lines(element, leaf ? before + leaf[what] : text, before.length);
     }
   }
