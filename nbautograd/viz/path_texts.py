@@ -32,9 +32,13 @@ PLAYER: dict[str, tuple[str, str]] = {
     ),
     "as_fast": ("{root} changes as fast as {name}.", "{root} 与 {name} 变化得一样快。"),
     "unmoved": ("{root} does not change with {name} here.", "在这一点，{root} 不随 {name} 变化。"),
+    "sensitivity_part": (
+        "By this way alone: if {name} grows by 0.01, {root} changes by {change}.",
+        "仅就这条路径：若 {name} 增加 0.01，{root} 变化 {change}。",
+    ),
     "one_way": (
-        "This is the part by way of {via}; {name} gets it from {count} sides, and they are summed.",
-        "这是经 {via} 的部分；{name} 从 {count} 处得到梯度并相加。",
+        "{name} gets gradients from {count} sides, here by way of {via}; they are summed.",
+        "{name} 从 {count} 处得到梯度，这里经 {via}；它们会相加。",
     ),
     "not_here_yet": ("The pass has not come here yet.", "反向传播还没有到这里。"),
     "no_gradient_here": ("A constant: no gradient goes this way.", "常量：没有梯度流过这里。"),

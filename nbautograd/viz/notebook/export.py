@@ -20,10 +20,13 @@ from nbautograd.viz.escape import escape
 __all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page", "save", "saving_js", "to_dot", "write"]
 
 PLAYER = (
-    "dom", "formula", "history", "links", "viewport", "camera", "beads", "stage", "playback", "groups", "search", "ledger",
-    "panel", "tile", "chain", "equation", "paths", "controls", "keys", "snapshot", "player", "saving", "widget",
+    "dom", "formula", "history", "links", "viewport", "camera", "beads", "stage", "playback", "groups", "search",
+    "ledger", "panel", "tile", "chain", "equation", "paths", "sensitivity",
+    "controls", "keys", "snapshot", "player", "saving", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
+
+STYLES = "player", "equation", "paths", "sensitivity"
 
 
 # -- pages -----------------------------------------------------------------------
@@ -43,7 +46,7 @@ def saving_js() -> str:
 @cache
 def player_css() -> str:
     """The player's style sheet with the colours, and what still pictures follow, in front."""
-    return f"{theme.css()}\n{theme.FOLLOWS}\n{_static('player.css')}\n{_static('equation.css')}\n{_static('paths.css')}"
+    return f"{theme.css()}\n{theme.FOLLOWS}\n" + "\n".join(_static(f"{name}.css") for name in STYLES)
 
 
 def _static(name: str) -> str:

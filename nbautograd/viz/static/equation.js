@@ -1,6 +1,5 @@
 const ROOM = { wide: 184, high: 80 }; // of a tile in the bar, in pixels
 const WRITTEN = 3; // terms of a sum that are written out
-const NUDGE = 0.01;
 const ARRIVED = 0.4,
   MET = 0.5,
   SENT = 0.6; // of a step's time: when the parts of the equation appear
@@ -169,7 +168,8 @@ class EquationBar {
       { t } = player,
       { step } = now;
     const name = lastName(step.sent_name),
-      root = step.sent_name.match(/^∂(.*)\/∂/)?.[1] || "";
+      from = lastName(step.upstream_name),
+      root = rootOf(step.sent_name);
     if (!now.whole || !["diagonal", "matrix"].includes(step.kind)) {
       this.words.replaceChildren(...this.told(step, name));
       return;
@@ -185,6 +185,7 @@ class EquationBar {
       .join(" + ");
     const shown = now.sent.cells.length > 1 ? `${name}[${index.join(", ")}]` : name;
     const dims = step.summed?.map(([d]) => d).join(", ");
+    const ways = this.player.links.users(this.player.links.byId.get(step.edge)?.src).length;
     const note =
       dims !== undefined
         ? t("summed_dims", { dims, name })
@@ -198,7 +199,8 @@ class EquationBar {
         `${written}${terms.length > WRITTEN ? " + …" : ""} = `,
         h("b", {}, shortNumber(value)),
       ),
-      h("div", {}, t("sensitivity", { name: shown, root, change: shortNumber(value * NUDGE) })),
+      ...meaning(t, shown, root, value, ways > 1).slice(0, 1).map((text) => h("div", {}, text)),
+      ...(ways > 1 ? [h("div", { class: "nb-soft" }, t("one_way", { name, via: from, count: ways }))] : []),
       ...(note ? [h("div", { class: "nb-soft" }, note)] : []),
       ...(this.now.sent.cells.length > 1 ? [scaleLegend(this.largest)] : []),
     );

@@ -114,7 +114,7 @@ class PathList {
   content(id) {
     const { links, drawn, t } = this.player, name = links.nodes[id].name;
     const { paths, count } = pathsTo(links, drawn.roots, id);
-    this.map = new PassMap(this.player);
+    this.map = this.player.passMap();
     const root = drawn.roots.map((key) => links.nodes[key]?.name).join(", ");
     this.target = id;
     this.paths = paths.map((edges) => this.follow(edges));

@@ -29,11 +29,13 @@ class Player {
     this.stops = this.history.stops(this.groups.viewOf);
     this.playback = new Playback(this);
     this.search = new Search(this);
+    this.marks = new MarkLegend(this);
     this.controls = new Controls(this);
     this.panel = new Panel(this);
     this.ledger = new Ledger(this);
     this.equation = new EquationBar(this);
     this.paths = new PathList(this);
+    this.card = new SensitivityCard(this);
     this.build(place, texts);
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(this.root);
@@ -57,12 +59,14 @@ class Player {
     },
     this.controls.bar,
     h("div", { class: "nb-body" },
-      h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend, this.caption),
+      h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend,
+        this.marks.element, this.caption),
       this.panel.element, plays && this.equation.element, plays && this.ledger.element),
-    h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), this.words));
+    this.card.element, h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), this.words));
     place.replaceChildren(this.root);
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
     this.stage.texts = texts;
+    this.card.watch(canvas);
     canvas.addEventListener("dblclick", (event) => {
       if (!event.target.closest?.("[data-node]")) this.stage.fit(true);
     });
@@ -84,6 +88,12 @@ class Player {
 
   state() { return this.at(this.index); }
 
+  /** What flowed where in the pass that is shown. */
+  passMap() {
+    if (this.mapped?.index !== this.index) this.mapped = { index: this.index, map: new PassMap(this) };
+    return this.mapped.map;
+  }
+
   position(index) { return this.stops.findIndex((stop) => stop >= index); }
 
   forward() { return this.stops[this.position(this.index) + 1] ?? this.last; }
@@ -103,6 +113,7 @@ class Player {
     const state = this.state(), moving = move && !this.reduced.matches;
     this.load(this.groups.drawnFor(state.scene));
     this.stage.still();
+    this.card.hide();
     this.choose(null);
     this.tell(state);
     this.lookAt(state, moving);
