@@ -25,23 +25,32 @@ _lazy.load()  # tests walk through all that is declared
 
 
 SWEEPS = (
-    "notebooks/0[13-9]*.ipynb", "notebooks/1*.ipynb", "notebooks/gallery.ipynb", "notebooks/zh/*.ipynb",
+    # Every operation, every input, every moment.
     "tests/autograd/test_dual_programs.py", "tests/autograd/test_forward_ad.py", "tests/batching/test_operations.py",
     "tests/cuda/test_gpu*.py", "tests/differences/test_f*.py", "tests/differences/test_gradcheck.py",
     "tests/differences/test_inference_mode.py", "tests/differences/test_saved_*.py", "tests/differences/test_v*.py",
-    "tests/distributions/*.py", "tests/faults/test_errors_page.py", "tests/faults/test_interrupts.py",
-    "tests/faults/test_kernel.py", "tests/faults/test_out_of_memory.py", "tests/faults/test_missing_dependencies.py",
-    "tests/faults/test_security.py", "tests/fuzz/*.py", "tests/ops/opinfo*.py", "tests/ops/test_mutations.py",
-    "tests/ops/test_opinfo.py", "tests/soak/*.py", "tests/test_commands.py", "tests/test_docs.py",
-    "tests/test_jupyterlab.py", "tests/test_packaging.py", "tests/test_reference.py", "tests/test_serving.py",
-    "tests/test_types.py", "tests/training/*.py",
+    "tests/distributions/*.py", "tests/faults/test_interrupt*.py", "tests/faults/test_out_of_memory.py",
+    "tests/fuzz/*.py", "tests/ops/opinfo*.py", "tests/ops/test_mutations.py", "tests/ops/test_opinfo.py",
+    "tests/ops/test_shapes.py", "tests/soak/*.py", "tests/training/*.py",
+    # Other programs: kernels, browsers, servers, type checkers, Pythons that import the package in their own way.
+    "notebooks/*", "tests/*.ipynb", "tests/faults/test_errors_page.py", "tests/faults/test_kernel.py",
+    "tests/faults/test_file_system.py", "tests/faults/test_missing_dependencies.py", "tests/ops/test_cpu_levels.py",
+    "tests/test_commands.py", "tests/test_identity.py", "tests/test_jupyterlab.py", "tests/test_lazy_loading.py",
+    "tests/test_namespaces.py", "tests/test_packaging.py", "tests/test_serving.py", "tests/test_threads.py",
+    "tests/test_types.py",
+    # All of the sources, pages and documents.
+    "tests/faults/test_security.py", "tests/test_cupy_names.py", "tests/test_docs.py", "tests/test_reference.py",
+    "tests/test_tutorial_documents.py",
 )  # fmt: skip
-"""Files of tests that go through all there is, or take long for another reason: the quick tier leaves them out."""
-SWEEPING_MARKS = ("browser", "packaging")
+"""Files of tests that go through all there is, or start other programs: the quick tier leaves them out.
+
+So it does with single tests elsewhere that are marked ``sweep``, and with all cases of a test but the first."""
+SWEEPING_MARKS = ("browser", "guests", "packaging")
 QUICK = "not sweep"
 
 
 collect_ignore = ["tests/fuzz/atheris_files.py"]  # a program, of a package that few have
+collect_ignore_glob = ["tests/guests/packages/*", "tests/guests/projects/*"]  # likewise: run by tests/guests/run.py
 settings.register_profile("long", print_blob=True)  # --hypothesis-profile=long: more of everything
 
 
@@ -82,6 +91,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
             return file if file.endswith(".ipynb") else nodeid
+
+        def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+            super().mark_test_complete(node, item_index, duration)
+            # The scheduler counts what a process has yet to do among all that it was ever handed: forget what is done.
+            scope = self._split_scope(self.registered_collections[node][item_index])
+            if all(self.assigned_work[node][scope].values()):
+                del self.assigned_work[node][scope]
 
     return ByNotebook(config, log)
 

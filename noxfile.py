@@ -98,6 +98,12 @@ def packages(session: nox.Session) -> None:
 
 
 @nox.session
+def guests(session: nox.Session) -> None:
+    """Packages from the index under both libraries, into docs/guests.md: before each release, some ten minutes."""
+    python(session, "-m", "tests.guests", *(session.posargs or ["--page"]))
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Speed, against other libraries: see benchmarks/README.md."""
     python(session, "benchmarks/compare.py", *session.posargs)

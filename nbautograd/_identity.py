@@ -72,6 +72,7 @@ def adopt() -> None:
     version = import_module(f"{PACKAGE}.torch_version").TorchVersion
     scope["__version__"] = version(f"{VERSION}+{PACKAGE}.{scope['__version__']}")
     scope["__name__"] = ModuleName.of("torch", PACKAGE)
+    scope["torch"] = sys.modules[PACKAGE]  # ``torch.torch`` is PyTorch, as some packages have it in annotations
 
 
 def give_back() -> None:
@@ -82,6 +83,7 @@ def give_back() -> None:
     scope = vars(sys.modules[PACKAGE])
     scope["__version__"] = str(scope["__version__"]).partition(f"+{PACKAGE}.")[2]
     scope["__name__"] = PACKAGE
+    del scope["torch"]
 
 
 def rename() -> None:

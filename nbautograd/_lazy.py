@@ -105,6 +105,9 @@ FAMILIES = {
     "ops.shape.triangular": "diag diag_embed diagflat trace tril tril_indices triu triu_indices vander",
     "ops.signal.windows": "bartlett_window blackman_window hamming_window hann_window kaiser_window",
     "core.printing": "set_printoptions",
+    "ops.checks": """
+        _assert _assert_async _check _check_index _check_not_implemented _check_tensor_all _check_type _check_value
+        _check_with _shape_as_tensor""",
     "sparse": "hspmm smm sparse_coo_tensor sparse_csr_tensor sspaddmm",
     "batching.transform": "vmap",
     "serialization": "load save",

@@ -24,6 +24,8 @@ _SEEDS = "initial_seed manual_seed manual_seed_all seed seed_all"
 _WINDOWS = "bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser nuttall"
 
 MODULES: dict[str, str] = {
+    "_C": "",
+    "__config__": "",
     "_dynamo": "",
     "_dynamo.config": "",
     "_inductor": "",
@@ -163,7 +165,8 @@ MODULES: dict[str, str] = {
     "nn.modules.activation": "MultiheadAttention",
     "nn.modules.adaptive": "",
     "nn.modules.batchnorm": """
-        BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm""",
+        BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm
+        _BatchNorm _NormBase""",
     "nn.modules.channelshuffle": "ChannelShuffle",
     "nn.modules.container": "Container",
     "nn.modules.conv": """
@@ -173,7 +176,8 @@ MODULES: dict[str, str] = {
     "nn.modules.flatten": "Flatten Unflatten",
     "nn.modules.fold": "Fold Unfold",
     "nn.modules.instancenorm": """
-        InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d""",
+        InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
+        _InstanceNorm""",
     "nn.modules.lazy": "",
     "nn.modules.linear": "LazyLinear",
     "nn.modules.loss": "NLLLoss2d",
@@ -243,6 +247,7 @@ MODULES: dict[str, str] = {
     "torch_version": "",
     "types": "",
     "utils": "",
+    "utils._foreach_utils": "",
     "utils._contextlib": "",
     "utils._pytree": "",
     "utils.benchmark": "",
@@ -278,6 +283,8 @@ OWN = ("errors", "protocol", "core.tracing", "utils.allocator", "viz")
 _COMPAT = """
     _dynamo _inductor accelerator backends compiler distributed futures fx hub jit multiprocessing ops types"""
 LIES_IN = {
+    "_C": "compat.native",
+    "__config__": "compat.build_settings",
     "return_types": "core.return_types",
     **{name: f"compat.{name.lstrip('_')}" for name in _COMPAT.split()},
 }

@@ -23,6 +23,7 @@ ROOT = Path(nb.__file__).parent.parent
 def no_gc() -> Iterator[None]:
     """Reference counts alone must do: the collector is off."""
     gc.collect()
+    gc.freeze()  # so that the next test does not go through all that is loaded again
     gc.disable()
     yield
     gc.enable()

@@ -76,12 +76,13 @@ def tensor_hooks(node: Node, g: Any) -> Any:
     if isinstance(g, OutputGrads):
         _tell_of_none(hooks, g)
     observers = protocol.observers.get()
-    for hook in list(hooks.tensor.values()):
-        shown = _shown(g)
-        new = _answer(hook, g, shown, hook(shown))
+    shown: Any = _shown(g) if hooks.tensor else None
+    for hook in list(hooks.tensor.values()):  # all get one object, which may carry a note from one hook to the next
+        returned = hook(shown)
+        new = _answer(hook, g, shown, returned)
         for observer in observers:
             observer(protocol.HookCalled(public_edge(node)[0], "tensor", g, new))
-        g = new
+        g, shown = new, shown if returned is None else returned
     tensor = None if hooks.retain is None else hooks.retain()
     if tensor is not None:
         retain(tensor, g)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from itertools import count
 from typing import Any
+from weakref import WeakSet
 
 from nbautograd.arrays import version_counter
 from nbautograd.core import dispatch_mode
@@ -25,7 +25,6 @@ from nbautograd.errors import AutogradError
 __all__ = ["inference_mode", "is_inference_mode_enabled"]
 
 _COPIES = {"cast", "clone", "move"}
-_calls = count(1)
 _watching = False  # of the process: inference tensors may be used in any thread, for as long as there are any
 
 
@@ -58,12 +57,15 @@ made in inference mode; clone() it, or make it under torch.no_grad() instead of 
     def __enter__(self) -> None:
         self._tokens.append((inference.set(self.mode), grad_enabled.set(not self.mode)))
         if self.mode:
+            _open.add(self)
             _watch()
 
     def __exit__(self, *exception: object) -> None:
         outer, grad = self._tokens.pop()
         grad_enabled.reset(grad)
         inference.reset(outer)
+        if not self._tokens:
+            _open.discard(self)
         _relax()
 
     def clone(self) -> inference_mode:
@@ -86,6 +88,10 @@ made in inference mode; clone() it, or make it under torch.no_grad() instead of 
         return wrapper
 
 
+_open: WeakSet[inference_mode] = WeakSet()
+"""Blocks that are open in some thread; one whose beginning was interrupted is freed, and with that out of here."""
+
+
 def _watch() -> None:
     global _watching
     if not _watching:
@@ -95,9 +101,9 @@ def _watch() -> None:
 
 
 def _relax() -> None:
-    """Stop watching once there are no inference tensors."""
+    """Stop watching once there are no inference tensors, and no thread is in a block that may make some."""
     global _watching
-    if _watching and not inference.get() and not version_counter.inferred:
+    if _watching and not _open and not inference.get() and not version_counter.inferred:
         _watching = False
         dispatch_mode.pop(_around)
         on_wrap(None)
@@ -132,7 +138,7 @@ def _around(op: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     if inferred and op.kind == "view":
         for t in _tensors(result):
             _untrack(t)
-    if next(_calls) % 1024 == 0:
+    if not version_counter.inferred:  # the last of them has been freed since it was made
         _relax()
     return result
 

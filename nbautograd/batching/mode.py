@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from nbautograd.core import batched as batched_tensors
 from nbautograd.core.batched import BatchedTensor, Level, SampleArray, batched, level_of
+from nbautograd.core.sparse import UnsupportedError
 from nbautograd.core.tensor import Tensor
 from nbautograd.errors import AutogradError
 from nbautograd.ops.shape.broadcasting import expand
@@ -210,7 +211,7 @@ def compute(call: Call) -> Any:
     if rule is not None:
         try:
             return rule(call)
-        except Unsuitable:
+        except (Unsuitable, UnsupportedError):  # the latter with a sparse tensor
             pass
     return loop(call)
 

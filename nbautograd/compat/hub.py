@@ -24,6 +24,9 @@ from nbautograd._refused import refuse
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
+"""Finds in the name of a file the beginning of the SHA-256 hash that it should have."""
+
 _NO_NETWORK = "nothing is downloaded; download it yourself"
 _directory: str | None = None
 

@@ -63,9 +63,8 @@ def release(function: Any) -> None:
 def _declaration(function: Any) -> Any:
     """The declaration that a function belongs to, if it is an operation itself."""
     op: Any = getattr(function, "__globals__", {}).get("OP")
-    if op is None or OPS.get(op.name) is not op:
-        return None
-    return op if op.function is function else None
+    declared: Any = None if op is None else OPS.get(op.name)
+    return op if declared is op and op is not None and op.function is function else None
 
 
 @cache

@@ -189,7 +189,7 @@ def _notice(cls: Any, **options: Any) -> None:
     if cls.__module__.partition(".")[0] == PACKAGE:
         return
     cls._printed_as = cls.__name__
-    plain = cls._results_are_plain and cls.__torch_function__.__func__ is _torch_function
+    plain = cls._results_are_plain and getattr(cls.__torch_function__, "__func__", None) is _torch_function
     if plain or not _has_a_say(cls):
         return
     cls._has_a_say = True

@@ -46,12 +46,12 @@ def refuse(name: str, kind: layout) -> NoReturn:
     bare = name.strip("_") or name
     for kinds, words in OWN_WORDS.items():
         if bare in kinds.split():
-            raise UnsupportedError(f"{words}: call .to_dense() first")
+            raise UnsupportedError(f"{words}: call .to_dense() first") from None
     words = "SparseCsrCPU" if kind is sparse_csr else "SparseCPU"
     raise UnsupportedError(
         f"Could not run 'aten::{bare}' with arguments from the '{words}' backend. {name}() is for "
         "dense tensors: call .to_dense() first."
-    )
+    ) from None
 
 
 _handlers: Mapping[str, Callable[..., Any]] | None = None

@@ -78,6 +78,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_initialized":
+        return is_initialized()
     if name == "amp":  # which needs this package
         return import_module("nbautograd.cuda.amp")
     return _absent.fail("cuda", name)

@@ -64,7 +64,7 @@ class Parameter(Tensor, metaclass=_Flagged):
             result.__dict__["is_parameter"] = True
         return cast("Parameter", result)
 
-    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # whatever a subclass' __new__ takes
         pass
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Parameter:

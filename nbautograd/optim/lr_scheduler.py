@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from nbautograd.optim.composite_schedules import ChainedScheduler, ReduceLROnPlateau, SequentialLR
 from nbautograd.optim.cyclic_schedules import CyclicLR, OneCycleLR
-from nbautograd.optim.schedule import LRScheduler
+from nbautograd.optim.schedule import LRScheduler, _LRScheduler as _LRScheduler
 from nbautograd.optim.schedules import (
     ConstantLR,
     CosineAnnealingLR,
@@ -22,11 +22,6 @@ from nbautograd.optim.schedules import (
     PolynomialLR,
     StepLR,
 )
-
-
-class _LRScheduler(LRScheduler):
-    """The former name of the base class, from which the schedules of others derive."""
-
 
 __all__ = [
     "ChainedScheduler",

@@ -64,6 +64,8 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         return watch(f"Optimizer.step#{name}.step", with_hooks, (self, *args), kwargs)
 
     def with_hooks(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if "_optimizer_step_pre_hooks" not in self.__dict__:  # a wrapper that did not call Optimizer.__init__
+            return step(self, *args, **kwargs)
         for hook in (*_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
             changed = hook(self, (self, *args), kwargs)
             if changed is None:

@@ -157,6 +157,10 @@ class LRScheduler:
         self._last_lr: list[Rate] = current(self.optimizer)
 
 
+class _LRScheduler(LRScheduler):
+    """The former name of :class:`LRScheduler`, which the schedules of older programs inherit from."""
+
+
 def warn_epoch() -> None:
     """Warn that the argument ``epoch`` is deprecated."""
     warnings.warn(

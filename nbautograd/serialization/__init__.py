@@ -51,6 +51,8 @@ __all__ = [
 ]
 
 DEFAULT_PROTOCOL = 2
+MAP_LOCATION = MapLocation
+"""The type of ``map_location``, by the name under which other libraries import it."""
 
 
 def save(

@@ -8,11 +8,14 @@ records it; ``tensors.py`` makes and takes apart; ``elementwise.py``, ``products
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from nbautograd import _absent
+from nbautograd.arrays import backend, dtypes
+from nbautograd.core.defaults import warn_once
 from nbautograd.core.sparse import SparseTensor
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.sparse.invariants import check_sparse_tensor_invariants
@@ -37,6 +40,41 @@ __all__ = ["addmm", "check_sparse_tensor_invariants", "log_softmax", "mm", "soft
 attach_properties(SparseTensor)
 
 
+FORMER = (
+    "torch.sparse.SparseTensor(indices, values, shape, *, device=) is deprecated.  Please use "
+    "torch.sparse_coo_tensor(indices, values, shape, dtype=, device=)."
+)
+
+
+def _type(name: str, kind: dtypes.dtype) -> Callable[..., Tensor]:
+    def make(*parts: Any) -> Tensor:
+        warn_once(FORMER, stacklevel=2)
+        sized = len(parts) < 2 or all(isinstance(part, int) for part in parts)
+        return (
+            sparse_coo_tensor(size=parts[0] if len(parts) == 1 else parts, dtype=kind)
+            if sized
+            else (sparse_coo_tensor(*parts, dtype=kind))
+        )
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"A sparse tensor of {kind!r}, as in the old days: of indices and values, or of a size."
+    return make
+
+
+for _name, _kind in {
+    "BFloat16": dtypes.bfloat16,
+    "Byte": dtypes.uint8,
+    "Char": dtypes.int8,
+    "Double": dtypes.float64,
+    "Float": dtypes.float32,
+    "Half": dtypes.float16,
+    "Int": dtypes.int32,
+    "Long": dtypes.int64,
+    "Short": dtypes.int16,
+}.items():
+    globals()[f"{_name}Tensor"] = _type(f"{_name}Tensor", _kind)
+
+
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) -> Tensor:
     """A sparse matrix with given diagonals.
 
@@ -59,8 +97,10 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
     column = np.broadcast_to(np.arange(min(d.shape[1], shape[1])), (len(steps), min(d.shape[1], shape[1])))
     row = column - steps[:, None]
     which, place = np.nonzero((row >= 0) & (row < shape[0]))
-    values = d[wrap(which), wrap(place)]
-    result: Any = build(np.stack((row[which, place], column[which, place])), values, tuple(shape))
+    module = backend.module(d.device)
+    values = d[wrap(module.asarray(which)), wrap(module.asarray(place))]
+    places = module.asarray(np.stack((row[which, place], column[which, place])))
+    result: Any = build(places, values, tuple(shape))
     return result if layout is None else result.to_sparse(layout=layout)  # type: ignore[no-any-return]
 
 

@@ -221,8 +221,11 @@ def _sum(name: str, node: str, input: Any, other: Any, alpha: Any) -> Any:
         total: Any = a.plus(b)
         result = wrapped(total)
     else:
-        total = np.array(a)
-        backend.add_at(total, tuple(b.indices), b.values) if b.sparse_dim else total.__iadd__(b.dense())
+        total = backend.module(input.device).array(a)
+        if b.sparse_dim:
+            backend.add_at(total, tuple(b.indices), b.values)
+        else:
+            total += b.dense()
         result = wrap(total)
     return record(
         result, node, "+" if name == "add" else "−", (input, other), lambda g: (g, g if alpha == 1 else g * alpha)

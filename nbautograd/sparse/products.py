@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nbautograd.arrays.sparse import matmul as array_matmul
+from nbautograd.compiler.registry import OPS
+from nbautograd.core.batched import BatchedTensor
 from nbautograd.core.sparse import refuse, stored, wrapped
 from nbautograd.core.tensor import Tensor, wrap
 from nbautograd.errors import kind_of
@@ -47,6 +49,8 @@ def _product(input: Any, other: Any, node: str, masked: bool) -> Any:
 
     :param masked: whether the gradients of sparse matrices are those of their stored elements only.
     """
+    if BatchedTensor in (input.__class__, other.__class__):
+        return OPS["mm"].function(input, other)  # sample by sample
     product = array_matmul(stored(input), stored(other))
 
     def rule(g: Any) -> list[Any]:
@@ -149,6 +153,13 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
 def sparse_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``torch.sparse.addmm``: as ``addmm``, and the gradient of the sparse matrix is sparse."""
     return _addmm(input, mat1, mat2, beta, alpha, masked=True)
+
+
+@handles("linear _linear")
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """``input @ weight.t() + bias`` of matrices, of which one is sparse."""
+    product = mm(input, t(weight) if is_sparse(weight) else weight.t())
+    return product if bias is None else product + bias
 
 
 def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ def _over(input: Any, dims: tuple[int, ...]) -> Any:
         return wrap(values).sum(0, dtype=input.dtype)
     shape = tuple(n for d, n in enumerate(array.shape) if d not in dims)
     kept = len(rest) == sparse
-    indices = array.indices if kept else array.indices[np.asarray(rest)]
+    indices = array.indices if kept else np.stack([array.indices[d] for d in rest])
     return wrapped(
         array.like(values, indices=indices, shape=shape, is_coalesced=array.is_coalesced and kept).coalesced()
     )
@@ -77,7 +78,9 @@ def _spread(g: Any, own: Any, dims: tuple[int, ...]) -> Any:
     if rest:
         shape = tuple(n for d, n in enumerate(own.shape) if d not in dims)
         values = np.zeros_like(own.values, shape=(own.nnz, *shape[len(rest) :]))
-        spread = values_of(at_places(g, own.like(values, indices=own.indices[np.asarray(rest)], shape=shape)))
+        spread = values_of(
+            at_places(g, own.like(values, indices=np.stack([own.indices[d] for d in rest]), shape=shape))
+        )
     else:
         spread = g.unsqueeze(0).expand(own.nnz, *g.shape)
     for d in dims:
@@ -154,9 +157,9 @@ def _of_groups(v: Any, group: Any, log: bool) -> Any:
     if not len(group):
         return v * 1
     count, where = int(group.max()) + 1, wrap(group)
-    largest = np.full_like(v._a, -np.inf, shape=(count, *v.shape[1:]))
-    np.maximum.at(largest, group, v._a)
-    shifted = v - wrap(largest).index_select(0, where)
+    rows = where.reshape(-1, *(1,) * (v.ndim - 1)).expand(v.shape)
+    largest = v.detach().new_full((count, *v.shape[1:]), -math.inf).scatter_reduce(0, rows, v.detach(), "amax")
+    shifted = v - largest.index_select(0, where)
     total = shifted.exp().new_zeros((count, *v.shape[1:])).index_add(0, where, shifted.exp()).index_select(0, where)
     return shifted - total.log() if log else shifted.exp() / total
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from nbautograd.core.sparse import SparseTensor
+from nbautograd.core.batched import BatchedTensor, levels
+from nbautograd.core.sparse import SparseTensor, UnsupportedError
 from nbautograd.core.tensor import Tensor
 
 __all__ = ["OPERATIONS", "handles", "is_sparse", "method"]
@@ -15,15 +17,27 @@ OPERATIONS: dict[str, Callable[..., Any]] = {}
 """The operations by name; what is not here is refused."""
 
 
+PRODUCTS = {"mm", "mv", "matmul", "__rmatmul__"}
+"""Operations that take batched tensors inside of ``vmap``: sample by sample."""
+
+
 def handles(names: str) -> Callable[[F], F]:
     """Decorator: the function is what these operations and methods are where an argument is sparse."""
 
     def add(function: F) -> F:
+        @functools.wraps(function)
+        def public(*args: Any, **kwargs: Any) -> Any:
+            if levels() and not PRODUCTS & {*names.split()} and any(a.__class__ is BatchedTensor for a in args):
+                raise UnsupportedError(
+                    f"vmap: {function.__name__}() of a sparse tensor and batched ones is not supported"
+                )
+            return function(*args, **kwargs)
+
         for name in names.split():
-            OPERATIONS[name] = function
+            OPERATIONS[name] = public
             if hasattr(Tensor, name):
-                setattr(SparseTensor, name, function)
-        return function
+                setattr(SparseTensor, name, public)
+        return public  # type: ignore[return-value]
 
     return add
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.arrays import backend
 from nbautograd.arrays.memory_format import sparse_coo
 from nbautograd.arrays.size import dimension
 from nbautograd.core.sparse import refuse, stored, wrapped
@@ -40,7 +41,7 @@ def _permuted(input: Any, order: Sequence[int], node: str) -> Any:
     unchanged = list(order[:sparse]) == list(range(sparse))
     result = array.like(
         array.values.transpose(dense),
-        indices=array.indices if unchanged else array.indices[np.asarray(order[:sparse], int)],
+        indices=array.indices if unchanged else np.stack([array.indices[d] for d in order[:sparse]]),
         shape=tuple(array.shape[d] for d in order),
         is_coalesced=array.is_coalesced and unchanged,
         kind=sparse_coo,
@@ -152,8 +153,9 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
             )
     begins = np.cumsum([0, *lengths]).tolist()
     if d < first.sparse_dim:
-        step = np.arange(first.sparse_dim)[:, None] == d
-        moved = [a.indices + np.asarray(step * begin) for a, begin in zip(arrays, begins, strict=False)]
+        moved = [a.indices.copy() for a in arrays]
+        for rows, begin in zip(moved, begins, strict=False):
+            rows[d] += begin
         values = [a.values for a in arrays]
     else:
         moved = [a.indices for a in arrays]
@@ -201,7 +203,8 @@ def index_select(input: Any, dim: int, index: Tensor) -> Any:
     """
     array = _of_coordinates("index_select", input)
     d = dimension(dim, input.ndim)
-    chosen = index._a.reshape((-1,))
+    module = backend.module(input.device)
+    chosen = index.to(input.device)._a.reshape((-1,))
     length = array.shape[d]
     if chosen.size and (int(chosen.min()) < -length or int(chosen.max()) >= length):
         raise IndexError(
@@ -221,8 +224,9 @@ def index_select(input: Any, dim: int, index: Tensor) -> Any:
         ordered = a.indices[d][order]
         begin, end = np.searchsorted(ordered, chosen), np.searchsorted(ordered, chosen, side="right")
         counts = end - begin
-        target = np.repeat(np.arange(len(chosen)), counts)
-        place = order[np.repeat(begin - np.cumsum(counts) + counts, counts) + np.arange(len(target))]
+        repeats = counts.tolist()
+        target = np.repeat(module.arange(len(chosen)), repeats)
+        place = order[np.repeat(begin - np.cumsum(counts) + counts, repeats) + module.arange(len(target))]
         indices = a.indices[:, place]
         indices[d] = target
         return build(indices, values_of(own).index_select(0, wrap(place)), shape)

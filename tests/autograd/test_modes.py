@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -145,6 +146,26 @@ def test_inference_mode_decorates(T):
 
     assert first().is_inference() and second().is_inference() and list(third()) == [True]
     assert not T.is_inference_mode_enabled()
+
+
+def test_a_block_that_ends_elsewhere_leaves_this_one_open():
+    def run_another_block():
+        with nb.inference_mode():
+            pass
+        return nb.ones(2) * 2
+
+    with nb.inference_mode(), ThreadPoolExecutor(1) as pool:
+        assert not pool.submit(run_another_block).result().is_inference()
+        assert (nb.ones(2) * 2).is_inference()
+
+
+def test_operations_are_as_fast_as_before_once_the_last_inference_tensor_is_freed():
+    with nb.inference_mode():
+        y = nb.ones(2) * 2
+    assert dispatch_mode.is_on()
+    del y
+    _ = nb.ones(2) * 2
+    assert not dispatch_mode.is_on()
 
 
 @both

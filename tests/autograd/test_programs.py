@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import nbautograd
 from tests import needs
 from tests.autograd.programs import Program
+from tests.fuzz.guard import LONG
 
 
 def programs_agree(first: int, last: int, steps: int) -> None:
@@ -27,7 +28,7 @@ def test_some_programs() -> None:
 
 @pytest.mark.sweep
 def test_many_programs() -> None:
-    programs_agree(40, 2000, 60)
+    programs_agree(40, 2000 if LONG else 600, 60)
 
 
 @pytest.mark.sweep

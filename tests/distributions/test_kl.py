@@ -204,7 +204,7 @@ def test_ones_own_divergences(T: Any) -> None:
 
 
 def test_what_cannot_be_registered() -> None:
-    for wrong in (3, int, "Normal"):
+    for wrong in (3, "Normal"):  # PyTorch takes any class
         with pytest.raises(TypeError, match="Expected type_p to be a Distribution subclass"):
             nb.distributions.register_kl(wrong, nb.distributions.Normal)
         with pytest.raises(TypeError, match="Expected type_q to be a Distribution subclass"):

@@ -131,6 +131,5 @@ def test_a_home_that_cannot_be_written_to(tmp_path: Path) -> None:
         "result = shell.run_cell('%backward (w * 2).sum()')\n"
         "print(result.success, w.grad)\n",
         HOME="/proc/nowhere", IPYTHONDIR=str(tmp_path), XDG_CACHE_HOME="/proc/nowhere", TMPDIR=str(tmp_path),
-        PYTHONPYCACHEPREFIX="/proc/nowhere",
     )  # fmt: skip
     assert "True tensor([4.])" in shown

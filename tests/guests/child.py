@@ -36,7 +36,7 @@ def flat(value: Any, name: str = "result") -> dict[str, np.ndarray[Any, Any]]:
 
         value = value.detach().cpu()
         value = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
-    array = np.asarray(value)
+    array = np.asarray(np.float32(value) if isinstance(value, float) else value)  # most are a float32's item()
     if array.dtype == object:
         raise TypeError(f"{name} is a {type(value).__name__}, which cannot be compared")
     return {name: array}

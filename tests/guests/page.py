@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import re
 from importlib.metadata import version
 from pathlib import Path
 
 from tests.guests.compare import TOLERANCE
-from tests.guests.guests import KINDS, ROOT
+from tests.guests.guests import KINDS, ROOT, guests
 from tests.guests.run import Result
 
 PAGE = ROOT / "docs" / "guests.md"
@@ -24,15 +25,17 @@ float64). *Apart* is how far they lie at most. *Time* is ours as a multiple of P
 
 The programs are in `tests/guests/`; `python -m tests.guests einops` runs those of one package.
 """
-COLUMNS = ("package", "version", "equal", "apart", "time", "what stops the rest")
+COLUMNS = ("package", "version", "equal", "apart", "time", "run on", "what stops the rest")
+Row = tuple[str, ...]
 
 
-def row(result: Result) -> tuple[str, ...]:
+def row(result: Result) -> Row:
     """The cells of a guest's row."""
     guest, equal = result.guest, result.equal
     apart = f"{max(part.apart for part in equal):.0e}" if equal else ""
     time = f"{result.ratio:.1f}" if result.ratio is not None else ""
-    return guest.name, guest.version, f"{len(equal)} of {len(result.parts)}", apart, time, rest(result)
+    counted, today = f"{len(equal)} of {len(result.parts)}", datetime.date.today().isoformat()
+    return guest.name, guest.version, counted, apart, time, today, rest(result).replace("|", "/")
 
 
 def rest(result: Result) -> str:
@@ -44,30 +47,41 @@ def rest(result: Result) -> str:
     return "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
 
 
-def table(results: list[Result]) -> str:
+def table(rows: list[Row]) -> str:
     """A table in Markdown."""
-    rows = [COLUMNS, ("---",) * len(COLUMNS), *map(row, results)]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in rows)
+    lines = [COLUMNS, ("---",) * len(COLUMNS), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
-def summary(results: list[Result]) -> str:
+def summary(rows: list[Row]) -> str:
     """How many parts of how many guests are equal."""
-    equal, tried = sum(len(r.equal) for r in results), sum(len(r.parts) for r in results)
-    whole = sum(len(r.equal) == len(r.parts) for r in results)
-    return f"{equal} of {tried} parts are equal; {whole} of {len(results)} guests in all their parts."
+    counts = [tuple(map(int, cells[2].split(" of "))) for cells in rows]
+    whole = sum(equal == tried for equal, tried in counts)
+    equal, tried = (sum(column) for column in zip(*counts, strict=True))
+    return f"{equal} of {tried} parts are equal; {whole} of {len(rows)} guests in all their parts."
 
 
-def page(results: list[Result]) -> str:
-    """The whole page."""
-    today = datetime.date.today().isoformat()
-    with_ = f"On {today}, with PyTorch {version('torch')} and NumPy {version('numpy')}: {summary(results)}"
-    sections = [HEAD, with_]
+def read(path: Path = PAGE) -> dict[str, Row]:
+    """The rows of the page as it is, by the names of the guests."""
+    lines = re.findall(r"^\| (.* of .*) \|$", path.read_text(encoding="utf-8"), re.MULTILINE) if path.exists() else []
+    return {cells[0]: cells for cells in (tuple(line.split(" | ")) for line in lines)}
+
+
+def page(rows: dict[str, Row]) -> str:
+    """The whole page, of the rows that there are."""
+    listed = {kind: [rows[g.name] for g in guests() if g.kind == kind and g.name in rows] for kind in KINDS}
+    everything = [cells for those in listed.values() for cells in those]
+    sections = [HEAD, f"With PyTorch {version('torch')} and NumPy {version('numpy')}, {summary(everything)}"]
     for kind, title in KINDS.items():
-        those = [result for result in results if result.guest.kind == kind]
-        sections += [f"\n## {title}\n", f"{len(those)} {kind}. {summary(those)}\n", table(those)]
+        if listed[kind]:
+            sections += [
+                f"\n## {title}\n",
+                f"{len(listed[kind])} {kind}: {summary(listed[kind])}\n",
+                table(listed[kind]),
+            ]
     return "\n".join(sections) + "\n"
 
 
 def write(results: list[Result], path: Path = PAGE) -> None:
-    """Write the page."""
-    path.write_text(page(results), encoding="utf-8")
+    """Write the page: the rows of these results, and those of other guests as they were."""
+    path.write_text(page(read(path) | {result.guest.name: row(result) for result in results}), encoding="utf-8")

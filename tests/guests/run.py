@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -95,10 +96,11 @@ def result(name: str, *outputs: Path) -> PartResult:
     return PartResult(name, *compare(theirs, ours), (reports[0]["seconds"], reports[1]["seconds"]))
 
 
-def run_all(chosen: list[Guest], cache: Path, tell: Callable[[Result], None]) -> list[Result]:
-    """Run guests one after another, as they are timed, and tell of each."""
+def run_all(chosen: list[Guest], cache: Path, tell: Callable[[Result], None], jobs: int = 1) -> list[Result]:
+    """Run guests, by default one after another as they are timed, and tell of each."""
     results = []
-    for guest in chosen:
-        results.append(run(guest, cache))
-        tell(results[-1])
+    with ThreadPoolExecutor(jobs) as pool:
+        for result in pool.map(lambda guest: run(guest, cache), chosen):
+            tell(result)
+            results.append(result)
     return results

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -235,8 +237,50 @@ def test_a_refusal_names_the_operation() -> None:
             call(make(nb, "matrix"))
 
 
+@pytest.mark.filterwarnings("ignore:torch.sparse.SparseTensor:UserWarning")
+@pytest.mark.parametrize("kind", ["Float", "Double", "Long"])
+def test_types_of_former_days(kind: str) -> None:
+    def made(T: Any) -> list[Any]:
+        cls = getattr(T.sparse, f"{kind}Tensor")
+        indices, values = T.tensor([[0, 1], [2, 0]]), getattr(T, f"{kind}Tensor")([3, 4])
+        return [cls(indices, values, T.Size([2, 3])), cls(indices, values), cls(2, 3)]
+
+    assert_alike(made(nb), made(torch))
+
+
+def test_products_inside_of_vmap() -> None:
+    def computed(T: Any) -> list[Any]:
+        s, rows = make(T, "matrix", coalesced=True), T.arange(6, dtype=T.float64).reshape(2, 3)
+        return [
+            T.func.vmap(lambda row: T.mv(s, row))(rows),
+            T.func.vmap(lambda row: s @ row)(rows),
+        ]
+
+    assert_alike(computed(nb), computed(torch))
+
+
+def test_other_operations_inside_of_vmap_are_refused() -> None:
+    s, rows = make(nb, "matrix", coalesced=True), nb.ones(2, 2, 3, dtype=nb.float64)
+    for function in (lambda x: s * x, lambda x: s * x.sum()):
+        with pytest.raises(NotImplementedError):
+            nb.func.vmap(function)(rows)
+
+
+def test_a_linear_layer_with_a_sparse_weight() -> None:
+    def computed(T: Any) -> Any:
+        s = make(T, "matrix", coalesced=True)
+        return T.nn.functional.linear(T.ones(4, 3, dtype=T.float64), s)
+
+    assert_alike(computed(nb), computed(torch))
+
+
 def test_what_is_wider_here() -> None:
     s = make(nb, "matrix")
     assert s.narrow(1, 1, 2).to_dense().tolist() == s.to_dense().narrow(1, 1, 2).tolist()
     assert s[:, 1:].to_dense().tolist() == s.to_dense()[:, 1:].tolist()
     assert s[None, ..., 2].to_dense().tolist() == s.to_dense()[None, ..., 2].tolist()
+
+
+def test_methods_of_dense_tensors_load_what_they_need() -> None:
+    code = "import nbautograd as nb; print(nb.eye(2).to_sparse().is_sparse, nb.eye(2).to_sparse_csr().is_sparse_csr)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split() == ["True"] * 2

@@ -156,3 +156,43 @@ def test_labels_stay_on_the_drawing(direction: str) -> None:
     for x, y in places.labels.values():
         assert x >= 75 and x + 75 <= places.width
         assert y >= 14 and y + 14 <= places.height
+
+
+@pytest.mark.sweep
+@given(graphs(), st.integers(2, 4))
+@settings(max_examples=100, deadline=None)
+def test_properties_in_rows(given_graph: tuple[GraphModel, dict[str, tuple[float, float]]], rows: int) -> None:
+    model, sizes = given_graph
+    labels = {edge.id: (30.0, 14.0) for edge in model.edges}
+    places, straight = layout(model, sizes, labels=labels, rows=rows), layout(model, sizes, labels=labels)
+    assert places == layout(model, sizes, labels=labels, rows=rows)
+    assert boxes_overlap(places) == []
+    for box in places.boxes.values():
+        assert box.x >= 0 and box.y >= 0
+        assert box.x + box.width <= places.width and box.y + box.height <= places.height
+    for edge in model.edges:
+        line = places.routes[edge.id]
+        for point, key in ((line[0], edge.src), (line[-1], edge.dst)):
+            box = places.boxes[key]
+            assert min(abs(point[0] - box.x), abs(point[0] - box.x - box.width)) < 0.3  # it begins and ends at a side
+            old = straight.boxes[key].center[1] - straight.routes[edge.id][0 if key == edge.src else -1][1]
+            assert abs(abs(box.center[1] - point[1]) - abs(old)) < 0.3  # where it does in one row
+        assert all(0 <= x <= places.width and 0 <= y <= places.height for x, y in line)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4])
+def test_rows_make_a_long_graph_narrow(rows: int) -> None:
+    model = graph(13, [(i + 1, i) for i in range(12)])
+    sizes = {node.id: (80.0, 40.0) for node in model.nodes}
+    one, several = layout(model, sizes), layout(model, sizes, rows=rows)
+    assert several.width < one.width / rows + 140
+    middles = [several.boxes[f"n{i}"].center for i in reversed(range(13))]
+    assert len({y for _, y in middles}) == rows
+    for (ax, ay), (bx, by) in pairwise(middles):  # it goes on where it is: as a river meanders
+        assert by >= ay and abs(ax - bx) < 140
+
+
+def test_where_many_lines_pass_there_are_no_rows() -> None:
+    model = graph(14, [(13 - i, 6 - i) for i in range(7)] + [(6 - i, 0) for i in range(6)])
+    sizes = {node.id: (80.0, 40.0) for node in model.nodes}
+    assert layout(model, sizes, rows=2) == layout(model, sizes)

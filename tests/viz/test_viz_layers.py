@@ -13,19 +13,8 @@ import pytest
 from nbautograd import viz
 
 ROOT = Path(viz.__file__).parent
-PARTS = [
-    "path_texts",
-    "translations",
-    "language",
-    "escape",
-    "settings",
-    "compare",
-    "read",
-    "capture",
-    "draw",
-    "notebook",
-    "viz",
-]
+TEXTS = ["path_texts", "translations", "language"]
+PARTS = [*TEXTS, "escape", "settings", "compare", "read", "capture", "draw", "notebook", "viz"]
 """From the lowest on: what is shared by all; read a graph, capture a pass, draw both, show them in a notebook."""
 SHARED = PARTS[: PARTS.index("read")]
 

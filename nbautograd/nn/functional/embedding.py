@@ -49,9 +49,10 @@ def _factors(index: Any, padding: int, by_frequency: bool, kind: Any) -> Any:
     node="EmbeddingBackward0",
     symbol="embedding",
     method=False,
-    weight="embedding_back(g, index, weight.shape, padding, by_frequency)",
+    weight="sparse_rows(g, index, weight.shape, padding, by_frequency) if sparse else "
+    "embedding_back(g, index, weight.shape, padding, by_frequency)",
 )
-def _embedding(weight: Tensor, index: Tensor, padding: int, by_frequency: bool) -> Tensor:
+def _embedding(weight: Tensor, index: Tensor, padding: int, by_frequency: bool, sparse: bool = False) -> Tensor:
     """The rows at ``index``."""
     return np.take(weight, index, 0)
 
@@ -103,17 +104,6 @@ def _padding_index(padding_idx: int | None, rows: int) -> int:
     if not -rows <= padding_idx < rows:
         raise AssertionError(f"Padding_idx must be within num_embeddings: got {padding_idx} for {rows} rows")
     return padding_idx % rows
-
-
-@op(
-    node="EmbeddingBackward0",
-    symbol="embedding",
-    method=False,
-    weight="sparse_rows(g, index, weight.shape, padding, by_frequency)",
-)
-def _sparse_embedding(weight: Tensor, index: Tensor, padding: int, by_frequency: bool) -> Tensor:
-    """The rows at ``index``; the gradient is sparse."""
-    return np.take(weight, index, 0)
 
 
 def sparse_rows(g: Any, index: Any, shape: Any, padding: int, by_frequency: bool) -> Any:
@@ -178,7 +168,7 @@ def embedding(
     _check_index("embedding", input, rows)
     if max_norm is not None:
         _shrink(weight, input, max_norm, norm_type)
-    return (_sparse_embedding if sparse else _embedding)(weight, input, padding, scale_grad_by_freq)
+    return _embedding(weight, input, padding, scale_grad_by_freq, sparse)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

@@ -32,6 +32,11 @@ from nbautograd.nn.modules.linear import *
 from nbautograd.nn.modules.loss import *
 from nbautograd.nn.modules.module import *
 from nbautograd.nn.modules.normalization import *
+from nbautograd.nn.modules.normalization import (
+    _BatchNorm as _BatchNorm,
+    _InstanceNorm as _InstanceNorm,
+    _NormBase as _NormBase,
+)
 from nbautograd.nn.modules.padding import *
 from nbautograd.nn.modules.pooling import *
 from nbautograd.nn.modules.rnn import *

@@ -28,7 +28,7 @@ from nbautograd.nn.modules.normalization import (
     InstanceNorm3d,
     _BatchNorm,
     _InstanceNorm,
-    _Norm,
+    _NormBase,
 )
 from nbautograd.nn.parameter import UninitializedBuffer, UninitializedParameter
 from nbautograd.ops.creation.from_data import tensor
@@ -200,7 +200,7 @@ class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     cls_to_become = ConvTranspose3d
 
 
-class _LazyNorm(LazyModuleMixin, _Norm):
+class _LazyNorm(LazyModuleMixin, _NormBase):
     """Base of lazy normalisation: everything but the number of features is given."""
 
     weight: Any

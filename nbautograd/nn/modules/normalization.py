@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-class _Norm(Module):
+class _NormBase(Module):
     """Normalisation of the channels by running statistics or by those of the batch.
 
     :param num_features: the number of channels.
@@ -109,7 +109,7 @@ class _Norm(Module):
         return tensor(0, dtype=int64) if result is None else result
 
 
-class _BatchNorm(_Norm):
+class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         """The normalised input; in training the running means and variances take part of this batch's."""
         self._check_input_dim(input)
@@ -149,7 +149,7 @@ class BatchNorm3d(_BatchNorm, dims=(5,)):
     """Normalise the channels over a batch (Ioffe and Szegedy, 2015): input of shape (n, c, d, h, w)."""
 
 
-class _InstanceNorm(_Norm):
+class _InstanceNorm(_NormBase):
     def __init__(
         self,
         num_features: int,

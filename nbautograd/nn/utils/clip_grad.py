@@ -106,19 +106,3 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     for p in _listed(parameters):
         if p._grad is not None:
             p._grad.clamp_(min=-float(clip_value), max=float(clip_value))
-
-
-def clip_grad_norm(
-    parameters: Tensors,
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
-    foreach: bool | None = None,
-) -> Tensor:
-    """Deprecated: :func:`clip_grad_norm_`."""
-    warnings.warn(
-        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
-        FutureWarning,
-        stacklevel=2,
-    )
-    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)

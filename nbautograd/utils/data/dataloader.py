@@ -11,6 +11,7 @@ from contextlib import suppress
 from itertools import count, repeat
 from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
+from types import GenericAlias
 from typing import Any, NoReturn
 
 from nbautograd.core import dispatch_mode
@@ -101,6 +102,8 @@ class DataLoader:
     """
 
     _ready = False
+
+    __class_getitem__: Any = classmethod(GenericAlias)  # ``DataLoader[int]``, in annotations and as a base
 
     def __init__(
         self,

@@ -49,8 +49,8 @@ def graph(
     """The graph that made these tensors. What is not given here is as ``viz.settings`` says.
 
     :param namespace: variables whose names are to be shown; by default those where this is called.
-    :param direction: ``LR``, from left to right; ``TB``, from top to bottom; None: from left to right unless that is
-        too wide to be read.
+    :param direction: ``LR``, from left to right; ``TB``, from top to bottom; None: as shows most of it at a size
+        that can be read, from left to right if that fits, else also in several rows or from top to bottom.
     :param values: whether values are shown, or only shapes.
     :param depth: how many operations from the result are drawn; 0 for all.
     :param fold: True: layers, and loops but for their last step, are drawn as one box each, which a click opens; False:

@@ -23,7 +23,12 @@ def by_gradients():
 
 @part
 def by_propagation():
-    return explained(attr.DeepLift, baselines=torch.zeros(4, 5)) | explained(attr.LRP)
+    return explained(attr.DeepLift, baselines=torch.zeros(4, 5))
+
+
+@part
+def layerwise_relevance():
+    return explained(attr.LRP)
 
 
 @part

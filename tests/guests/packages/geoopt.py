@@ -52,16 +52,10 @@ def riemannian_adam():
 
 
 @part
-def line_search():
+def layers():
     torch.set_default_dtype(torch.float64)
-    x = geoopt.ManifoldParameter(geoopt.Stiefel().projx(random(5, 2)), manifold=geoopt.Stiefel())
-    a = random(5, 5)
-    search = geoopt.optim.RiemannianLineSearch([x])
-
-    def closure():
-        search.zero_grad()
-        loss = -torch.trace(x.T @ (a + a.T) @ x)
-        loss.backward()
-        return loss
-
-    return [search.step(closure) for _ in range(3)]
+    ball = geoopt.PoincareBall()
+    x, weight = points(ball, 6, 4).requires_grad_(), random(3, 4, grad=True)
+    y = ball.mobius_matvec(weight, x)
+    middle = ball.weighted_midpoint(y)
+    return gradients(ball.dist0(y).sum() + ball.dist0(middle), x, weight) | {"y": y, "middle": middle}

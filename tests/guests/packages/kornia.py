@@ -89,6 +89,6 @@ def augmentation():
 @part
 def registration():
     x = torch.rand(1, 1, 12, 12)
-    model = nn.ParameterDict({"shift": torch.zeros(1, 2)})
+    model = nn.ParameterDict({"shift": torch.full((1, 2), 0.3)})
     wanted = kornia.geometry.translate(x, torch.tensor([[1.0, 0.5]]))
-    return trained(model, lambda: (kornia.geometry.translate(x, model["shift"]) - wanted).abs().mean(), steps=4)
+    return trained(model, lambda: (kornia.geometry.translate(x, model["shift"]) - wanted).pow(2).mean(), steps=4)

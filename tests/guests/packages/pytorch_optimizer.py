@@ -1,3 +1,4 @@
+import torch
 from pytorch_optimizer import SAM, create_optimizer, load_lr_scheduler, load_optimizer
 from torch import nn
 
@@ -31,7 +32,8 @@ def without_a_rate():
 
 @part
 def second_order():
-    return by("shampoo", "soap", steps=3)
+    torch.set_default_dtype(torch.float64)
+    return by("shampoo", "scalableshampoo", steps=3)
 
 
 @part

@@ -1,3 +1,4 @@
+import torch
 import torch_optimizer as optim
 from torch import nn
 
@@ -31,6 +32,7 @@ def for_large_batches():
 
 @part
 def shampoo_of_matrices():
+    torch.set_default_dtype(torch.float64)  # it takes roots of singular values that are zero but for rounding
     return trained(*problem(), lambda p: optim.Shampoo(p, lr=1e-1, momentum=0.9, update_freq=2), 4)
 
 

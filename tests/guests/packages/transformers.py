@@ -42,7 +42,9 @@ def generation():
 
 @part
 def t5():
-    config = transformers.T5Config(vocab_size=30, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2)
+    config = transformers.T5Config(
+        decoder_start_token_id=0, vocab_size=30, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2
+    )
     model, x = transformers.T5ForConditionalGeneration(config).eval(), words()
     return gradients(model(x, labels=x).loss, model)
 

@@ -1,5 +1,4 @@
 import torch
-from mambapy.lm import LM
 from mambapy.mamba import Mamba, MambaConfig
 from mambapy.pscan import pscan
 
@@ -34,9 +33,3 @@ def step_by_step():
         out, caches = model.step(x[:, t], caches)
         outs.append(out)
     return {"steps": outs, "whole": model(x)}
-
-
-@part
-def language_model():
-    model, x = LM(MambaConfig(d_model=8, n_layers=1, d_state=4), vocab_size=20), torch.randint(0, 20, (2, 8))
-    return gradients(model(x).logsumexp(-1).mean(), model)

@@ -1,6 +1,6 @@
 import torch
 from minGRU_pytorch.minGRU import minGRU
-from minGRU_pytorch.minGRULM import minGRULM
+from minGRU_pytorch.minLM import minLM
 
 from tests.guests.parts import gradients, part, random, trained
 
@@ -22,5 +22,5 @@ def step_by_step():
 
 @part
 def language_model():
-    model, x = minGRULM(num_tokens=20, dim=12, depth=2, conv_kernel_size=3), torch.randint(0, 20, (2, 10))
+    model, x = minLM(num_tokens=20, dim=12, depth=2, conv_kernel_size=3), torch.randint(0, 20, (2, 10))
     return trained(model, lambda: model(x, return_loss=True), steps=3)

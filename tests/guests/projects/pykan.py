@@ -1,6 +1,5 @@
 import torch
 from kan import KAN
-from kan.spline import B_batch, coef2curve, curve2coef
 
 from tests.guests.parts import gradients, part, random, state
 
@@ -16,19 +15,6 @@ def function():
 def fitted(model, **choice):
     result = model.fit(function(), log=1, **choice)
     return {name: result[name] for name in ("train_loss", "test_loss", "reg")} | state(model)
-
-
-@part
-def splines():
-    torch.set_default_dtype(torch.float64)
-    x, knots = torch.linspace(-1, 1, 11)[:, None], torch.linspace(-2, 2, 9)[None]
-    curve = random(11, 1, 2)
-    coefficients = curve2coef(x, curve, knots, k=3)
-    return {
-        "basis": B_batch(x, knots, k=3),
-        "coefficients": coefficients,
-        "back": coef2curve(x, coefficients, knots, 3),
-    }
 
 
 @part

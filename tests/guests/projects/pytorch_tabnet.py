@@ -27,7 +27,7 @@ def classifier():
 
 @part
 def with_categories():
-    choice = {"cat_idxs": [0, 2], "cat_dims": [5, 3], "cat_emb_dim": 2, "mask_type": "entmax"}
+    choice = {"cat_idxs": [0, 2], "cat_dims": [5, 3], "cat_emb_dim": [2, 2], "mask_type": "entmax"}
     model, x = TabNet(6, 1, **SMALL, **choice, group_attention_matrix=groups(6)), random(16, 6)
     x[:, 0], x[:, 2] = torch.randint(0, 5, (16,)).float(), torch.randint(0, 3, (16,)).float()
     return gradients(model(x)[0].pow(2).mean(), model)

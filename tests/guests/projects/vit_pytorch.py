@@ -1,14 +1,13 @@
 import torch
 from torch import nn
 
-from tests.guests.parts import gradients, part, random, trained, without_init
+from tests.guests.parts import part, random, trained, without_init
 
 without_init("vit_pytorch")  # it imports torchvision for one of its models
 
 from vit_pytorch.cct import CCT
 from vit_pytorch.cross_vit import CrossViT
 from vit_pytorch.deepvit import DeepViT
-from vit_pytorch.mae import MAE
 from vit_pytorch.simple_vit import SimpleViT
 from vit_pytorch.vit import ViT
 
@@ -45,16 +44,3 @@ def compact_convolutional():
 def two_scales():
     choice = {"sm_patch_size": 4, "lg_patch_size": 8, "sm_dim": 8, "lg_dim": 12, "depth": 1, "cross_attn_depth": 1}
     return classified(CrossViT(image_size=16, num_classes=3, **choice, sm_enc_heads=2, lg_enc_heads=2))
-
-
-@part
-def masked_autoencoder():
-    model = MAE(
-        encoder=ViT(**SMALL, dim_head=8),
-        masking_ratio=0.5,
-        decoder_dim=12,
-        decoder_depth=1,
-        decoder_heads=2,
-        decoder_dim_head=8,
-    )
-    return gradients(model(random(2, 3, 16, 16)), model)

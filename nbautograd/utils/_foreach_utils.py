@@ -1,0 +1,55 @@
+"""``torch.utils._foreach_utils``: lists of tensors in groups that one ``torch._foreach_`` function can take."""
+
+from __future__ import annotations
+
+from nbautograd.arrays.device import device
+from nbautograd.arrays.dtypes import dtype
+from nbautograd.core.tensor import Tensor
+
+__all__: list[str] = []
+
+Lists = list[list[Tensor | None]]
+
+
+def _group_tensors_by_device_and_dtype(
+    tensorlistlist: Lists, with_indices: bool = False
+) -> dict[tuple[device, dtype], tuple[Lists, list[int]]]:
+    """Put what belongs together in lists of the same length, by the device and dtype of the first list's tensors.
+
+    :param with_indices: also return where in the lists each group's tensors were.
+
+    >>> import nbautograd as torch
+    >>> groups = _group_tensors_by_device_and_dtype([[torch.ones(1), torch.ones(1, dtype=torch.float64)]], True)
+    >>> [(dtype, places) for (_, dtype), (_, places) in groups.items()]
+    [(torch.float32, [0]), (torch.float64, [1])]
+    """
+    groups: dict[tuple[device, dtype], tuple[Lists, list[int]]] = {}
+    for place, tensors in enumerate(zip(*tensorlistlist, strict=True)):
+        first = tensors[0]
+        assert first is not None, "the tensors of the first list say where the others belong"
+        lists, places = groups.setdefault((first.device, first.dtype), ([[] for _ in tensors], []))
+        for one, tensor in zip(lists, tensors, strict=True):
+            one.append(tensor)
+        if with_indices:
+            places.append(place)
+    return groups
+
+
+def _get_foreach_kernels_supported_devices() -> list[str]:
+    """The types of devices on which ``torch._foreach_`` functions take fewer kernels than a loop: none."""
+    return []
+
+
+def _get_fused_kernels_supported_devices() -> list[str]:
+    """The types of devices on which optimizers have a step in one kernel."""
+    return ["cpu", "cuda"]
+
+
+def _has_foreach_support(tensors: list[Tensor], device: device) -> bool:
+    """Whether tensors are on a device of :func:`_get_foreach_kernels_supported_devices`."""
+    return device.type in _get_foreach_kernels_supported_devices()
+
+
+def _device_has_foreach_support(device: device) -> bool:
+    """Whether a device is one of :func:`_get_foreach_kernels_supported_devices`."""
+    return device.type in _get_foreach_kernels_supported_devices()
