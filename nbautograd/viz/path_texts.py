@@ -40,6 +40,10 @@ PLAYER: dict[str, tuple[str, str]] = {
         "{name} gets gradients from {count} sides, here by way of {via}; they are summed.",
         "{name} 从 {count} 处得到梯度，这里经 {via}；它们会相加。",
     ),
+    "adds_up": (
+        "A pass adds to .grad and never replaces it: zero_grad() empties it before the next one.",
+        "每次反向传播都加到 .grad 上，从不替换它：下一次之前用 zero_grad() 清空。",
+    ),
     "not_here_yet": ("The pass has not come here yet.", "反向传播还没有到这里。"),
     "no_gradient_here": ("A constant: no gradient goes this way.", "常量：没有梯度流过这里。"),
     "local_of": ("local derivatives", "局部导数"),
@@ -82,7 +86,7 @@ PLAYER: dict[str, tuple[str, str]] = {
 # What Python says.
 PYTHON: dict[str, tuple[str, str]] = {
     "bead": ("a sum of {n} gradients: it waits until all have come", "{n} 个梯度之和：等所有项到齐"),
-    "moves_gradient": ("{name} gets a gradient of shape {shape}", "{name} 得到形状为 {shape} 的梯度"),
+    "moves_gradient": ("each element of {name} gets its gradient", "{name} 的每个元素得到各自的梯度"),
     "op_words": ("{op}: {sends}", "{op}：{sends}"),
     "sends_number": ("{root} changes {value} times as fast as {name}", "{root} 的变化是 {name} 的 {value} 倍"),
     "sends_same": ("{root} changes as fast as {name}", "{root} 与 {name} 变化得一样快"),
@@ -90,8 +94,8 @@ PYTHON: dict[str, tuple[str, str]] = {
     "sends_part": ("{name} gets {value} of its gradient by this way", "{name} 经这里得到梯度中的 {value}"),
     "waits_for": ("{name} waits for {count} more", "{name} 还要等 {count} 项"),
     "summed_up": ("all gradients of {name} have come: {sum}", "{name} 的梯度已到齐：{sum}"),
-    "sums_and_ends": (
-        "{name} has all its gradients; their sum is added to {name}.grad.",
-        "{name} 的梯度已到齐，其和加到 {name}.grad 上。",
+    "leaf_ends": (
+        "{name} has all its gradients of this pass: what has arrived is added to {name}.grad.",
+        "{name} 在这次传播中的梯度已到齐：到达的梯度加到 {name}.grad 上。",
     ),
 }

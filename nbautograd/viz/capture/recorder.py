@@ -18,12 +18,13 @@ from typing import Any
 from nbautograd import protocol
 from nbautograd.viz.capture import diagnostics, failures
 from nbautograd.viz.capture.chain_rule import chain_step
-from nbautograd.viz.capture.cotangents import gradient_name
+from nbautograd.viz.capture.cotangents import called, gradient_name
 from nbautograd.viz.capture.equations import equations
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
 from nbautograd.viz.capture.joints import Joints
 from nbautograd.viz.capture.leaf_account import TERMS, LeafAccount
 from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline, saved_text
+from nbautograd.viz.capture.words import op_words
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
@@ -352,6 +353,7 @@ class Recorder:
                 "AccumulateGrad",
                 subtitle=f"{name}.grad",
                 caption=say("was_added", name=name, before=before, incoming=incoming, after=after),
+                words=say("leaf_ends", name=name),
                 node=key,
                 active=(key,),
                 leaves={key: leaf.state()},
@@ -401,7 +403,10 @@ class Recorder:
         receives = ", ".join(f"{name} = {one_line(value)}" for name, value in frame.receives)
         notes = "".join(say("note_in_caption", note=note) for note in frame.notes)
         told = {"title": frame.title, "subtitle": frame.subtitle, "receives": receives, "sends": sends, "notes": notes}
-        self.log.append(replace(frame, caption=say("op_caption", **told)))
+        op = self.model.by_id[frame.node].symbol
+        quantity = f"{called(self.seed)}ᵀ{self._root}" if self.seed else self._root
+        words = op_words(op, quantity, frame.sends, frame.leaves, self.model)
+        self.log.append(replace(frame, caption=say("op_caption", **told), words=words))
 
     def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802
         frame, self.open, self.incoming = self.open, None, None

@@ -123,6 +123,8 @@ class Frame:
     title: str
     subtitle: str = ""
     caption: str = ""
+    words: str = ""
+    """What the step means; the caption has its numbers, too."""
     node: str = ""
     active: tuple[str, ...] = ()
     received: tuple[str, ...] = ()
@@ -193,7 +195,7 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
         return seen
     caption = say("group_step", name=node.symbol, what=node.name, n=1)
     return replace(
-        seen, title=node.symbol, subtitle=node.name, caption=caption, equations=(), chain=(), saved="", source=""
+        seen, title=node.symbol, subtitle=node.name, caption=caption, words="", equations=(), chain=(), saved="", source=""
     )
 
 

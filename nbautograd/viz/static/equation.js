@@ -69,7 +69,7 @@ class EquationBar {
     const { t } = this.player,
       step = frame.chain[Math.min(this.chosen, frame.chain.length - 1)];
     const chain = (this.now = new Chain(step, this.tiles)),
-      [from, to] = [lastName(step.upstream_name), lastName(step.sent_name)];
+      [from, to] = [this.player.links.resultOf(step.edge), lastName(step.sent_name)];
     this.views = {};
     const upstream = this.cell("upstream", t("upstream"), step.upstream_name, chain.upstream);
     const local = this.cell("factor", t("local"), `∂${from}/∂${to}`, chain.factor, step.local);
@@ -168,7 +168,7 @@ class EquationBar {
       { t } = player,
       { step } = now;
     const name = lastName(step.sent_name),
-      from = lastName(step.upstream_name),
+      from = this.player.links.resultOf(step.edge),
       root = rootOf(step.sent_name);
     if (!now.whole || !["diagonal", "matrix"].includes(step.kind)) {
       this.words.replaceChildren(...this.told(step, name));
@@ -305,7 +305,7 @@ class EquationBar {
         this.sign("="),
         this.cell("after", t("now"), name, tile(row.after_tile)),
       ),
-      h("div", { class: "nb-equation-words" }, h("div", {}, frame.caption)),
+      h("div", { class: "nb-equation-words" }, h("div", {}, frame.subtitle && row.after ? t("adds_up") : frame.caption)),
     ];
   }
 }

@@ -195,9 +195,9 @@ class Player {
   }
 
   /** One line below the drawing, whole on hover. */
-  say(text) {
+  say(text, more = text) {
     this.caption.textContent = text;
-    this.caption.title = text;
+    this.caption.title = more;
   }
 
   tell(state) {
@@ -206,8 +206,9 @@ class Player {
     const text = state.frame ? state.frame.caption || state.frame.title
       : [first, ...(this.drawn?.notes || [])].join(" · ");
     this.controls.showStep(here, this.drawn?.label || data.label, text);
+    const words = state.frame?.words || text;
     caption.setAttribute("aria-live", this.playback.playing ? "off" : "polite");
-    this.say(text);
+    this.say(words, text);
     this.root.dataset.step = here;
     this.panel.show(state);
     if (plays) {

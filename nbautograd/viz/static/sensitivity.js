@@ -105,7 +105,7 @@ class SensitivityCard {
     return [
       this.head(one ? `${name} = ${shortNumber(tile.cells[0])}` : name, tile.shape.join("×")),
       ...(tile.block ? [] : meaning(t, element, rootOf(name), tile.cells[at], several)).map((text) => this.line(text)),
-      several && this.line(t("one_way", { name: own.name, via: this.viaOf(edge), count: ways }), true),
+      several && this.line(t("one_way", { name: own.name, via: links.resultOf(edge.id), count: ways }), true),
       step?.summed && this.line(t("undo_broadcast", { dims: step.summed.map(([d]) => d).join(", "), name: own.name }), true),
       this.formulaOf(edge),
       !one && new TileView(tile, { name, largest: player.equation.largest, ...CARD_ROOM }).svg,
@@ -127,11 +127,6 @@ class SensitivityCard {
     return map.seed || `∂/∂${links.nodes[edge.src]?.name}`;
   }
 
-  viaOf(edge) {
-    const { links } = this.player, result = links.users(edge.dst).find(({ kind }) => kind === "result");
-    return links.nodes[result?.dst || edge.dst]?.name;
-  }
-
   formulaOf(edge) {
     const { formulas, slots } = this.player.links.nodes[edge.dst] || {};
     const marks = edge.kind === "flow" && formulas?.[slots?.indexOf(edge.slot)];
@@ -146,7 +141,7 @@ class SensitivityCard {
     if (!known.length) return null;
     const lines = known.map(([edge, step]) => {
       const factor = map.tile(step.factor), number = factor?.cells.length === 1 ? ` = ${shortNumber(factor.cells[0])}` : "";
-      const from = lastName(step.upstream_name), to = nodes[edge.src]?.name;
+      const from = links.resultOf(edge.id), to = nodes[edge.src]?.name;
       return h("div", { class: "nb-sensitivity-local" }, h("span", {}, `∂${from}/∂${to} = `), math(step.local), number);
     });
     return [this.head(nodes[id].expression || nodes[id].name), this.line(t("local_of"), true), ...lines];
