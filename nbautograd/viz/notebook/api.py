@@ -12,6 +12,7 @@ from typing import Any
 from nbautograd import protocol
 from nbautograd.viz.capture import cotangents, diagnostics, torch_events
 from nbautograd.viz.capture.recorder import STEP_BY_STEP, Recorder
+from nbautograd.viz.capture.replay import replay_of
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook.picture import Picture
@@ -98,6 +99,7 @@ def animate(
     model = build(tensor, namespace, resolve=resolve, fold=fold, opened=opened, described=STEP_BY_STEP)
     chosen = inputs if inputs is None or isinstance(inputs, (list, tuple)) else [inputs]
     products = diagnostics.products(tensor, gradient, model) if gradient is not None else ()
+    replay = replay_of(model, tensor, gradient)
     seed = _called(gradient, namespace)
     if seed:
         model = cotangents.with_seed(model, seed)
@@ -116,7 +118,7 @@ def animate(
                 recorder.timeline(), direction, fold=fold, opened=opened
             )
         raise
-    return Animation(recorder.timeline(), direction, fold=fold, opened=opened)
+    return Animation(recorder.timeline(), direction, fold=fold, opened=opened, replay=replay)
 
 
 def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:

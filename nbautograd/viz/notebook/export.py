@@ -21,7 +21,7 @@ __all__ = ["dot_svg", "frame", "page", "player_css", "player_js", "player_page",
 
 PLAYER = (
     "dom", "formula", "history", "links", "viewport", "camera", "beads", "stage", "playback", "groups", "search",
-    "ledger", "panel", "tile", "chain", "equation", "paths", "sensitivity",
+    "ledger", "panel", "tile", "chain", "equation", "paths", "sensitivity", "nudge",
     "controls", "keys", "snapshot", "player", "saving", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from nbautograd.viz.capture.joints import waiting
+from nbautograd.viz.capture.replay import Replay
 from nbautograd.viz.capture.timeline import FrameState, Timeline
 from nbautograd.viz.draw.boxes import label_size, measure
 from nbautograd.viz.draw.graph_text import graph_text
@@ -14,7 +15,7 @@ from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import export, ledger_text, output
+from nbautograd.viz.notebook import export, ledger_text, nudge, output
 from nbautograd.viz.notebook.figure import WINDOWS, Figure, arrange
 from nbautograd.viz.read.model import GraphModel, Node
 
@@ -31,9 +32,11 @@ class Recording(Figure):
         *,
         fold: bool | None = False,
         opened: Collection[str] = (),
+        replay: Replay | None = None,
     ) -> None:
         self.timeline, self.direction = timeline, direction
         self.fold, self.opened = fold, frozenset(opened)
+        self.replay = replay
         self._layouts: dict[int, list[Layout]] = {}
 
     @property
@@ -54,6 +57,10 @@ class Recording(Figure):
     def frames(self) -> list[dict[str, Any]]:
         """The steps, as JSON."""
         return self.timeline.frames_json()
+
+    def nudged(self, asked: Any) -> dict[str, Any] | None:
+        """What changes with a leaf's value, computed anew."""
+        return nudge.answer(self.replay, asked)
 
     @property
     def start(self) -> int:

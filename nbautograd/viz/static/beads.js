@@ -26,7 +26,7 @@ function addSumBeads(player) {
     for (const step of chain || []) {
       const flow = step.summed && stage.part("flow", step.edge);
       if (!flow || stage.svg.querySelector(`[data-sum="${CSS.escape(step.edge)}"]`)) continue;
-      const dims = step.summed.map(([d]) => d).join(", "), name = links.nodes[links.byId.get(step.edge)?.src]?.name;
+      const dims = dimsOf(step), name = links.nodes[links.byId.get(step.edge)?.src]?.name;
       const { x, y } = clearOf(stage, step.edge, flow);
       flow.after(s("g", { class: "nb-bead nb-sum-bead", "data-sum": step.edge },
         s("title", {}, t("undo_broadcast", { dims, name })),

@@ -305,7 +305,7 @@ class EquationBar {
         this.sign("="),
         this.cell("after", t("now"), name, tile(row.after_tile)),
       ),
-      h("div", { class: "nb-equation-words" }, h("div", {}, frame.subtitle && row.after ? t("adds_up") : frame.caption)),
+      h("div", { class: "nb-equation-words" }, h("div", {}, row.after ? t("adds_up") : frame.caption)),
     ];
   }
 }

@@ -18,6 +18,7 @@ function keyActions(player) {
   return {
     ...moves,
     Escape: () => escape(player),
+    n: () => plays && player.nudge.focus(),
     i: () => player.marks.toggle(),
     e: () => player.card.next(1),
     E: () => player.card.next(-1),
@@ -37,6 +38,7 @@ function keyActions(player) {
 /** Close what is open, the last first. */
 function escape(player) {
   if (player.marks.open) player.marks.toggle();
+  else if (player.nudge.active) player.nudge.reset();
   else if (player.card.edge) { player.card.hide(); player.hover(null, null); }
   else player.deselect();
 }
@@ -49,6 +51,7 @@ function pressed(player, event) {
     if (player.search.key(event)) event.preventDefault();
     return;
   }
+  if (event.target.matches?.(".nb-nudge-range") && event.key !== "Escape") return;
   const actions = keyActions(player), tag = event.target.tagName;
   const name = event.key.length > 1 || event.key === "E" ? event.key : event.key.toLowerCase();
   const confirms = tag === "BUTTON" && (event.key === " " || event.key === "Enter");

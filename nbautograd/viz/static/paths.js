@@ -2,7 +2,7 @@ const SHOWN_PATHS = 12; // that are listed
 const HUES = 6; // colours of paths; further ones begin again
 const LONG_PATH = 13; // parts of a path that are written out
 const STRIPE = 10; // pixels: paths that share an edge take turns along it
-const SMALL_ROOM = { wide: 120, high: 44 }; // of a path's tile
+const SMALL_ROOM = { wide: 200, high: 48 }; // of a path's tile
 
 /** What flowed along each edge in one pass, and how one step of the chain rule acts on any gradient. */
 class PassMap {
@@ -46,6 +46,19 @@ class PassMap {
     const upstream = this.tile(step?.upstream ?? this.came.get(before));
     const part = upstream && !upstream.block && !sent.block && proportion(cells, upstream.cells);
     return Number.isFinite(part) ? sent.cells.map((value) => value * part) : null;
+  }
+
+  /** What a change of an input makes of the result: the same step forward; null where that is not told. */
+  carry(edge, change) {
+    const step = this.steps.get(edge), terms = step && this.termsOf(step);
+    if (!change) return null;
+    if (terms?.length === change.length) {
+      const factor = this.tile(step.factor).cells, result = this.tile(step.upstream).cells.map(() => 0);
+      terms.forEach((some, place) => some.forEach(([u, f]) => { result[u] += factor[f] * change[place]; }));
+      return result;
+    }
+    const local = change.length === 1 ? this.local(edge) : null;
+    return local === null ? null : [local * change[0]];
   }
 
   /** The local derivative of a step between single numbers. */
@@ -177,7 +190,7 @@ class PathList {
     if (path.cells.length === 1) return h("b", {}, shortNumber(path.cells[0]));
     const tile = { shape: path.shape, columns: path.columns, cells: path.cells };
     const view = new TileView(tile, { name: "", largest: this.player.equation.largest, ...SMALL_ROOM,
-      point: (cell) => this.point(cell), pick: (cell) => { this.picked = cell; this.point(null); } });
+      point: (cell) => this.point(cell), pick: (cell) => this.pick(cell) });
     this.views[i] = view;
     return view.svg;
   }
@@ -190,13 +203,14 @@ class PathList {
     this.picked = null;
     this.total = this.recorded();
     this.name = this.gradientName(name);
-    if (!known) return [rule];
+    const nudge = this.player.nudge.control(this.target, known ? this.place(null) : 0);
+    if (!known) return [nudge, rule].filter(Boolean);
     this.point(null);
     const cells = this.paths[0].cells.map((_, k) => this.paths.reduce((sum, path) => sum + path.cells[k], 0));
     const differs = this.total && !this.total.block && !alike(cells, this.total.cells);
     const recorded = differs && this.total.cells.slice(0, 4).map(shortNumber).join(", ");
     const other = differs && h("div", { class: "nb-soft" }, t("paths_other", { value: recorded }));
-    return [this.line, rule, other].filter(Boolean);
+    return [this.line, nudge, other, rule].filter(Boolean);
   }
 
   /** What the pass itself summed up. */
@@ -211,11 +225,23 @@ class PathList {
     return step?.sent_name || `∂/∂${name}`;
   }
 
+  place(cell) {
+    const sums = this.paths[0].cells.map((_, k) => this.paths.reduce((sum, { cells }) => sum + cells[k], 0));
+    return cell ?? this.picked ?? largestAt(sums);
+  }
+
+  pick(cell) {
+    this.picked = cell;
+    const { nudge } = this.player, former = this.player.root.querySelector(".nb-nudge");
+    const control = former && nudge.control(this.target, cell);
+    if (control) former.replaceWith(control);
+    this.point(null);
+  }
+
   /** Write out the sum for one element: the one that is pointed at, else the one that was clicked, else the largest. */
   point(cell) {
     const [{ cells, shape }] = this.paths, sumAt = (k) => this.paths.reduce((sum, path) => sum + path.cells[k], 0);
-    const sizes = cells.map((_, k) => Math.abs(sumAt(k)));
-    const at = cell ?? this.picked ?? sizes.indexOf(Math.max(...sizes));
+    const at = this.place(cell);
     const index = cells.length > 1 ? shape : [];
     const parts = this.paths.map((path) => shortNumber(path.cells[at])), total = sumAt(at);
     const where = index.length ? `[${unravel(at, index).join(", ")}]` : "";
@@ -250,6 +276,7 @@ class PathList {
   }
 
   clear() {
+    this.player.nudge.reset();
     this.overlay?.remove();
     this.overlay = null;
   }

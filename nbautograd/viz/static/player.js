@@ -35,6 +35,7 @@ class Player {
     this.ledger = new Ledger(this);
     this.equation = new EquationBar(this);
     this.paths = new PathList(this);
+    this.nudge = new Nudge(this);
     this.card = new SensitivityCard(this);
     this.build(place, texts);
     this.observer = new ResizeObserver(() => this.resized());
@@ -67,6 +68,7 @@ class Player {
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
     this.stage.texts = texts;
     this.card.watch(canvas);
+    this.nudge.watch(canvas);
     canvas.addEventListener("dblclick", (event) => {
       if (!event.target.closest?.("[data-node]")) this.stage.fit(true);
     });
@@ -231,6 +233,7 @@ class Player {
     stage.settle(state);
     this.lookAt(state, false);
     this.panel.show(state);
+    if (this.plays) this.equation.show(state);
     this.search.again();
   }
 
@@ -314,6 +317,7 @@ export function mount(place, data, hooks = {}) {
     play: () => player.playback.play(),
     pause: () => player.playback.pause(),
     add: (view) => player.groups.add(view),
+    nudged: (message) => player.nudge.answer(message),
     select: (id) => { if (id !== (player.selected || "")) player.select(id || null, true); },
     destroy: () => player.destroy(),
   };

@@ -106,7 +106,7 @@ class SensitivityCard {
       this.head(one ? `${name} = ${shortNumber(tile.cells[0])}` : name, tile.shape.join("×")),
       ...(tile.block ? [] : meaning(t, element, rootOf(name), tile.cells[at], several)).map((text) => this.line(text)),
       several && this.line(t("one_way", { name: own.name, via: links.resultOf(edge.id), count: ways }), true),
-      step?.summed && this.line(t("undo_broadcast", { dims: step.summed.map(([d]) => d).join(", "), name: own.name }), true),
+      step?.summed && this.line(t("undo_broadcast", { dims: dimsOf(step), name: own.name }), true),
       this.formulaOf(edge),
       !one && new TileView(tile, { name, largest: player.equation.largest, ...CARD_ROOM }).svg,
       tile.block && histogramOf(tile),
@@ -114,7 +114,8 @@ class SensitivityCard {
   }
 
   head(text, more = "") {
-    return h("div", { class: "nb-sensitivity-head" }, h("b", {}, text), more && h("span", { class: "nb-soft" }, ` ${more}`));
+    const about = more && h("span", { class: "nb-soft" }, ` ${more}`);
+    return h("div", { class: "nb-sensitivity-head" }, h("b", {}, text), about);
   }
 
   line(text, soft = false) { return h("div", { class: soft ? "nb-soft" : "" }, text); }
@@ -140,7 +141,7 @@ class SensitivityCard {
     const known = steps.filter(([, step]) => step?.local?.length);
     if (!known.length) return null;
     const lines = known.map(([edge, step]) => {
-      const factor = map.tile(step.factor), number = factor?.cells.length === 1 ? ` = ${shortNumber(factor.cells[0])}` : "";
+      const cells = map.tile(step.factor)?.cells, number = cells?.length === 1 ? ` = ${shortNumber(cells[0])}` : "";
       const from = links.resultOf(edge.id), to = nodes[edge.src]?.name;
       return h("div", { class: "nb-sensitivity-local" }, h("span", {}, `∂${from}/∂${to} = `), math(step.local), number);
     });
@@ -154,14 +155,17 @@ function largestAt(cells) {
   return sizes.indexOf(Math.max(...sizes));
 }
 
-// -- what the marks mean ------------------------------------------------------------------------------------------------
+const dimsOf = (step) => step.summed.map(([d]) => d).join(", ");
+
+// -- what the marks mean ----------------------------------------------------------------------------------------------
 
 /** A list of the marks that occur in drawings, each with what it means. */
 class MarkLegend {
   constructor(player) {
     this.player = player;
     const { t } = player;
-    this.element = h("div", { class: "nb-marks", role: "dialog", "aria-label": t("marks_title"), tabindex: -1, hidden: "" });
+    const about = { role: "dialog", "aria-label": t("marks_title"), tabindex: -1, hidden: "" };
+    this.element = h("div", { class: "nb-marks", ...about });
     this.button = h("button", { type: "button", class: "nb-button nb-marks-button", "aria-label": t("marks"),
       title: t("marks"), "aria-expanded": "false", onclick: () => this.toggle() }, icon("marks"));
   }
@@ -188,7 +192,8 @@ class MarkLegend {
 
   sample(parts) {
     const shapes = parts.map(([tag, kind, attributes]) => s("g", { class: kind }, s(tag, attributes)));
-    return s("svg", { viewBox: "0 0 44 24", width: 44, height: 24, "aria-hidden": "true", class: "nb-mark" }, ...shapes);
+    const about = { viewBox: "0 0 44 24", width: 44, height: 24, "aria-hidden": "true", class: "nb-mark" };
+    return s("svg", about, ...shapes);
   }
 }
 
@@ -215,7 +220,8 @@ const MARKS = {
     ["path", "", { d: "M10 8L3 12L10 16z", class: "nb-head-active" }]],
   arriving: [["path", "nb-mark-arriving", { d: "M3 12h3m3 0h3m3 0h6M8 8L3 12L8 16", fill: "none" }]],
   bead: [["circle", "", beadGround],
-    ["circle", "", { cx: 22, cy: 12, r: 8, class: "nb-bead-ring", fill: "none", pathLength: 2, "stroke-dasharray": "1 2" }],
+    ["circle", "", { cx: 22, cy: 12, r: 8, class: "nb-bead-ring", fill: "none", pathLength: 2,
+      "stroke-dasharray": "1 2" }],
     ["path", "", beadSign]],
   broadcast: [["path", "", wireMark], ["circle", "", beadGround], ["path", "", beadSign]],
 };
