@@ -11,8 +11,17 @@ from tests import needs
 from tests.differences.both import agrees
 
 
+CONDITIONS = {
+    "holds": (True,),
+    "lazy": (False, lambda: "so"),
+    "words": (False, "so"),
+    "number": (1,),
+    "plain": (False,),
+}
+
+
 @pytest.mark.parametrize("name", ["_check", "_check_value", "_check_index", "_check_type", "_check_not_implemented"])
-@pytest.mark.parametrize("arguments", [(True,), (False, lambda: "so"), (False, "so"), (1,), (False,)], ids=repr)
+@pytest.mark.parametrize("arguments", CONDITIONS.values(), ids=CONDITIONS)
 def test_checks_raise_what_pytorch_raises(name: str, arguments: tuple[Any, ...]) -> None:
     torch = needs.package("torch")
 

@@ -119,11 +119,11 @@ class CompiledOp(OpSchema):
         """Switch between the traced and the usual code, if the operation has been compiled at all."""
         if self.compiled:
             for variant, function in self._function_variants().items():
-                function.__code__ = self._code(traced, variant)
+                code = function.__code__ = self._code(traced, variant)
                 if variant != OPERATOR or not self.takes_operands_only:
                     self._set_defaults(function)
                 if self.interceptor is not None or dispatch_mode.is_on_anywhere():
-                    _divert(function)
+                    _divert(function, code)
 
     def _code(self, traced: bool, variant: str) -> types.CodeType:
         code = self._codes.get((traced, variant))
@@ -384,8 +384,9 @@ def _diverted(*args: Any, **kwargs: Any) -> Any:
     return DETOUR(OP, PLAIN, args, kwargs)  # type: ignore[name-defined]  # noqa: F821
 
 
-def _divert(function: Any) -> None:
-    plain = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+def _divert(function: Any, code: types.CodeType) -> None:
+    """Call ``dispatch`` for a function whose own code is ``code``; another thread may have diverted it already."""
+    plain = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
     plain.__kwdefaults__ = function.__kwdefaults__
     function.__globals__.update(DETOUR=dispatch_mode.dispatch, PLAIN=plain)
     function.__code__ = _diverted.__code__

@@ -83,7 +83,7 @@ def apply_inplace(
         call = lambda t, *args, **kwargs: apply_inplace(t, name, function, args, kwargs, True)  # noqa: E731
         return watch(name, call, (t, *args), kwargs)  # type: ignore[no-any-return]
     if dispatch_mode.override is not None:
-        answer = dispatch_mode.override(getattr(Tensor, name), (t, *args), kwargs)
+        answer = dispatch_mode.override(getattr(Tensor, name, function), (t, *args), kwargs)
         if answer is not dispatch_mode.UNHANDLED:
             return answer  # type: ignore[no-any-return]
     if "out" in kwargs:

@@ -116,10 +116,13 @@ def test_a_decorated_function(torch: Any) -> Any:
 @agrees
 def test_one_region_object_enters_twice(torch: Any) -> Any:
     region = torch.autocast("cpu")
-    with region:
+    try:
         with region:
-            pass
-        return dtypes(torch.mm(torch.ones(2, 2), torch.ones(2, 2))), torch.is_autocast_enabled("cpu")
+            with region:
+                pass
+            return dtypes(torch.mm(torch.ones(2, 2), torch.ones(2, 2))), torch.is_autocast_enabled("cpu")
+    finally:
+        torch.set_autocast_enabled("cpu", False)  # the inner entry has forgotten what was before the outer one
 
 
 @agrees

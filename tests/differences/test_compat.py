@@ -5,7 +5,17 @@ from __future__ import annotations
 import typing
 from typing import Any
 
+import pytest
+
 from tests.differences.both import agrees, differs
+
+
+@pytest.fixture(autouse=True)
+def _flags_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch's own tools for tests, which other files import, forbid to set the flags of backends."""
+    backends = pytest.importorskip("torch").backends
+    monkeypatch.setitem(backends.flags_frozen.__globals__, "__allow_nonbracketed_mutation_flag", True)
+
 
 # -- torch.jit ---------------------------------------------------------------------------------------------------------
 

@@ -349,6 +349,7 @@ def test_every_layer_is_here_and_tested() -> None:
         "AdaptiveLogSoftmaxWithLoss",
         "Container",
         "CrossMapLRN2d",
+        "DataParallel",
         "NLLLoss2d",
         "SyncBatchNorm",
     }  # in differences

@@ -426,11 +426,12 @@ def test_whole_optimizers() -> None:
     assert found.param_groups[0]["params"][0] is found_p and found.state[found_p]["step"] == 1
 
 
-class Tagged(nbautograd.Tensor):
-    pass
+def test_tensors_of_the_programs_own_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Tagged(nbautograd.Tensor):  # of the function, because a class that lives on is asked in every operation
+        pass
 
-
-def test_tensors_of_the_programs_own_classes() -> None:
+    Tagged.__qualname__ = "Tagged"
+    monkeypatch.setitem(globals(), "Tagged", Tagged)
     t = nbautograd.ones(2).as_subclass(Tagged)
     t.tag = 3
     found = nbautograd.load(written(t), weights_only=False)

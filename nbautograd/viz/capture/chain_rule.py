@@ -18,7 +18,7 @@ from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX
 from nbautograd.viz.read.local_derivative import LocalDerivative, local_derivative
 from nbautograd.viz.read.model import Formula
 from nbautograd.viz.read.operations import broadcast_dims
-from nbautograd.viz.read.tiles import MOST, Tile, tile
+from nbautograd.viz.read.tiles import LARGEST, MOST, Tile, tile
 
 __all__ = ["ChainStep", "Element", "TilePool", "chain_step"]
 
@@ -37,7 +37,7 @@ class TilePool:
 
     def add(self, value: Any) -> int:
         """The number of the value's tile; -1 where there is none, or no room for more."""
-        if value is None:
+        if value is None or not values.is_near(value, LARGEST):
             return -1
         array = values.host(value)
         key = array.shape, array.dtype.str, array.tobytes() if array.size <= EXACT else id(value)

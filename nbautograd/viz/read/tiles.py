@@ -59,7 +59,7 @@ def tile(value: Any) -> Tile | None:
     (2, (1.0, 2.0, 3.0, 'inf'), 1)
     """
     try:
-        if math.prod(values.shape(value)) > LARGEST:
+        if not values.is_near(value, LARGEST):
             return None
         array = values.host(value)
     except Exception:  # a picture is drawn even of objects that cannot be read

@@ -15,7 +15,7 @@ import numpy as np
 from nbautograd.viz.escape import clean
 from nbautograd.viz.language import say
 
-__all__ = ["dtype_text", "host", "inline", "is_finite", "nbytes", "shape", "shape_text", "text"]
+__all__ = ["dtype_text", "host", "inline", "is_finite", "is_near", "nbytes", "shape", "shape_text", "text"]
 
 MANY = 6  # numbers that are written out
 ROWS = 4
@@ -130,6 +130,12 @@ def host(value: Any, sample: int | None = None) -> np.ndarray[Any, Any]:
         except TypeError:  # a dtype that NumPy does not have, such as bfloat16
             value = value.float().numpy()
     return np.asarray(value)
+
+
+def is_near(value: Any, most: int) -> bool:
+    """Whether a tensor has at most ``most`` elements, and few if it has to be copied from another device."""
+    far = getattr(value, "is_cpu", True) is False or (hasattr(value, "get") and hasattr(value, "dtype"))
+    return _size(value) <= (min(most, FAR) if far else most)
 
 
 def _size(value: Any) -> int:
