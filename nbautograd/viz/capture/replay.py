@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +56,13 @@ class Replay:
     """A graph that can be computed anew."""
 
     def __init__(
-        self, calls: list[_Call], leaves: dict[str, np.ndarray[Any, Any]], root: Place, seed: Any, model: GraphModel, new: Any
+        self,
+        calls: list[_Call],
+        leaves: dict[str, np.ndarray[Any, Any]],
+        root: Place,
+        seed: np.ndarray[Any, Any] | None,
+        model: GraphModel,
+        new: Callable[[Any], Any],
     ) -> None:
         self.calls, self.leaves, self.root, self.seed, self.new = calls, leaves, root, seed, new
         self.boxes = {place: edge.dst for place, edge in model.results.items()}

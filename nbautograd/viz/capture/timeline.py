@@ -195,7 +195,15 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
         return seen
     caption = say("group_step", name=node.symbol, what=node.name, n=1)
     return replace(
-        seen, title=node.symbol, subtitle=node.name, caption=caption, words="", equations=(), chain=(), saved="", source=""
+        seen,
+        title=node.symbol,
+        subtitle=node.name,
+        caption=caption,
+        words="",
+        equations=(),
+        chain=(),
+        saved="",
+        source="",
     )
 
 
