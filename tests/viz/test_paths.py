@@ -164,6 +164,19 @@ def test_what_the_paths_sum_up_to_is_what_the_pass_recorded(open_page: Any) -> N
         page.keyboard.press("Escape")
 
 
+def test_paths_through_what_is_moved(open_page: Any) -> None:
+    with tracing.traced():
+        x = nb.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+        y = x.t().reshape(6)[1:4]
+        z = (y * y * nb.tensor([1.0, 10.0, 100.0])).sum()
+    page = open_page(viz.animate(z, namespace={"x": x, "y": y, "z": z}))
+    to_the_end(page)
+    leaf(page, "x").click()
+    assert page.locator(".nb-path .nb-tile").count() == 2
+    expect(page.locator(".nb-paths-sum .nb-equation-element b")).to_have_text(f"{float(x.grad.max()):g}")
+    assert "recorded" not in page.locator(".nb-paths-sum").inner_text()
+
+
 def test_of_many_paths_the_first_are_listed(open_page: Any) -> None:
     page = open_page(many())
     to_the_end(page)

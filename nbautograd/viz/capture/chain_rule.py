@@ -14,7 +14,7 @@ import numpy as np
 
 from nbautograd.viz.read import jacobians, values
 from nbautograd.viz.read.formulas import Mark
-from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX
+from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MOVE
 from nbautograd.viz.read.local_derivative import LocalDerivative, local_derivative
 from nbautograd.viz.read.model import Formula
 from nbautograd.viz.read.operations import broadcast_dims
@@ -86,7 +86,8 @@ class ChainStep:
     """(dimension, its size) of each broadcast dimension that was summed over."""
     element: Element | None = None
     places: tuple[int, ...] = ()
-    """For each element of the product the one of the upstream gradient that it is made from, where shapes differ."""
+    """For each element of the product the one of the upstream gradient that it is made from, where shapes differ; of
+    what is moved for each element that was sent, -1 where it is from nowhere."""
 
 
 def chain_step(
@@ -122,7 +123,7 @@ def chain_step(
 
 def _places(derivative: LocalDerivative, came: tuple[int, ...]) -> tuple[int, ...]:
     places = derivative.places
-    if places is None or places.shape == came or places.size > MOST * MOST:
+    if places is None or (places.shape == came and derivative.kind != MOVE) or places.size > MOST * MOST:
         return ()
     return tuple(places.reshape(-1).tolist())
 

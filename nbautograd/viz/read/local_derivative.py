@@ -18,7 +18,7 @@ import numpy as np
 
 from nbautograd.viz.read import formulas, introspect, values
 from nbautograd.viz.read.introspect import attribute, node_name
-from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, diagonal_code, entry_of, matrix_codes
+from nbautograd.viz.read.jacobians import DIAGONAL, MATRIX, MOVE, diagonal_code, entry_of, matrix_codes
 
 __all__ = ["LocalDerivative", "count_of", "local_derivative"]
 
@@ -49,7 +49,7 @@ def local_derivative(node: Any, parameter: str, source: str, g: Any, sent: Any) 
     The numbers are left out where they cannot be told, and where they do not come to what was sent.
     """
     kind = entry_of(source)
-    if kind not in (DIAGONAL, MATRIX):
+    if kind not in (DIAGONAL, MATRIX, MOVE):
         return LocalDerivative(kind)
     try:
         if values.is_near(g, LARGEST) and values.is_near(sent, LARGEST):
@@ -58,6 +58,8 @@ def local_derivative(node: Any, parameter: str, source: str, g: Any, sent: Any) 
             with np.errstate(all="ignore"):
                 if names is None:
                     numbers = _single_number(node, source, upstream) if kind == DIAGONAL else None
+                elif kind == MOVE:
+                    return _moved(source, *names, upstream, wanted)
                 else:
                     numbers = (_diagonal if kind == DIAGONAL else _matrix)(source, *names, upstream)
                 if numbers and numbers.product is not None and _comes_to(numbers.product, wanted):
@@ -104,6 +106,19 @@ def _diagonal(source: str, scope: dict[str, Any], own: dict[str, Any], g: np.nda
     places = np.broadcast_to(np.asarray(eval(code.upstream, scope, own | {"g": numbered})), product.shape)
     factor = np.broadcast_to(factor, product.shape)
     return LocalDerivative(DIAGONAL, factor, False, product, g.reshape(-1)[places], places)
+
+
+def _moved(
+    source: str, scope: dict[str, Any], own: dict[str, Any], g: np.ndarray[Any, Any], sent: np.ndarray[Any, Any]
+) -> LocalDerivative:
+    """Where in ``g`` each element that was sent is from; -1 where it is from nowhere and zero."""
+    numbered = np.arange(1.0, g.size + 1).astype(g.dtype).reshape(g.shape)
+    moved = np.asarray(eval(compile(source.strip(), "<formula>", "eval"), scope, own | {"g": numbered}))
+    places = moved.astype(np.int64) - 1
+    where = np.clip(places, 0, None)
+    if moved.shape != sent.shape or not np.array_equal(np.where(places < 0, 0, g.reshape(-1)[where]), sent):
+        return LocalDerivative(MOVE)
+    return LocalDerivative(MOVE, places=places)
 
 
 def _matrix(source: str, scope: dict[str, Any], own: dict[str, Any], g: np.ndarray[Any, Any]) -> LocalDerivative | None:
@@ -170,6 +185,8 @@ def _operands(node: Any, declared: Any) -> dict[str, Any]:
     for operand in trace.operands if trace is not None else ():
         if operand.value is None and operand.shape is not None:
             operands[operand.name] = _ShapeOnly(tuple(operand.shape), operand.dtype or "float32")
+        elif operand.slot is not None and isinstance(operand.value, (int, float)):
+            operands[operand.name] = np.asarray(operand.value, trace.dtype)  # a number in the place of a tensor
         else:
             operands[operand.name] = _plain(operand.value)
     if trace is not None and trace.value is not None:

@@ -30,18 +30,25 @@ class PassMap {
   termsOf(step) {
     if (!this.terms.has(step)) {
       const chain = new Chain(step, this.tiles), known = chain.whole && ["diagonal", "matrix"].includes(step.kind);
-      this.terms.set(step, known ? chain.sent.cells.map((_, place) => chain.terms(place)) : null);
+      const moved = step.kind === "move" && step.places?.map((place) => (place < 0 ? [] : [[place, null]]));
+      this.terms.set(step, known ? chain.sent.cells.map((_, place) => chain.terms(place)) : moved || null);
     }
     return this.terms.get(step);
+  }
+
+  /** The local derivatives; what is only moved has 1. */
+  factorOf(step) {
+    const cells = step.kind === "move" ? null : this.tile(step.factor).cells;
+    return (place) => (cells ? cells[place] : 1);
   }
 
   /** What the step along an edge makes of the part of a gradient that came by one path; null where that is not told. */
   send(edge, cells, before) {
     const step = this.steps.get(edge), sent = this.tile(this.came.get(edge)), terms = step && this.termsOf(step);
-    if (!cells || !sent) return null;
+    if (!cells || !sent || sent.block) return null;
     if (terms) {
-      const factor = this.tile(step.factor).cells;
-      return terms.map((some) => some.reduce((sum, [u, f]) => sum + cells[u] * factor[f], 0));
+      const factor = this.factorOf(step);
+      return terms.map((some) => some.reduce((sum, [u, f]) => sum + cells[u] * factor(f), 0));
     }
     const upstream = this.tile(step?.upstream ?? this.came.get(before));
     const part = upstream && !upstream.block && !sent.block && proportion(cells, upstream.cells);
@@ -53,8 +60,8 @@ class PassMap {
     const step = this.steps.get(edge), terms = step && this.termsOf(step);
     if (!change) return null;
     if (terms?.length === change.length) {
-      const factor = this.tile(step.factor).cells, result = this.tile(step.upstream).cells.map(() => 0);
-      terms.forEach((some, place) => some.forEach(([u, f]) => { result[u] += factor[f] * change[place]; }));
+      const factor = this.factorOf(step), result = this.tile(step.upstream).cells.map(() => 0);
+      terms.forEach((some, place) => some.forEach(([u, f]) => { result[u] += factor(f) * change[place]; }));
       return result;
     }
     const local = change.length === 1 ? this.local(edge) : null;
