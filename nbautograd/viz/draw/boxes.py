@@ -99,12 +99,7 @@ def _group_size(node: Node) -> tuple[float, float]:
 
 
 def _rows_width(state: LeafState) -> float:
-    arriving = (
-        width(cut_lines(state.arriving), 11.5, mono=True)
-        + (2 + (state.of > 1)) * 7.1
-        + width(state.count, SMALLEST)
-        + 14
-    )
+    arriving = width(cut_lines(state.arriving), 11.5, mono=True) + 2 * 7.1 + width(state.count, SMALLEST) + 14
     return max(arriving, width(cut_lines(state.grad), 11.5, mono=True) + 6 * 7.1)
 
 

@@ -389,17 +389,17 @@ class _Picture:
         of = state.of or (node.arrivals if node.arrivals > 1 else 0)
         if not of:
             return "⇠"
-        full, x, y = state.got >= of, x + PAD + 6, y - 4
-        ring = f'<circle class="nb-bead-ring" cx="{_n(x)}" cy="{_n(y)}" r="7" fill="none" stroke="{LIGHT["grad"]}" '
+        full, x, y = state.got >= of, x + PAD + 5, y - 4
+        ring = f'<circle class="nb-bead-ring" cx="{_n(x)}" cy="{_n(y)}" r="6" fill="none" stroke="{LIGHT["grad"]}" '
         ring += f'stroke-width="1.6" pathLength="{of}" stroke-dasharray="{state.got} {of}"/>'
         self.out.append(
             f'<g class="nb-bead{" nb-full" * full}" data-bead="{node.id}"><title>{escape(say("bead", n=of))}</title>'
-            f'<circle class="nb-bead-ground" cx="{_n(x)}" cy="{_n(y)}" r="7" '
+            f'<circle class="nb-bead-ground" cx="{_n(x)}" cy="{_n(y)}" r="6" '
             f'fill="{LIGHT["grad" if full else "bg"]}" stroke="{LIGHT["wire"]}"/>{ring}'
-            f'<path class="nb-bead-sign" d="M{_n(x + 3)} {_n(y - 3.6)}h-6l3.4 3.6l-3.4 3.6h6" fill="none" '
+            f'<path class="nb-bead-sign" d="M{_n(x + 2.5)} {_n(y - 3)}h-5l2.9 3l-2.9 3h5" fill="none" '
             f'stroke="{LIGHT["on-grad" if full else "grad"]}" stroke-width="1.4"/></g>'
         )
-        return NBSP * 2
+        return NBSP
 
     def put(
         self,

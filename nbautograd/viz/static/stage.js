@@ -192,7 +192,7 @@ class Stage extends Camera {
         element.parentNode.classList.toggle("nb-some", !!leaf && leaf.arriving !== "–");
         continue;
       }
-      const before = { arriving: text.startsWith("⇠") ? "⇠ " : "\u00a0\u00a0 ", grad: ".grad " }[what] || "";
+      const before = { arriving: text.startsWith("⇠") ? "⇠ " : "\u00a0 ", grad: ".grad " }[what] || "";
       this.lines(element, leaf ? before + leaf[what] : text, before.length);
     }
   }
