@@ -10,7 +10,6 @@ import nbautograd as nb
 from tests import needs
 from tests.differences.both import agrees
 
-
 CONDITIONS = {
     "holds": (True,),
     "lazy": (False, lambda: "so"),
