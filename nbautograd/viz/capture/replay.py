@@ -138,7 +138,7 @@ def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
         leaves = {leaf.id: _copied(tensors[leaf.id]) for leaf in whole.leaves}
         calls = [_call(live[key], key, whole) for key in whole.order]
         new = next(iter(tensors.values())).new_tensor
-        start = whole.handles.of(root.grad_fn), attribute(root, "output_nr", 0) or 0
+        start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)
         return Replay(calls, leaves, start, None if seed is None else _copied(seed), whole, new)
     except Exception:  # a graph of which something is not known
         return None

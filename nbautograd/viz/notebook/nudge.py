@@ -18,8 +18,9 @@ def answer(replay: Replay | None, asked: Any) -> dict[str, Any] | None:
     if not isinstance(asked, dict):
         return None
     leaf, place, value, serial = (asked.get(name) for name in ("leaf", "place", "value", "serial"))
-    numbers = isinstance(place, int) and isinstance(serial, int) and isinstance(value, (int, float))
-    if not (isinstance(leaf, str) and numbers and math.isfinite(value)):
+    if not (isinstance(leaf, str) and isinstance(place, int) and isinstance(serial, int)):
+        return None
+    if not (isinstance(value, (int, float)) and math.isfinite(value)):
         return None
     outcome = replay.nudged(leaf, place, float(value)) if replay is not None else None
     told = {} if outcome is None else {"values": outcome.values, "grads": outcome.grads}

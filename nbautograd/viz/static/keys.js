@@ -17,7 +17,7 @@ function keyActions(player) {
   };
   return {
     ...moves,
-    Escape: () => escape(player),
+    Escape: () => closeLast(player),
     n: () => plays && player.nudge.focus(),
     i: () => player.marks.toggle(),
     e: () => player.card.next(1),
@@ -36,7 +36,7 @@ function keyActions(player) {
 }
 
 /** Close what is open, the last first. */
-function escape(player) {
+function closeLast(player) {
   if (player.marks.open) player.marks.toggle();
   else if (player.nudge.active) player.nudge.reset();
   else if (player.card.edge) { player.card.hide(); player.hover(null, null); }

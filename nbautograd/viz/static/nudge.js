@@ -118,8 +118,8 @@ class Nudge {
   /** The values of a node as they would be: [predicted, computed anew], each a list of numbers or null. */
   valuesOf(id) {
     const base = this.player.links.nodes[id]?.tile, change = this.predicted?.get(id);
-    const known = base && !base.block && change?.length === base.cells.length;
-    return [known ? base.cells.map((value, i) => value + change[i]) : null, this.answered?.values?.[id] || null];
+    const own = (cells) => (base && !base.block && cells?.length === base.cells.length ? cells : null);
+    return [own(change)?.map((by, i) => base.cells[i] + by) || null, own(this.answered?.values?.[id])];
   }
 
   write() {
@@ -128,11 +128,14 @@ class Nudge {
     this.back.disabled = !this.active;
     this.back.parentNode?.classList.toggle("nb-nudged", this.active);
     if (!this.active) { this.told.textContent = t("nudge_hint"); return; }
-    const [predicted, computed] = this.valuesOf(root), text = (cells) => cells ? shownCells(cells, this.place) : "?";
-    const gradient = this.answered?.grads?.[this.leaf], own = links.nodes[this.leaf].name;
+    const [predicted, computed] = this.valuesOf(root), shape = links.nodes[root]?.tile?.shape;
+    const most = (cells) => largestAt(cells.map((value, i) => value - links.nodes[root].tile.cells[i]));
+    const text = (cells) => (cells ? shownCells(cells, shape, most(cells)) : "?");
+    const gradient = this.answered?.grads?.[this.leaf], leaf = links.nodes[this.leaf];
     const lines = [computed ? t("nudge_result", { root: name, predicted: text(predicted), true: text(computed) })
       : t("nudge_predicted", { root: name, predicted: text(predicted) })];
-    if (gradient) lines.push(t("nudge_grad", { root: name, name: own, value: shownCells(gradient, this.place) }));
+    const value = gradient && shownCells(gradient, leaf.tile.shape, this.place);
+    if (gradient) lines.push(t("nudge_grad", { root: name, name: leaf.name, value }));
     if (!computed && (!hooks.onnudge || this.answered)) lines.push(t("nudge_only_linear"));
     this.told.replaceChildren(...lines.map((line, i) => h("div", { class: i && !gradient ? "nb-soft" : "" }, line)));
   }
@@ -153,16 +156,16 @@ class Nudge {
       const [predicted, computed] = this.valuesOf(id), cells = computed || predicted, box = stage.box(id);
       if (!box || !cells || !node.tile || cells.every((value, i) => alikeNumbers(value, node.tile.cells[i]))) continue;
       const place = largestAt(cells.map((value, i) => value - node.tile.cells[i]));
-      const root = drawn.roots.includes(id);
-      this.ghost(box, 0, `→ ${shownCells(cells, place)}`, computed ? "nb-true" : "nb-linear");
+      const root = drawn.roots.includes(id), { shape } = node.tile;
+      this.ghost(box, 0, `→ ${shownCells(cells, shape, place)}`, computed ? "nb-true" : "nb-linear");
       if (root && computed && predicted) {
-        this.ghost(box, 2, `${t("nudge_linear")} ${shownCells(predicted, place)}`, "nb-linear");
+        this.ghost(box, 2, `${t("nudge_linear")} ${shownCells(predicted, shape, place)}`, "nb-linear");
       } else if (root && !computed) this.ghost(box, 2, t("nudge_linear"), "nb-linear");
     }
     for (const [id, cells] of Object.entries(this.answered?.grads || {})) {
       const box = stage.box(id);
-      const place = id === this.leaf ? this.place : largestAt(cells);
-      if (box) this.ghost(box, 1, `∂ ${shownCells(cells, place)}`, "nb-true");
+      const place = id === this.leaf ? this.place : largestAt(cells), { shape } = links.nodes[id]?.tile || {};
+      if (box && shape) this.ghost(box, 1, `∂ ${shownCells(cells, shape, place)}`, "nb-true");
     }
     stage.svg.append(this.ghosts);
   }
@@ -219,10 +222,9 @@ class Nudge {
 /** A round step of which about a hundred are as much as the value itself, or 1. */
 const stepFor = (value) => 10 ** Math.round(Math.log10(Math.max(Math.abs(value), 1) / 100));
 const alikeNumbers = (a, b) => Math.abs(a - b) <= 1e-5 * Math.max(Math.abs(a), Math.abs(b), 1e-6);
-const shownCells = (cells, place) => {
-  const at = cells.length === 1 ? 0 : Math.min(place, cells.length - 1);
-  return cells.length === 1 ? shortNumber(cells[0]) : `[${at}]: ${shortNumber(cells[at])}`;
-};
+/** A number, or one element of a tensor with its index. */
+const shownCells = (cells, shape, at) =>
+  cells.length === 1 ? shortNumber(cells[0]) : `[${unravel(at, shape).join(", ")}]: ${shortNumber(cells[at])}`;
 
 /** The nodes that a leaf has a part in, each after all that it is made from. */
 function upwards(links, leaf) {
