@@ -19,6 +19,14 @@ PLAYER: dict[str, tuple[str, str]] = {
         "The pass recorded {value}: something besides these paths changed it, such as a hook.",
         "实际记录为 {value}：除这些路径外还有其他因素（如钩子）改变了它。",
     ),
+    "paths_folded": (
+        "Open the folded groups to see the numbers along each path.",
+        "展开折叠的组，即可看到每条路径上的数值。",
+    ),
+    "several_edges": (
+        "This line stands for {count} edges: open the group to see their gradients.",
+        "这条线代表 {count} 条边：展开该组即可看到各自的梯度。",
+    ),
     "path_unknown": ("not told by the recording", "记录中没有"),
     "path_n": ("path {n}: {path}", "路径 {n}：{path}"),
     "undo_broadcast": (

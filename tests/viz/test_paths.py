@@ -12,7 +12,7 @@ from nbautograd import viz
 from nbautograd.core import tracing
 from tests import needs
 
-from .player_pages import leaf
+from .player_pages import leaf, long_pass
 
 needs.package("playwright")
 from playwright.sync_api import expect
@@ -175,6 +175,23 @@ def test_paths_through_what_is_moved(open_page: Any) -> None:
     assert page.locator(".nb-path .nb-tile").count() == 2
     expect(page.locator(".nb-paths-sum .nb-equation-element b")).to_have_text(f"{float(x.grad.max()):g}")
     assert "recorded" not in page.locator(".nb-paths-sum").inner_text()
+
+
+def test_through_a_folded_group_no_number_is_made_up(open_page: Any) -> None:
+    page = open_page(long_pass(12))
+    to_the_end(page)
+    leaf(page, "w").click()
+    expect(page.locator(".nb-paths-sum")).to_contain_text("Open the folded groups")
+    assert page.locator(".nb-paths-sum .nb-equation-element").count() == 0
+    page.focus(".nb-nudge-range")
+    page.keyboard.press("ArrowRight")  # by 0.01
+    w = nb.tensor(0.5, requires_grad=True)
+    h = w
+    for _ in range(12):
+        h = nb.tanh(h * w)
+    h.backward()
+    shown = float(page.locator(".nb-nudge-told").inner_text().split("predicted")[0].split(":")[1].replace("−", "-"))
+    assert shown == pytest.approx(h.item() + 0.01 * w.grad.item(), rel=1e-3)
 
 
 def test_of_many_paths_the_first_are_listed(open_page: Any) -> None:

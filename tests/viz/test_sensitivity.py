@@ -128,6 +128,15 @@ def test_edges_by_keyboard(open_page: Any) -> None:
     expect(page.locator(".nb-player")).to_have_attribute("data-step", "2")
 
 
+def test_by_touch(open_page: Any) -> None:
+    page = open_page(seed_graph(), has_touch=True)
+    to_the_end(page)
+    page.locator(".nb-label", has_text="1.").first.tap()
+    expect(page.locator(CARD)).to_contain_text("∂y/∂y = 1")
+    page.locator(".nb-stage").tap(position={"x": 5, "y": 5})
+    expect(page.locator(CARD)).to_be_hidden()
+
+
 @pytest.mark.parametrize("width", [400, 1280])
 def test_the_card_stays_inside(open_page: Any, width: int) -> None:
     page = open_page(used_twice(), viewport={"width": width, "height": 720})

@@ -3,6 +3,7 @@ const QUIET = 60; // between two questions to the kernel
 const SPAN = 200; // steps of the range
 const PIXELS = 2; // of dragging for a step
 const GHOST_HIGH = 17; // pixels
+const VALUES = new Set(["leaf", "tensor", "output"]);
 
 /**
  * What would change if a leaf had another value? Values at once by the recorded local derivatives; by the kernel,
@@ -84,6 +85,7 @@ class Nudge {
   changeOf(id, changes, map) {
     const { links } = this.player, makers = links.makers(id).filter(({ kind }) => kind !== "constant");
     let sum = null;
+    if (isGroup(links.nodes[id])) return null;
     for (const edge of makers) {
       if (!changes.has(edge.src)) continue;
       const change = changes.get(edge.src), results = links.users(edge.src).filter(({ kind }) => kind === "result");
@@ -147,20 +149,12 @@ class Nudge {
 
   /** The values as they would be, on the rims of the boxes. */
   draw() {
-    const { player } = this, { links, stage, drawn, t } = player;
+    const { links, stage } = this.player;
     this.clear();
     if (!this.active) return;
     this.ghosts = s("g", { class: "nb-ghosts", "aria-hidden": "true" });
     for (const [id, node] of Object.entries(links.nodes)) {
-      if (!["leaf", "tensor", "output"].includes(node.kind) || stage.hidden?.has(id)) continue;
-      const [predicted, computed] = this.valuesOf(id), cells = computed || predicted, box = stage.box(id);
-      if (!box || !cells || !node.tile || cells.every((value, i) => alikeNumbers(value, node.tile.cells[i]))) continue;
-      const place = largestAt(cells.map((value, i) => value - node.tile.cells[i]));
-      const root = drawn.roots.includes(id), { shape } = node.tile;
-      this.ghost(box, 0, `→ ${shownCells(cells, shape, place)}`, computed ? "nb-true" : "nb-linear");
-      if (root && computed && predicted) {
-        this.ghost(box, 2, `${t("nudge_linear")} ${shownCells(predicted, shape, place)}`, "nb-linear");
-      } else if (root && !computed) this.ghost(box, 2, t("nudge_linear"), "nb-linear");
+      if (VALUES.has(node.kind) && !stage.hidden?.has(id)) this.ghostsOf(id, node, stage.box(id));
     }
     for (const [id, cells] of Object.entries(this.answered?.grads || {})) {
       const box = stage.box(id);
@@ -168,6 +162,18 @@ class Nudge {
       if (box && shape) this.ghost(box, 1, `∂ ${shownCells(cells, shape, place)}`, "nb-true");
     }
     stage.svg.append(this.ghosts);
+  }
+
+  /** The value of a box as it would be; for the result also what was predicted. */
+  ghostsOf(id, { tile }, box) {
+    const { drawn, t } = this.player, [predicted, computed] = this.valuesOf(id), cells = computed || predicted;
+    if (!box || !cells || cells.every((value, i) => alikeNumbers(value, tile.cells[i]))) return;
+    const place = largestAt(cells.map((value, i) => value - tile.cells[i]));
+    const written = (values) => shownCells(values, tile.shape, place);
+    this.ghost(box, 0, `→ ${written(cells)}`, computed ? "nb-true" : "nb-linear");
+    if (!drawn.roots.includes(id)) return;
+    if (!computed) this.ghost(box, 2, t("nudge_linear"), "nb-linear");
+    else if (predicted) this.ghost(box, 2, `${t("nudge_linear")} ${written(predicted)}`, "nb-linear");
   }
 
   /** A small text on the upper (0) or lower (1) rim of a box, or below it (2). */

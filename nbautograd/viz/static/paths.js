@@ -156,13 +156,14 @@ class PathList {
 
   /** A path with the gradient along it. */
   follow(edges) {
-    const { links, drawn } = this.player, { map } = this;
+    const { links } = this.player, { map } = this;
     const root = edges.length ? edges[0].dst : this.target;
     const first = edges.find(({ kind }) => kind === "flow");
     const step = first && map.steps.get(first.id);
     const seed = map.tile(step?.upstream ?? map.came.get(edges[0]?.id));
     const nodes = [root, ...edges.map(({ src }) => src)], factors = [];
-    let cells = seed && !seed.block ? seed.cells : null, plain = cells?.length === 1;
+    const folded = nodes.some((id) => isGroup(links.nodes[id])); // what happens inside is not told here
+    let cells = seed && !seed.block && !folded ? seed.cells : null, plain = cells?.length === 1;
     if (plain) factors.push(cells[0]);
     edges.forEach((edge, i) => {
       if (edge.kind !== "flow") return;
@@ -171,13 +172,13 @@ class PathList {
       plain = plain && local !== null;
       factors.push(local);
     });
-    const last = edges.at(-1), sent = last && map.tile(map.came.get(last.id));
+    const last = edges.at(-1), sent = last && !folded && map.tile(map.came.get(last.id));
     const words = nodes.map((id) => {
       const node = links.nodes[id];
       return node.kind === "op" ? node.symbol || node.name : node.name;
     });
-    return { edges, nodes, factors: plain ? factors : null, cells, words: short(words), shape: sent?.shape,
-      columns: sent?.columns, roots: drawn.roots };
+    return { edges, nodes, factors: plain ? factors : null, cells, words: short(words), folded,
+      shape: sent?.shape, columns: sent?.columns };
   }
 
   item(path, i) {
@@ -193,7 +194,7 @@ class PathList {
   }
 
   value(path, i) {
-    if (!path.cells) return h("span", { class: "nb-soft" }, this.player.t("path_unknown"));
+    if (!path.cells) return h("span", { class: "nb-soft" }, path.folded ? "…" : this.player.t("path_unknown"));
     if (path.cells.length === 1) return h("b", {}, shortNumber(path.cells[0]));
     const tile = { shape: path.shape, columns: path.columns, cells: path.cells };
     const view = new TileView(tile, { name: "", largest: this.player.equation.largest, ...SMALL_ROOM,
@@ -211,7 +212,8 @@ class PathList {
     this.total = this.recorded();
     this.name = this.gradientName(name);
     const nudge = this.player.nudge.control(this.target, known ? this.place(null) : 0);
-    if (!known) return [nudge, rule].filter(Boolean);
+    const folded = this.paths.some((path) => path.folded) && h("div", { class: "nb-soft" }, t("paths_folded"));
+    if (!known) return [nudge, folded, rule].filter(Boolean);
     this.point(null);
     const cells = this.paths[0].cells.map((_, k) => this.paths.reduce((sum, path) => sum + path.cells[k], 0));
     const differs = this.total && !this.total.block && !alike(cells, this.total.cells);

@@ -40,8 +40,9 @@ class SensitivityCard {
     canvas.addEventListener("pointerover", (event) => over(event.target.closest?.("tspan") ? {
       target: event.target.closest("text"), clientX: event.clientX, clientY: event.clientY } : event));
     canvas.addEventListener("pointermove", (event) => { if (this.edge) this.place(event.clientX, event.clientY); });
-    canvas.addEventListener("pointerleave", () => this.hide());
-    canvas.addEventListener("pointerdown", () => this.hide());
+    const away = ({ pointerType }) => { if (pointerType !== "touch") this.hide(); }; // a finger does not stay
+    canvas.addEventListener("pointerleave", away);
+    canvas.addEventListener("pointerdown", away);
   }
 
   hide() {
@@ -93,24 +94,33 @@ class SensitivityCard {
   aboutEdge(edge) {
     const { player } = this, { links, t } = player, map = player.passMap(), source = links.nodes[edge.src];
     if (edge.kind === "constant") return [this.head(source?.name || ""), this.line(t("no_gradient_here"), true)];
+    const many = Object.values(player.drawn.stands || {}).filter((id) => id === edge.id).length;
+    if (many > 1) return [this.head(source?.name || ""), this.line(t("several_edges", { count: many }), true)];
     const state = player.state(), step = map.steps.get(edge.id), tile = map.tile(map.came.get(edge.id));
     const name = this.gradientOf(edge, map, step), shown = state.active.has(edge.id) || state.done.has(edge.id);
     if (!shown || !tile) {
       return [this.head(name), this.line(shown ? state.labels.get(edge.id) || "" : t("not_here_yet"), true)];
     }
-    const one = tile.cells.length === 1, at = largestAt(tile.cells);
+    return [...this.meant(edge, name, tile), step?.summed && this.line(this.undone(edge, step), true), this.formulaOf(edge),
+      tile.cells.length > 1 && new TileView(tile, { name, largest: player.equation.largest, ...CARD_ROOM }).svg,
+      tile.block && histogramOf(tile)];
+  }
+
+  /** The number on an edge, and in words what it means. */
+  meant(edge, name, tile) {
+    const { links, t } = this.player, one = tile.cells.length === 1, at = largestAt(tile.cells);
     const own = links.nodes[edge.kind === "result" ? edge.dst : edge.src], ways = links.users(edge.src).length;
     const element = one ? own.name : `${own.name}[${unravel(at, tile.shape).join(", ")}]`;
     const several = edge.kind === "flow" && ways > 1;
-    return [
-      this.head(one ? `${name} = ${shortNumber(tile.cells[0])}` : name, tile.shape.join("×")),
-      ...(tile.block ? [] : meaning(t, element, rootOf(name), tile.cells[at], several)).map((text) => this.line(text)),
-      several && this.line(t("one_way", { name: own.name, via: links.resultOf(edge.id), count: ways }), true),
-      step?.summed && this.line(t("undo_broadcast", { dims: dimsOf(step), name: own.name }), true),
-      this.formulaOf(edge),
-      !one && new TileView(tile, { name, largest: player.equation.largest, ...CARD_ROOM }).svg,
-      tile.block && histogramOf(tile),
-    ];
+    const words = tile.block ? [] : meaning(t, element, rootOf(name), tile.cells[at], several);
+    const way = { name: own.name, via: links.resultOf(edge.id), count: ways };
+    return [this.head(one ? `${name} = ${shortNumber(tile.cells[0])}` : name, tile.shape.join("×")),
+      ...words.map((text) => this.line(text)), several && this.line(t("one_way", way), true)];
+  }
+
+  undone(edge, step) {
+    const { links, t } = this.player;
+    return t("undo_broadcast", { dims: dimsOf(step), name: links.nodes[edge.src].name });
   }
 
   head(text, more = "") {
