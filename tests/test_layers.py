@@ -59,7 +59,7 @@ LAYERS = [
 """A module imports from its own layer and from those before it. Imports inside functions and for types count, too."""
 VIZ = "nbautograd.viz"
 VIZ_LAYERS = [
-    {f"nbautograd.viz.{name}" for name in ("escape", "language", "translations", "settings")},
+    {f"nbautograd.viz.{name}" for name in ("escape", "language", "translations", "path_texts", "settings")},
     {"nbautograd.viz.read"},
     {"nbautograd.viz.capture", "nbautograd.viz.record"},
     {"nbautograd.viz.draw"},
