@@ -269,7 +269,7 @@ class PathList {
     paths.forEach(({ edges }, i) => edges.forEach(({ id }) => users.set(id, [...(users.get(id) || []), i])));
     this.overlay = s("g", { class: "nb-path-lines", "aria-hidden": "true" });
     for (const [id, numbers] of users) {
-      const edge = stage.part("edge", id);
+      const edge = stage.part("flow", id); // the whole way; that of the value may share its beginning with others
       if (!edge) continue;
       numbers.forEach((number, turn) => {
         const line = s("path", { class: `nb-path-line nb-hue-${number % HUES}`, "data-path": number,

@@ -101,7 +101,8 @@ class SensitivityCard {
     if (!shown || !tile) {
       return [this.head(name), this.line(shown ? state.labels.get(edge.id) || "" : t("not_here_yet"), true)];
     }
-    return [...this.meant(edge, name, tile), step?.summed && this.line(this.undone(edge, step), true), this.formulaOf(edge),
+    const undone = step?.summed && this.line(this.undone(edge, step), true);
+    return [...this.meant(edge, name, tile), undone, this.formulaOf(edge),
       tile.cells.length > 1 && new TileView(tile, { name, largest: player.equation.largest, ...CARD_ROOM }).svg,
       tile.block && histogramOf(tile)];
   }
