@@ -61,6 +61,6 @@ def test_following_the_page(tmp_path: Path) -> None:
         )  # fmt: skip
         assert done.returncode == 0, code + done.stdout + done.stderr
         said.append(done.stdout)
-    assert int(re.search(r"(\d+) passed", said[0])[1]) >= 4, said[0]
+    assert int(re.search(r"(\d+) passed", said[0])[1]) >= 3, said[0]  # derivatives, formulas, strict arrays
     assert "tensor([-0.1600])" in said[1]
     assert "def lorentz(" in (tmp_path / "nbautograd/__init__.pyi").read_text(encoding="utf-8")

@@ -101,7 +101,7 @@ class Recording:
         self._close_to(0)
         if self._marks:
             self._read_marks()
-        self.events.sort(key=lambda event: event.time_range.start)
+        self.events[:] = sorted(self.events, key=lambda event: event.time_range.start)
         self._thread = _Thread()
 
     # -- events ----------------------------------------------------------------------------------------------------

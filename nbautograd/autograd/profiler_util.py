@@ -234,7 +234,7 @@ class EventList(list[Any]):
         rows = list(self)
         if sort_by is not None:
             attribute = sort_by.replace("cuda", "device")
-            rows.sort(key=lambda event: getattr(event, attribute), reverse=True)
+            rows = sorted(rows, key=lambda event: getattr(event, attribute), reverse=True)
         columns = {"memory": self._profile_memory, "flops": self._with_flops}
         return table(rows, row_limit, widths, header, top_level_events_only, time_unit, columns)
 
