@@ -59,6 +59,7 @@ def make_node(op: OpSchema, variant: str) -> type[Node]:
         "inputs": tuple(name for name in op.tensors if name in op.formulas),
         "formulas": {name: op.formulas[name] for name in op.tensors if name in op.formulas},
         "symbol": op.symbol or op.name,
+        "operation": staticmethod(lambda: op.function),
         "formula_value": staticmethod(lambda part, names: evaluated(part, _array_vocabulary(op), names)),
         "formula_slots": {what: slot(what) for what in saved},
         "saved": tuple(slot(what) for what in sorted(_tensors_in(saved, op), key=_pytorchs_order)),

@@ -87,7 +87,7 @@ class ChainStep:
     element: Element | None = None
     places: tuple[int, ...] = ()
     """For each element of the product the one of the upstream gradient that it is made from, where that is another
-    one; -1 for a zero."""
+    one; of what is moved for each element that was sent, -1 where it is from nowhere and zero."""
 
 
 def chain_step(

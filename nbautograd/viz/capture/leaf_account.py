@@ -54,7 +54,7 @@ class LeafAccount:
         arriving = self.sum_text or "–"
         if count > 1:
             written = " + ".join(gradient for gradient, _ in self.terms[:TERMS]) + f" = {self.total}"
-            arriving = written if count <= TERMS and len(written) <= 26 else f"Σ {self.sum_text}".replace("\n", "\n  ")
+            arriving = written if count <= TERMS and len(written) <= 26 else self.sum_text
         expected = max(self.node.arrivals, count)
         return LeafState(
             arriving,
@@ -62,7 +62,8 @@ class LeafAccount:
             self.grad_text,
             self.total_tile,
             self.grad_tile,
-            count > 1,
+            count if expected > 1 else 0,
+            expected if expected > 1 else 0,
         )
 
     def row(self) -> LedgerRow:

@@ -18,10 +18,13 @@ from typing import Any
 from nbautograd import protocol
 from nbautograd.viz.capture import diagnostics, failures
 from nbautograd.viz.capture.chain_rule import chain_step
+from nbautograd.viz.capture.cotangents import called, gradient_name
 from nbautograd.viz.capture.equations import equations
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
+from nbautograd.viz.capture.joints import Joints
 from nbautograd.viz.capture.leaf_account import TERMS, LeafAccount
-from nbautograd.viz.capture.timeline import Equation, Frame, Product, Timeline, saved_text
+from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline, saved_text
+from nbautograd.viz.capture.words import op_words
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.read import values
@@ -62,6 +65,7 @@ class Recorder:
         self.passes = 0
         self.open: Frame | None = None
         self.leaves: dict[str, LeafAccount] = {}
+        self.joints = Joints()
         self.arrived: dict[tuple[str, int], list[str]] = {}
         self.incoming: Any = None  # what the node that runs now received, as long as it runs
         self.finite = True
@@ -112,6 +116,7 @@ class Recorder:
         self.passes += 1
         self.arrived, self.finite, self.seen_bad, self.open = {}, True, False, None
         self.creates, self.created = event.create_graph, {}
+        self.joints = Joints(self.model)
         resets = self._meet_leaves()
         names, seeds = self._seeds(event)
         which = say("which_nth", n=self.passes) if self.passes > 1 else say("which_only")
@@ -128,7 +133,7 @@ class Recorder:
                 caption=". ".join([starts, *resets, *(product.text for product in products)]),
                 node=self.model.roots[0] if self.model.roots else "",
                 active=tuple(self.model.roots),
-                leaves={key: leaf.state() for key, leaf in met.items()},
+                leaves={key: leaf.state() for key, leaf in met.items()} | self.joints.states(drawn),
                 ledger={key: leaf.row() for key, leaf in met.items()},
                 receives=tuple(seeds),
                 notes=(*self._start_notes(event, roots, seeds[0][0], products), *resets),
@@ -165,6 +170,12 @@ class Recorder:
             named = say("vjp_seed", name=seed) if seed != "v" else ""
             notes.append(say("vjp_note", root=roots, n=len(products[0].v)) + named)
         return notes
+
+    @property
+    def _root(self) -> str:
+        """What gradients are of: the root's name, or L where there are several roots."""
+        model = self.model
+        return model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
 
     def _seed_name(self, root: str, gradient: Any) -> str:
         """What the gradient is called with which a pass starts: what was given, or what it is where nothing was."""
@@ -203,10 +214,11 @@ class Recorder:
         if node.kind == "leaf":
             self.open = self._frame("accumulate", "AccumulateGrad", node=key, active=(key,))
             return
-        root = model.by_id[model.roots[0]].name if len(model.roots) == 1 else "L"
+        root = self._root
         received, labels, receives, active = [], {}, [], [key]
         sizes: dict[str, float] = {}
         tiles: dict[str, int] = {}
+        short: dict[str, LeafState] = {}
         for index, gradient in enumerate(event.gradients):
             if gradient is None:
                 continue
@@ -218,8 +230,9 @@ class Recorder:
                 _note_size(sizes, result.id, gradient)
                 tiles[result.id] = self.log.pool.add(gradient)
                 active.append(result.dst)
+            short |= self.joints.complete(key, index)
             sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
-            receives.append((f"∂{root}/∂{self._result_name(key, index)}", sums))
+            receives.append((gradient_name(self.seed, root, self._result_name(key, index)), sums))
         self.incoming = event.gradients[0] if len(event.gradients) == 1 else None
         self.open = self._frame(
             "op",
@@ -235,6 +248,7 @@ class Recorder:
             saved=saved_text(node),
             sizes=sizes,
             tiles=tiles,
+            leaves=short,
         )
 
     def _on_EdgeSent(self, event: protocol.EdgeSent) -> None:  # noqa: N802
@@ -248,8 +262,7 @@ class Recorder:
             sizes = dict(self.open.sizes)
             _note_size(sizes, edge.id, event.gradient)
             written = equations(self.model.by_id[key], event.index, shown, self.open.receives)
-            root = self.open.receives[0][0].rpartition("/")[0] if self.open.receives else ""
-            names = (self.open.receives[0][0] if self.open.receives else "", f"{root}/∂{name}")
+            names = (self.open.receives[0][0] if self.open.receives else "", gradient_name(self.seed, self._root, name))
             chain = [
                 chain_step(event.node, formula, edge.id, names, self.incoming, event.gradient, self.log.pool)
                 for formula in self.model.by_id[key].formulas
@@ -272,6 +285,9 @@ class Recorder:
                 changes["ledger"] = {**self.open.ledger, target: leaf.row()}
         else:
             self.arrived.setdefault((target, event.to_index), []).append(shown)
+            met = self.joints.arrive(target, event.to_index, event.gradient, event.total)
+            if self.open is not None and met:
+                changes["leaves"] = {**self.open.leaves, **met}
         if self.open is not None:
             self.open = replace(self.open, **changes)
             self._check_finite(event.node, key, edge.id if edge is not None else "", event.gradient)
@@ -339,6 +355,7 @@ class Recorder:
                 "AccumulateGrad",
                 subtitle=f"{name}.grad",
                 caption=say("was_added", name=name, before=before, incoming=incoming, after=after),
+                words=say("leaf_ends", name=name),
                 node=key,
                 active=(key,),
                 leaves={key: leaf.state()},
@@ -388,7 +405,10 @@ class Recorder:
         receives = ", ".join(f"{name} = {one_line(value)}" for name, value in frame.receives)
         notes = "".join(say("note_in_caption", note=note) for note in frame.notes)
         told = {"title": frame.title, "subtitle": frame.subtitle, "receives": receives, "sends": sends, "notes": notes}
-        self.log.append(replace(frame, caption=say("op_caption", **told)))
+        op = self.model.by_id[frame.node].symbol
+        quantity = f"{called(self.seed)}ᵀ{self._root}" if self.seed else self._root
+        words = op_words(op, quantity, frame.sends, frame.leaves, self.model)
+        self.log.append(replace(frame, caption=say("op_caption", **told), words=words))
 
     def _on_PassFinished(self, event: protocol.PassFinished) -> None:  # noqa: N802
         frame, self.open, self.incoming = self.open, None, None

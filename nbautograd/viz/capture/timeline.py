@@ -38,7 +38,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class LeafState:
-    """What a leaf's two rows say."""
+    """What a leaf's two rows say; of a computed value that several operations use, the row of its sum."""
 
     arriving: str = "–"
     count: str = ""
@@ -46,8 +46,9 @@ class LeafState:
     arriving_tile: int = -1
     """The number of the tile of the sum; -1 where there is none."""
     grad_tile: int = -1
-    summed: bool = False
-    """Whether several terms have arrived."""
+    got: int = 0
+    of: int = 0
+    """Of a sum over several paths, how many of its terms have come; 0 of 0 where there is one path only."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,8 @@ class Frame:
     title: str
     subtitle: str = ""
     caption: str = ""
+    words: str = ""
+    """What the step means; the caption has its numbers, too."""
     node: str = ""
     active: tuple[str, ...] = ()
     received: tuple[str, ...] = ()
@@ -203,7 +206,15 @@ def in_view(frame: Frame, model: GraphModel) -> Frame:
         return seen
     caption = say("group_step", name=node.symbol, what=node.name, n=1)
     return replace(
-        seen, title=node.symbol, subtitle=node.name, caption=caption, equations=(), chain=(), saved="", source=""
+        seen,
+        title=node.symbol,
+        subtitle=node.name,
+        caption=caption,
+        words="",
+        equations=(),
+        chain=(),
+        saved="",
+        source="",
     )
 
 
@@ -396,6 +407,8 @@ _OPTIONAL = {
     "element",
     "local",
     "places",
+    "got",
+    "of",
 }  # of a part of a frame, left out where there is none
 WHOLE = 300  # members of a group that the player is told one by one
 _TOLD = (
@@ -409,8 +422,8 @@ def scene_json(model: GraphModel) -> dict[str, Any]:
     nodes = {}
     for node in model.nodes:
         about = {key: value for key in _TOLD if (value := getattr(node, key)) not in ("", (), False, 0)}
-        tiles = {"tile": node.tile, "grad_tile": node.grad_tile}
-        about |= {name: tile_json(tile) for name, tile in tiles.items() if tile is not None and is_tiled(tile)}
+        tiles = {"tile": node.tile, "grad_tile": node.grad_tile if is_tiled(node.grad_tile) else None}
+        about |= {name: tile_json(tile) for name, tile in tiles.items() if tile is not None}
         if node.formulas:
             about["kinds"] = [entry_of(formula.source) for formula in node.formulas]
             about["formulas"] = [formula.marks for formula in node.formulas]

@@ -95,6 +95,8 @@ def _size(node: Node, states: Sequence[LeafState], grids: Mapping[str, Grid]) ->
         every = (LeafState(grad=node.grad, count=say("count_of", n=0, of=9)), *states)
         rows = max(_rows_width(state, rows_grid) for state in every)
         height += 2 * row_height(every, rows_grid)
+    elif states:
+        rows, height = max(_rows_width(state) for state in states), height + ROW
     least = 116.0 if node.kind == "leaf" else 84.0
     return _even(min(max(head, value, rows, least - 2 * PAD) + 2 * PAD, WIDEST + 2 * PAD)), height
 
@@ -145,7 +147,7 @@ def _group_size(node: Node) -> tuple[float, float]:
     return _even(wide + 2 * PAD + 2 * PILE), 12.0 + 17 * len(lines) + 2 * PILE
 
 
-def _rows_width(state: LeafState, grid: Grid | None) -> float:
+def _rows_width(state: LeafState, grid: Grid | None = None) -> float:
     """How wide the rows of a leaf are in a state: a tile where there is one, else a text."""
     tiled = LEAD + grid.size[0] if grid is not None else 0.0
     arriving, grad = (width(cut_lines(text), 11.5, mono=True) for text in (state.arriving, state.grad))

@@ -20,6 +20,7 @@ from nbautograd.viz.draw.boxes import (
     LINE,
     PAD,
     PILE,
+    ROW,
     SMALLEST,
     about_text,
     cut,
@@ -304,6 +305,8 @@ class _Picture:
         elif node.value:
             self.put(x, y + 51, cut(node.value, 24), "nb-value", LIGHT["fg"], 11, mono=True, anchor="middle")
         self.saved(node, box)
+        if node.id in self.state.leaves:
+            self.bead(node, box.x + box.width - 28, box.y + box.height, self.state.leaves[node.id])
 
     def saved(self, node: Node, box: Box) -> None:
         """A dot for each saved tensor; hollow when it has been given up."""
@@ -368,6 +371,8 @@ class _Picture:
             at += LINE
         if node.kind == "leaf":
             self.leaf_rows(node, box)
+        elif node.id in self.state.leaves:
+            self.joint_row(node, box, self.state.leaves[node.id])
 
     def leaf_rows(self, node: Node, box: Box) -> None:
         """What is arriving in this pass, and what ``.grad`` holds: two sums, two rows."""
@@ -389,7 +394,7 @@ class _Picture:
             )
         came, held = self.tiles.in_rows(node, state)
         y, x, at = top + 15, box.x + PAD, box.x + PAD + LEAD
-        sign = ("⇠ Σ" if state.summed else "⇠") if is_tiled(came) else f"⇠ {state.arriving}"
+        sign = self.bead(node, box.x, y, state) + ("" if is_tiled(came) else f" {state.arriving}")
         self.put(x, y, sign, "nb-in", ink, 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
         self.put(right - PAD, y, state.count, "nb-in", ink, SMALLEST, anchor="end", slot=f"{node.id}:count")
         colour = LIGHT["muted"] if state.grad == "None" else LIGHT["fg"]
@@ -399,6 +404,36 @@ class _Picture:
             key = f"{node.id}:{name}"
             if (grid := self.tiles.grids.get(key)) is not None:
                 self.out += self.tiles.drawn(key, tile, at, top + down + (high - grid.size[1]) / 2)
+
+    def joint_row(self, node: Node, box: Box, state: LeafState) -> None:
+        """The sum over paths of a computed value, which several operations use."""
+        y = box.y + box.height - ROW
+        self.out.append(
+            f'<line class="nb-rule" x1="{_n(box.x + 0.75)}" y1="{_n(y)}" x2="{_n(box.x + box.width - 0.75)}" '
+            f'y2="{_n(y)}" stroke="{LIGHT["line"]}"/>'
+        )
+        ink = LIGHT["grad" if state.got else "muted"]
+        came = f"{self.bead(node, box.x, y + 15, state)} {state.arriving}"
+        self.put(box.x + PAD, y + 15, came, "nb-in", ink, 11.5, mono=True, slot=f"{node.id}:arriving", indent=2)
+        right = box.x + box.width - PAD
+        self.put(right, y + 15, state.count, "nb-in", ink, SMALLEST, anchor="end", slot=f"{node.id}:count")
+
+    def bead(self, node: Node, x: float, y: float, state: LeafState) -> str:
+        """The sign before what arrives: an arrow, or a bead that holds terms until all have come."""
+        of = state.of or (node.arrivals if node.arrivals > 1 else 0)
+        if not of:
+            return "⇠"
+        full, x, y = state.got >= of, x + PAD + 5, y - 4
+        ring = f'<circle class="nb-bead-ring" cx="{_n(x)}" cy="{_n(y)}" r="6" fill="none" stroke="{LIGHT["grad"]}" '
+        ring += f'stroke-width="1.6" pathLength="{of}" stroke-dasharray="{state.got} {of}"/>'
+        self.out.append(
+            f'<g class="nb-bead{" nb-full" * full}" data-bead="{node.id}"><title>{escape(say("bead", n=of))}</title>'
+            f'<circle class="nb-bead-ground" cx="{_n(x)}" cy="{_n(y)}" r="6" '
+            f'fill="{LIGHT["grad" if full else "bg"]}" stroke="{LIGHT["wire"]}"/>{ring}'
+            f'<path class="nb-bead-sign" d="M{_n(x + 2.5)} {_n(y - 3)}h-5l2.9 3l-2.9 3h5" fill="none" '
+            f'stroke="{LIGHT["on-grad" if full else "grad"]}" stroke-width="1.4"/></g>'
+        )
+        return NBSP
 
     def put(
         self,

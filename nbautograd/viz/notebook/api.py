@@ -10,8 +10,9 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from nbautograd import protocol
-from nbautograd.viz.capture import diagnostics, torch_events
+from nbautograd.viz.capture import cotangents, diagnostics, torch_events
 from nbautograd.viz.capture.recorder import STEP_BY_STEP, Recorder
+from nbautograd.viz.capture.replay import replay_of
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook.picture import Picture
@@ -100,9 +101,11 @@ def animate(
     model = build(tensor, namespace, resolve=resolve, fold=fold, opened=opened, described=STEP_BY_STEP)
     chosen = inputs if inputs is None or isinstance(inputs, (list, tuple)) else [inputs]
     products = diagnostics.products(tensor, gradient, model) if gradient is not None else ()
-    recorder = Recorder(
-        model, namespace=namespace, resolve=resolve, inputs=chosen, seed=_called(gradient, namespace), products=products
-    )
+    replay = replay_of(model, tensor, gradient)
+    seed = _called(gradient, namespace)
+    if seed:
+        model = cotangents.with_seed(model, seed)
+    recorder = Recorder(model, namespace=namespace, resolve=resolve, inputs=chosen, seed=seed, products=products)
 
     def run() -> None:
         tensor.backward(gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
@@ -117,7 +120,7 @@ def animate(
                 recorder.timeline(), direction, fold=fold, opened=opened
             )
         raise
-    return Animation(recorder.timeline(), direction, fold=fold, opened=opened, ask=ask)
+    return Animation(recorder.timeline(), direction, fold=fold, opened=opened, ask=ask, replay=replay)
 
 
 def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:

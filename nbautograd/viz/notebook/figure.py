@@ -128,6 +128,10 @@ class Figure:
         """Of each graph, its operations in the order in which they ran, as JSON."""
         return []
 
+    def nudged(self, asked: Any) -> dict[str, Any] | None:
+        """What changes with a leaf's value, for a player that asks; None: no answer."""
+        return None
+
     def frames(self) -> list[dict[str, Any]]:
         """The steps, as JSON."""
         return []
@@ -232,6 +236,10 @@ class Figure:
 
     def _asked(self, widget: Any, content: Any, buffers: Any) -> None:
         """Send the view that the player asks for; what does not make sense is not answered."""
+        if isinstance(content, dict) and "nudge" in content:
+            if (answer := self.nudged(content["nudge"])) is not None:
+                widget.send(answer)
+            return
         key = content.get("view") if isinstance(content, dict) else None
         if not isinstance(key, str) or len(key) > 4000:
             return

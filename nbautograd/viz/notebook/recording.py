@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
+from nbautograd.viz.capture.joints import waiting
+from nbautograd.viz.capture.replay import Replay
 from nbautograd.viz.capture.timeline import FrameState, Timeline
 from nbautograd.viz.draw.boxes import grids_of, label_size, measure
 from nbautograd.viz.draw.cells import Grid
@@ -14,7 +16,7 @@ from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Layout
 from nbautograd.viz.draw.svg import draw
 from nbautograd.viz.language import say
-from nbautograd.viz.notebook import export, ledger_text, output
+from nbautograd.viz.notebook import export, ledger_text, nudge, output
 from nbautograd.viz.notebook.figure import WINDOWS, Figure, arrange
 from nbautograd.viz.read.model import GraphModel, Node
 
@@ -32,9 +34,11 @@ class Recording(Figure):
         fold: bool | None = False,
         opened: Collection[str] = (),
         ask: bool = False,
+        replay: Replay | None = None,
     ) -> None:
         self.timeline, self.direction, self.ask = timeline, direction, ask
         self.fold, self.opened = fold, frozenset(opened)
+        self.replay = replay
         self._layouts: dict[int, list[Layout]] = {}
 
     @property
@@ -55,6 +59,10 @@ class Recording(Figure):
     def frames(self) -> list[dict[str, Any]]:
         """The steps, as JSON."""
         return self.timeline.frames_json()
+
+    def nudged(self, asked: Any) -> dict[str, Any] | None:
+        """What changes with a leaf's value, computed anew."""
+        return nudge.answer(self.replay, asked)
 
     @property
     def start(self) -> int:
@@ -100,7 +108,8 @@ class Recording(Figure):
         windows: Sequence[Size] = WINDOWS[:1],
         painted: bool = True,
     ) -> list[str]:
-        words, seen, grids = graph_text(model), state.seen_in(model), self._grids(scene, model)
+        words, grids = graph_text(model), self._grids(scene, model)
+        seen = replace(state, leaves=waiting(model, state.leaves)).seen_in(model)
         return [
             draw(model, places, seen, description=words, grids=grids, painted=painted)
             for places in self._places(scene, model, windows)

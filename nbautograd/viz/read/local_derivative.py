@@ -189,6 +189,8 @@ def _operands(node: Any, declared: Any) -> dict[str, Any]:
     for operand in trace.operands if trace is not None else ():
         if operand.value is None and operand.shape is not None:
             operands[operand.name] = _ShapeOnly(tuple(operand.shape), operand.dtype or "float32")
+        elif operand.slot is not None and isinstance(operand.value, (int, float)):
+            operands[operand.name] = np.asarray(operand.value, trace.dtype)  # a number in the place of a tensor
         else:
             operands[operand.name] = _plain(operand.value)
     if trace is not None and trace.value is not None:

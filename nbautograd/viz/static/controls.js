@@ -74,7 +74,7 @@ class Controls {
         this.button("out", t("out"), () => player.stage.zoom(FURTHER)),
         this.button("in", t("in"), () => player.stage.zoom(CLOSER)),
         this.button("fit", t("fit"), () => player.stage.fit(true)),
-        this.button("save", t("save"), () => player.save())),
+        this.button("save", t("save"), () => player.save()), player.marks.button),
       plays && this.transport());
   }
 

@@ -1,6 +1,5 @@
 const ROOM = { wide: 184, high: 80 }; // of a tile in the bar, in pixels
 const WRITTEN = 3; // terms of a sum that are written out
-const NUDGE = 0.01;
 const ARRIVED = 0.4,
   MET = 0.5,
   SENT = 0.6; // of a step's time: when the parts of the equation appear
@@ -40,8 +39,11 @@ class EquationBar {
       key = frame ? `${state.index}` : "";
     if (key !== this.key) Object.assign(this, { key, chosen: 0, pinned: null });
     this.frame = frame;
-    const { predict } = this.player;
-    this.element.replaceChildren(...(predict.content(this, frame) || predict.summary(this.content(frame), state)));
+    const { paths, predict, selected } = this.player, told = state.index >= 0 && !predict.hides;
+    const chosen = told && selected && paths.leadsTo(selected);
+    if (!chosen) paths.clear();
+    this.element.replaceChildren(...(predict.content(this, frame)
+      || (chosen ? paths.content(selected) : predict.summary(this.content(frame), state))));
   }
 
   content(frame) {
@@ -72,7 +74,7 @@ class EquationBar {
     const { t } = this.player,
       step = frame.chain[Math.min(this.chosen, frame.chain.length - 1)];
     const chain = (this.now = new Chain(step, this.tiles)),
-      [from, to] = [lastName(step.upstream_name), lastName(step.sent_name)];
+      [from, to] = [this.player.links.resultOf(step.edge), lastName(step.sent_name)];
     this.views = {};
     const upstream = this.cell("upstream", t("upstream"), step.upstream_name, chain.upstream);
     const local = this.cell("factor", t("local"), `∂${from}/∂${to}`, chain.factor, step.local);
@@ -120,6 +122,7 @@ class EquationBar {
 
   /** Show the equation of an edge that is pointed at. */
   edge(id) {
+    if (this.player.paths.overlay) return;
     const i = this.frame?.chain?.findIndex((step) => step.edge === id) ?? -1;
     if (i >= 0 && i !== this.chosen) this.choose(i);
   }
@@ -179,7 +182,8 @@ class EquationBar {
       { t } = player,
       { step } = now;
     const name = lastName(step.sent_name),
-      root = step.sent_name.match(/^∂(.*)\/∂/)?.[1] || "";
+      from = this.player.links.resultOf(step.edge),
+      root = rootOf(step.sent_name);
     if (!now.whole || !["diagonal", "matrix"].includes(step.kind)) {
       this.words.replaceChildren(...this.told(step, name));
       return;
@@ -195,6 +199,7 @@ class EquationBar {
       .join(" + ");
     const shown = now.sent.cells.length > 1 ? `${name}[${index.join(", ")}]` : name;
     const dims = step.summed?.map(([d]) => d).join(", ");
+    const ways = this.player.links.users(this.player.links.byId.get(step.edge)?.src).length;
     const note =
       dims !== undefined
         ? t("summed_dims", { dims, name })
@@ -208,7 +213,8 @@ class EquationBar {
         `${written}${terms.length > WRITTEN ? " + …" : ""} = `,
         h("b", {}, shortNumber(value)),
       ),
-      h("div", {}, t("sensitivity", { name: shown, root, change: shortNumber(value * NUDGE) })),
+      ...meaning(t, shown, root, value, ways > 1).slice(0, 1).map((text) => h("div", {}, text)),
+      ...(ways > 1 ? [h("div", { class: "nb-soft" }, t("one_way", { name, via: from, count: ways }))] : []),
       ...(note ? [h("div", { class: "nb-soft" }, note)] : []),
       ...(this.now.sent.cells.length > 1 && !player.predict.hides ? [scaleLegend(this.largest)] : []),
     );
@@ -313,7 +319,7 @@ class EquationBar {
         this.sign("="),
         this.cell("after", t("now"), name, tile(row.after_tile)),
       ),
-      h("div", { class: "nb-equation-words" }, h("div", {}, frame.caption)),
+      h("div", { class: "nb-equation-words" }, h("div", {}, row.after ? t("adds_up") : frame.caption)),
     ];
   }
 }

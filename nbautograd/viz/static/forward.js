@@ -92,7 +92,7 @@ class ForwardPass {
     bar.views = {};
     bar.now = { whole: false };
     const cell = (role, id) => bar.cell("factor", role, links.nodes[id].label || links.nodes[id].name,
-      links.nodes[id].tile || scalarTile(links.nodes[id]));
+      this.player.tiles.value(links.nodes[id].tile) || scalarTile(links.nodes[id]));
     const taken = frame.used.map((id, i) => [i > 0 && bar.sign(","), cell("", id)]).flat();
     const gives = [bar.sign(`${about.symbol || about.name} →`), ...frame.out.map((id) => cell("", id))];
     return [h("div", { class: "nb-equation-parts" }, ...taken.filter(Boolean), ...gives),

@@ -86,7 +86,7 @@ class History {
       receives: outside(true).flatMap((f) => f.receives || []).slice(0, RECEIVED),
       sends: outside(false).flatMap((f) => f.sends || []).slice(0, RECEIVED),
       notes: [...new Set(run.flatMap((f) => f.notes || []))], alarms: run.flatMap((f) => f.alarms || []),
-      equations: undefined, saved: "",
+      equations: undefined, saved: "", words: "",
     };
   }
 

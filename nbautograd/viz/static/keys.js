@@ -21,7 +21,11 @@ function keyActions(player) {
   };
   return {
     ...moves,
-    Escape: () => player.deselect(),
+    Escape: () => closeLast(player),
+    n: () => plays && player.nudge.focus(),
+    i: () => player.marks.toggle(),
+    e: () => player.card.next(1),
+    E: () => player.card.next(-1),
     "/": () => search.focus(),
     "+": () => stage.zoom(CLOSER),
     "=": () => stage.zoom(CLOSER),
@@ -38,6 +42,14 @@ function keyActions(player) {
   };
 }
 
+/** Close what is open, the last first. */
+function closeLast(player) {
+  if (player.marks.open) player.marks.toggle();
+  else if (player.nudge.active) player.nudge.reset();
+  else if (player.card.edge) { player.card.hide(); player.hover(null, null); }
+  else player.deselect();
+}
+
 /** A key that was pressed in the player. The notebook's own shortcuts are not meant, and do not hear it. */
 function pressed(player, event) {
   if (event.altKey || event.ctrlKey || event.metaKey) return;
@@ -50,8 +62,9 @@ function pressed(player, event) {
     if (player.search.key(event)) event.preventDefault();
     return;
   }
+  if (event.target.matches?.(".nb-nudge-range") && event.key !== "Escape") return;
   const actions = keyActions(player), tag = event.target.tagName;
-  const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const name = event.key.length > 1 || event.key === "E" ? event.key : event.key.toLowerCase();
   const confirms = tag === "BUTTON" && (event.key === " " || event.key === "Enter");
   if (tag === "SELECT" || tag === "SUMMARY" || confirms || !Object.hasOwn(actions, name)) return;
   actions[name]();

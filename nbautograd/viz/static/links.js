@@ -20,6 +20,12 @@ class Links {
 
   users(id) { return this.from.get(id) || []; }
 
+  /** What the result of the operation is called into which an edge leads. */
+  resultOf(edge) {
+    const op = this.byId.get(edge)?.dst, box = this.users(op).find(({ kind }) => kind === "result");
+    return this.nodes[box?.dst]?.name || this.nodes[op]?.label || this.nodes[op]?.name || "";
+  }
+
   /** What is only there to make this node: it can be hidden without hiding what others use. */
   private(id) {
     const before = new Set(), waiting = [id];

@@ -32,11 +32,15 @@ class Player {
     this.search = new Search(this);
     this.predict = new Predict(this);
     this.forwardPass = new ForwardPass(this);
+    this.marks = new MarkLegend(this);
     this.controls = new Controls(this);
     this.panel = new Panel(this);
     this.ledger = new Ledger(this);
     this.equation = new EquationBar(this);
     this.tiles = new TileLayer(this);
+    this.paths = new PathList(this);
+    this.nudge = new Nudge(this);
+    this.card = new SensitivityCard(this);
     this.build(place, texts);
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(this.root);
@@ -63,10 +67,9 @@ class Player {
     this.controls.bar,
     h("div", { class: "nb-body" },
       h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend,
-        h("div", { class: "nb-foot" }, this.caption, this.tiles.key)),
+        this.marks.element, h("div", { class: "nb-foot" }, this.caption, this.tiles.key)),
       this.panel.element, plays && this.equation.element, plays && this.ledger.element),
-    this.stacks.several && this.stacks.note, this.stacks.card.element,
-    this.tiles.card,
+    this.stacks.several && this.stacks.note, this.stacks.card.element, this.tiles.card, this.card.element,
     h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), this.words));
     place.replaceChildren(this.root);
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
@@ -74,6 +77,8 @@ class Player {
     this.stage.tiles = this.tiles;
     this.tiles.listen(canvas);
     this.tiles.listen(this.ledger.element);
+    this.card.watch(canvas);
+    this.nudge.watch(canvas);
     canvas.addEventListener("dblclick", (event) => {
       if (!event.target.closest?.("[data-node]")) this.stage.fit(true);
     });
@@ -98,6 +103,12 @@ class Player {
   }
 
   state() { return this.stacks.annotate(this.at(this.index)); }
+
+  /** What flowed where in the pass that is shown. */
+  passMap() {
+    if (this.mapped?.index !== this.index) this.mapped = { index: this.index, map: new PassMap(this) };
+    return this.mapped.map;
+  }
 
   /** How many steps there are before one; of the forward pass, how many are left, below zero. */
   position(index) { return index < 0 ? index : this.stops.findIndex((stop) => stop >= index); }
@@ -142,6 +153,7 @@ class Player {
     const state = this.state(), moving = move && !this.reduced.matches;
     this.load(this.groups.drawnFor(state.scene));
     this.stage.still();
+    this.card.hide();
     this.choose(null);
     this.predict.say("");
     this.tell(state);
@@ -169,6 +181,7 @@ class Player {
   draw() {
     this.stage.load(this.drawingOf(this.scene), this.links);
     this.stage.addOpeners(this.groups.closed.map(([group]) => group));
+    addSumBeads(this);
   }
 
   /** Of the drawings of a view, for windows of several sizes, the one that is seen best in this one. */
@@ -225,9 +238,9 @@ class Player {
   }
 
   /** One line below the drawing, whole on hover. */
-  say(text) {
+  say(text, more = text) {
     this.caption.textContent = text;
-    this.caption.title = text;
+    this.caption.title = more;
   }
 
   tell(state) {
@@ -235,10 +248,10 @@ class Player {
     const first = plays ? t("before_caption") : t("graph_caption", { label: data.label });
     const shown = state.frame ? state.frame.caption || state.frame.title
       : [first, ...(this.drawn?.notes || [])].join(" · ");
-    const text = this.predict.told(shown, state);
+    const text = this.predict.told(shown, state), words = this.predict.told(state.frame?.words || shown, state);
     this.controls.showStep(here, this.drawn?.label || data.label, text);
     caption.setAttribute("aria-live", this.playback.playing ? "off" : "polite");
-    this.say(text);
+    this.say(words, text);
     this.root.dataset.step = here;
     this.panel.show(state);
     if (plays) {
@@ -262,6 +275,7 @@ class Player {
     stage.settle(state);
     this.lookAt(state, false);
     this.panel.show(state);
+    if (this.plays && !this.predict.now) this.equation.show(state);
     this.search.again();
   }
 
@@ -275,6 +289,7 @@ class Player {
   select(id, centre = false) {
     this.choose(id);
     this.panel.show(this.state());
+    if (this.plays && !this.predict.now) this.equation.show(this.state()); // an answer is typed there
     this.panel.element.scrollTop = 0;
     if (id && centre) this.stage.centre(id);
     const node = id && this.links.nodes[id];
@@ -344,6 +359,7 @@ export function mount(place, data, hooks = {}) {
     play: () => player.playback.play(),
     pause: () => player.playback.pause(),
     add: (view) => player.groups.add(view),
+    nudged: (message) => player.nudge.answer(message),
     select: (id) => { if (id !== (player.selected || "")) player.select(id || null, true); },
     destroy: () => player.destroy(),
   };

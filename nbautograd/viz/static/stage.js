@@ -179,6 +179,7 @@ class Stage extends Camera {
     }
     this.tiles.paint(state, travelling);
     this.paintLeaves(state);
+    paintBeads(this, state);
   }
 
   /** What stands on an edge as text: nothing where there is a tile. */
@@ -201,7 +202,7 @@ class Stage extends Camera {
         element.parentNode.classList.toggle("nb-some", !!leaf && leaf.arriving !== "–");
         continue;
       }
-      const before = { arriving: "⇠ ", grad: ".grad " }[what] || "";
+      const before = { arriving: text.startsWith("⇠") ? "⇠ " : "\u00a0 ", grad: ".grad " }[what] || "";
       const said = leaf ? before + leaf[what] : text;
       this.lines(element, before ? this.tiles.said(state, id, what, said) : said, before.length);
     }

@@ -29,7 +29,7 @@ class TileLayer {
       this.drawn.set(key, new Cells(group, group.dataset.grid.split(" ").map(Number), !key.includes(":")));
     }
     const nodes = Object.values(links.nodes), largest = (name) =>
-      nodes.reduce((most, node) => Math.max(most, ...[this.value(node[name])].filter(Boolean).map(largestOf)), 0) || 1;
+      Math.max(0, ...nodes.map((node) => this.tiled(this.value(node[name]))).filter(Boolean).map(largestOf)) || 1;
     const { equation, plays } = this.player;
     this.scale = { value: largest("tile"), gradient: plays ? equation.largest : largest("grad_tile") };
     for (const [key, cells] of this.drawn) {
@@ -116,7 +116,7 @@ class TileLayer {
   /** What the text of a row says, beside the tile if there is one. */
   said(state, id, what, text) {
     if (!this.row(state, id, what)) return text;
-    return what === "grad" ? ".grad" : state.leaves.get(id)?.summed ? "⇠ Σ" : "⇠";
+    return what === "grad" ? ".grad" : text[0]; // an arrow, or the room of a bead
   }
 
   // -- in the ledger ----------------------------------------------------------------------------------------------

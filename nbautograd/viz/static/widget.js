@@ -19,10 +19,14 @@ function render({ model, el }) {
   const ask = (view) => {
     try { model.send({ view }); } catch { /* no kernel: the player says so after a while */ }
   };
+  const nudge = (wish) => {
+    try { model.send({ nudge: wish }); } catch { /* no kernel: the player predicts */ }
+  };
   const make = () => {
     player?.destroy();
     const data = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
-    const hooks = { index: model.get("index"), onindex: send("index"), onselect: send("selected"), onopen: ask };
+    const hooks = { index: model.get("index"), onindex: send("index"), onselect: send("selected"), onopen: ask,
+      onnudge: nudge };
     player = mount(el, data, hooks);
   };
   make();
@@ -30,7 +34,10 @@ function render({ model, el }) {
     "change:timeline": make,
     "change:index": () => { if (!own) player.go(model.get("index")); },
     "change:selected": () => { if (!own) player.select(model.get("selected")); },
-    "msg:custom": (message) => { if (message?.view) player.add(message); },
+    "msg:custom": (message) => { 
+      if (message?.view) player.add(message);
+      if (message?.nudged) player.nudged(message.nudged);
+    },
   };
   for (const [name, listener] of Object.entries(events)) model.on(name, listener);
   return () => {

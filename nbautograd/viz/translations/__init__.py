@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from nbautograd.viz.translations import kernel, player, prediction
+from nbautograd.viz.translations import kernel, paths, player, prediction
 
 __all__ = ["CHINESE", "ENGLISH", "PLAYER"]
 
-_PLAYER = player.TEXTS | prediction.TEXTS
-_ALL = _PLAYER | kernel.TEXTS
+_PLAYER = player.TEXTS | prediction.TEXTS | paths.PLAYER
+_ALL = _PLAYER | kernel.TEXTS | paths.PYTHON
 ENGLISH = {key: english for key, (english, _) in _ALL.items()}
 CHINESE = {key: chinese for key, (_, chinese) in _ALL.items()}
 PLAYER = tuple(_PLAYER)

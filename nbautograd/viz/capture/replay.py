@@ -1,0 +1,184 @@
+"""Computing a recorded graph anew with another value in one of its leaves, to see what changes.
+
+What is computed are copies: the arrays that tracing noted go through the library's own operations, from new leaves to a
+new result, and a backward pass over that. The user's tensors, hooks and functions have no part in it. A graph can be
+computed anew if all of it is declared operations without random numbers, traced, and small; and if with the recorded
+values it comes to what was recorded.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nbautograd.viz.read import values
+from nbautograd.viz.read.introspect import attribute
+from nbautograd.viz.read.model import GraphModel
+
+__all__ = ["Replay", "replay_of"]
+
+MOST_OPERATIONS = 300
+MOST_ELEMENTS = 1024  # of a tensor
+RANDOM = "nbautograd.ops.creation"  # the package of the operations that make tensors, also from random numbers
+_PART = re.compile(r"(\w+)\[(\d+)\]")  # an argument that is part of a list
+
+Place = tuple[str, int]
+"""The id of an operation or leaf, and which of its results."""
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One operation with its arguments: places of values that are computed, or arrays and options as they were."""
+
+    node: str
+    function: Any
+    computed: Mapping[str, Place]
+    arrays: Mapping[str, np.ndarray[Any, Any]]
+    options: Mapping[str, Any]
+    result: np.ndarray[Any, Any] | None
+    """What was recorded."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All values of a graph, and what its leaves get, by the ids of boxes."""
+
+    values: dict[str, list[float]]
+    grads: dict[str, list[float]]
+
+
+class Replay:
+    """A graph that can be computed anew."""
+
+    def __init__(
+        self,
+        calls: list[_Call],
+        leaves: dict[str, np.ndarray[Any, Any]],
+        root: Place,
+        seed: np.ndarray[Any, Any] | None,
+        model: GraphModel,
+        new: Callable[[Any], Any],
+    ) -> None:
+        self.calls, self.leaves, self.root, self.seed, self.new = calls, leaves, root, seed, new
+        self.boxes = {place: edge.dst for place, edge in model.results.items()}
+        self._agrees: bool | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the recorded values come to what was recorded."""
+        if self._agrees is None:
+            try:
+                results, _ = self._forward({})
+                single = [call for call in self.calls if (call.node, 1) not in results]
+                recorded = [(results[call.node, 0], call.result) for call in single if call.result is not None]
+                self._agrees = all(
+                    np.allclose(values.host(value), result, rtol=1e-4, atol=1e-6, equal_nan=True)
+                    for value, result in recorded
+                )
+            except Exception:  # what cannot be computed anew is predicted
+                self._agrees = False
+        return self._agrees
+
+    def nudged(self, leaf: str, place: int, value: float) -> Outcome | None:
+        """All values and gradients with one element of a leaf changed; None where that cannot be computed."""
+        if leaf not in self.leaves or not 0 <= place < self.leaves[leaf].size or not self.agrees:
+            return None
+        changed = self.leaves[leaf].copy()
+        changed.reshape(-1)[place] = value
+        try:
+            results, leaves = self._forward({leaf: changed})
+            root = results[self.root]
+            root.backward(None if self.seed is None else self.new(self.seed))
+        except Exception:
+            return None
+        boxes = {self.boxes.get(at, at[0]): _numbers(result) for at, result in results.items() if at[0] not in leaves}
+        boxes |= {key: _numbers(tensor) for key, tensor in leaves.items()}
+        grads = {key: _numbers(tensor.grad) for key, tensor in leaves.items() if tensor.grad is not None}
+        return Outcome({key: cells for key, cells in boxes.items() if cells}, grads)
+
+    def _forward(self, changed: Mapping[str, np.ndarray[Any, Any]]) -> tuple[dict[Place, Any], dict[str, Any]]:
+        leaves = {key: self.new(changed.get(key, array)).requires_grad_() for key, array in self.leaves.items()}
+        results: dict[Place, Any] = {(key, 0): leaf for key, leaf in leaves.items()}
+        for call in self.calls:
+            made = call.function(**self._arguments(call, results))
+            for index, part in enumerate(made if isinstance(made, (tuple, list)) else (made,)):
+                results[call.node, index] = part
+        return results, leaves
+
+    def _arguments(self, call: _Call, results: Mapping[Place, Any]) -> dict[str, Any]:
+        flat = {name: results[place] for name, place in call.computed.items()}
+        flat |= {name: self.new(array) for name, array in call.arrays.items()}
+        arguments: dict[str, Any] = dict(call.options)
+        for name in sorted(flat, key=lambda name: (len(name), name)):
+            part = _PART.fullmatch(name)
+            if part is None:
+                arguments[name] = flat[name]
+            else:
+                arguments.setdefault(part[1], []).append(flat[name])
+        return arguments
+
+
+def replay_of(model: GraphModel, root: Any, seed: Any) -> Replay | None:
+    """The graph of ``root`` as something that can be computed anew; None where it cannot be.
+
+    :param model: with its live objects, before a backward pass has freed what they saved.
+    :param seed: the gradient that the pass starts with, or None.
+    """
+    whole = model.entire
+    if not 0 < len(whole.order) <= MOST_OPERATIONS or len(whole.roots) != 1:
+        return None
+    try:
+        live = {key: node for node, key in whole.handles.ops.items()}
+        tensors = {whole.handles.leaves[id(t)]: t for t in whole.handles.kept if id(t) in whole.handles.leaves}
+        leaves = {leaf.id: _copied(tensors[leaf.id]) for leaf in whole.leaves}
+        calls = [_call(live[key], key, whole) for key in whole.order]
+        new = next(iter(tensors.values())).new_tensor
+        start = whole.handles.ops[root.grad_fn], int(attribute(root, "output_nr", 0) or 0)
+        return Replay(calls, leaves, start, None if seed is None else _copied(seed), whole, new)
+    except Exception:  # a graph of which something is not known
+        return None
+
+
+def _call(node: Any, key: str, model: GraphModel) -> _Call:
+    function = type(node).operation()
+    if str(function.__module__).startswith(RANDOM):
+        raise ValueError("random numbers")
+    computed: dict[str, Place] = {}
+    arrays: dict[str, Any] = {}
+    wanted = inspect.signature(function).parameters.values()
+    options: dict[str, Any] = {p.name: None for p in wanted if p.default is p.empty}  # a trace leaves None out
+    for operand in node.trace.operands:
+        maker, index = node.next_functions[operand.slot] if operand.slot is not None else (None, 0)
+        if maker is not None:
+            computed[operand.name] = model.handles.of(maker) or "", index
+        elif operand.shape is not None:
+            arrays[operand.name] = _copied(operand.value)
+        else:
+            options[operand.name] = operand.value
+    for name in {_base(name) for name in (*computed, *arrays)}:
+        options.pop(name, None)
+    value = node.trace.value
+    return _Call(key, function, computed, arrays, options, None if value is None else np.array(value))
+
+
+def _base(name: str) -> str:
+    return name.partition("[")[0]
+
+
+def _copied(value: Any) -> np.ndarray[Any, Any]:
+    if value is None or values.host(value).size > MOST_ELEMENTS:
+        raise ValueError("the value is not known")
+    return np.array(values.host(value))
+
+
+def _numbers(tensor: Any) -> list[float]:
+    """The elements of a real tensor; nothing of others, which a picture cannot show as numbers."""
+    array = values.host(tensor)
+    if array.dtype.kind not in "biuf" or array.size > MOST_ELEMENTS or not np.isfinite(array).all():
+        return []
+    return [float(f"{number:.7g}") for number in array.reshape(-1).tolist()]

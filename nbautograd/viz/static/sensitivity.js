@@ -1,0 +1,239 @@
+const CARD_ROOM = { wide: 200, high: 90 }; // of a card's tile
+const BESIDE_POINTER = 14; // pixels
+const CARD_NUDGE = 0.01;
+
+/** The quantity of which `∂y/∂a` or `vᵀ∂y/∂a` is the derivative: `y`, or `vᵀy`. */
+function rootOf(gradient) {
+  const [, before, root] = gradient.match(/^(.*?)∂(.*)\/∂/) || [];
+  return root === undefined ? "" : before + root;
+}
+
+/** What a gradient means, in words: for an element of a tensor, or for a number. */
+function meaning(t, name, root, value, partly = false) {
+  if (!Number.isFinite(value)) return [];
+  const key = partly ? "sensitivity_part" : "sensitivity";
+  const said = [t(key, { name, root, change: shortNumber(value * CARD_NUDGE) })];
+  if (partly) return said;
+  if (value === 0) return [t("unmoved", { name, root })];
+  if (value === 1) said.push(t("as_fast", { name, root }));
+  else said.push(t(value < 0 ? "against" : "faster", { name, root, times: shortNumber(Math.abs(value)) }));
+  return said;
+}
+
+/** Says beside the pointer what the number on an edge means, or by what an operation multiplies. */
+class SensitivityCard {
+  constructor(player) {
+    this.player = player;
+    this.element = h("div", { class: "nb-sensitivity", role: "status", hidden: "" });
+    this.edge = null;
+  }
+
+  /** Listen to a drawing's window. */
+  watch(canvas) {
+    const over = (event) => {
+      const { hit, label } = event.target.dataset || {}, edge = hit || (event.target.textContent && label);
+      const op = event.target.closest?.(".nb-op:not(.nb-group)")?.dataset.node;
+      if (event.target.closest?.("[data-cells]")) this.hide(); // an element has a card of its own
+      else if (edge) this.showEdge(edge, event);
+      else if (op) this.showOp(op, event);
+      else this.hide();
+    };
+    canvas.addEventListener("pointerover", (event) => over(event.target.closest?.("tspan") ? {
+      target: event.target.closest("text"), clientX: event.clientX, clientY: event.clientY } : event));
+    canvas.addEventListener("pointermove", (event) => { if (this.edge) this.place(event.clientX, event.clientY); });
+    const away = ({ pointerType }) => { if (pointerType !== "touch") this.hide(); }; // a finger does not stay
+    canvas.addEventListener("pointerleave", away);
+    canvas.addEventListener("pointerdown", away);
+  }
+
+  hide() {
+    this.element.hidden = true;
+    this.edge = null;
+  }
+
+  /** The next edge of the step that is shown, for those who use the keyboard. */
+  next(by) {
+    const { player } = this, { links, stage } = player, active = player.state().active;
+    const own = links.edges.filter(({ id }) => active.has(id)), edges = own.length ? own : links.edges;
+    if (!edges.length) return;
+    const here = edges.findIndex(({ id }) => id === this.edge);
+    const { id } = edges[here < 0 ? (by > 0 ? 0 : edges.length - 1) : (here + by + edges.length) % edges.length];
+    const box = stage.svg.querySelector(`[data-hit="${CSS.escape(id)}"]`)?.getBoundingClientRect();
+    if (!box) return;
+    player.hover(null, id);
+    this.showEdge(id, { clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 });
+  }
+
+  showEdge(id, at) {
+    const edge = this.player.links.byId.get(id);
+    if (edge && this.player.plays) this.show(id, this.aboutEdge(edge), at);
+  }
+
+  showOp(id, at) {
+    const content = this.player.plays && !this.player.predict.hides && this.aboutOp(id);
+    if (content) this.show(id, content, at);
+    else this.hide();
+  }
+
+  show(id, content, { clientX, clientY }) {
+    this.edge = id;
+    this.element.replaceChildren(...content.filter(Boolean));
+    this.element.hidden = false;
+    this.place(clientX, clientY);
+  }
+
+  /** Beside the pointer, on the side where there is room. */
+  place(x, y) {
+    const around = this.player.root.getBoundingClientRect(), { offsetWidth: w, offsetHeight: high } = this.element;
+    let left = x - around.left + BESIDE_POINTER, top = y - around.top + BESIDE_POINTER;
+    if (left + w > around.width - 6) left = x - around.left - w - BESIDE_POINTER;
+    if (top + high > around.height - 6) top = y - around.top - high - BESIDE_POINTER;
+    Object.assign(this.element.style, { left: `${Math.max(left, 6)}px`, top: `${Math.max(top, 6)}px` });
+  }
+
+  // -- an edge --------------------------------------------------------------------------------------------------------
+  aboutEdge(edge) {
+    const { player } = this, { links, t } = player, map = player.passMap(), source = links.nodes[edge.src];
+    if (edge.kind === "constant") return [this.head(source?.name || ""), this.line(t("no_gradient_here"), true)];
+    const many = Object.values(player.drawn.stands || {}).filter((id) => id === edge.id).length;
+    if (many > 1) return [this.head(source?.name || ""), this.line(t("several_edges", { count: many }), true)];
+    const state = player.state(), step = map.steps.get(edge.id), tile = map.tile(map.came.get(edge.id));
+    const name = this.gradientOf(edge, map, step), shown = state.active.has(edge.id) || state.done.has(edge.id);
+    if (!shown || !tile) {
+      return [this.head(name), this.line(shown ? state.labels.get(edge.id) || "" : t("not_here_yet"), true)];
+    }
+    const undone = step?.summed && this.line(this.undone(edge, step), true);
+    return [...this.meant(edge, name, tile), undone, this.formulaOf(edge),
+      tile.cells.length > 1 && new TileView(tile, { name, largest: player.equation.largest, ...CARD_ROOM }).svg,
+      tile.block && histogramOf(tile)];
+  }
+
+  /** The number on an edge, and in words what it means. */
+  meant(edge, name, tile) {
+    const { links, t } = this.player, one = tile.cells.length === 1, at = largestAt(tile.cells);
+    const own = links.nodes[edge.kind === "result" ? edge.dst : edge.src], ways = links.users(edge.src).length;
+    const element = one ? own.name : `${own.name}[${indexOf(at, tile.shape).join(", ")}]`;
+    const several = edge.kind === "flow" && ways > 1;
+    const words = tile.block ? [] : meaning(t, element, rootOf(name), tile.cells[at], several);
+    const way = { name: own.name, via: links.resultOf(edge.id), count: ways };
+    return [this.head(one ? `${name} = ${shortNumber(tile.cells[0])}` : name, tile.shape.join("×")),
+      ...words.map((text) => this.line(text)), several && this.line(t("one_way", way), true)];
+  }
+
+  undone(edge, step) {
+    const { links, t } = this.player;
+    return t("undo_broadcast", { dims: dimsOf(step), name: links.nodes[edge.src].name });
+  }
+
+  head(text, more = "") {
+    const about = more && h("span", { class: "nb-soft" }, ` ${more}`);
+    return h("div", { class: "nb-sensitivity-head" }, h("b", {}, text), about);
+  }
+
+  line(text, soft = false) { return h("div", { class: soft ? "nb-soft" : "" }, text); }
+
+  /** What is called what goes along an edge. */
+  gradientOf(edge, map, step) {
+    if (step) return step.sent_name;
+    const { links } = this.player;
+    for (const { id } of links.makers(edge.src)) if (map.steps.get(id)) return map.steps.get(id).upstream_name;
+    return map.seed || `∂/∂${links.nodes[edge.src]?.name}`;
+  }
+
+  formulaOf(edge) {
+    const { formulas, slots } = this.player.links.nodes[edge.dst] || {};
+    const marks = edge.kind === "flow" && formulas?.[slots?.indexOf(edge.slot)];
+    return marks && h("div", { class: "nb-formula" }, formula(marks));
+  }
+
+  // -- an operation ---------------------------------------------------------------------------------------------------
+  aboutOp(id) {
+    const { player } = this, { links, t } = player, { nodes } = links;
+    const map = player.passMap(), steps = links.makers(id).map((edge) => [edge, map.steps.get(edge.id)]);
+    const known = steps.filter(([, step]) => step?.local?.length);
+    if (!known.length) return null;
+    const lines = known.map(([edge, step]) => {
+      const cells = map.tile(step.factor)?.cells, number = cells?.length === 1 ? ` = ${shortNumber(cells[0])}` : "";
+      const from = links.resultOf(edge.id), to = nodes[edge.src]?.name;
+      return h("div", { class: "nb-sensitivity-local" }, h("span", {}, `∂${from}/∂${to} = `), math(step.local), number);
+    });
+    return [this.head(nodes[id].expression || nodes[id].name), this.line(t("local_of"), true), ...lines];
+  }
+}
+
+/** The place of the largest number. */
+function largestAt(cells) {
+  const sizes = cells.map((value) => (Number.isFinite(value) ? Math.abs(value) : Infinity));
+  return sizes.indexOf(Math.max(...sizes));
+}
+
+const dimsOf = (step) => step.summed.map(([d]) => d).join(", ");
+
+// -- what the marks mean ----------------------------------------------------------------------------------------------
+
+/** A list of the marks that occur in drawings, each with what it means. */
+class MarkLegend {
+  constructor(player) {
+    this.player = player;
+    const { t } = player;
+    const about = { role: "dialog", "aria-label": t("marks_title"), tabindex: -1, hidden: "" };
+    this.element = h("div", { class: "nb-marks", ...about });
+    this.button = h("button", { type: "button", class: "nb-button nb-marks-button", "aria-label": t("marks"),
+      title: t("marks"), "aria-expanded": "false", onclick: () => this.toggle() }, icon("marks"));
+  }
+
+  get open() { return !this.element.hidden; }
+
+  toggle() {
+    if (!this.open) this.element.replaceChildren(...this.content());
+    this.element.hidden = this.open;
+    this.button.setAttribute("aria-expanded", String(this.open));
+    this.button.classList.toggle("nb-pressed", this.open);
+    if (this.open) this.element.focus();
+    else this.button.focus();
+  }
+
+  content() {
+    const { t } = this.player;
+    const close = h("button", { type: "button", class: "nb-button", "aria-label": t("close"), title: t("close"),
+      onclick: () => this.toggle() }, "×");
+    const list = Object.entries(MARKS).filter(([name]) => this.player.plays || !ONLY_PLAYED.has(name));
+    return [h("div", { class: "nb-marks-head" }, h("b", {}, t("marks_title")), close),
+      h("ul", {}, ...list.map(([name, parts]) => h("li", {}, this.sample(parts), h("span", {}, t(`mark_${name}`)))))];
+  }
+
+  sample(parts) {
+    const shapes = parts.map(([tag, kind, attributes]) => s("g", { class: kind }, s(tag, attributes)));
+    const about = { viewBox: "0 0 44 24", width: 44, height: 24, "aria-hidden": "true", class: "nb-mark" };
+    return s("svg", about, ...shapes);
+  }
+}
+
+const ONLY_PLAYED = new Set(["arriving", "bead", "broadcast", "flow"]);
+const boxMark = { x: 3, y: 3, width: 38, height: 18, rx: 4, class: "nb-shape" };
+const pillMark = { ...boxMark, rx: 9 };
+const wireMark = { d: "M3 12H35", class: "nb-edge" };
+const beadGround = { cx: 22, cy: 12, r: 8, class: "nb-bead-ground" };
+const beadSign = { d: `M25 8.4${SIGN}`, class: "nb-bead-sign", fill: "none" };
+const MARKS = {
+  leaf: [["rect", "nb-node nb-leaf", boxMark]],
+  tensor: [["rect", "nb-node nb-tensor", boxMark]],
+  output: [["rect", "nb-node nb-output", boxMark]],
+  constant: [["rect", "nb-node nb-constant", { ...boxMark, "stroke-dasharray": "4 3" }]],
+  op: [["rect", "nb-node nb-op", pillMark]],
+  group: [["rect", "nb-node nb-op", { ...boxMark, x: 7, y: 6, width: 34, height: 15 }],
+    ["rect", "nb-node nb-op", { ...boxMark, width: 34, height: 15 }]],
+  saved: [["rect", "nb-node nb-op", { ...pillMark, height: 14 }],
+    ["circle", "", { cx: 22, cy: 17, r: 3, class: "nb-saved" }]],
+  freed: [["rect", "nb-node nb-op", { ...pillMark, height: 14 }],
+    ["circle", "nb-freed", { cx: 22, cy: 17, r: 3, class: "nb-saved" }]],
+  forward: [["path", "", wireMark], ["path", "", { d: "M34 8.6L41 12L34 15.4z", class: "nb-head-wire" }]],
+  flow: [["path", "", { d: "M41 12H9", class: "nb-flow nb-active" }],
+    ["path", "", { d: "M10 8L3 12L10 16z", class: "nb-head-active" }]],
+  arriving: [["path", "nb-mark-arriving", { d: "M3 12h3m3 0h3m3 0h6M8 8L3 12L8 16", fill: "none" }]],
+  bead: [["circle", "", beadGround],
+    ["circle", "", { cx: 22, cy: 12, r: 8, class: "nb-bead-ring", fill: "none", pathLength: 2,
+      "stroke-dasharray": "1 2" }],
+    ["path", "", beadSign]],
+  broadcast: [["path", "", wireMark], ["circle", "", beadGround], ["path", "", beadSign]],
+};
