@@ -61,7 +61,7 @@ class Player {
     this.root = h("div", {
       class: `nb-player${plays ? " nb-plays" : ""}`, role: "group", tabindex: 0,
       "aria-label": t(plays ? "backward_of" : "graph_of", { label: data.label }), lang: texts.lang,
-      "aria-keyshortcuts": "Space ArrowLeft ArrowRight Home End ? / F M L C", "data-lm-suppress-shortcuts": "true",
+      "aria-keyshortcuts": keyShortcuts(this), "data-lm-suppress-shortcuts": "true",
       onkeydown: (event) => pressed(this, event),
     },
     this.controls.bar,
