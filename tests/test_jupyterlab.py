@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from pathlib import Path
@@ -22,6 +21,7 @@ import nbautograd as nb
 from nbautograd import viz
 
 from .jupyterlab import READY, RUN_ALL, browse, serve
+from .shots import SHOTS
 
 pytestmark = [
     pytest.mark.browser,
@@ -30,7 +30,6 @@ pytestmark = [
 ]
 
 NOTEBOOK = Path(__file__).with_name("tutorial.ipynb")
-SHOTS = Path(os.environ.get("NBAUTOGRAD_SHOTS", Path(__file__).parent / "screenshots"))
 
 
 def write_embedded(root, data):
@@ -72,7 +71,6 @@ def lab(tmp_path_factory):
 def page(lab, tmp_path_factory):
     """The notebook, opened and run from top to bottom."""
     url, token = lab
-    SHOTS.mkdir(parents=True, exist_ok=True)
     with playwright.sync_playwright() as driver, browse(driver, tmp_path_factory.mktemp("chromium")) as page:
         page.goto(f"{url}lab/workspaces/test/tree/{NOTEBOOK.name}?token={token}&reset")
         page.wait_for_function(READY, timeout=120_000)

@@ -5,6 +5,7 @@ const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
 const HEALTHY = [3e-4, 3e-3]; // of an update beside its weights
 const NEAR = 14; // pixels from a line at which it is meant
 const APART = 14; // pixels between two names
+const LENS_KEYS = "ArrowLeft ArrowRight Home End PageUp PageDown [ ] Enter Space";
 const SETTLED = 160; // milliseconds without a further step, after which its pass is shown
 
 const nonFinite = (value) => (value === null || Number.isNaN(value) ? "NaN" : numberOf(value));
@@ -197,7 +198,7 @@ class Lens {
     this.stage = h("div", { class: "nb-lens-pass" });
     const move = (name, label, by) => h("button", { type: "button", class: "nb-button",
       "aria-label": label, title: label, onclick: () => by() }, icon(name));
-    this.root = h("div", { class: "nb-player nb-lens", role: "group", tabindex: 0, "aria-label": data.label,
+    this.root = h("div", { class: "nb-player nb-lens", role: "group", tabindex: 0, "aria-label": data.label, "aria-keyshortcuts": LENS_KEYS,
       lang: texts.lang, "data-lm-suppress-shortcuts": "true", onkeydown: (event) => this.key(event) },
     h("div", { class: "nb-bar" }, h("span", { class: "nb-head-line" }, h("strong", {}, t("training")), " ", this.count),
       h("span", { class: "nb-transport" }, h("span", { class: "nb-buttons" },
@@ -310,7 +311,7 @@ class Lens {
     const last = this.data.steps.length - 1, moves = {
       ArrowLeft: () => this.move(-1), ArrowRight: () => this.move(1), Home: () => this.select(0),
       End: () => this.select(last), PageUp: () => this.toRecorded(-1), PageDown: () => this.toRecorded(1),
-      Enter: () => this.load(), " ": () => { this.load(); this.player?.play(); },
+      "[": () => this.lightLeaf(-1), "]": () => this.lightLeaf(1), Enter: () => this.load(), " ": () => { this.load(); this.player?.play(); },
     };
     const confirms = event.target.tagName === "BUTTON" && [" ", "Enter"].includes(event.key);
     if (event.altKey || event.ctrlKey || event.metaKey || confirms) return;
@@ -318,6 +319,19 @@ class Lens {
     if (!Object.hasOwn(moves, event.key)) return;
     event.preventDefault();
     moves[event.key]();
+  }
+
+  /** The next leaf's lines stand out, with their names and numbers. */
+  lightLeaf(by) {
+    const count = this.data.leaves.length;
+    if (!count) return;
+    this.leaf = ((this.leaf ?? (by > 0 ? -1 : 0)) + by + count) % count;
+    const said = this.plots.slice(1).map((plot) => {
+      const line = plot.lines[this.leaf];
+      plot.light(line);
+      return `${plot.title}: ${numberOf(line.values[this.index])}`;
+    });
+    this.note.textContent = [this.data.leaves[this.leaf].name, ...said].join(" · ");
   }
 
   // -- the pass of a step -------------------------------------------------------------------------------------------

@@ -53,8 +53,8 @@ class SensitivityCard {
 
   /** The edges and operations of the node that is selected, else of the step that is shown, else all edges. */
   around() {
-    const { links, predict, selected } = this.player, joined = [...links.makers(selected), ...links.users(selected)];
-    const near = selected ? new Set([selected, ...joined.map(({ id }) => id)]) : this.player.state().active;
+    const { links, predict, selected } = this.player, beside = [...links.makers(selected), ...links.users(selected)];
+    const near = selected ? new Set([selected, ...beside.map(({ id }) => id)]) : this.player.state().active;
     const edges = links.edges.map(({ id }) => id), own = edges.filter((id) => near.has(id));
     const ops = [...near].filter((id) => links.nodes[id]?.kind === "op" && !predict.hides && this.aboutOp(id));
     return [...(own.length ? own : edges), ...ops];
