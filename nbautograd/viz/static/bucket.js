@@ -40,7 +40,7 @@ class Buckets {
   /** The stacks after a number of steps; `each` is told of every change. */
   at(index, each = null) {
     const stacks = new Map();
-    for (const frame of this.frames.slice(0, index)) {
+    for (const frame of this.frames.slice(0, Math.max(index, 0))) { // below zero: the forward pass
       const { nodes } = this.scenes[frame.scene];
       for (const [id, entry] of Object.entries(frame.ledger || {})) {
         const name = nodes[id]?.name;
@@ -155,7 +155,7 @@ class BucketView {
   filled(segment, i, tall) {
     const share = segment.pass ? FAINT + ((100 - FAINT) * segment.pass) / this.passes : 0;
     const ink = segment.amount < 0 ? "minus" : "plus";
-    const colour = share ? `color-mix(in oklab, var(--nb-tile-${ink}) ${share.toFixed(0)}%, var(--nb-bg))`
+    const colour = share ? `color-mix(in oklab, var(--nb-tile-${ink}-8) ${share.toFixed(0)}%, var(--nb-bg))`
       : "var(--nb-wire)";
     return { class: "nb-bucket-pass", y: 2, height: tall - 4, fill: colour, ...marksOf(i, segment) };
   }

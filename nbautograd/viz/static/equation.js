@@ -54,7 +54,7 @@ class EquationBar {
     if (frame.kind === "error") return this.failure(frame);
     if (frame.kind === "start" && frame.receives) {
       const [name, value] = frame.receives[0];
-      return [this.remark(this.player.t("seed_words", { name, value }))];
+      return [this.remark(this.player.t("seed_words", { name, value: value.replace(/\.$/, "") }))]; // 1., not 1..
     }
     return [this.remark(frame.caption || frame.title)];
   }
@@ -144,7 +144,7 @@ class EquationBar {
     let body = h("span", { class: "nb-soft" }, "…");
     if (tile) {
       const view = (this.views[part] = new TileView(tile, {
-        name,
+        name: `${role} ${name}`.trim(),
         largest: scale,
         ...ROOM,
         point: this.now.whole ? (cell) => this.point(part, cell) : null,

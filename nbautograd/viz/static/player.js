@@ -70,7 +70,7 @@ class Player {
         this.marks.element, h("div", { class: "nb-foot" }, this.caption, this.tiles.key)),
       this.panel.element, plays && this.equation.element, plays && this.ledger.element),
     this.stacks.several && this.stacks.note, this.stacks.card.element, this.tiles.card, this.card.element,
-    h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), this.words));
+    h("details", { class: "nb-more", "aria-label": t("in_words") }, h("summary", {}, t("in_words")), this.words));
     place.replaceChildren(this.root);
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
     this.stage.texts = texts;
