@@ -26,6 +26,7 @@ HOW = dict.fromkeys(("build", "mypy", "oxlint", "ruff"), "pip install -e '.[dev]
     "Graphviz": "apt install graphviz, or brew install graphviz",
     "PyTorch": "pip install -e '.[oracle]'",
     "a system with limits for processes": "not Windows",
+    "notebook": "pip install 'notebook>=7'",
     "myst_nb": "pip install -e '.[docs]'",
     "root": "run the tests as root",
     "the site": "sphinx-build -W docs build/site",

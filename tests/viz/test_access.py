@@ -467,9 +467,9 @@ def test_in_chinese_every_word_is(open_page: Any) -> None:
     press(page, "End", "i")
     page.screenshot(path=SHOTS / "chinese-700-dark.png")
     own = {"backward", "w", "x", "a", "b", "y", "SVG"}
-    labels = page.locator(".nb-player :is([aria-label]:not([role=math]), button, .nb-marks :is(b, dd, li))").evaluate_all(
-        "all => all.map((e) => e.getAttribute('aria-label') || e.textContent)"
-    )
+    labels = page.locator(
+        ".nb-player :is([aria-label]:not([role=math]), button, .nb-marks :is(b, dd, li))"
+    ).evaluate_all("all => all.map((e) => e.getAttribute('aria-label') || e.textContent)")
     english = [label for label in labels if re.search("[a-z]{4}", label) and not re.search("[\u4e00-\u9fff]", label)]
     assert len(labels) > 50 and [label for label in english if label not in own] == []
 

@@ -5,7 +5,6 @@ const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
 const HEALTHY = [3e-4, 3e-3]; // of an update beside its weights
 const NEAR = 14; // pixels from a line at which it is meant
 const APART = 14; // pixels between two names
-const LENS_KEYS = "ArrowLeft ArrowRight Home End PageUp PageDown [ ] Enter Space";
 const SETTLED = 160; // milliseconds without a further step, after which its pass is shown
 
 const nonFinite = (value) => (value === null || Number.isNaN(value) ? "NaN" : numberOf(value));
@@ -198,7 +197,8 @@ class Lens {
     this.stage = h("div", { class: "nb-lens-pass" });
     const move = (name, label, by) => h("button", { type: "button", class: "nb-button",
       "aria-label": label, title: label, onclick: () => by() }, icon(name));
-    this.root = h("div", { class: "nb-player nb-lens", role: "group", tabindex: 0, "aria-label": data.label, "aria-keyshortcuts": LENS_KEYS,
+    this.root = h("div", { class: "nb-player nb-lens", role: "group", tabindex: 0, "aria-label": data.label,
+      "aria-keyshortcuts": Object.keys(this.keys()).map((key) => SPOKEN[key] ?? key).join(" "),
       lang: texts.lang, "data-lm-suppress-shortcuts": "true", onkeydown: (event) => this.key(event) },
     h("div", { class: "nb-bar" }, h("span", { class: "nb-head-line" }, h("strong", {}, t("training")), " ", this.count),
       h("span", { class: "nb-transport" }, h("span", { class: "nb-buttons" },
@@ -307,12 +307,19 @@ class Lens {
     if (steps.includes(to)) this.select(steps.indexOf(to));
   }
 
-  key(event) {
-    const last = this.data.steps.length - 1, moves = {
+  /** What each key does. */
+  keys() {
+    const last = this.data.steps.length - 1;
+    return {
       ArrowLeft: () => this.move(-1), ArrowRight: () => this.move(1), Home: () => this.select(0),
       End: () => this.select(last), PageUp: () => this.toRecorded(-1), PageDown: () => this.toRecorded(1),
-      "[": () => this.lightLeaf(-1), "]": () => this.lightLeaf(1), Enter: () => this.load(), " ": () => { this.load(); this.player?.play(); },
+      "[": () => this.lightLeaf(-1), "]": () => this.lightLeaf(1), Enter: () => this.load(),
+      " ": () => { this.load(); this.player?.play(); },
     };
+  }
+
+  key(event) {
+    const moves = this.keys();
     const confirms = event.target.tagName === "BUTTON" && [" ", "Enter"].includes(event.key);
     if (event.altKey || event.ctrlKey || event.metaKey || confirms) return;
     event.stopPropagation();
