@@ -23,6 +23,7 @@ from nbautograd.viz.notebook import export
 
 from .gallery import PROGRAMS
 from .player_pages import recording
+from .test_lens import train
 
 pytestmark = [pytest.mark.browser, needs.chromium]
 
@@ -133,17 +134,19 @@ def press(page: Any, *keys: str) -> None:
         page.keyboard.press(key)
 
 
-MOMENTS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "first_seed": ("paths", ("ArrowRight",) * 2 + ("]", "e")),
-    "perceptron": ("step", ("ArrowRight",) * 4 + ("m",)),
-    "used_four_times": ("forward", ("Home", "ArrowRight", "ArrowRight")),
-    "recurrent": ("end", ("End",)),
-    "convolution": ("node", ("ArrowRight",) * 3 + ("]", "]")),
-    "changed_in_place": ("error", ("End",)),
-    "hooked": ("asked", ("?", "ArrowRight", "ArrowRight")),
-    "second_seed": ("marks", ("ArrowRight", "i")),
-}
-"""What is looked at of each program of the gallery, and the keys that lead there."""
+MOMENTS: list[tuple[str, str, tuple[str, ...]]] = [
+    ("first_seed", "paths", ("ArrowRight",) * 2 + ("]", "e")),
+    ("perceptron", "step", ("ArrowRight",) * 4 + ("m",)),
+    ("used_four_times", "forward", ("Home", "ArrowRight", "ArrowRight")),
+    ("used_four_times", "compared", ("End", "g")),
+    ("recurrent", "end", ("End",)),
+    ("convolution", "node", ("ArrowRight",) * 3 + ("]", "]")),
+    ("changed_in_place", "error", ("End",)),
+    ("hooked", "asked", ("?", "ArrowRight", "ArrowRight")),
+    ("second_seed", "marks", ("ArrowRight", "i")),
+    ("training", "lens", ("ArrowLeft", "]", "]")),
+]
+"""What is looked at of each program of the gallery and of a training run, and the keys that lead there."""
 
 
 @pytest.fixture(scope="module")
@@ -153,15 +156,17 @@ def window(browser: Any) -> Iterator[Any]:
     page.close()
 
 
-@pytest.mark.parametrize("name", MOMENTS)
-def test_every_text_can_be_read_in_both_themes_and_all_widths(window: Any, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "what", "keys"), MOMENTS, ids=lambda part: part if isinstance(part, str) else "")
+def test_every_text_can_be_read_in_both_themes_and_all_widths(
+    window: Any, tmp_path: Path, name: str, what: str, keys: tuple[str, ...]
+) -> None:
     """Every program is looked at in every width; every width is looked at in both themes."""
-    what, keys = MOMENTS[name]
+    shown = train(6, record=True) if name == "training" else PROGRAMS[name]()
     window.set_viewport_size({"width": 1280, "height": HEIGHT})
-    window.goto(PROGRAMS[name]().save(tmp_path / "page.html").as_uri())
-    window.focus(".nb-player")
+    window.goto(shown.save(tmp_path / "page.html").as_uri())
+    window.locator(".nb-player").first.focus()
     press(window, *keys)
-    turn = [*MOMENTS].index(name)
+    turn = MOMENTS.index((name, what, keys))
     for i, width in enumerate(WIDTHS):
         scheme = ("light", "dark")[(turn + i) % 2]
         window.emulate_media(color_scheme=scheme)
