@@ -42,8 +42,8 @@ class EquationBar {
     const { paths, predict, selected } = this.player, told = state.index >= 0 && !predict.hides;
     const chosen = told && selected && paths.leadsTo(selected);
     if (!chosen) paths.clear();
-    this.element.replaceChildren(...(predict.content(this, frame)
-      || (chosen ? paths.content(selected) : predict.summary(this.content(frame), state))));
+    renew(this.element, predict.content(this, frame)
+      || (chosen ? paths.content(selected) : predict.summary(this.content(frame), state)));
   }
 
   content(frame) {
@@ -54,7 +54,7 @@ class EquationBar {
     if (frame.kind === "error") return this.failure(frame);
     if (frame.kind === "start" && frame.receives) {
       const [name, value] = frame.receives[0];
-      return [this.remark(this.player.t("seed_words", { name, value }))];
+      return [this.remark(this.player.t("seed_words", { name, value: value.replace(/\.$/, "") }))]; // 1., not 1..
     }
     return [this.remark(frame.caption || frame.title)];
   }
@@ -116,8 +116,7 @@ class EquationBar {
 
   choose(i) {
     Object.assign(this, { chosen: i, pinned: null });
-    this.element.replaceChildren(...this.content(this.frame));
-    this.element.querySelector(".nb-pressed")?.focus();
+    renew(this.element, this.content(this.frame), ".nb-pressed");
   }
 
   /** Show the equation of an edge that is pointed at. */
@@ -145,7 +144,7 @@ class EquationBar {
     let body = h("span", { class: "nb-soft" }, "…");
     if (tile) {
       const view = (this.views[part] = new TileView(tile, {
-        name,
+        name: `${role} ${name}`.trim(),
         largest: scale,
         ...ROOM,
         point: this.now.whole ? (cell) => this.point(part, cell) : null,

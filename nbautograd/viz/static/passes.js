@@ -129,7 +129,8 @@ class Passes {
     const view = new BucketView(stack, { name, ends, t, ghost, words,
       show: (segment, bar) => card.show(segment, bar) });
     const many = stack.segments.filter(({ pass }) => pass).length > 1;
-    const cell = h("td", { class: "nb-each" }, view.svg, h("span", { class: many ? "nb-many" : "nb-soft" }, words));
+    const said = { class: many ? "nb-many" : "nb-soft", "aria-hidden": "true" }; // the bar's name says it, too
+    const cell = h("td", { class: "nb-each" }, view.svg, h("span", said, words));
     cell.title = trail.join(" → ");
     return cell;
   }
