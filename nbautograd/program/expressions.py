@@ -44,7 +44,7 @@ def parsed(text: str) -> ast.expr:
 class Expressions:
     """Writes expressions, and takes over the functions that they call into ``bundle``.
 
-    ``scope`` has what the names in expressions mean here, to compute them.
+    ``scope`` has what the names in expressions mean here, to compute them: functions, and variables.
     """
 
     def __init__(self, bundle: Bundle) -> None:
@@ -56,6 +56,13 @@ class Expressions:
         name = self.bundle.function(function)
         self.scope[name] = function
         return name
+
+    def constant(self, module: str, value: Any) -> str:
+        """The name in the program of a constant of a module."""
+        name = next(name for name, other in vars(sys.modules[module]).items() if other is value)
+        own = self.bundle.name(module, name)
+        self.scope[own] = value
+        return own
 
     def body_call(self, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         """The result of an operation."""
@@ -148,7 +155,10 @@ class _Writer(ast.NodeTransformer):
         used = Counter(part.id for part in ast.walk(expression) if isinstance(part, ast.Name))
         if any(used[name] > 1 and not _is_simple(part) for name, part in arguments.items()):
             return None
-        expression = _Folded().visit(_Options({n: Operand(p, None) for n, p in arguments.items()}).visit(expression))
+        expression = _Options(
+            {n: Operand(p, None) for n, p in arguments.items() if not isinstance(p, ast.List)}
+        ).visit(expression)
+        expression = _Folded().visit(expression)
         marked = {name: ast.Name(f"__argument__{name}", ast.Load()) for name in arguments}
         expression = _Replaced(marked).visit(copy.deepcopy(expression))
         inner = _Writer(
@@ -159,6 +169,8 @@ class _Writer(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         match node:
+            case ast.Attribute(ast.Name(name), "__wrapped__") if name in OPS:
+                return ast.Name(self.to.function(OPS[name].body), ast.Load())
             case ast.Attribute(ast.Name(name), attribute):
                 inner = self.module_named(name)
                 if inner is not None:
@@ -168,7 +180,7 @@ class _Writer(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         name = node.id
-        if name in self.variables or name == "np":
+        if name in self.variables or name == "np" or name.startswith(_VARIABLE):
             return node
         if name in OPS and not self.in_body:
             return ast.Name(self.to.function(OPS[name].body), ast.Load())
@@ -287,7 +299,19 @@ class _Options(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         operand = self.operands.get(node.id)
-        return copy.deepcopy(operand.tree) if operand is not None and _is_constant(operand.tree) else node
+        if operand is None or not _is_constant(operand.tree):
+            return node
+        return _Marked().visit(copy.deepcopy(operand.tree))
+
+
+_VARIABLE = "__variable__"
+
+
+class _Marked(ast.NodeTransformer):
+    """Marks the names in an expression as variables of the program, which no name in a formula is."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return node if node.id.startswith(("__argument__", _VARIABLE)) else ast.Name(_VARIABLE + node.id, node.ctx)
 
 
 class _Substituted(ast.NodeTransformer):
@@ -297,6 +321,8 @@ class _Substituted(ast.NodeTransformer):
         self.operands, self.style = operands, style
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id.startswith(_VARIABLE):
+            return ast.Name(node.id.removeprefix(_VARIABLE), node.ctx)
         operand = self.operands.get(node.id)
         if operand is None:
             return node

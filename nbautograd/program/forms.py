@@ -29,6 +29,8 @@ FORMS = {
     "matmul": "input @ other",
     "addmm": "mat1 @ mat2 + input",
     "addmv": "mat @ vec + input",
+    "move": "input.astype(dtype)",
+    "cast": "input.astype(dtype)",
     "real": "input.real.copy()",
     "imag": "input.imag.copy()",
 }

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import dtypes
+from nbautograd.arrays import dtypes, memory_format
+from nbautograd.arrays.device import device
 from nbautograd.arrays.size import Size
 from nbautograd.errors import ProgramError
 
@@ -51,6 +52,9 @@ def array_text(a: Any, load: Callable[[Any], str] | None = None) -> str:
     """
     if isinstance(a, np.generic):
         text = f"{dtype_text(a.dtype)}({_number(a.item())})"
+        if a.dtype in (np.float16, np.float32) and np.isfinite(a):
+            short = f"{dtype_text(a.dtype)}({float(str(a))!r})"
+            text = short if same(_evaluated(short), a) else text
         return text if same(_evaluated(text), a) else _by_bits(np.asarray(a)) + "[()]"
     whole = a.shape
     if any(s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)):  # repeated, not stored
@@ -61,18 +65,30 @@ def array_text(a: Any, load: Callable[[Any], str] | None = None) -> str:
         stored = a.transpose(order)
         back = tuple(order.index(d) for d in range(a.ndim))
         suffix = f".transpose({back})"
-        if not stored.flags.c_contiguous:
-            stored, suffix = np.ascontiguousarray(stored), f"{suffix}"
+        if not stored.flags.c_contiguous and a.size:  # elements lie apart: with what is between them
+            span = 1 + sum((n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)) // a.itemsize
+            stored = np.lib.stride_tricks.as_strided(a, (span,), (a.itemsize,)).copy()
+            text = _written(stored) if load is None or span <= INLINE else load(stored)
+            text = f"np.lib.stride_tricks.as_strided({text}, {a.shape}, {a.strides})"
+            return text if a.shape == whole else f"np.broadcast_to({text}, {whole})"
     text = _written(stored) if load is None or stored.size <= INLINE else load(stored)
     text += suffix
     return text if a.shape == whole else f"np.broadcast_to({text}, {whole})"
 
 
 def _written(a: np.ndarray[Any, Any]) -> str:
+    if a.dtype in (np.float16, np.float32) and a.size and np.isfinite(a).all():  # the shortest numbers that round to it
+        short = f"np.array({_nested(_shortest(a))}, dtype={dtype_text(a.dtype)})"
+        if same(_evaluated(short), a):
+            return short
     text = f"np.array({_nested(a.tolist())}, dtype={dtype_text(a.dtype)})"
     if 0 in a.shape:
         return f"np.zeros({a.shape}, dtype={dtype_text(a.dtype)})"
     return text if same(_evaluated(text), a) else _by_bits(a)
+
+
+def _shortest(a: np.ndarray[Any, Any]) -> Any:
+    return [_shortest(row) for row in a] if a.ndim > 1 else [float(str(v)) for v in a] if a.ndim else float(str(a[()]))
 
 
 def _evaluated(text: str) -> Any:
@@ -130,6 +146,12 @@ def literal(value: Any, array: Callable[[Any], str], refer: Callable[[Any], str]
     if value.__class__ is dict:
         pairs = (f"{literal(k, array, refer)}: {literal(v, array, refer)}" for k, v in value.items())
         return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, memory_format.memory_format):
+        return refer(value)
+    if isinstance(value, device):
+        if value.type != "cpu":
+            raise ProgramError(f"a program cannot be written with a tensor on {value}: it runs with NumPy's arrays")
+        return "'cpu'"
     if value.__class__ in (set, frozenset):
         return f"{value.__class__.__name__}([{each(sorted(value))}])"
     own = type(value).__module__.partition(".")[0] == "nbautograd" and not isinstance(value, enum.Enum)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend
+from nbautograd.arrays import backend, memory_format
 from nbautograd.arrays.summation import upcast_half
 from nbautograd.compiler.promotion import HalfPrecision, promote, promote_half, widen_all
 from nbautograd.compiler.schema import POINTWISE, UPCAST, VIEW
@@ -41,7 +41,7 @@ class NumpyWriter:
         self.bundle = Bundle(self.names.taken)
         self.expressions = Expressions(self.bundle)
         self.lines: list[Line] = []
-        self.values: dict[str, Any] = {}
+        self.values: dict[str, Any] = self.expressions.scope
         self.stored: dict[str, Any] = {}
         self.variable: dict[Value, str] = {}
         self.gradient: dict[Value, str] = {}
@@ -80,7 +80,7 @@ class NumpyWriter:
     def computed(self, tree: ast.expr) -> Any:
         """What an expression comes to."""
         code = compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(tree))), "<program>", "eval")
-        return eval(code, self.expressions.scope, self.values)
+        return eval(code, self.values)
 
     def data(self, value: Value, comment: str = "") -> str:
         """The line of a leaf or a constant."""
@@ -120,7 +120,13 @@ class NumpyWriter:
                 self.data(constant)
             return self.variable[self.option_arrays[id(a)]]
 
-        return parsed(literal(value, array, self.expressions.function))
+        return parsed(literal(value, array, self.refer))
+
+    def refer(self, value: Any) -> str:
+        """How a class, a function or a constant of this package is called in the program."""
+        if isinstance(value, memory_format.memory_format):
+            return self.expressions.constant(memory_format.__name__, value)
+        return self.expressions.function(value)
 
     # -- forward -------------------------------------------------------------------------------------------------------
 

@@ -67,8 +67,10 @@ def _globals(node: ast.AST, scopes: tuple[set[str], ...], now: bool = False) -> 
     if isinstance(node, ast.ClassDef):
         for part in (*node.bases, *(k.value for k in node.keywords), *node.decorator_list):
             yield from _globals(part, scopes, now)
-        own = {n.id for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-               and not isinstance(s, _FUNCTIONS)}
+        own = {s.name for s in node.body if isinstance(s, ast.FunctionDef)}
+        for statement in node.body:
+            if not isinstance(statement, _FUNCTIONS):
+                own |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         for part in node.body:
             yield from _globals(part, scopes if isinstance(part, _FUNCTIONS) else (*scopes, own), now)
         return

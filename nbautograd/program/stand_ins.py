@@ -59,11 +59,32 @@ def fetch(array: Any) -> Any:
     return array
 
 
+class NumpyBackend:
+    """NumPy as the library of arrays."""
+
+    strided = staticmethod(lambda a, shape, strides, shift: np.asarray(Memory(a, shape, strides, shift, 1)))
+    address = staticmethod(lambda a: a.__array_interface__["data"][0])
+
+
+def of(array: Any) -> Any:
+    """The library that an array belongs to."""
+    return NumpyBackend
+
+
+def elements(t: Any) -> Any:
+    """The array."""
+    return t
+
+
 class Tensor:
     """No array is one."""
 
 
 class SparseTensor:
+    """No array is one."""
+
+
+class BatchedTensor:
     """No array is one."""
 
 
@@ -75,16 +96,16 @@ def number_like(value: Any, cls: type, array: Any) -> Any:
 
 
 class Memory:
-    """The memory of an array in another geometry."""
+    """The memory of an array in another geometry, in units of ``size`` bytes."""
 
-    def __init__(self, array: Any, shape: Any, strides: Any, shift: int) -> None:
+    def __init__(self, array: Any, shape: Any, strides: Any, shift: int, size: int) -> None:
         self.array = array
         self.__array_interface__ = {
             "version": 3,
             "typestr": array.dtype.str,
             "shape": tuple(shape),
-            "strides": tuple(stride * array.itemsize for stride in strides),
-            "data": (array.__array_interface__["data"][0] + shift * array.itemsize, False),
+            "strides": tuple(stride * size for stride in strides),
+            "data": (array.__array_interface__["data"][0] + shift * size, False),
         }
 
 
@@ -97,7 +118,7 @@ def restride(a: Any, shape: Any, strides: Any, shift: int = 0) -> Any:
             return np.ndarray(shape, a.dtype, a, shift * a.itemsize, steps)
         except (ValueError, TypeError):  # it leaves the array, but not the memory that this is part of
             pass
-    return np.asarray(Memory(a, shape, strides, shift))
+    return np.asarray(Memory(a, shape, strides, shift, a.itemsize))
 
 
 def root(a: Any) -> Any:
@@ -134,6 +155,9 @@ STAND_INS: dict[tuple[str, str], str] = {
     ("nbautograd.arrays.strides", "offset_of"): "offset_of",
     ("nbautograd.errors", "kind_of"): "kind_of",
     ("nbautograd.core.tensor", "Tensor"): "Tensor",
+    ("nbautograd.arrays.backend", "of"): "of",
+    ("nbautograd.core.batched", "elements"): "elements",
+    ("nbautograd.core.batched", "BatchedTensor"): "BatchedTensor",
     ("nbautograd.core.sparse", "SparseTensor"): "SparseTensor",
     ("nbautograd.compiler.promotion", "number_like"): "number_like",
 }
