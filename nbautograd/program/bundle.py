@@ -17,14 +17,16 @@ from typing import Any
 
 from nbautograd.compiler.registry import OPS
 from nbautograd.program import stand_ins
-from nbautograd.program.scopes import global_names, renamed
+from nbautograd.program.scopes import global_names, local_names, renamed
 from nbautograd.program.stand_ins import STAND_INS, exception_base
 
 __all__ = ["Bundle", "NotBundled"]
 
 PACKAGE = "nbautograd"
-DECLARING = ("op", "composite", "derivative_helper", "with_numpy_names", "with_argument_errors")
+DECLARING = ("op", "derivative_helper", "looks_at_elements")
 """Decorators of this package; without them a function is its body over arrays."""
+FOR_TENSORS = ("composite", "with_numpy_names", "with_argument_errors")
+"""Decorators of functions that no array reaches: bodies that know tensors, too, name them."""
 
 _OUTSIDE = "import"
 
@@ -150,6 +152,10 @@ class Bundle:
         statement = _bindings(module).get(name)
         if statement is None:
             raise NotBundled(f"{module}.{name}")
+        if any(_has_decorator(statement, d) for d in FOR_TENSORS):
+            text = f"def {own}(*arguments):\n    raise TypeError('for tensors only')\n"
+            self.definitions[own] = _Definition(text, set(), set(), False)
+            return
         self._take_over(module, statement, name, own)
 
     def _import(self, key: Key) -> None:
@@ -187,11 +193,25 @@ class Bundle:
                 meanings[used] = self.name(module, used)
             elif not hasattr(builtins, used):
                 raise NotBundled(f"{module}.{used}")
+        taken_inside = local_names(tree)
+        for used, meaning in meanings.items():
+            if meaning in taken_inside and used not in bound:  # a variable of the function would hide it
+                meanings[used] = self._alias(meaning)
         renamed(tree, meanings)
         own_names = {meanings[n] for n in bound}
         definition.now = (global_names(tree, now=True) & self.definitions.keys()) - own_names
         definition.later = (global_names(tree) & self.definitions.keys()) - own_names
         definition.text = ast.unparse(tree) + "\n"
+
+
+    def _alias(self, name: str) -> str:
+        """Another name for a definition."""
+        alias = f"{name}_"
+        while alias in self.taken and alias not in self.definitions:
+            alias += "_"
+        self.taken.add(alias)
+        self.definitions[alias] = _Definition(f"{alias} = {name}\n", {name}, set(), True)
+        return alias
 
 
 _FLAT = "__flat__"
@@ -314,7 +334,15 @@ def _bound(statement: ast.AST) -> set[str]:
     if isinstance(statement, ast.Expr):
         return set()
     bound: set[str] = set()
+    own = {
+        id(name)
+        for part in ast.walk(statement)
+        if isinstance(part, ast.comprehension)
+        for name in ast.walk(part.target)
+    }
     for part in ast.walk(statement):
+        if id(part) in own:
+            continue
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
             bound.add(part.id)
         elif isinstance(part, (ast.FunctionDef, ast.ClassDef)):

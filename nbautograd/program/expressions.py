@@ -169,8 +169,9 @@ class _Writer(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         match node:
-            case ast.Attribute(ast.Name(name), "__wrapped__") if name in OPS:
-                return ast.Name(self.to.function(OPS[name].body), ast.Load())
+            case ast.Attribute(ast.Name(name), "__wrapped__") if name not in self.variables:
+                function = getattr(sys.modules[self.module], name)
+                return ast.Name(self.to.function(function.__wrapped__), ast.Load())
             case ast.Attribute(ast.Name(name), attribute):
                 inner = self.module_named(name)
                 if inner is not None:

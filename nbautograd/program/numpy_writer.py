@@ -504,6 +504,9 @@ class NumpyWriter:
             held = leaf.tensor.grad
             value = self.values[gradient]
             what = f"{leaf.wanted}.grad"
+            own = leaf.array.dtype
+            if value.dtype != own and value.ndim > 1:
+                gradient, value = f"{gradient}.astype({dtype_text(own)})", value.astype(own)
             if held is None:
                 self.add(name, gradient, value, GRADS, what)
                 continue

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["global_names", "renamed"]
+__all__ = ["global_names", "local_names", "renamed"]
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -32,6 +32,17 @@ def renamed(tree: Any, names: Mapping[str, str]) -> Any:
     if isinstance(tree, (ast.FunctionDef, ast.ClassDef)):
         tree.name = names.get(tree.name, tree.name)
     return tree
+
+
+def local_names(tree: ast.AST) -> set[str]:
+    """All names that functions in a piece of code bind."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, _FUNCTIONS):
+            names |= _locals(node)
+        elif isinstance(node, ast.comprehension):
+            names |= {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+    return names
 
 
 def _globals(node: ast.AST, scopes: tuple[set[str], ...], now: bool = False) -> Iterator[ast.Name]:
