@@ -16,7 +16,8 @@ from nbautograd.arrays import masking, precise
 from nbautograd.compiler.registry import OPS
 from nbautograd.compiler.schema import METADATA, OpSchema
 from nbautograd.compiler.source import expression_of
-from nbautograd.program.bundle import Bundle, module_of
+from nbautograd.program.bundle import Bundle
+from nbautograd.program.definitions import NotBundled, module_of
 from nbautograd.program.forms import FORMS, GUESSED
 from nbautograd.program.scopes import global_names, renamed
 
@@ -51,11 +52,22 @@ class Expressions:
         self.bundle = bundle
         self.scope: dict[str, Any] = {"np": np}
 
-    def function(self, function: Any) -> str:
+    def function(self, function: Any, style: str = READABLE) -> str:
         """The name of a function of this package in the program."""
-        name = self.bundle.function(function)
-        self.scope[name] = function
-        return name
+        return self.named(function.__module__, function.__qualname__, function, style)
+
+    def named(self, module: str, name: str, value: Any, style: str) -> str:
+        """The name in the program of what ``name`` is in ``module``; as a last resort it is imported from there."""
+        try:
+            own = self.bundle.name(module, name)
+        except NotBundled:
+            held = getattr(sys.modules[module], name, None)
+            is_body = getattr(held, "__wrapped__", None) is value and held is not value
+            if style != PLAIN or not is_body and held is not value:
+                raise
+            own = self.bundle.imported(module, name, is_body)
+        self.scope[own] = value
+        return own
 
     def constant(self, module: str, value: Any) -> str:
         """The name in the program of a constant of a module."""
@@ -142,7 +154,7 @@ class _Writer(ast.NodeTransformer):
             tree = self.inlined(op, call, expression, starred, in_body=True)
             if tree is not None:
                 return tree
-        call.func = ast.Name(self.to.function(op.body), ast.Load())
+        call.func = ast.Name(self.to.function(op.body, self.style), ast.Load())
         return call
 
     def inlined(
@@ -184,7 +196,7 @@ class _Writer(ast.NodeTransformer):
         if name in self.variables or name == "np" or name.startswith(_VARIABLE):
             return node
         if name in OPS and not self.in_body:
-            return ast.Name(self.to.function(OPS[name].body), ast.Load())
+            return ast.Name(self.to.function(OPS[name].body, self.style), ast.Load())
         if name in ("zero_where", "zero_where_not"):
             return ast.Name(self.refer(masking.__name__, name), ast.Load())
         if not hasattr(sys.modules[self.module], name) and hasattr(builtins, name):
@@ -204,9 +216,7 @@ class _Writer(ast.NodeTransformer):
         return renamed(node, {name: self.visit(ast.Name(name)).id for name in names})
 
     def refer(self, module: str, name: str) -> str:
-        own = self.to.bundle.name(module, name)
-        self.to.scope[own] = getattr(sys.modules[module], name)
-        return own
+        return self.to.named(module, name, getattr(sys.modules[module], name), self.style)
 
 
 def _is_helper_of_ours(expression: ast.expr) -> bool:

@@ -16,7 +16,8 @@ from nbautograd.compiler.schema import POINTWISE, UPCAST, VIEW
 from nbautograd.core.node import MULTIPLE, OutputGrads
 from nbautograd.core.tensor import wrap
 from nbautograd.errors import ProgramError
-from nbautograd.program.bundle import Bundle, NotBundled
+from nbautograd.program.bundle import Bundle
+from nbautograd.program.definitions import NotBundled
 from nbautograd.program.expressions import EXACT, PLAIN, READABLE, Expressions, Operand, parsed
 from nbautograd.program.graph import Call, Graph, Value, is_freed, place_of, refuse
 from nbautograd.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line

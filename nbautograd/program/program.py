@@ -36,6 +36,7 @@ class Program:
         self.name, self.lines, self.stored, self.results = name, lines, stored, results
         self.imports = sorted({*bundle.imports.values()})
         self.helpers = bundle.source()
+        self.needs_package = bundle.needs_package
 
     @property
     def body(self) -> str:
@@ -55,7 +56,9 @@ class Program:
         """
         imports = [*self.imports, *(["from pathlib import Path"] if self.stored else []), NUMPY]
         title = f'"""The forward and the backward pass of {_plain(self.name)}, written by nbautograd. Needs NumPy alone."""'
-        if "scipy" in self.helpers:
+        if self.needs_package:
+            title = title.replace("NumPy alone", "NumPy and nbautograd, whose functions are imported where they have no source of their own")
+        elif "scipy" in self.helpers:
             title = title.replace("NumPy alone", "NumPy and SciPy")
         parts = [title, "", *sorted(set(imports)), ""]
         if self.helpers:
