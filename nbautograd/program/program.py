@@ -110,12 +110,14 @@ def write(
     *,
     name_of: Callable[[Any, int], str] | None = None,
     tensor_name: Callable[[Any], str] | None = None,
+    library: str = "numpy",
 ) -> Program:
     """The program of the graph that made ``root``.
 
     :param gradient: what the backward pass starts with; by default 1, for a result of one element.
     :param name_of: what an output of a node is to be called.
     :param tensor_name: what a leaf or a constant is to be called; nothing if it has no name.
+    :param library: ``numpy``, or ``torch`` for tensors.
     :raises ProgramError: something in the graph cannot be written so that it would come to the same numbers.
     """
     counter = itertools.count(1)
