@@ -21,10 +21,11 @@ from nbautograd.program.definitions import NotBundled, module_of
 from nbautograd.program.forms import FORMS, GUESSED
 from nbautograd.program.scopes import global_names, renamed
 
-__all__ = ["EXACT", "PLAIN", "READABLE", "Expressions", "Operand"]
+__all__ = ["EXACT", "OTHERWISE", "PLAIN", "READABLE", "Expressions", "Operand"]
 
-READABLE, EXACT, PLAIN = "readable", "exact", "plain"
-"""How an expression is written: as NumPy users would; with bodies in the place of operations; with calls of those."""
+READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
+"""How an expression is written: as NumPy users would, in one way or another; with bodies in the place of operations;
+with calls of those."""
 
 
 class Operand:
@@ -117,7 +118,7 @@ class _Writer(ast.NodeTransformer):
                 node.args = [self.visit(part) for part in node.args]
                 node.keywords = [self.visit(part) for part in node.keywords]
                 return self.operation(op, node)
-            if name == "times" and self.style == READABLE and len(node.args) == 2:
+            if name == "times" and self.style in (READABLE, OTHERWISE) and len(node.args) == 2:
                 return ast.BinOp(self.visit(node.args[0]), ast.Mult(), self.visit(node.args[1]))
             if name == "bitwise_where" and self.style != PLAIN:
                 return ast.Call(parsed("np.where"), [self.visit(part) for part in node.args], [])
@@ -146,7 +147,10 @@ class _Writer(ast.NodeTransformer):
 
     def operation(self, op: OpSchema, call: ast.Call, starred: set[str] = set()) -> ast.expr:  # noqa: B006
         """A call of an operation, whose arguments are written already."""
-        form = FORMS.get(op.name) or GUESSED.get(op.name) if self.style == READABLE else None
+        forms = FORMS.get(op.name, ()) if self.style != PLAIN else ()
+        if self.style in (READABLE, OTHERWISE):
+            forms = forms or GUESSED.get(op.name, ())
+        form = forms[-1 if self.style == OTHERWISE else 0] if forms else None
         if form is not None and (tree := self.inlined(op, call, parsed(form), starred)) is not None:
             return tree
         expression = expression_of(op.body) if self.style != PLAIN else None
@@ -337,7 +341,7 @@ class _Substituted(ast.NodeTransformer):
         operand = self.operands.get(node.id)
         if operand is None:
             return node
-        return copy.deepcopy(operand.short if operand.short is not None and self.style == READABLE else operand.tree)
+        return copy.deepcopy(operand.short if operand.short is not None and self.style in (READABLE, OTHERWISE) else operand.tree)
 
 
 def _is_constant(tree: ast.expr) -> bool:
@@ -382,6 +386,13 @@ class _Folded(ast.NodeTransformer):
                     is_none = isinstance(left, ast.Constant) and left.value is None
                     if isinstance(left, ast.Constant) or isinstance(left, ast.Name) and left.id.startswith("g_"):
                         return ast.Constant(is_none == isinstance(operator, ast.Is))
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Attribute(ast.Attribute(twice, "T"), "T"):
+                return twice
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:

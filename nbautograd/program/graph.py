@@ -187,7 +187,7 @@ class _Reader:
         key = id(tensor) if tensor is not None else id(array)
         known = self.constants.get(key)
         if known is None or known.array.tobytes() != array.tobytes():
-            known = Value(name or operand.name.partition("[")[0], array)
+            known = Value(name or f"c{len(self.constants) + 1}", array)
             self.constants[key if key not in self.constants else (key, id(known))] = known
         return known
 

@@ -18,7 +18,7 @@ from nbautograd.core.tensor import wrap
 from nbautograd.errors import ProgramError
 from nbautograd.program.bundle import Bundle
 from nbautograd.program.definitions import NotBundled
-from nbautograd.program.expressions import EXACT, PLAIN, READABLE, Expressions, Operand, parsed
+from nbautograd.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Expressions, Operand, parsed
 from nbautograd.program.graph import Call, Graph, Value, is_freed, place_of, refuse
 from nbautograd.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
 from nbautograd.program.literals import array_text, dtype_text, literal, same
@@ -26,7 +26,7 @@ from nbautograd.program.names import Names
 
 __all__ = ["NumpyWriter"]
 
-STYLES = (READABLE, EXACT, PLAIN)
+STYLES = (READABLE, OTHERWISE, EXACT, PLAIN)
 
 
 class NumpyWriter:
@@ -190,7 +190,6 @@ class NumpyWriter:
                 tree: ast.expr = written(style)
                 value = self.computed(tree)
             except (NotBundled, ArithmeticError, TypeError, ValueError, AttributeError, IndexError, NameError) as error:
-                import os, traceback; os.environ.get("DBG") and traceback.print_exc()
                 reasons.append(error)
             else:
                 if _all_same(value, expected):

@@ -46,7 +46,7 @@ class Program:
     @property
     def text(self) -> str:
         """The program: its lines, below what they import."""
-        needed = [f"# data: {len(self.stored)} arrays, in the .npz beside the saved file"] if self.stored else []
+        needed = ['data = np.load("backward.npz")            # save("backward.py") writes it'] if self.stored else []
         return "\n".join([NUMPY, *needed, "", self.body])
 
     def source(self, data: str = "") -> str:
