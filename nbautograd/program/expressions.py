@@ -21,7 +21,22 @@ from nbautograd.program.definitions import NotBundled, module_of
 from nbautograd.program.forms import FORMS, GUESSED
 from nbautograd.program.scopes import global_names, renamed
 
-__all__ = ["EXACT", "OTHERWISE", "PLAIN", "READABLE", "Expressions", "Operand"]
+__all__ = [
+    "EXACT",
+    "OTHERWISE",
+    "PLAIN",
+    "READABLE",
+    "Expressions",
+    "Folded",
+    "Metadata",
+    "Operand",
+    "Options",
+    "Replaced",
+    "Substituted",
+    "WithoutConj",
+    "arguments_of",
+    "parsed",
+]
 
 READABLE, OTHERWISE, EXACT, PLAIN = "readable", "otherwise", "exact", "plain"
 """How an expression is written: as NumPy users would, in one way or another; with bodies in the place of operations;
@@ -86,7 +101,7 @@ class Expressions:
         call = ast.Call(ast.Name(op.name), arguments, keywords)  # type: ignore[arg-type]
         writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
         tree = writer.operation(op, call, {op.rest} if op.rest else set())
-        return _Folded().visit(_Substituted(operands, style).visit(tree))
+        return Folded().visit(Substituted(operands, style).visit(tree))
 
     def formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         """A formula of an operation's declaration.
@@ -95,12 +110,12 @@ class Expressions:
         """
         tree = parsed(text)
         if dtype is None or dtype.kind != "c":
-            tree = _WithoutConj().visit(tree)
-        tree = _Metadata(operands).visit(tree)
-        tree = _Folded().visit(_Options(operands).visit(tree))  # so that what does not hold is not written
+            tree = WithoutConj().visit(tree)
+        tree = Metadata(operands).visit(tree)
+        tree = Folded().visit(Options(operands).visit(tree))  # so that what does not hold is not written
         writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
         tree = writer.visit(tree)
-        return _Folded().visit(_Substituted(operands, style).visit(tree))
+        return Folded().visit(Substituted(operands, style).visit(tree))
 
 
 class _Writer(ast.NodeTransformer):
@@ -165,23 +180,23 @@ class _Writer(ast.NodeTransformer):
         self, op: OpSchema, call: ast.Call, expression: ast.expr, starred: set[str], in_body: bool = False
     ) -> ast.expr | None:
         """The expression with the arguments of a call in it; None where that cannot be."""
-        arguments = _arguments(op, call, starred)
+        arguments = arguments_of(op, call, starred)
         if arguments is None or any(isinstance(p, (ast.comprehension, ast.Lambda)) for p in ast.walk(expression)):
             return None
         used = Counter(part.id for part in ast.walk(expression) if isinstance(part, ast.Name))
-        if any(used[name] > 1 and not _is_simple(part) for name, part in arguments.items()):
+        if any(used[name] > 1 and not is_simple(part) for name, part in arguments.items()):
             return None
-        expression = _Options(
+        expression = Options(
             {n: Operand(p, None) for n, p in arguments.items() if not isinstance(p, ast.List)}
         ).visit(expression)
-        expression = _Folded().visit(expression)
+        expression = Folded().visit(expression)
         marked = {name: ast.Name(f"__argument__{name}", ast.Load()) for name in arguments}
-        expression = _Replaced(marked).visit(copy.deepcopy(expression))
+        expression = Replaced(marked).visit(copy.deepcopy(expression))
         inner = _Writer(
             self.to, op.body.__module__, {part.id for part in marked.values()}, self.style, self.dtype, in_body
         )
         expression = inner.visit(expression)
-        return _Replaced({mark.id: arguments[name] for name, mark in marked.items()}).visit(expression)
+        return Replaced({mark.id: arguments[name] for name, mark in marked.items()}).visit(expression)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         match node:
@@ -228,13 +243,13 @@ def _is_helper_of_ours(expression: ast.expr) -> bool:
     return isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name)
 
 
-def _is_simple(tree: ast.expr) -> bool:
+def is_simple(tree: ast.expr) -> bool:
     return isinstance(tree, (ast.Name, ast.Constant)) or (
         isinstance(tree, ast.Attribute) and isinstance(tree.value, ast.Name)
     )
 
 
-def _arguments(op: OpSchema, call: ast.Call, starred: set[str]) -> dict[str, ast.expr] | None:
+def arguments_of(op: OpSchema, call: ast.Call, starred: set[str]) -> dict[str, ast.expr] | None:
     """The arguments of a call by parameter, with the defaults of those that are not there."""
     arguments = {keyword.arg: keyword.value for keyword in call.keywords}
     if None in arguments:
@@ -267,7 +282,7 @@ def _arguments(op: OpSchema, call: ast.Call, starred: set[str]) -> dict[str, ast
     return arguments  # type: ignore[return-value]
 
 
-class _WithoutConj(ast.NodeTransformer):
+class WithoutConj(ast.NodeTransformer):
     """Nothing is complex."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -275,7 +290,7 @@ class _WithoutConj(ast.NodeTransformer):
         return node.args[0] if isinstance(node.func, ast.Name) and node.func.id == "conj" else node
 
 
-class _Metadata(ast.NodeTransformer):
+class Metadata(ast.NodeTransformer):
     """``input.shape`` as the shape itself."""
 
     def __init__(self, operands: Mapping[str, Operand]) -> None:
@@ -295,7 +310,7 @@ class _Metadata(ast.NodeTransformer):
         return node
 
 
-class _Replaced(ast.NodeTransformer):
+class Replaced(ast.NodeTransformer):
     """Names replaced by expressions."""
 
     def __init__(self, trees: Mapping[str, ast.expr]) -> None:
@@ -306,7 +321,7 @@ class _Replaced(ast.NodeTransformer):
         return node if tree is None else copy.deepcopy(tree)
 
 
-class _Options(ast.NodeTransformer):
+class Options(ast.NodeTransformer):
     """Options that are constants, in place; what depends on them can then be decided."""
 
     def __init__(self, operands: Mapping[str, Operand]) -> None:
@@ -329,7 +344,7 @@ class _Marked(ast.NodeTransformer):
         return node if node.id.startswith(("__argument__", _VARIABLE)) else ast.Name(_VARIABLE + node.id, node.ctx)
 
 
-class _Substituted(ast.NodeTransformer):
+class Substituted(ast.NodeTransformer):
     """The variables of the program in a formula."""
 
     def __init__(self, operands: Mapping[str, Operand], style: str) -> None:
@@ -358,7 +373,7 @@ def _is_constant(tree: ast.expr) -> bool:
     )  # fmt: skip
 
 
-class _Folded(ast.NodeTransformer):
+class Folded(ast.NodeTransformer):
     """Decides what constants decide."""
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:

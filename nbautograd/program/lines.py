@@ -30,6 +30,9 @@ class Line:
     slot: int | None = None
     """In the backward pass: which of its inputs the line sends a gradient to."""
 
+    origin: tuple[Any, ...] = ()
+    """What the line was written of, for whoever writes it in other words: a kind, and what belongs to that."""
+
     def __str__(self) -> str:
         return f"{self.text:<{COLUMN}}  # {self.comment}" if self.comment else self.text
 

@@ -88,7 +88,8 @@ class NumpyWriter:
         name = self.variable[value]
         array = value.array
         what = f"{array.dtype.name}, {tuple(array.shape)}" if array.size > 16 else ""
-        self.add(name, self.array(array, name), array, DATA, ", ".join(filter(None, (comment, what))))
+        about = ", ".join(filter(None, (comment, what)))
+        self.add(name, self.array(array, name), array, DATA, about, origin=("array", array))
         return name
 
     def array(self, array: Any, name: str) -> str:
@@ -165,9 +166,11 @@ class NumpyWriter:
             names = [self.variable[call.outputs[index]] for index in range(len(expected))]
             self.values.update(zip(names, expected, strict=True))
             targets = ", ".join(names) + ("," if len(names) == 1 else "")
-            self.lines.append(Line(f"{targets} = {ast.unparse(tree)}", place, FORWARD, name=names[0], node=call.node))
+            text, origin = f"{targets} = {ast.unparse(tree)}", ("call", call, names)
+            self.lines.append(Line(text, place, FORWARD, name=names[0], node=call.node, origin=origin))
         else:
-            self.add(self.variable[call.outputs[0]], tree, expected, FORWARD, place, node=call.node)
+            name = self.variable[call.outputs[0]]
+            self.add(name, tree, expected, FORWARD, place, node=call.node, origin=("call", call, [name]))
         self.compare(call, expected)
 
     def result(self, call: Call, operands: dict[str, Operand], style: str) -> ast.expr:
@@ -211,7 +214,8 @@ class NumpyWriter:
         if array is None or len(call.outputs) != 1:
             raise refuse(call.node, "it is random, and what it drew has not been kept")
         name = self.variable[call.outputs[0]]
-        self.add(name, self.array(array, name), array, FORWARD, f"{place}: what was drawn", node=call.node)
+        origin = ("array", array)
+        self.add(name, self.array(array, name), array, FORWARD, f"{place}: what was drawn", node=call.node, origin=origin)
         self.operands[call] = self.unpromoted(call)[0]
 
     def compare(self, call: Call, value: Any) -> None:
@@ -320,7 +324,7 @@ class NumpyWriter:
         else:
             start = self.seed
         self.gradient[root] = name
-        self.add(name, self.array(start, name), start, BACKWARD, "where the pass begins")
+        self.add(name, self.array(start, name), start, BACKWARD, "where the pass begins", origin=("array", start))
         ready = {self.call_of[root]}
         while ready:
             call = max(ready, key=lambda c: c.node._seq)
@@ -470,7 +474,7 @@ class NumpyWriter:
     def send(self, call: Call, target: Value, tree: ast.expr, value: Any, slot: int, ready: set[Call]) -> None:
         """The line of one term, and the node that gets it becomes ready."""
         name = self.gradient.get(target)
-        about = {"node": call.node, "slot": slot}
+        about = {"node": call.node, "slot": slot, "origin": ("term", call, slot, name is None, value)}
         if name is None:
             name = self.gradient[target] = self.names.new(f"g_{self.variable[target]}")
             self.add(name, tree, value, BACKWARD, call.name, **about)
@@ -508,12 +512,13 @@ class NumpyWriter:
             if value.dtype != own and value.ndim > 1:
                 gradient, value = f"{gradient}.astype({dtype_text(own)})", value.astype(own)
             if held is None:
-                self.add(name, gradient, value, GRADS, what)
+                self.add(name, gradient, value, GRADS, what, origin=("result", leaf, gradient, None))
                 continue
             if not isinstance(held._a, (np.ndarray, np.generic)):
                 raise ProgramError(f"a program cannot be written: {what} is no dense array")
             self.add(name, self.array(held._a, name), held._a, DATA, f"{what}, as it was")
-            self.lines.append(Line(f"{name} = {name} + {gradient}", what, GRADS, name=name))
+            origin = ("result", leaf, gradient, held._a)
+            self.lines.append(Line(f"{name} = {name} + {gradient}", what, GRADS, name=name, origin=origin))
             self.values[name] = held._a + value
 
 

@@ -5,38 +5,51 @@ from __future__ import annotations
 import io
 import itertools
 import os
+import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from nbautograd._atomic_file import replacing
-from nbautograd.program.bundle import Bundle
 from nbautograd.program.graph import read
 from nbautograd.program.lines import Line, text_of
 from nbautograd.program.numpy_writer import NumpyWriter
+from nbautograd.program.tensor_forms import VJP
+from nbautograd.program.tensor_writer import TensorWriter
 
 __all__ = ["Program", "write"]
-
-NUMPY = "import numpy as np"
 
 
 class Program:
     """The forward and the backward pass of a graph as lines of code.
 
+    :ivar name: what the result is called.
     :ivar lines: the statements, each with the node that it is of.
+    :ivar imports: the statements that import what the helpers need.
+    :ivar helpers: the functions that the lines call.
     :ivar stored: large arrays, by the names under which they are stored beside the program.
-    :ivar results: for each leaf what it is called, and the variable that holds its gradient.
+    :ivar results: for each leaf what it is called, and the expression of its gradient.
+    :ivar library: ``numpy`` or ``torch``.
     """
 
     def __init__(
-        self, name: str, lines: list[Line], bundle: Bundle, stored: dict[str, Any], results: list[tuple[str, str]]
+        self,
+        name: str,
+        lines: list[Line],
+        *,
+        imports: Iterable[str] = (),
+        helpers: str = "",
+        stored: dict[str, Any],
+        results: list[tuple[str, str]],
+        library: str = "numpy",
+        needs: str = "NumPy alone",
     ) -> None:
-        self.name, self.lines, self.stored, self.results = name, lines, stored, results
-        self.imports = sorted({*bundle.imports.values()})
-        self.helpers = bundle.source()
-        self.needs_package = bundle.needs_package
+        self.name, self.stored, self.results = name, stored, results
+        self.lines = [replace(line, origin=()) for line in lines]
+        self.imports, self.helpers, self.library, self.needs = sorted({*imports}), helpers, library, needs
 
     @property
     def body(self) -> str:
@@ -47,27 +60,28 @@ class Program:
     def text(self) -> str:
         """The program: its lines, below what they import."""
         needed = ['data = np.load("backward.npz")            # save("backward.py") writes it'] if self.stored else []
-        return "\n".join([NUMPY, *needed, "", self.body])
+        return "\n".join([*self._libraries(), *needed, "", self.body])
+
+    def _libraries(self) -> list[str]:
+        """The libraries that the lines name."""
+        uses_numpy = self.library == "numpy" or self.stored or re.search(r"\bnp\.", self.body)
+        return ["import numpy as np"] * bool(uses_numpy) + ["import torch"] * (self.library == "torch")
 
     def source(self, data: str = "") -> str:
         """A file that runs: the functions that the lines call, and the lines, as a function.
 
         :param data: the name of the file that has the large arrays, beside this one.
         """
-        imports = [*self.imports, *(["from pathlib import Path"] if self.stored else []), NUMPY]
-        title = f'"""The forward and the backward pass of {_plain(self.name)}, written by nbautograd. Needs NumPy alone."""'
-        if self.needs_package:
-            title = title.replace("NumPy alone", "NumPy and nbautograd, whose functions are imported where they have no source of their own")
-        elif "scipy" in self.helpers:
-            title = title.replace("NumPy alone", "NumPy and SciPy")
-        parts = [title, "", *sorted(set(imports)), ""]
+        imports = {*self.imports, *(["from pathlib import Path"] if self.stored else []), *self._libraries()}
+        about = f"The forward and the backward pass of {_plain(self.name)}, written by nbautograd."
+        parts = [f'"""{about}\n\nIt needs {self.needs}.\n"""', "", *sorted(imports, key=_order), ""]
         if self.helpers:
-            parts += ["# The functions of nbautograd that the program calls.", "", self.helpers, ""]
-        results = ", ".join(f"{_plain(label)!r}: {variable}" for label, variable in self.results)
+            parts += ["# The functions that the program calls.", "", self.helpers, ""]
+        results = ", ".join(f"{_plain(label)!r}: {gradient}" for label, gradient in self.results)
         load = f"data = np.load(Path(__file__).with_name({data!r}))\n" if self.stored else ""
         parts += [
             "",
-            '@np.errstate(all="ignore")',
+            "@torch.no_grad()" if self.library == "torch" else '@np.errstate(all="ignore")',
             "def backward():",
             '    """Return the gradients of the leaves, by name."""',
             textwrap.indent(f"{load}{self.body}\nreturn {{{results}}}", "    "),
@@ -129,5 +143,34 @@ def write(
     graph.root.array = root._a
     writer = NumpyWriter(graph, None if gradient is None else getattr(gradient, "_a", gradient))
     writer.write()
-    results = [(leaf.wanted, writer.results[leaf]) for leaf in graph.leaves if leaf in writer.results]
-    return Program(graph.root.wanted, writer.lines, writer.bundle, writer.stored, results)
+    leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
+    if library == "torch":
+        tensors = TensorWriter(writer)
+        tensors.write()
+        return Program(
+            graph.root.wanted,
+            tensors.lines,
+            helpers=VJP if tensors.uses_vjp else "",
+            stored=writer.stored,
+            results=[(leaf.wanted, f"{writer.variable[leaf]}.grad") for leaf in leaves],
+            library=library,
+            needs="PyTorch, or nbautograd in its place",
+        )
+    helpers = writer.bundle.source()
+    needs = "NumPy and SciPy" if "scipy" in helpers else "NumPy alone"
+    if writer.bundle.needs_package:
+        needs = "NumPy and nbautograd, of which it imports functions that have no source of their own"
+    return Program(
+        graph.root.wanted,
+        writer.lines,
+        imports=writer.bundle.imports.values(),
+        helpers=helpers,
+        stored=writer.stored,
+        results=[(leaf.wanted, writer.results[leaf]) for leaf in leaves],
+        needs=needs,
+    )
+
+
+def _order(statement: str) -> tuple[bool, str]:
+    """The standard library first, as import statements are sorted."""
+    return statement.split()[1] in ("numpy", "torch") or "nbautograd" in statement, statement
