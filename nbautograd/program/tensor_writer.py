@@ -53,7 +53,7 @@ class TensorWriter:
         self.lines: list[Line] = []
         self.uses_vjp = False
         self.variable = base.names.new("v")
-        self.values: dict[str, Any] = {"torch": sys.modules["nbautograd"], "vjp": _vjp()}
+        self.values: dict[str, Any] = {"torch": sys.modules["nbautograd"], "vjp": _vjp(), "np": np}
 
     def write(self) -> None:
         """All lines."""
@@ -201,7 +201,7 @@ class TensorWriter:
         except Exception as error:
             raise refuse(call.node, f"in tensors: {type(error).__name__}: {error}") from error
         values = list(value) if isinstance(value, (tuple, list)) else [value]
-        for have, want in zip(values[:1] if call.op.many else values, expected, strict=False):
+        for have, want in zip(values, expected, strict=False):
             if not _is_near(have, want):
                 raise refuse(call.node, "in tensors it comes to other numbers")
         return tree
@@ -246,7 +246,7 @@ class _Words(ast.NodeTransformer):
         value = getattr(sys.modules[self.module], node.id, None)
         if node.id not in self.operands and value.__class__ in (int, float):
             return ast.Constant(value)
-        if node.id in self.operands or node.id in ("torch", "slice", "None") or node.id.startswith("__variable__"):
+        if node.id in self.operands or node.id in ("torch", "slice", "np") or node.id.startswith("__variable__"):
             return node
         raise _Unknown(node.id)
 
@@ -257,7 +257,9 @@ class _Words(ast.NodeTransformer):
             home = _home_of(op)
             positional = ", ".join(op.positional)
             keywords = "".join(f", {name}={name}" for name in op.keywords)
-            form = f"{home}.{op.name}({positional}{f', *{op.rest}' if op.rest else ''}{keywords})"
+            form = f"{home}.{op.name}({positional}{keywords})"
+            if op.rest:  # as a method, which takes a tuple
+                form = f"{op.positional[0]}.{op.name}({op.rest})"
         arguments = arguments_of(op, call, set())
         if arguments is None:
             raise _Unknown(op.name)
