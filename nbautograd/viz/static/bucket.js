@@ -1,5 +1,5 @@
 
-const BUCKET = { wide: 132, high: 18 }; // of the bar that shows a leaf's .grad
+const BUCKET = { wide: 120, narrow: 84, high: 18 }; // of the bar that shows a leaf's .grad
 const FAINT = 34; // per cent of colour of the first pass; the last one has all of it
 
 /** What a gradient counts for in a stack: a number by its value, a tensor by its norm. */
@@ -40,7 +40,7 @@ class Buckets {
   /** The stacks after a number of steps; `each` is told of every change. */
   at(index, each = null) {
     const stacks = new Map();
-    for (const frame of this.frames.slice(0, index)) {
+    for (const frame of this.frames.slice(0, Math.max(index, 0))) {
       const { nodes } = this.scenes[frame.scene];
       for (const [id, entry] of Object.entries(frame.ledger || {})) {
         const name = nodes[id]?.name;
@@ -109,8 +109,8 @@ const marksOf = (i, segment) => ({ "data-segment": i, "data-pass": segment.pass 
 
 /** A stack as a bar: to the right of the line what adds, to its left what takes away; a tick where .grad is now. */
 class BucketView {
-  constructor(stack, { name, ends: [low, high], t, ghost, words, show }) {
-    const span = high - low || 1, { wide, high: tall } = BUCKET, room = wide - 8;
+  constructor(stack, { name, ends: [low, high], t, ghost, words, show, wide = BUCKET.wide }) {
+    const span = high - low || 1, tall = BUCKET.high, room = wide - 8;
     this.stack = stack;
     this.x = (amount) => 4 + ((amount - low) / span) * room;
     this.passes = Math.max(1, ...stack.segments.map(({ pass }) => pass));
@@ -155,7 +155,7 @@ class BucketView {
   filled(segment, i, tall) {
     const share = segment.pass ? FAINT + ((100 - FAINT) * segment.pass) / this.passes : 0;
     const ink = segment.amount < 0 ? "minus" : "plus";
-    const colour = share ? `color-mix(in oklab, var(--nb-tile-${ink}) ${share.toFixed(0)}%, var(--nb-bg))`
+    const colour = share ? `color-mix(in oklab, var(--nb-tile-${ink}-8) ${share.toFixed(0)}%, var(--nb-bg))`
       : "var(--nb-wire)";
     return { class: "nb-bucket-pass", y: 2, height: tall - 4, fill: colour, ...marksOf(i, segment) };
   }

@@ -1,4 +1,4 @@
-const AROUND = 58, AROUND_NARROW = 42; // pixels of a page that are around the player, and of its own last line
+const AROUND = 47, AROUND_NARROW = 42; // pixels of a page that are around the player, and of its own last line
 const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
 const SIDE = 250, ROOMY = 1000; // pixels: the panel beside the drawing, and a player that has room for it
 const AHEAD = 8; // steps for which the camera makes room
@@ -229,6 +229,10 @@ class Player {
   /** What is active in the steps that come next, or came before where one goes back. */
   ahead() {
     const { history, index, stops } = this, here = this.position(index), scene = history.sceneAt(index);
+    if (index < 0) {
+      const by = this.goesBack ? -1 : 1, near = Array.from({ length: AHEAD }, (_, i) => index + by * (i + 1));
+      return near.filter((at) => at > this.forwardPass.first && at < 0).map((at) => this.forwardPass.state(at));
+    }
     const view = this.groups.viewOf(scene), back = stops.slice(Math.max(here - AHEAD, 1), here).reverse();
     const near = this.goesBack ? back : stops.slice(here + 1, here + 1 + AHEAD);
     return near.filter((stop) => history.sceneAt(stop) === scene).map((stop) => {

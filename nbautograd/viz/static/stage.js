@@ -228,6 +228,7 @@ class Stage extends Camera {
   lines(element, text, indent = 0) {
     if (element.dataset.shown === text) return;
     element.dataset.shown = text;
+    element.classList.toggle("nb-bad-text", notFinite(text));
     const rows = text.split("\n");
     if (rows.length === 1) { element.textContent = text; return; }
     const rise = element.dataset.label ? -(rows.length - 1) * 7 : 0;

@@ -49,6 +49,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "autograd.grad 为 {name} 取得 {value}；.grad 不变。",
     ),
     "nothing_added": ("nothing is added to .grad", ".grad 不变"),
+    "ended_at": ("The pass ended early at {title}.", "反向传播在 {title} 处中断。"),
     "ended_early": ("The pass ended early at {title}. {what}", "反向传播在 {title} 处中断。{what}"),
     "graph_is_freed": (
         "An earlier pass has freed what {name} saved ({expression}), so its formula cannot run.",
