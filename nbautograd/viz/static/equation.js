@@ -404,7 +404,7 @@ class EquationBar {
   added(row, name) {
     const { stacks, t } = this.player, [before, came, now] = ["before", "total", "after"].map((part) =>
       this.tiles[row[`${part}_tile`]]);
-    const largest = now?.cells.reduce((at, value, i, all) => (Math.abs(value) > Math.abs(all[at]) ? i : at), 0);
+    const largest = now && largestAt(now.cells);
     const whole = [before, came, now].every((tile) => tile && tile.norm === undefined);
     const index = whole && now.cells.length > 1 ? `${name}[${indexOf(largest, now.shape).join(", ")}]: ` : "";
     const [was, more, is] = whole ? [before, came, now].map(({ cells }) => shortNumber(cells[largest])) : [];
