@@ -413,7 +413,7 @@ _OPTIONAL = {
 WHOLE = 300  # members of a group that the player is told one by one
 _TOLD = (
     "kind", "name", "expression", "value", "shape", "dtype", "device", "version", "grad", "where", "cell", "line",
-    "source", "notes", "window", "symbol", "label", "view_of", "retains", "freed", "members", "times",
+    "source", "notes", "window", "symbol", "label", "view_of", "retains", "freed", "members", "times", "failed",
 )  # fmt: skip
 
 

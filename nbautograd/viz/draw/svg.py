@@ -288,7 +288,7 @@ class _Picture:
         self.out.append("</g>")
 
     def pill(self, node: Node, box: Box) -> None:
-        active, bad = node.id in self.state.active, node.id in self.state.bad
+        active, bad = node.id in self.state.active, node.id in self.state.bad or bool(node.failed)
         done = node.id in self.state.done
         stroke = "bad" if bad else "grad" if active else "done" if done else "wire"
         fill, ink = ("bad-bg", "bad") if bad else ("grad-bg", "grad") if active else ("op-bg", "op")

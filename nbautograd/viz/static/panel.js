@@ -138,13 +138,15 @@ class Panel {
 
   // -- a node ---------------------------------------------------------------------------------------------------------
   node(id, node, state) {
-    const { player } = this, { t } = player;
+    const { player } = this, { t } = player, listing = node.where ? this.listing(node.where, id) : [];
     return [
       heading(node.name, node.expression || t(`kind_${node.kind}`)),
-      h("dl", {}, ...this.facts(id, node), ...this.gradients(id, node, state), ...this.neighbours(id, node)),
-      ...(node.where ? this.listing(node.where, id) : []),
+      node.failed && h("p", { class: "nb-note nb-bad" }, node.failed),
+      h("dl", {}, ...this.facts(id, node), ...this.gradients(id, node, state),
+        ...this.neighbours(id, node, listing.length > 0)),
+      ...listing,
       this.actions(id, node),
-    ];
+    ].filter(Boolean);
   }
 
   facts(id, node) {
@@ -152,7 +154,7 @@ class Panel {
     const members = () => [t(node.kind === "pile" ? "members_leaves" : "members_count", { count: node.members }),
       node.times ? ` · ×${node.times}` : ""];
     return [
-      ...rowIf(node.value, t("value"), () => tiles.largeValue(id)
+      ...rowIf(node.value, t(node.failed ? "shapes_given" : "value"), () => tiles.largeValue(id)
         || [h("span", { class: `nb-pre${alarming(node.value)}` }, node.value)]),
       ...rowIf(node.shape || node.dtype, t("type"), () => [`${node.dtype || ""} ${node.shape || ""}`]),
       ...rowIf(node.members, t("members"), members),
@@ -194,7 +196,7 @@ class Panel {
     return [t("not_stored", { value }), h("div", { class: "nb-soft" }, t("keep_it", { name: node.name }))];
   }
 
-  neighbours(id, node) {
+  neighbours(id, node, listed) {
     const { links, t } = this.player;
     const made = [...new Set(links.makers(id).map(({ src }) => src))];
     const used = [...new Set(links.users(id).map(({ dst }) => dst))];
@@ -202,7 +204,7 @@ class Panel {
     return [
       ...rowIf(made.length, t("made_from"), () => near(made)),
       ...rowIf(used.length, t("used_by"), () => near(used)),
-      ...rowIf(node.where, t("from_cell"), () => [node.where]),
+      ...rowIf(node.where && !listed, t("from_cell"), () => [node.where]),
       ...rowIf(node.notes, t("note"), () => node.notes),
     ];
   }

@@ -50,6 +50,7 @@ class Player {
     if (data.ask && this.plays) this.predict.begin(first);
     if (data.svgs.length) this.go(first);
     else this.controls.count.textContent = data.label;
+    if (this.links.failed) this.select(this.links.failed, this.stage.overflows); // what could not be computed
   }
 
   build(place, texts) {
@@ -299,7 +300,7 @@ class Player {
     const node = id && this.links.nodes[id];
     if (!node) return;
     const about = [node.expression || node.name, this.t(`kind_${node.kind}`), node.value, node.shape];
-    this.say(about.filter(Boolean).join(" · "));
+    this.say(node.failed ? this.t("failed_at", { name: node.name }) : about.filter(Boolean).join(" · "));
   }
 
   deselect() {

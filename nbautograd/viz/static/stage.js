@@ -164,7 +164,8 @@ class Stage extends Camera {
     for (const [key, element] of this.find) {
       const [kind, id] = key.split(" ");
       if (kind === "slot") continue;
-      const active = on(id), done = state.done.has(id), bad = state.bad.has(id) && (active || done);
+      const active = on(id), done = state.done.has(id);
+      const bad = (state.bad.has(id) && (active || done)) || id === this.links.failed;
       element.classList.toggle("nb-active", active);
       element.classList.toggle("nb-done", done && !active);
       element.classList.toggle("nb-bad", bad);

@@ -113,6 +113,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "saves": ("saves for backward", "为反向传播保存"),
     "freed": ("now freed", "已释放"),
     "value": ("value", "值"),
+    "failed_at": ("The forward pass ended at {name}.", "前向计算在 {name} 处中断。"),
+    "shapes_given": ("shapes that it got", "得到的形状"),
     "type": ("type", "类型"),
     "device": ("device", "设备"),
     "version": ("version", "版本"),
