@@ -85,8 +85,9 @@ def test_of_a_large_graph_the_operand_is_found_in_its_folded_picture() -> None:
 def shell(request: pytest.FixtureRequest) -> Any:
     needs.package("IPython")
     from IPython.core.interactiveshell import InteractiveShell
+    from IPython.testing.globalipapp import start_ipython
 
-    shell = InteractiveShell.instance()
+    shell = start_ipython() or InteractiveShell.instance()
     shell.run_line_magic("load_ext", "nbautograd")
     before = shell.display_formatter.active_types
     shell.display_formatter.active_types = ["text/plain", "text/html"]
