@@ -14,7 +14,7 @@ class Ledger {
 
   /** The room for a tile, which a narrow column cuts. */
   get room() {
-    const whole = this.player.root?.clientWidth || Infinity;
+    const whole = this.player.whole || Infinity;
     if (whole < TELEPHONE) return { ...TILE, wide: 104 };
     return { ...TILE, wide: Math.min(TILE.wide, whole * SHARE - SPARE) };
   }

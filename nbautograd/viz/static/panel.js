@@ -29,8 +29,11 @@ class Panel {
 
   /** Bring the line that runs into view. */
   followLine() {
-    const line = this.element.querySelector(".nb-code .nb-lit"), list = line?.parentNode;
-    if (list) list.scrollTop = line.offsetTop - list.offsetTop - (list.clientHeight - line.offsetHeight) / 2;
+    cancelAnimationFrame(this.following);
+    this.following = requestAnimationFrame(() => { // when the page is laid out anyway
+      const line = this.element.querySelector(".nb-code .nb-lit"), list = line?.parentNode;
+      if (list) list.scrollTop = line.offsetTop - list.offsetTop - (list.clientHeight - line.offsetHeight) / 2;
+    });
   }
 
   /** Light the equations and lines of code that belong to what is pointed at. */

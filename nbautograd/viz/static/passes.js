@@ -128,7 +128,7 @@ class Passes {
     const ends = [own[0] + Math.min(further, 0), own[1] + Math.max(further, 0)];
     const view = new BucketView(stack, { name, ends, t, ghost, words,
       show: (segment, bar) => card.show(segment, bar),
-      wide: player.root.clientWidth < ROOMY ? BUCKET.narrow : BUCKET.wide });
+      wide: player.whole < ROOMY ? BUCKET.narrow : BUCKET.wide });
     const many = stack.segments.filter(({ pass }) => pass).length > 1;
     const cell = h("td", { class: "nb-each" }, view.svg, h("span", { class: many ? "nb-many" : "nb-soft" }, words));
     cell.title = trail.join(" → ");

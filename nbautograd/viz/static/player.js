@@ -74,6 +74,7 @@ class Player {
     h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), this.words));
     place.replaceChildren(this.root);
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
+    this.whole = this.root.clientWidth; // how wide it is; asked for where that may have changed only
     this.stage.texts = texts;
     this.stage.tiles = this.tiles;
     this.tiles.listen(canvas);
@@ -203,7 +204,7 @@ class Player {
 
   /** Where the drawings do not fit beside the panel, but would without it, the panel comes below. */
   stack() {
-    const whole = this.root.clientWidth, fits = (wide) =>
+    const { whole } = this, fits = (wide) =>
       this.shownScenes.every((i) => sizeOf(this.drawingOf(i, wide))[2] <= wide + 1);
     this.root.classList.toggle("nb-stacked", whole < ROOMY && !fits(whole - SIDE) && fits(whole));
     this.stage.measure();
@@ -269,12 +270,13 @@ class Player {
   /** The window has become wider or narrower, or the page higher. */
   resized() {
     const { stage } = this, room = roomAround(this.root);
-    const wide = this.root.clientWidth;
+    const wide = (this.whole = this.root.clientWidth);
     if (!stage.svg || !wide || (wide === this.sized?.wide && room === this.sized.room)) return;
     this.sized = { wide, room };
     this.stack();
     this.reserve();
-    this.draw();
+    if (this.drawingOf(this.scene) === stage.text) stage.fit();
+    else this.draw();
     const state = this.state();
     this.playback.halt();
     stage.settle(state);

@@ -26,7 +26,7 @@ class Stage extends Camera {
   }
 
   load(text, links) {
-    this.links = links;
+    Object.assign(this, { text, links });
     this.folded.clear();
     [this.svg, this.prefix] = drawing(text);
     this.full = this.svg.getAttribute("viewBox").split(" ").map(Number);
