@@ -70,6 +70,7 @@ class Panel {
     const { t } = this.player, adds = frame.kind === "accumulate", alarms = new Set(frame.alarms || []);
     const written = this.player.equation.writes(frame); // its numbers are there; nothing is said twice
     const listing = frame.where ? this.listing(frame.where, frame.node) : [];
+    const { kept, freed } = this.player.links.nodes[frame.node] || {};
     const told = frame.kind === "error" && !frame.story?.length ? frame.alarms || [] : []; // by the equation bar
     const boxed = (equations) => [h("div", { class: "nb-formula" }, ...equations)];
     return [
@@ -83,7 +84,7 @@ class Panel {
         ...rowIf(frame.equations, t(adds ? "adds" : "formula"), () => boxed(this.equations(frame, adds, written))),
         ...rowIf(frame.sends && !written, t(adds ? "now" : "sends"), () => pairs(frame.sends, adds ? "=" : "←")),
         ...rowIf(frame.where && !listing.length, t("from_cell"), () => [frame.where]),
-        ...rowIf(frame.saved, t("saves"), () => [frame.saved])),
+        ...rowIf(frame.saved && (kept?.length !== 0 || freed), t("saves"), () => [frame.saved])),
     ];
   }
 

@@ -1,11 +1,11 @@
 const NUMBERS = 16; // cells up to which each shows its number
 const NUMBER_COLUMNS = 4;
 
-/** `0.1234`, `-3`, `1.2e-7`: four significant digits. */
+/** `0.12346`, `-3`, `1.2e-7`: five significant digits, as texts have. */
 function shortNumber(value) {
   const number = Number(value);
   if (!Number.isFinite(number)) return String(value);
-  return String(Number(number.toPrecision(4)) || 0).replace("-", "−");
+  return String(Number(number.toPrecision(5)) || 0).replace("-", "−");
 }
 
 /** The same in at most six characters, for a cell. */
