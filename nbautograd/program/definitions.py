@@ -164,7 +164,9 @@ class _Bare(ast.NodeTransformer):
             else:
                 self.visit(part)
         if not has_fields:
-            node.body = [s for s in node.body if not isinstance(s, ast.AnnAssign) or s.value is not None] or [ast.Pass()]
+            node.body = [s for s in node.body if not isinstance(s, ast.AnnAssign) or s.value is not None] or [
+                ast.Pass()
+            ]
             node.body = [_assigned(s) if isinstance(s, ast.AnnAssign) else s for s in node.body]
         return node
 

@@ -186,9 +186,9 @@ class _Writer(ast.NodeTransformer):
         used = Counter(part.id for part in ast.walk(expression) if isinstance(part, ast.Name))
         if any(used[name] > 1 and not is_simple(part) for name, part in arguments.items()):
             return None
-        expression = Options(
-            {n: Operand(p, None) for n, p in arguments.items() if not isinstance(p, ast.List)}
-        ).visit(expression)
+        expression = Options({n: Operand(p, None) for n, p in arguments.items() if not isinstance(p, ast.List)}).visit(
+            expression
+        )
         expression = Folded().visit(expression)
         marked = {name: ast.Name(f"__argument__{name}", ast.Load()) for name in arguments}
         expression = Replaced(marked).visit(copy.deepcopy(expression))
@@ -356,7 +356,9 @@ class Substituted(ast.NodeTransformer):
         operand = self.operands.get(node.id)
         if operand is None:
             return node
-        return copy.deepcopy(operand.short if operand.short is not None and self.style in (READABLE, OTHERWISE) else operand.tree)
+        return copy.deepcopy(
+            operand.short if operand.short is not None and self.style in (READABLE, OTHERWISE) else operand.tree
+        )
 
 
 def _is_constant(tree: ast.expr) -> bool:

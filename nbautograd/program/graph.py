@@ -73,7 +73,9 @@ def place_of(node: Any) -> str:
 def refuse(node: Any, reason: str) -> ProgramError:
     """The error that names the operation and its line."""
     place = place_of(node)
-    return ProgramError(f"a program cannot be written of {type(node).__name__}{f' ({place})' if place else ''}: {reason}")
+    return ProgramError(
+        f"a program cannot be written of {type(node).__name__}{f' ({place})' if place else ''}: {reason}"
+    )
 
 
 def read(root: Any, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str]) -> Graph:
@@ -114,7 +116,8 @@ class _Reader:
             )
         if node.trace is None:
             raise refuse(
-                node, "tracing was off when it ran, so that its arguments were not noted: compute the result anew "
+                node,
+                "tracing was off when it ran, so that its arguments were not noted: compute the result anew "
                 "in a notebook with the extension loaded, or after viz.settings.tracing = True",
             )
         hooks = node.hooks

@@ -215,7 +215,9 @@ class NumpyWriter:
             raise refuse(call.node, "it is random, and what it drew has not been kept")
         name = self.variable[call.outputs[0]]
         origin = ("array", array)
-        self.add(name, self.array(array, name), array, FORWARD, f"{place}: what was drawn", node=call.node, origin=origin)
+        self.add(
+            name, self.array(array, name), array, FORWARD, f"{place}: what was drawn", node=call.node, origin=origin
+        )
         self.operands[call] = self.unpromoted(call)[0]
 
     def compare(self, call: Call, value: Any) -> None:
@@ -225,8 +227,9 @@ class NumpyWriter:
         if recorded is not None and isinstance(first, (np.ndarray, np.generic)):
             if recorded.shape != first.shape or np.ascontiguousarray(recorded).tobytes() != first.tobytes():
                 raise refuse(
-                    call.node, "computed anew it has another value than it had: a leaf or an operand has been written "
-                    "to since, or the result"
+                    call.node,
+                    "computed anew it has another value than it had: a leaf or an operand has been written "
+                    "to since, or the result",
                 )
 
     def check_result(self) -> None:
@@ -362,9 +365,7 @@ class NumpyWriter:
             return
         parts = self.names.new(f"parts_of_g_{self.variable[call.outputs[0]]}")
         tree = self.chosen(call, list(expected), lambda style: self.term(call, name, None, style))
-        self.lines.append(
-            Line(f"{parts} = {ast.unparse(tree)}", call.name, BACKWARD, name=parts, node=call.node)
-        )
+        self.lines.append(Line(f"{parts} = {ast.unparse(tree)}", call.name, BACKWARD, name=parts, node=call.node))
         self.values[parts] = list(expected)
         for i in wanted:
             target = call.targets[i]
@@ -402,9 +403,7 @@ class NumpyWriter:
     def cotangent(self, call: Call) -> dict[int, Any]:
         """The gradients that have arrived, by output."""
         return {
-            index: self.values[self.gradient[value]]
-            for index, value in call.outputs.items()
-            if value in self.gradient
+            index: self.values[self.gradient[value]] for index, value in call.outputs.items() if value in self.gradient
         }
 
     def term(self, call: Call, name: str, slot: int | None, style: str) -> ast.expr:
@@ -427,7 +426,9 @@ class NumpyWriter:
             operands["result"] = Operand(ast.List([r.tree for r in results], ast.Load()), [r.value for r in results])
         else:
             operands["g"], operands["result"] = gs[0], results[0]
-        kinds = [o.value.dtype for o in operands.values() if getattr(getattr(o.value, "dtype", None), "kind", "-") in "fc"]
+        kinds = [
+            o.value.dtype for o in operands.values() if getattr(getattr(o.value, "dtype", None), "kind", "-") in "fc"
+        ]
         if op.many:
             kinds += [g.value.dtype for g in gs if g.value is not None] + [r.value.dtype for r in results]
         is_complex = next((kind for kind in kinds if kind.kind == "c"), None)
@@ -462,7 +463,9 @@ class NumpyWriter:
                     summed = None
             if summed is None:
                 sum_to = sys.modules["nbautograd.ops._internal"].sum_to.__globals__["OP"].body
-                summed = ast.Call(ast.Name(self.expressions.function(sum_to), ast.Load()), [tree, parsed(repr(shape))], [])
+                summed = ast.Call(
+                    ast.Name(self.expressions.function(sum_to), ast.Load()), [tree, parsed(repr(shape))], []
+                )
             tree = summed
             value = self.computed(tree)
         if value.dtype != dtype:

@@ -63,9 +63,7 @@ def _globals(node: ast.AST, scopes: tuple[set[str], ...], now: bool = False) -> 
             yield from _globals(part, inner, now)
         return
     if isinstance(node, _COMPREHENSIONS):
-        targets = {
-            name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)
-        }
+        targets = {name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)}
         yield from _globals(node.generators[0].iter, scopes, now)
         inner = (*scopes, targets)
         for part in ast.iter_child_nodes(node):

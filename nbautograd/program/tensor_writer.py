@@ -114,7 +114,9 @@ class TensorWriter:
             tree = _Words(operands, call.op.body.__module__).call(call.op, _own_call(call.op))
             return Folded().visit(Substituted(operands, READABLE).visit(tree))
         except _Unknown:
-            raise refuse(call.node, f"PyTorch has no function that is {call.op.name}(): a program of NumPy has") from None
+            raise refuse(
+                call.node, f"PyTorch has no function that is {call.op.name}(): a program of NumPy has"
+            ) from None
 
     def operands(self, call: Call) -> dict[str, Operand]:
         """The arguments as they came."""
@@ -145,7 +147,9 @@ class TensorWriter:
         operands = self.operands(call)
         gs = [base.gradient.get(output) for output in call.outputs.values()]
         results = [base.variable[output] for output in call.outputs.values()]
-        arrived = [Operand(ast.Constant(None) if g is None else ast.Name(g, ast.Load()), base.values.get(g or "")) for g in gs]
+        arrived = [
+            Operand(ast.Constant(None) if g is None else ast.Name(g, ast.Load()), base.values.get(g or "")) for g in gs
+        ]
         given = [Operand(ast.Name(r, ast.Load()), base.values[r]) for r in results]
         if op.many:
             operands["g"] = Operand(ast.List([o.tree for o in arrived], ast.Load()), [o.value for o in arrived])
@@ -278,7 +282,11 @@ def _own_call(op: OpSchema) -> ast.Call:
     arguments: list[ast.expr] = [ast.Name(name, ast.Load()) for name in op.positional]
     if op.rest:
         arguments.append(ast.Starred(ast.Name(op.rest, ast.Load()), ast.Load()))
-    return ast.Call(ast.Name(op.name, ast.Load()), arguments, [ast.keyword(name, ast.Name(name, ast.Load())) for name in op.keywords])
+    return ast.Call(
+        ast.Name(op.name, ast.Load()),
+        arguments,
+        [ast.keyword(name, ast.Name(name, ast.Load())) for name in op.keywords],
+    )
 
 
 def _home_of(op: OpSchema) -> str:
