@@ -1,5 +1,5 @@
 
-const BUCKET = { wide: 132, high: 18 }; // of the bar that shows a leaf's .grad
+const BUCKET = { wide: 120, narrow: 84, high: 18 }; // of the bar that shows a leaf's .grad
 const FAINT = 34; // per cent of colour of the first pass; the last one has all of it
 
 /** What a gradient counts for in a stack: a number by its value, a tensor by its norm. */
@@ -109,8 +109,8 @@ const marksOf = (i, segment) => ({ "data-segment": i, "data-pass": segment.pass 
 
 /** A stack as a bar: to the right of the line what adds, to its left what takes away; a tick where .grad is now. */
 class BucketView {
-  constructor(stack, { name, ends: [low, high], t, ghost, words, show }) {
-    const span = high - low || 1, { wide, high: tall } = BUCKET, room = wide - 8;
+  constructor(stack, { name, ends: [low, high], t, ghost, words, show, wide = BUCKET.wide }) {
+    const span = high - low || 1, tall = BUCKET.high, room = wide - 8;
     this.stack = stack;
     this.x = (amount) => 4 + ((amount - low) / span) * room;
     this.passes = Math.max(1, ...stack.segments.map(({ pass }) => pass));

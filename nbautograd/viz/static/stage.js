@@ -26,7 +26,7 @@ class Stage extends Camera {
   }
 
   load(text, links) {
-    this.links = links;
+    Object.assign(this, { text, links });
     this.folded.clear();
     [this.svg, this.prefix] = drawing(text);
     this.full = this.svg.getAttribute("viewBox").split(" ").map(Number);
@@ -170,7 +170,8 @@ class Stage extends Camera {
     for (const [key, element] of this.find) {
       const [kind, id] = key.split(" ");
       if (kind === "slot") continue;
-      const active = on(id), done = state.done.has(id), bad = state.bad.has(id) && (active || done);
+      const active = on(id), done = state.done.has(id);
+      const bad = (state.bad.has(id) && (active || done)) || id === this.links.failed;
       element.classList.toggle("nb-active", active);
       element.classList.toggle("nb-done", done && !active);
       element.classList.toggle("nb-bad", bad);
@@ -234,6 +235,7 @@ class Stage extends Camera {
   lines(element, text, indent = 0) {
     if (element.dataset.shown === text) return;
     element.dataset.shown = text;
+    element.classList.toggle("nb-bad-text", notFinite(text));
     const rows = text.split("\n");
     if (rows.length === 1) { element.textContent = text; return; }
     const rise = element.dataset.label ? -(rows.length - 1) * 7 : 0;

@@ -1,11 +1,11 @@
 const NUMBERS = 16; // cells up to which each shows its number
 const NUMBER_COLUMNS = 4;
 
-/** `0.1234`, `-3`, `1.2e-7`: four significant digits. */
+/** `0.12346`, `-3`, `1.2e-7`: five significant digits, as texts have. */
 function shortNumber(value) {
   const number = Number(value);
   if (!Number.isFinite(number)) return String(value);
-  return String(Number(number.toPrecision(4)) || 0).replace("-", "−");
+  return String(Number(number.toPrecision(5)) || 0).replace("-", "−");
 }
 
 /** The same in at most six characters, for a cell. */
@@ -23,6 +23,16 @@ const shade = (value, largest, written = false) => shadeOf(levelOf(value, larges
 
 const largestOf = (tile) => Math.max(0, ...tile.cells.filter(Number.isFinite).map(Math.abs));
 
+/** Whether the cells of a tile show their numbers. */
+const isWritten = ({ cells, columns }) => cells.length <= NUMBERS && columns <= NUMBER_COLUMNS;
+
+/** How high a row of a tile is, which has `high` pixels in all. */
+function rowHeight(tile, high) {
+  const { cells, columns } = tile, rows = cells.length / columns;
+  const usual = isWritten(tile) ? (cells.length === 1 ? 30 : 24) : rows === 1 ? 22 : 15;
+  return Math.min(usual, high / rows);
+}
+
 /**
  * A tensor as a small matrix of coloured cells. `point(i)` is told which cell is pointed at (or null), by the pointer
  * or by arrow keys, `pick(i)` which is clicked. `light(cells)` marks cells.
@@ -31,11 +41,9 @@ class TileView {
   constructor(tile, { name, largest, wide, high, point, pick }) {
     const { columns, cells } = tile,
       rows = cells.length / columns;
-    const written = cells.length <= NUMBERS && columns <= NUMBER_COLUMNS;
+    const written = isWritten(tile);
     const width = written ? Math.min(cells.length === 1 ? 84 : 50, wide / columns) : Math.min(15, wide / columns);
-    const height = written
-      ? Math.min(cells.length === 1 ? 30 : 24, high / rows)
-      : Math.min(rows === 1 ? 22 : 15, high / rows);
+    const height = rowHeight(tile, high);
     this.tile = tile;
     this.columns = columns;
     const cell = s("rect", { width: width - 1, height: height - 1, rx: Math.min(2, width / 4) });
