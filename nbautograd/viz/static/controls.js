@@ -20,6 +20,7 @@ class Controls {
     const { everything } = player.groups;
     this.repeats = everything && this.toggle("repeats", t(`${everything}_all`), () => player.groups.toggleEverything());
     this.scale = this.toggle("scale", t("scale"), () => this.showScale());
+    this.map = this.toggle("map", t("overview_toggle"), () => player.overview.toggle(), player.overview.on);
     this.legend = h("div", { class: "nb-legend", hidden: "", title: t("legend") }, h("span", {}, t("legend_small")),
       ...SIZES.map((text, i) => h("i", { "data-size": i, title: `> ${text}` }, h("span", {}, i ? text : ""))),
       h("span", {}, t("legend_large")));
@@ -33,13 +34,13 @@ class Controls {
   }
 
   /** A button that stays pressed; `action` returns whether it does now. */
-  toggle(name, label, action) {
-    const button = this.button(name, label, () => {
-      const on = action();
-      button.setAttribute("aria-pressed", String(on));
-      button.classList.toggle("nb-pressed", on);
-    });
-    button.setAttribute("aria-pressed", "false");
+  toggle(name, label, action, on = false) {
+    const show = (pressed) => {
+      button.setAttribute("aria-pressed", String(pressed));
+      button.classList.toggle("nb-pressed", pressed);
+    };
+    const button = this.button(name, label, () => show(action()));
+    show(on);
     return button;
   }
 
@@ -71,7 +72,7 @@ class Controls {
       h("span", { class: "nb-head-line" }, h("strong", {}, t(plays ? "backward" : "graph")), " ", this.count),
       h("span", { class: "nb-buttons nb-find" }, search.field, search.matches),
       h("span", { class: "nb-buttons", role: "group", "aria-label": t("view") }, plays && this.scale, this.repeats,
-        this.button("out", t("out"), () => player.stage.zoom(FURTHER)),
+        this.map, this.button("out", t("out"), () => player.stage.zoom(FURTHER)),
         this.button("in", t("in"), () => player.stage.zoom(CLOSER)),
         this.button("fit", t("fit"), () => player.stage.fit(true)),
         this.button("save", t("save"), () => player.save()), player.marks.button),

@@ -24,6 +24,7 @@ function keyActions(player) {
     Escape: () => closeLast(player),
     n: () => plays && player.nudge.focus(),
     i: () => player.marks.toggle(),
+    o: () => controls.map.click(),
     e: () => player.card.next(1),
     E: () => player.card.next(-1),
     "/": () => search.focus(),

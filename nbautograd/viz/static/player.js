@@ -33,6 +33,7 @@ class Player {
     this.predict = new Predict(this);
     this.forwardPass = new ForwardPass(this);
     this.marks = new MarkLegend(this);
+    this.overview = new Overview(this);
     this.controls = new Controls(this);
     this.panel = new Panel(this);
     this.ledger = new Ledger(this);
@@ -75,6 +76,7 @@ class Player {
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
     this.stage.texts = texts;
     this.stage.tiles = this.tiles;
+    this.stage.overview = this.overview;
     this.tiles.listen(canvas);
     this.tiles.listen(this.ledger.element);
     this.card.watch(canvas);

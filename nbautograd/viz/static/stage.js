@@ -50,6 +50,7 @@ class Stage extends Camera {
     const rim = (side) => h("div", { class: `nb-rim nb-rim-${side}`, "aria-hidden": "true" });
     this.rims = Object.fromEntries(RIMS.map((side) => [side, rim(side)]));
     this.element.replaceChildren(this.svg, ...Object.values(this.rims));
+    this.overview.load();
     this.fit();
   }
 
@@ -180,6 +181,7 @@ class Stage extends Camera {
     this.tiles.paint(state, travelling);
     this.paintLeaves(state);
     paintBeads(this, state);
+    this.overview.paint(state);
   }
 
   /** What stands on an edge as text: nothing where there is a tile. */
