@@ -19,7 +19,8 @@ class Overview {
     this.edges = s("path", { class: "nb-overview-edges", fill: "none" });
     this.nodes = Object.fromEntries(["node", "leaf", "output", "done", "bad"].map(
       (kind) => [kind, s("path", { class: `nb-overview-${kind}` })]));
-    this.drawn = s("g", {}, this.edges, ...Object.values(this.nodes));
+    this.sizes = BETWEEN.map((_, i) => s("path", { class: "nb-overview-size", "data-size": i, fill: "none" }));
+    this.drawn = s("g", {}, this.edges, ...this.sizes, ...Object.values(this.nodes));
     this.window = s("rect", { class: "nb-overview-window", rx: 2 });
     this.dots = s("g", { class: "nb-overview-dots" });
     this.svg = s("svg", { "aria-hidden": "true" }, this.drawn, this.window, this.dots);
@@ -71,6 +72,7 @@ class Overview {
     const paths = (ids) => [...ids].map((id) => this.boxOf.get(id)).filter(Boolean).map(rectanglePath).join("");
     this.nodes.done.setAttribute("d", paths(state.done));
     this.nodes.bad.setAttribute("d", paths([...state.bad].filter((id) => state.active.has(id) || state.done.has(id))));
+    paintMapSizes(this.stage, state, this.sizes);
     const own = state.frame?.node, ids = this.boxOf.has(own) ? [own] : [...state.active];
     this.dots.replaceChildren(...ids.map((id) => this.boxOf.get(id)).filter(Boolean).map((box) => {
       const [x, y] = middleOf(box);
@@ -125,8 +127,8 @@ class Overview {
   }
 
   onScreen({ x, y, width, height }) {
-    const { seen, scale } = this.stage;
-    return { x: (x - seen.x) * scale, y: (y - seen.y) * scale, width: width * scale, height: height * scale };
+    const { seen: view, scale } = this.stage;
+    return { x: (x - view.x) * scale, y: (y - view.y) * scale, width: width * scale, height: height * scale };
   }
 
   /** What the map covers of the stage in a corner, with a rim. */
@@ -146,8 +148,8 @@ class Overview {
     this.element.addEventListener("pointerdown", (event) => {
       event.stopPropagation();
       if (event.button !== 0) return;
-      const [x, y] = at(event), { seen } = this.stage, [cx, cy] = this.stage.center;
-      const inside = x > seen.x && x < seen.x + seen.width && y > seen.y && y < seen.y + seen.height;
+      const [x, y] = at(event), view = this.stage.seen, [cx, cy] = this.stage.center;
+      const inside = x > view.x && x < view.x + view.width && y > view.y && y < view.y + view.height;
       grip = inside ? [x - cx, y - cy] : [0, 0];
       this.element.setPointerCapture(event.pointerId);
       this.element.focus({ preventScroll: true });

@@ -213,7 +213,7 @@ class Player {
   /** Give the window of the drawing the height that the page has left: the rest of the player has its own. */
   reserve() {
     const { caption, controls, equation, ledger, stacks, stage } = this;
-    const parts = [controls.bar, caption.parentNode, equation.element, ledger.element, stacks.note];
+    const parts = [controls.bar, controls.legend, caption.parentNode, equation.element, ledger.element, stacks.note];
     const others = parts.reduce((sum, part) => sum + part.offsetHeight, 0);
     const room = roomAround(this.root) - others - (stage.wide < TELEPHONE ? AROUND_NARROW : AROUND);
     stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), room);
@@ -269,6 +269,12 @@ class Player {
     const wide = this.root.clientWidth;
     if (!stage.svg || !wide || (wide === this.sized?.wide && room === this.sized.room)) return;
     this.sized = { wide, room };
+    this.resize();
+  }
+
+  /** Give each part its room again. */
+  resize() {
+    const { stage } = this;
     this.stack();
     this.reserve();
     this.draw();

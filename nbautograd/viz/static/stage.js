@@ -10,7 +10,6 @@ class Stage extends Camera {
     this.onselect = onselect;
     this.onhover = onhover;
     this.folded = new Set();
-    this.scaled = false;
     element.addEventListener("pointerover", ({ target }) => {
       const node = target.closest?.("[data-node]")?.dataset.node, edge = target.closest?.("[data-hit]")?.dataset.hit;
       const tile = target.closest?.("[data-cells]")?.dataset.cells;
@@ -53,6 +52,8 @@ class Stage extends Camera {
     this.overview.load();
     this.fit();
   }
+
+  get scaled() { return this.overview.player.controls.scaled; }
 
   part(kind, id) { return this.find.get(`${kind} ${id}`); }
 
@@ -190,8 +191,7 @@ class Stage extends Camera {
   /** The line of a gradient: its head, and the class of its size where sizes are shown. */
   paintFlow(element, active, size) {
     element.setAttribute("marker-end", `url(#${this.prefix}-${active ? "active" : "done"})`);
-    if (!this.scaled || size === undefined) delete element.dataset.size;
-    else element.dataset.size = bin(size);
+    paintSize(element, this.scaled, size, active);
   }
 
   /** The rows of the leaves: what is arriving, and what `.grad` holds. */
@@ -298,8 +298,3 @@ class Stage extends Camera {
     this.tokens.append(group);
   }
 }
-
-/** Which of five classes a gradient's size is in: vanished, small, usual, large, exploding (log10 per element). */
-const BOUNDS = [-6, -3, 2, 5];
-const bin = (size) => BOUNDS.filter((bound) => size > bound).length;
-
