@@ -2,8 +2,7 @@ const LINES = 60; // of a cell that are listed
 const NEIGHBOURS = 8; // that a node names
 const WIDE_LINE = 22; // characters of a matrix' row, from which on a product takes more room
 
-const row = (name, ...content) => [h("dt", {}, name), h("dd", {}, ...content)];
-const rowIf = (there, name, content) => (there ? row(name, ...content()) : []);
+const rowIf = (there, name, content) => (there ? [h("dt", {}, name), h("dd", {}, ...content())] : []);
 const pairs = (list, sign) => list.map(([name, value]) =>
   h("div", { class: "nb-pair" }, name, h("span", { class: "nb-sign" }, ` ${sign} `), h("b", {}, value)));
 /** A line of code, of which one part runs. */

@@ -161,12 +161,6 @@ class SensitivityCard {
   }
 }
 
-/** The place of the largest number. */
-function largestAt(cells) {
-  const sizes = cells.map((value) => (Number.isFinite(value) ? Math.abs(value) : Infinity));
-  return sizes.indexOf(Math.max(...sizes));
-}
-
 const dimsOf = (step) => step.summed.map(([d]) => d).join(", ");
 
 // -- what the marks mean ----------------------------------------------------------------------------------------------
