@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ def vanishing(steps: int, factor: float = 0.1) -> Recording:
     return viz.animate(h, namespace={"w": w, "x": x, "h": h})
 
 
-CHAIN = """() => [...document.querySelectorAll('.nb-flow[data-size]')].filter(flow => flow.classList.contains('nb-done'))
+CHAIN = """() => [...document.querySelectorAll('.nb-flow.nb-done[data-size]')]
     .map(flow => [Number(flow.dataset.size), parseFloat(getComputedStyle(flow).strokeWidth),
         getComputedStyle(flow).stroke, getComputedStyle(flow).vectorEffect])"""
 
@@ -71,7 +72,7 @@ def test_each_number_of_the_legend_stands_between_the_classes_that_it_bounds(ope
         " e.getBoundingClientRect().left, e.getBoundingClientRect().right])"
     )
     assert [part for part, *_ in row] == [0, "10⁻⁶", 1, "10⁻³", 2, "10²", 3, "10⁵", 4]
-    assert all(before[2] <= after[1] for before, after in zip(row, row[1:], strict=False))
+    assert all(before[2] <= after[1] for before, after in itertools.pairwise(row))
     legend = page.locator(".nb-legend").bounding_box()
     assert legend["x"] <= row[0][1] and page.locator(".nb-legend span").last.bounding_box()["x"] > row[-1][2]
     end = page.locator(".nb-legend span").last.bounding_box()
