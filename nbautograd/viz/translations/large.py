@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["PLAYER"]
+__all__ = ["PLAYER", "PYTHON"]
 
+PYTHON: dict[str, tuple[str, str]] = {
+    "joint": (
+        "the gradient of this step joins those of later steps on their way to {name}",
+        "这一步的梯度与之后各步的梯度汇合，流向 {name}",
+    ),
+}
 PLAYER: dict[str, tuple[str, str]] = {
     "overview": (
         "Overview map: drag the window, or move it by the arrow keys",
