@@ -25,6 +25,8 @@ function keyActions(player) {
     n: () => plays && player.nudge.focus(),
     i: () => player.marks.toggle(),
     o: () => controls.map.click(),
+    ">": () => groups.deeper(),
+    "<": () => groups.higher(),
     e: () => player.card.next(1),
     E: () => player.card.next(-1),
     "/": () => search.focus(),

@@ -62,7 +62,8 @@ class Player {
     this.root = h("div", {
       class: `nb-player${plays ? " nb-plays" : ""}`, role: "group", tabindex: 0,
       "aria-label": t(plays ? "backward_of" : "graph_of", { label: data.label }), lang: texts.lang,
-      "aria-keyshortcuts": "Space ArrowLeft ArrowRight Home End ? / F M L C", "data-lm-suppress-shortcuts": "true",
+      "aria-keyshortcuts": "Space ArrowLeft ArrowRight Home End ? / F M O L C < >",
+      "data-lm-suppress-shortcuts": "true",
       onkeydown: (event) => pressed(this, event),
     },
     this.controls.bar,
@@ -82,7 +83,9 @@ class Player {
     this.card.watch(canvas);
     this.nudge.watch(canvas);
     canvas.addEventListener("dblclick", (event) => {
-      if (!event.target.closest?.("[data-node]")) this.stage.fit(true);
+      const node = event.target.closest?.("[data-node]")?.dataset.node;
+      if (!node) this.stage.fit(true);
+      else if (!this.groups.openable(node) && !this.groups.justChanged) this.groups.higher(node, false);
     });
   }
 

@@ -112,7 +112,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "fold": ("Fold what it is made from (C)", "折叠它的来源（C）"),
     "unfold": ("Unfold ({count} hidden)", "展开（隐藏 {count} 个）"),
     "open_group": ("Open {name}", "展开 {name}"),
-    "close_group": ("Close {name}", "收起 {name}"),
+    "close_group": ("Close {name} (<, or double click on what is in it)", "收起 {name}（< 或双击其中的节点）"),
     "fold_all": ("Fold layers and what repeats (R)", "折叠层和重复的部分（R）"),
     "open_all": ("Open all layers (R)", "展开所有层（R）"),
     "needs_kernel": ("This view needs a running kernel.", "显示这一部分需要正在运行的内核。"),
