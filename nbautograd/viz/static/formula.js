@@ -58,6 +58,21 @@ function formula(marks) {
   const written = h("span", {}, ...piecesOf(marks, long).map(math));
   const leading = written.querySelectorAll("math > mrow > mo:first-child");
   for (const operator of leading) operator.setAttribute("form", "infix");
-  if (long) for (const operator of written.querySelectorAll("mo")) operator.setAttribute("stretchy", "false");
+  if (long) unstretched(written);
+  return written;
+}
+
+/** Marks whose fractions stand in one line, for where there is no room for two. */
+function inLine(marks) {
+  const whole = (part) => (part.length > 1 ? [["o", "("], ...inLine(part), ["o", ")"]] : inLine(part));
+  return marks.flatMap(([kind, a, b]) => {
+    if (kind === "f") return [...whole(a), ["o", "/"], ...whole(b)];
+    return kind === "d" ? [["o", "∂"], ["i", a], ["o", "/"], ["o", "∂"], ["i", b]] : [[kind, a, b]];
+  });
+}
+
+/** Brackets as high as letters. */
+function unstretched(written) {
+  for (const operator of written.querySelectorAll("mo")) operator.setAttribute("stretchy", "false");
   return written;
 }

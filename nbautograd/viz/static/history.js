@@ -141,7 +141,7 @@ class History {
   grads(index) {
     const found = new Map(), resets = { zeroed: "↺ 0", none: "↺ None", changed: "✎" };
     const add = (name, text) => found.set(name, [...(found.get(name) || []), text]);
-    for (const frame of this.frames.slice(0, index)) {
+    for (const frame of this.frames.slice(0, Math.max(index, 0))) {
       const nodes = this.scenes[frame.scene].nodes;
       if (frame.kind === "start") {
         for (const [id, row] of Object.entries(frame.ledger || {})) {

@@ -56,7 +56,6 @@ class Overview {
     for (const [id, box] of boxes) kinds[KINDS[stage.links.nodes[id]?.kind] || "node"].push(rectanglePath(box));
     for (const [kind, parts] of Object.entries(kinds)) this.nodes[kind].setAttribute("d", parts.join(""));
     stage.element.append(this.element);
-    this.player.controls.map.hidden = true; // until something is outside the window
   }
 
   boxes() {
@@ -87,7 +86,7 @@ class Overview {
     if (!this.boxOf || !stage.svg) return;
     const { x, y, width, height } = stage.seen, [, , wide, high] = stage.full;
     const cut = width < wide - 1 || height < high - 1, { map } = this.player.controls;
-    if (cut) map.hidden = false;
+    if (cut || !stage.moved) map.hidden = !cut; // the button stays while one zooms and drags
     const hidden = !this.on || !cut || stage.wide < 3 * LEAST_WINDOW;
     if (hidden !== this.element.hidden) {
       this.element.hidden = hidden;
