@@ -76,8 +76,8 @@ def test_a_graph_without_modules_has_no_layers() -> None:
 
 
 def test_a_long_name_keeps_its_end() -> None:
-    names = [name_text(Node("n0", "leaf", f"model.decoder.layers.0.self_attn.out_proj.{end}", dtype="f32", shape="(8, 8)"))
-             for end in ("weight", "bias")]  # fmt: skip
+    path = "model.decoder.layers.0.self_attn.out_proj"
+    names = [name_text(Node("n0", "leaf", f"{path}.{end}", dtype="f32", shape="(8, 8)")) for end in ("weight", "bias")]
     assert names[0].startswith("…") and names[0].endswith("out_proj.weight") and names[1].endswith("out_proj.bias")
 
 

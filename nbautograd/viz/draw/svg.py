@@ -205,6 +205,11 @@ class _Picture:
                 f'<text class="nb-label{state}" data-label="{edge.id}" x="{_n(spot[0])}" y="{_n(spot[1] + 4)}" '
                 f'fill="{LIGHT["bad" if bad else "grad"]}"{weight}>{_lines(shown, spot[0], 0, middle=True)}</text>'
             )
+            if edge.id in self.state.sums:
+                grid = self.tiles.grids.get(edge.id)
+                high = grid.size[1] if grid is not None and self.tiles.of_edge(edge.id) else DOWN
+                self.put(spot[0], spot[1] - high / 2 - 4, f"Σ {self.state.sums[edge.id]:,}", "nb-sum-of", LIGHT["grad"],
+                         SMALLEST, anchor="middle")  # fmt: skip
         self.out.append("</g>")
         for edge in self.model.edges:
             grid, spot = self.tiles.grids.get(edge.id), self.places.labels.get(edge.id)

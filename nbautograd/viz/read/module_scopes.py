@@ -79,8 +79,8 @@ def _around(name: str, parameter: str, classes: Mapping[str, str]) -> Iterator[t
 
 def _path_of(walk: GraphWalk, node: Any, owners: Mapping[int, Path]) -> Path | None:
     """The module that an operation belongs to by the parameters that it uses itself; None where it uses none."""
-    used = [owners[id(variable)] for to, _ in walk.next[node]
-            if to is not None and (variable := attribute(to, "variable")) is not None and id(variable) in owners]  # fmt: skip
+    variables = [attribute(to, "variable") for to, _ in walk.next[node] if to is not None]
+    used = [owners[id(variable)] for variable in variables if id(variable) in owners]
     if not used:
         return None
     path = used[0]

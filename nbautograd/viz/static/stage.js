@@ -189,6 +189,7 @@ class Stage extends Camera {
     this.tiles.paint(state, travelling);
     this.paintLeaves(state);
     paintBeads(this, state);
+    paintSums(this, state);
     this.overview.paint(state);
   }
 
