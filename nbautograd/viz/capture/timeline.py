@@ -6,7 +6,7 @@ is text and numbers, so it is JSON, and the player needs nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -336,8 +336,8 @@ class Timeline:
     @cached_property
     def scale(self) -> float:
         """The largest gradient: all tiles of gradients have one scale; 0 where there are none."""
-        factors = {step.factor for frame in self.frames for step in frame.chain}
-        sizes = (abs(v) for i, tile in enumerate(self.tiles) if i not in factors and is_tiled(tile)
+        numbers = {n for frame in self.frames for n in _gradients(frame) if n >= 0}
+        sizes = (abs(v) for n in numbers if is_tiled(tile := self.tiles[n])
                  for v in tile.cells if not isinstance(v, str))  # fmt: skip
         return max(sizes, default=0.0)
 
@@ -372,6 +372,15 @@ class Timeline:
     def tiles_json(self) -> list[dict[str, Any]]:
         """The tiles, without what is as usual."""
         return [tile_json(tile) for tile in self.tiles]
+
+
+def _gradients(frame: Frame) -> Iterator[int]:
+    """The numbers of the tiles that are gradients: a factor may have the same numbers, and one tile with them."""
+    yield from frame.tiles.values()
+    for row in frame.ledger.values():
+        yield from (row.before_tile, row.total_tile, row.after_tile, *row.tiles)
+    for step in frame.chain:
+        yield from (step.upstream, step.product, step.sent)
 
 
 @cache

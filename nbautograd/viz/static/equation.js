@@ -32,9 +32,13 @@ class EquationBar {
   /** The largest gradient of the recording: all tiles of gradients have one scale. */
   scale() {
     const { timeline } = this.player.data,
-      factors = new Set();
-    for (const frame of timeline.frames) for (const step of frame.chain || []) factors.add(step.factor);
-    const gradients = (timeline.tiles || []).filter((_, i) => !factors.has(i));
+      numbers = new Set();
+    for (const { tiles = {}, ledger = {}, chain = [] } of timeline.frames) {
+      const rows = Object.values(ledger).flatMap((row) => [row.before_tile, row.total_tile, row.after_tile]);
+      const steps = chain.flatMap(({ upstream, product, sent }) => [upstream, product, sent]);
+      for (const number of [...Object.values(tiles), ...rows, ...steps]) numbers.add(number);
+    }
+    const gradients = (timeline.tiles || []).filter((_, i) => numbers.has(i)); // one with equal numbers is one tile
     const largest = (tiles) => Math.max(0, ...tiles.map(largestOf));
     return largest(gradients.filter(({ cells }) => cells.length > 1)) || largest(gradients) || 1;
   }
