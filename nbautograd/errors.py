@@ -22,6 +22,7 @@ __all__ = [
     "LinAlgError",
     "NbautogradError",
     "OutOfMemoryError",
+    "ProgramError",
     "ShapeError",
     "UnsupportedDtypeError",
 ]
@@ -146,6 +147,10 @@ class InplaceError(AutogradError):
     """The version that it had when it was saved, and the one that it has now."""
     written: tuple[str, int] | None = None
     """File and line of the last write, if places were noted."""
+
+
+class ProgramError(AutogradError):
+    """A recorded graph cannot be written as a program that would give its gradients."""
 
 
 class LinAlgError(NbautogradError, RuntimeError):

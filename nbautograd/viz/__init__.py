@@ -6,6 +6,7 @@
     viz.animate(y)          # y.backward(), to be played
     with viz.record() as passes:
         train()             # every backward pass inside, to be played
+    viz.code(y)             # forward and backward as a program that can be read, and run
     viz.grads()             # the gradients of all leaves here, as a table
     with viz.monitor(w, b) as watch:
         watch(loss)         # loss and gradient norms of a training loop, as they change
@@ -17,6 +18,7 @@ Graphs of PyTorch's own tensors are drawn as well. Importing this imports neithe
 from __future__ import annotations
 
 from nbautograd.viz.notebook.api import Animation, Picture, Recording, animate, graph, record
+from nbautograd.viz.notebook.code import Code, code
 from nbautograd.viz.notebook.display import autograd
 from nbautograd.viz.notebook.monitor import Monitor, monitor
 from nbautograd.viz.notebook.tables import grads, zero_grads
@@ -24,11 +26,13 @@ from nbautograd.viz.settings import settings
 
 __all__ = [
     "Animation",
+    "Code",
     "Monitor",
     "Picture",
     "Recording",
     "animate",
     "autograd",
+    "code",
     "grads",
     "graph",
     "monitor",

@@ -480,3 +480,10 @@ def test_iterators_have_no_end_but_the_samplers() -> None:
     with warnings.catch_warnings():
         batches = iter(data.DataLoader([5, 6], sampler=Forever(), batch_size=3, num_workers=1))
         assert [next(batches).tolist() for _ in range(3)] == [[5, 6, 5], [6, 5, 6], [5, 6, 5]]
+
+
+def test_without_processes_batches_are_fetched_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "emscripten")
+    loader = nb.utils.data.DataLoader(nb.arange(6), 4, num_workers=2, timeout=5)
+    with pytest.warns(UserWarning, match="WebAssembly has none"):
+        assert [batch.tolist() for batch in loader] == [[0, 1, 2, 3], [4, 5]]

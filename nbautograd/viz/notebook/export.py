@@ -36,7 +36,7 @@ PLAYER = (
     "saving", "axes", "ridges", "lens", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
-STYLES = ("player", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity")
+STYLES = ("player", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity", "touch")
 """Those that make up its style sheet."""
 
 

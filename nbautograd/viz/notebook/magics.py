@@ -1,4 +1,4 @@
-"""``%graph``, ``%backward``, ``%grads``, ``%zero_grads``, ``%autograd``; what ``%load_ext`` does and undoes."""
+"""``%graph``, ``%backward``, ``%code``, ``%grads``, ``%zero_grads``, ``%autograd``; what ``%load_ext`` does and undoes."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from nbautograd.core.tensor import Tensor
 from nbautograd.protocol import SourceLocator
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, tables
+from nbautograd.viz.notebook.code import LIBRARIES, code
 from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter, TensorImage, autograd
 from nbautograd.viz.notebook.failed_forward import show_failed_forward
 from nbautograd.viz.notebook.mixing import Mixing
@@ -28,7 +29,7 @@ from nbautograd.viz.settings import NAMES, choices, settings
 
 __all__ = ["AutogradMagics", "load", "unload"]
 
-LINE = ("graph", "backward", "grads", "zero_grads", "autograd")
+LINE = ("graph", "backward", "code", "grads", "zero_grads", "autograd")
 CELL = ("autograd",)
 MODES: tuple[Any, ...] = (grad_mode.grad_enabled, grad_mode.inference, protocol.observers, protocol.scopes)
 
@@ -103,6 +104,20 @@ class AutogradMagics(Magics):
         except Exception as error:
             self._show_failed(error)
             raise
+
+    @magic_arguments()
+    @argument("--gradient", "-g", help="the gradient of the tensor, needed unless it has one element: a name")
+    @argument("--in", dest="library", choices=LIBRARIES, default="numpy", help="write NumPy, or tensors of torch")
+    @argument("expression", nargs="*", help="a tensor, or an expression that gives one")
+    @line_magic
+    def code(self, line: str) -> Any:
+        """Write the forward and the backward pass of a tensor as a program: ``%code y``, ``%code --in torch y``."""
+        options = parse_argstring(self.code, line)
+        (tensor,) = self._tensors("code", " ".join(options.expression), most=1)
+        gradient = None
+        if options.gradient is not None:
+            (gradient,) = self._tensors("code --gradient", options.gradient, most=1)
+        return code(tensor, gradient, library=options.library, namespace=self.shell.user_ns)
 
     @magic_arguments()
     @argument("expression", nargs="*", help="leaves, or results whose leaves are meant; none for all leaves")

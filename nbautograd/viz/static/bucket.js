@@ -40,7 +40,7 @@ class Buckets {
   /** The stacks after a number of steps; `each` is told of every change. */
   at(index, each = null) {
     const stacks = new Map();
-    for (const frame of this.frames.slice(0, Math.max(index, 0))) {
+    for (const frame of this.frames.slice(0, Math.max(index, 0))) { // below zero: the forward pass
       const { nodes } = this.scenes[frame.scene];
       for (const [id, entry] of Object.entries(frame.ledger || {})) {
         const name = nodes[id]?.name;
@@ -117,7 +117,7 @@ class BucketView {
     const sum = stack.segments.reduce((total, { amount }) => total + amount, 0);
     const scalar = stack.after?.cells.length === 1, now = scalar ? amountOf(stack.after) : null;
     this.svg = s("svg", { class: "nb-bucket", width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img",
-      tabindex: stack.segments.length ? 0 : -1, "aria-label": this.spoken(name, words, t) },
+      "aria-label": this.spoken(name, words, t) },
     s("path", { class: "nb-bucket-floor", d: `M4 ${tall - 0.5}H${wide - 4}` }),
     ...this.stacked(stack.emptied, () => ({ class: "nb-bucket-was", y: 2.5, height: tall - 5 })),
     ...(ghost ? this.ghost(ghost, tall) : []),
@@ -132,7 +132,7 @@ class BucketView {
     if (stack.segments.some(({ amount }) => Number.isNaN(amount))) {
       this.svg.append(s("text", { class: "nb-bucket-nan", x: 8, y: tall - 5 }, "NaN"));
     }
-    this.listen(show);
+    this.listen(show, t);
   }
 
   /** Rectangles side by side, on each side of zero; `look` says how each one looks, or that it only takes its room. */
@@ -185,7 +185,7 @@ class BucketView {
   }
 
   /** The segment that is pointed at, or that arrow keys have come to, is told to `show`. */
-  listen(show) {
+  listen(show, t) {
     let here = -1;
     const { segments } = this.stack, tell = (i) => { here = i; show(segments[i] || null, this.svg); };
     this.svg.addEventListener("pointerover", ({ target }) => {
@@ -193,12 +193,21 @@ class BucketView {
       if (i !== undefined) tell(Number(i));
     });
     for (const name of ["pointerleave", "blur"]) this.svg.addEventListener(name, () => tell(-1));
+    if (!segments.length) return;
+    const about = { role: "slider", tabindex: 0, "aria-valuemin": 0, "aria-valuemax": segments.length - 1 };
+    const say = (i) => {
+      this.svg.setAttribute("aria-valuenow", i);
+      this.svg.setAttribute("aria-valuetext", segmentText(segments[i], t));
+    };
+    for (const [key, value] of Object.entries(about)) this.svg.setAttribute(key, value);
+    say(0);
     this.svg.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (!by) return;
       event.preventDefault();
       event.stopPropagation();
       tell(Math.min(Math.max(here < 0 ? (by > 0 ? 0 : segments.length - 1) : here + by, 0), segments.length - 1));
+      say(here);
     });
   }
 }
@@ -217,7 +226,7 @@ function segmentText({ pass, amount, tile, parts }, t) {
 class BucketCard {
   constructor(player) {
     this.player = player;
-    this.element = h("div", { class: "nb-bucket-card", hidden: "", "aria-live": "polite" });
+    this.element = h("div", { class: "nb-bucket-card", hidden: "", "aria-hidden": "true" });
   }
 
   show(segment, bar) {

@@ -55,8 +55,8 @@ class EquationBar {
     const { paths, predict, selected } = this.player, told = state.index >= 0 && !predict.hides;
     const chosen = told && selected && paths.leadsTo(selected);
     if (!chosen) paths.clear();
-    this.element.replaceChildren(...(predict.content(this, frame)
-      || (chosen ? paths.content(selected) : predict.summary(this.content(frame), state))));
+    renew(this.element, predict.content(this, frame)
+      || (chosen ? paths.content(selected) : predict.summary(this.content(frame), state)));
   }
 
   content(frame) {
@@ -202,8 +202,7 @@ class EquationBar {
 
   choose(i) {
     Object.assign(this, { chosen: i, pinned: null });
-    this.element.replaceChildren(...this.content(this.frame));
-    this.element.querySelector(".nb-pressed")?.focus();
+    renew(this.element, this.content(this.frame), ".nb-pressed");
   }
 
   /** Show the equation of an edge that is pointed at. */
@@ -231,7 +230,7 @@ class EquationBar {
     let body = h("span", { class: "nb-soft" }, "…");
     if (tile) {
       const view = (this.views[part] = new TileView(tile, {
-        name,
+        name: `${role} ${name}`.trim(),
         largest: scale,
         ...ROOM,
         point: this.now.whole ? (cell) => this.point(part, cell) : null,

@@ -46,8 +46,8 @@ class Ledger {
     const head = [["leaf", "leaf-name"], ["grad_before", "before"], ["arriving_pass", "terms"], ["sum", "sum"],
       ["grad_after", "after"], ["bucket", "each"]];
     const titles = head.map(([name, kind]) => h("th", { scope: "col", class: `nb-${kind}` }, t(name)));
-    this.element.replaceChildren(h("table", {}, h("caption", { class: "nb-hidden" }, t("what_leaves_get")),
-      h("thead", {}, h("tr", {}, ...titles)), h("tbody", {}, ...body)));
+    renew(this.element, [h("table", {}, h("caption", { class: "nb-hidden" }, t("what_leaves_get")),
+      h("thead", {}, h("tr", {}, ...titles)), h("tbody", {}, ...body))]);
     this.follow(body.findIndex((row) => row.classList.contains("nb-lit")));
   }
 

@@ -16,13 +16,13 @@ const heading = (title, subtitle) => h("h4", {}, h("span", { class: "nb-title" }
 class Panel {
   constructor(player) {
     this.player = player;
-    this.element = h("aside", { class: "nb-side", "aria-label": player.t("this_step") });
+    this.element = h("div", { class: "nb-side", role: "group", "aria-label": player.t("this_step") });
   }
 
   show(state) {
     const { player } = this, { selected, stage } = player, node = selected && player.links.nodes[selected];
     const content = node ? this.node(selected, node, state) : state.frame ? this.step(state.frame) : this.idle();
-    this.element.replaceChildren(...content);
+    renew(this.element, content);
     stage.ring(node ? selected : null);
     this.followLine();
   }

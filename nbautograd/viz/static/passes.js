@@ -130,7 +130,8 @@ class Passes {
       show: (segment, bar) => card.show(segment, bar),
       wide: player.whole < ROOMY ? BUCKET.narrow : BUCKET.wide });
     const many = stack.segments.filter(({ pass }) => pass).length > 1;
-    const cell = h("td", { class: "nb-each" }, view.svg, h("span", { class: many ? "nb-many" : "nb-soft" }, words));
+    const said = { class: many ? "nb-many" : "nb-soft", "aria-hidden": "true" }; // the bar's name says it, too
+    const cell = h("td", { class: "nb-each" }, view.svg, h("span", said, words));
     cell.title = trail.join(" → ");
     return cell;
   }

@@ -62,7 +62,7 @@ class Player {
     this.root = h("div", {
       class: `nb-player${plays ? " nb-plays" : ""}`, role: "group", tabindex: 0,
       "aria-label": t(plays ? "backward_of" : "graph_of", { label: data.label }), lang: texts.lang,
-      "aria-keyshortcuts": "Space ArrowLeft ArrowRight Home End ? / F M L C", "data-lm-suppress-shortcuts": "true",
+      "aria-keyshortcuts": keyShortcuts(this), "data-lm-suppress-shortcuts": "true",
       onkeydown: (event) => pressed(this, event),
     },
     data.head && h("pre", { class: "nb-head-text" }, data.head), this.controls.bar,
@@ -71,7 +71,7 @@ class Player {
         this.marks.element, h("div", { class: "nb-foot" }, this.caption, this.tiles.key)),
       this.panel.element, plays && this.equation.element, plays && this.ledger.element),
     this.stacks.several && this.stacks.note, this.stacks.card.element, this.tiles.card, this.card.element,
-    h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), this.words));
+    h("details", { class: "nb-more", "aria-label": t("in_words") }, h("summary", {}, t("in_words")), this.words));
     place.replaceChildren(this.root);
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
     this.whole = this.root.clientWidth; // how wide it is; asked for where that may have changed only

@@ -55,11 +55,17 @@ class Stage extends Camera {
 
   part(kind, id) { return this.find.get(`${kind} ${id}`); }
 
-  /** A broad, unseen line over each edge, so that a pointer finds it. */
+  /** A broad, unseen line over each edge, and a box around each bare number, so that a pointer finds them. */
   addTargets() {
     for (const [key, edge] of this.find) {
       if (!key.startsWith("edge ")) continue;
       edge.before(s("path", { class: "nb-hit", "data-hit": key.slice(5), d: edge.getAttribute("d"), fill: "none" }));
+    }
+    for (const id of Object.keys(this.links.nodes)) {
+      const group = this.part("node", id);
+      if (!group || group.querySelector(".nb-shape")) continue;
+      const { x, y, width } = this.box(id);
+      group.prepend(s("rect", { class: "nb-grip", x, y: y - 3, width, height: 26, fill: "none" }));
     }
   }
 

@@ -77,13 +77,13 @@ class TileView {
         viewBox: `0 0 ${total.join(" ")}`,
         role: "img",
         "aria-label": this.words(name, written),
-        tabindex: point && cells.length > 1 ? 0 : -1,
       },
       ...this.rects,
       ...numbers,
     );
     this.here = null;
     if (point) this.listen(point, pick);
+    if (point && cells.length > 1) this.walk(name, point, pick);
   }
 
   words(name, written) {
@@ -107,18 +107,33 @@ class TileView {
     this.svg.addEventListener("click", (event) => {
       if (cell(event) !== undefined) pick?.(Number(cell(event)));
     });
-    this.svg.addEventListener("keydown", (event) => {
-      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.columns, ArrowDown: this.columns }[event.key];
-      if (!by) return;
+  }
+
+  /** The arrow keys go from cell to cell, and Enter clicks: as a slider, which says each cell aloud. */
+  walk(name, point, pick) {
+    const { cells, columns, shape } = this.tile, { svg } = this;
+    const about = { role: "slider", tabindex: 0, "aria-label": this.words(name, false), "aria-valuemin": 0,
+      "aria-valuemax": cells.length - 1 };
+    for (const [key, value] of Object.entries(about)) svg.setAttribute(key, value);
+    const say = (i) => {
+      const place = this.tile.block ? "" : `[${indexOf(i, shape).join(", ")}]: `;
+      svg.setAttribute("aria-valuenow", i);
+      svg.setAttribute("aria-valuetext", place + shortNumber(cells[i]));
+    };
+    say(0);
+    svg.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
+      if (!by && (event.key !== "Enter" || !pick || this.here === null)) return;
       event.preventDefault();
       event.stopPropagation();
+      if (!by) { pick(this.here); return; }
       const to = (this.here ?? -Math.max(by, 0)) + by;
-      if (to >= 0 && to < this.rects.length) {
-        this.here = to;
-        point(to);
-      }
+      if (to < 0 || to >= cells.length) return;
+      this.here = to;
+      say(to);
+      point(to);
     });
-    this.svg.addEventListener("blur", () => {
+    svg.addEventListener("blur", () => {
       this.here = null;
       point(null);
     });

@@ -270,6 +270,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "line {n} mixes two libraries: {ours} of nbautograd and {theirs} of PyTorch; take both from one of them",
         "第 {n} 行混用了两个库：{ours} 属于 nbautograd，{theirs} 属于 PyTorch；请都取自其中一个",
     ),
+    # the program
+    "code_of": ("The program of {name}", "{name} 的程序"),
+    "code_helpers": ("the functions that it calls", "程序调用的函数"),
+    "copy": ("Copy", "复制"),
+    "copied": ("Copied", "已复制"),
     # settings
     "set_theme": ("colours: as the notebook's, or always light or dark", "颜色：随笔记本，或总是浅色、深色"),
     "set_direction": ("from left to right, from top to bottom, or what reads better", "从左到右、从上到下或自动"),

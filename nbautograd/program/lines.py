@@ -1,0 +1,49 @@
+"""A line of a program, and how lines are put together as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["BACKWARD", "DATA", "FORWARD", "GRADS", "Line", "text_of"]
+
+DATA, FORWARD, BACKWARD, GRADS = "data", "forward", "backward", "grads"
+"""The parts of a program."""
+HEADINGS = {DATA: "leaves and constants", FORWARD: "forward", BACKWARD: "backward", GRADS: "what the leaves get"}
+COLUMN = 40
+"""Where comments begin, unless the line is longer."""
+
+
+@dataclass(eq=False)
+class Line:
+    """One statement: ``g_a = g_y * b``."""
+
+    text: str
+    comment: str
+    """The node's name, and the line of the notebook."""
+    part: str
+    name: str = ""
+    """The variable that gets a value."""
+    node: Any = None
+    """The operation that the line is of."""
+    slot: int | None = None
+    """In the backward pass: which of its inputs the line sends a gradient to."""
+
+    origin: tuple[Any, ...] = ()
+    """What the line was written of, for whoever writes it in other words: a kind, and what belongs to that."""
+
+    def __str__(self) -> str:
+        return f"{self.text:<{COLUMN}}  # {self.comment}" if self.comment else self.text
+
+
+def text_of(lines: Iterable[Line]) -> list[str]:
+    """The lines, with a heading for each part."""
+    texts: list[str] = []
+    part = ""
+    for line in sorted(lines, key=lambda line: list(HEADINGS).index(line.part)):
+        if line.part != part:
+            part = line.part
+            texts += [""] * bool(texts) + [f"# {HEADINGS[part]}"]
+        texts.append(str(line))
+    return texts

@@ -1,0 +1,43 @@
+"""Names of variables in a program: what users call their tensors, as far as that can be a name of Python."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+import unicodedata
+
+__all__ = ["Names", "identifier"]
+
+RESERVED = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "np", "torch", "data"}
+
+
+def identifier(text: str) -> str:
+    """Any text as an identifier: letters, digits and underscores of it, in the form that Python compares.
+
+    >>> identifier("net.0.weight"), identifier("lambda"), identifier("2x"), identifier("w; import os")
+    ('net_0_weight', 'lambda_', 'x2x', 'w_import_os')
+    """
+    name = re.sub(r"\W+", "_", unicodedata.normalize("NFKC", text)).strip("_") or "x"
+    name = "".join(part for part in name if part == "_" or f"a{part}".isidentifier())
+    if not name.isidentifier():
+        name = f"x{name}"
+    if not name.isidentifier():
+        name = "x"
+    return f"{name}_" if name in RESERVED or name.startswith("__") else name
+
+
+class Names:
+    """Gives each thing a name of its own."""
+
+    def __init__(self) -> None:
+        self.taken = set(RESERVED)
+
+    def new(self, wanted: str) -> str:
+        """A name that nothing has yet: the one that is wanted, or with a number."""
+        name = plain = identifier(wanted)
+        number = 2
+        while name in self.taken:
+            name, number = f"{plain}_{number}", number + 1
+        self.taken.add(name)
+        return name

@@ -1,0 +1,556 @@
+"""Writes a recorded graph as lines of NumPy: each is computed as it is written, and compared with what was recorded."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import sys
+from typing import Any
+
+import numpy as np
+
+from nbautograd.arrays import backend, memory_format
+from nbautograd.arrays.summation import upcast_half
+from nbautograd.compiler.promotion import HalfPrecision, promote, promote_half, widen_all
+from nbautograd.compiler.schema import POINTWISE, UPCAST, VIEW
+from nbautograd.core.node import MULTIPLE, OutputGrads
+from nbautograd.core.tensor import wrap
+from nbautograd.errors import ProgramError
+from nbautograd.program.bundle import Bundle
+from nbautograd.program.definitions import NotBundled
+from nbautograd.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Expressions, Operand, parsed
+from nbautograd.program.graph import Call, Graph, Value, is_freed, place_of, refuse
+from nbautograd.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
+from nbautograd.program.literals import array_text, dtype_text, literal, same
+from nbautograd.program.names import Names
+
+__all__ = ["NumpyWriter"]
+
+STYLES = (READABLE, OTHERWISE, EXACT, PLAIN)
+
+
+class NumpyWriter:
+    """Writes the lines of a program.
+
+    :ivar values: what each variable of the program comes to.
+    :ivar stored: large arrays, by the names under which they are stored beside the program.
+    """
+
+    def __init__(self, graph: Graph, seed: Any = None) -> None:
+        self.graph, self.seed = graph, seed
+        self.names = Names()
+        self.bundle = Bundle(self.names.taken)
+        self.expressions = Expressions(self.bundle)
+        self.lines: list[Line] = []
+        self.values: dict[str, Any] = self.expressions.scope
+        self.stored: dict[str, Any] = {}
+        self.variable: dict[Value, str] = {}
+        self.gradient: dict[Value, str] = {}
+        self.results: dict[Value, str] = {}
+        self.call_of: dict[Value, Call] = {}
+        self.operands: dict[Call, dict[str, Operand]] = {}
+        self.option_arrays: dict[int, Value] = {}
+        self.rounded: dict[Call, Any] = {}
+        """Operations of half precision, and what their results are rounded to."""
+        self.fresh: dict[str, bool] = {}
+        """Gradients, and whether they may be added to in place: nothing else is the same array."""
+
+    def write(self) -> None:
+        """All lines."""
+        graph = self.graph
+        everything = [*graph.leaves, *graph.constants, *(v for call in graph.calls for v in call.outputs.values())]
+        for value in everything:
+            self.variable[value] = self.names.new(value.wanted)
+        with backend.quiet():
+            for value in (*graph.leaves, *graph.constants):
+                self.data(value, "leaf" if value.tensor is not None else "")
+            for call in graph.calls:
+                self.forward(call)
+            self.check_result()
+            self.backward()
+            self.accumulate()
+
+    # -- lines ---------------------------------------------------------------------------------------------------------
+
+    def add(self, name: str, tree: ast.expr | str, value: Any, part: str, comment: str = "", **about: Any) -> None:
+        """Append the line that gives a variable its value."""
+        text = tree if isinstance(tree, str) else ast.unparse(tree)
+        self.lines.append(Line(f"{name} = {text}", comment, part, name=name, **about))
+        self.values[name] = value
+
+    def computed(self, tree: ast.expr) -> Any:
+        """What an expression comes to."""
+        code = compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(tree))), "<program>", "eval")
+        return eval(code, self.values)
+
+    def data(self, value: Value, comment: str = "") -> str:
+        """The line of a leaf or a constant."""
+        name = self.variable[value]
+        array = value.array
+        what = f"{array.dtype.name}, {tuple(array.shape)}" if array.size > 16 else ""
+        about = ", ".join(filter(None, (comment, what)))
+        self.add(name, self.array(array, name), array, DATA, about, origin=("array", array))
+        return name
+
+    def array(self, array: Any, name: str) -> str:
+        """An array as an expression; a large one is stored under a name."""
+
+        def load(stored: Any) -> str:
+            self.stored[name] = stored
+            return f"data[{name!r}]"
+
+        text = array_text(array, load)
+        scope = {"np": np, "data": self.stored}
+        value = eval(text, scope)
+        if not same(value, array):  # its elements lie apart: they are stored with what is between them
+            raise ProgramError(
+                f"a program cannot be written with {name!r}: its elements lie apart in memory, in strides of "
+                f"{array.strides}; a clone() of it can be written"
+            )
+        return text
+
+    def option(self, value: Any, wanted: str) -> ast.expr:
+        """An option of an operation; arrays in it become constants."""
+
+        def array(a: Any) -> str:
+            if id(a) not in self.option_arrays:
+                if a.size <= 4 and a.ndim < 2:
+                    return array_text(a)
+                constant = Value(wanted, a)
+                self.option_arrays[id(a)] = constant
+                self.variable[constant] = self.names.new(wanted)
+                self.data(constant)
+            return self.variable[self.option_arrays[id(a)]]
+
+        return parsed(literal(value, array, self.refer))
+
+    def refer(self, value: Any) -> str:
+        """How a class, a function or a constant of this package is called in the program."""
+        if isinstance(value, memory_format.memory_format):
+            return self.expressions.constant(memory_format.__name__, value)
+        return self.expressions.function(value)
+
+    # -- forward -------------------------------------------------------------------------------------------------------
+
+    def forward(self, call: Call) -> None:
+        """The line of an operation."""
+        place = place_of(call.node)
+        if _is_random(call):
+            self.recorded(call, place)
+            return
+        try:
+            operands, computed = self.prepared(call)
+        except ProgramError as error:
+            raise refuse(call.node, str(error)) from None
+        self.operands[call] = operands
+        op = call.op
+        try:
+            expected = op.body(
+                *(computed[name] for name in op.positional),
+                *(computed[op.rest] if op.rest else ()),
+                **{name: computed[name] for name in op.keywords},
+            )
+        except Exception as error:
+            raise refuse(call.node, f"computing it anew failed: {error}") from error
+        rounded = self.rounded.get(call)
+        if rounded is not None:
+            expected = [_narrow(a, rounded) for a in expected] if op.many else _narrow(expected, rounded)
+        if op.many:
+            expected = tuple(expected)
+        tree = self.chosen(call, expected, lambda style: self.result(call, operands, style))
+        if op.many:
+            for index in range(len(expected)):
+                call.outputs.setdefault(index, Value(f"{call.outputs[0].wanted}_{index}"))
+            for value in call.outputs.values():
+                self.variable.setdefault(value, self.names.new(value.wanted))
+            names = [self.variable[call.outputs[index]] for index in range(len(expected))]
+            self.values.update(zip(names, expected, strict=True))
+            targets = ", ".join(names) + ("," if len(names) == 1 else "")
+            text, origin = f"{targets} = {ast.unparse(tree)}", ("call", call, names)
+            self.lines.append(Line(text, place, FORWARD, name=names[0], node=call.node, origin=origin))
+        else:
+            name = self.variable[call.outputs[0]]
+            self.add(name, tree, expected, FORWARD, place, node=call.node, origin=("call", call, [name]))
+        self.compare(call, expected)
+
+    def result(self, call: Call, operands: dict[str, Operand], style: str) -> ast.expr:
+        """The expression of an operation's result."""
+        dtype = next((o.value.dtype for o in operands.values() if hasattr(o.value, "dtype")), None)
+        tree = self.expressions.body_call(call.op, operands, style, dtype)
+        rounded = self.rounded.get(call)
+        if rounded is None:
+            return tree
+        if call.op.many:
+            return parsed(f"[part.astype({dtype_text(rounded)}) for part in {ast.unparse(tree)}]")
+        return _method(tree, "astype", parsed(dtype_text(rounded)))
+
+    def chosen(self, call: Call, expected: Any, written: Any) -> ast.expr:
+        """The first way to write an expression that comes to what is expected, bit for bit."""
+        reasons = []
+        for style in STYLES:
+            before = self.bundle.snapshot()
+            try:
+                tree: ast.expr = written(style)
+                value = self.computed(tree)
+            except (NotBundled, ArithmeticError, TypeError, ValueError, AttributeError, IndexError, NameError) as error:
+                reasons.append(error)
+            else:
+                if _all_same(value, expected):
+                    return tree
+                reasons.append(ArithmeticError("it comes to other numbers"))
+            self.bundle.restore(before)
+        last = reasons[-1]
+        what = f"{last} cannot be taken over" if isinstance(last, NotBundled) else f"{type(last).__name__}: {last}"
+        raise refuse(call.node, what)
+
+    def recorded(self, call: Call, place: str) -> None:
+        """The line of a random operation: what it drew."""
+        value = call.node.trace.output() if len(call.outputs) == 1 else None
+        array = None if value is None or value.grad_fn is not call.node else value._a
+        if array is None:
+            array = None if is_freed(call.node) else getattr(call.node, "s_result", None)
+        if array is None:
+            array = call.recorded
+        if array is None or len(call.outputs) != 1:
+            raise refuse(call.node, "it is random, and what it drew has not been kept")
+        name = self.variable[call.outputs[0]]
+        origin = ("array", array)
+        self.add(
+            name, self.array(array, name), array, FORWARD, f"{place}: what was drawn", node=call.node, origin=origin
+        )
+        self.operands[call] = self.unpromoted(call)[0]
+
+    def compare(self, call: Call, value: Any) -> None:
+        """Raise if a result is not what was recorded."""
+        recorded = call.recorded
+        first = value[0] if call.op.many else value
+        if recorded is not None and isinstance(first, (np.ndarray, np.generic)):
+            if recorded.shape != first.shape or np.ascontiguousarray(recorded).tobytes() != first.tobytes():
+                raise refuse(
+                    call.node,
+                    "computed anew it has another value than it had: a leaf or an operand has been written "
+                    "to since, or the result",
+                )
+
+    def check_result(self) -> None:
+        """Raise if the result is not that of the user's tensor."""
+        value = self.values[self.variable[self.graph.root]]
+        array = self.graph.root.array
+        if array is not None and (array.shape != value.shape or array.tobytes() != value.tobytes()):
+            raise ProgramError(
+                f"a program cannot be written of {self.graph.root.wanted!r}: computed anew it has another value; a "
+                "leaf or an operand has been written to since"
+            )
+
+    # -- operands ------------------------------------------------------------------------------------------------------
+
+    def unpromoted(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
+        """The arguments as they came: as expressions, and as what the body gets."""
+        op = call.op
+        operands: dict[str, Operand] = {}
+        for name in (*op.positional, *op.keywords, *([op.rest] if op.rest else [])):
+            value = call.arguments.get(name)  # tracing leaves out what is None
+            if isinstance(value, Value):
+                variable = self.variable[value]
+                operands[name] = Operand(ast.Name(variable, ast.Load()), self.values[variable])
+            elif isinstance(value, list) and value and all(isinstance(part, Value) for part in value):
+                names = [self.variable[part] for part in value]
+                tree = ast.List([ast.Name(n, ast.Load()) for n in names], ast.Load())
+                operands[name] = Operand(tree, [self.values[n] for n in names])
+            else:
+                operands[name] = Operand(self.option(value, name), value)
+        return operands, {name: operand.value for name, operand in operands.items()}
+
+    def prepared(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
+        """The same after promotion, as the body gets them and formulas name them."""
+        op = call.op
+        operands, values = self.unpromoted(call)
+        if op.kind == POINTWISE:
+            self.promoted(call, operands)
+        else:
+            for name in op.tensors:
+                operand = operands[name]
+                if isinstance(operand.value, np.generic) and op.kind == VIEW:
+                    operand.value = np.asarray(operand.value)
+                    operand.tree = ast.Call(parsed("np.asarray"), [operand.tree], [])
+            first = operands[op.tensors[0]].value if op.tensors else None
+            if op.half_policy == UPCAST and getattr(getattr(first, "dtype", None), "itemsize", 0) == 2:
+                if first.dtype.kind in "fV":
+                    names = [n for n in op.tensors if n not in op.lists]
+                    *_, rounded = widen_all(tuple(operands[n].value for n in names))
+                    self.rounded[call] = rounded
+                    for n in names:
+                        _widen(operands[n])
+        return operands, {name: operand.value for name, operand in operands.items()}
+
+    def promoted(self, call: Call, operands: dict[str, Operand]) -> None:
+        """Give the operands one dtype, in so many words."""
+        op = call.op
+        given = tuple(
+            wrap(operands[name].value) if isinstance(operands[name].value, (np.ndarray, np.generic))
+            else operands[name].value
+            for name in op.tensors
+        )  # fmt: skip
+        try:
+            *cast, _, _ = promote(op, given)
+        except HalfPrecision:
+            promoted = promote_half(op, given)
+            cast = list(promoted[: len(op.tensors)])
+            self.rounded[call] = promoted[-1]
+        for name, value in zip(op.tensors, cast, strict=True):
+            operand = operands[name]
+            before = operand.value
+            operand.value = value
+            if not hasattr(before, "dtype"):  # a number
+                operand.short = operand.tree
+                operand.tree = parsed(array_text(value))
+            elif before.dtype != value.dtype:
+                operand.tree = _method(operand.tree, "astype", parsed(dtype_text(value.dtype)))
+
+    # -- backward ------------------------------------------------------------------------------------------------------
+
+    def backward(self) -> None:
+        """The lines of the pass, node by node as the engine takes them."""
+        root = self.graph.root
+        for call in self.graph.calls:
+            for value in call.outputs.values():
+                self.call_of[value] = call
+        name = self.names.new(f"g_{self.variable[root]}")
+        value = self.values[self.variable[root]]
+        if self.seed is None:
+            if value.size != 1:
+                raise ProgramError(
+                    "grad can be implicitly created only for scalar outputs: say which gradient the pass starts with, "
+                    f"for a result of shape {list(value.shape)}"
+                )
+            start = backend.ones_like(value)
+        else:
+            start = self.seed
+        self.gradient[root] = name
+        self.add(name, self.array(start, name), start, BACKWARD, "where the pass begins", origin=("array", start))
+        ready = {self.call_of[root]}
+        while ready:
+            call = max(ready, key=lambda c: c.node._seq)
+            ready.discard(call)
+            self.backward_of(call, ready)
+        paths: dict[str, list[Line]] = {}
+        for line in self.lines:
+            if line.part == BACKWARD and line.slot is not None:
+                paths.setdefault(line.name, []).append(line)
+        for lines in paths.values():
+            for i, line in enumerate(lines if len(lines) > 1 else (), 1):
+                line.comment += f", path {i} of {len(lines)}"
+
+    def backward_of(self, call: Call, ready: set[Call]) -> None:
+        """The lines of one node: a term per input."""
+        op, node = call.op, call.node
+        expected = self.expected(call)
+        if op.lists:
+            self.backward_of_list(call, expected, ready)
+            return
+        for slot, name in enumerate(type(node).inputs):
+            target = call.targets[slot] if slot < len(call.targets) else None
+            if target is None or expected[slot] is None:
+                continue
+            tree = self.chosen(call, expected[slot], lambda style, n=name, s=slot: self.term(call, n, s, style))
+            self.send(call, target, tree, expected[slot], slot, ready)
+
+    def backward_of_list(self, call: Call, expected: list[Any], ready: set[Call]) -> None:
+        """The same for an operation on a list of tensors, whose formula gives all gradients at once."""
+        (name,) = type(call.node).inputs if len(type(call.node).inputs) == 1 else ("",)
+        if not name:
+            raise refuse(call.node, "it takes a list of tensors and others besides")
+        wanted = [i for i, target in enumerate(call.targets) if target is not None and expected[i] is not None]
+        if not wanted:
+            return
+        parts = self.names.new(f"parts_of_g_{self.variable[call.outputs[0]]}")
+        tree = self.chosen(call, list(expected), lambda style: self.term(call, name, None, style))
+        self.lines.append(Line(f"{parts} = {ast.unparse(tree)}", call.name, BACKWARD, name=parts, node=call.node))
+        self.values[parts] = list(expected)
+        for i in wanted:
+            target = call.targets[i]
+            assert target is not None
+            self.send(call, target, parsed(f"{parts}[{i}]"), expected[i], i, ready)
+
+    def expected(self, call: Call) -> list[Any]:
+        """The gradients that the node itself computes, or, where a pass has freed it, its formulas."""
+        node, op = call.node, call.op
+        g = self.cotangent(call)
+        try:
+            if is_freed(node):
+                return self.by_formulas(call)
+            first, second = node.vjp(OutputGrads(g) if op.many else g[0], True)
+        except ProgramError:
+            raise
+        except Exception as error:
+            raise refuse(node, f"its backward failed: {error}") from error
+        gradients = list(second) if first is MULTIPLE else [first, second][: len(call.targets)]
+        for gradient in gradients:
+            if gradient is not None and not isinstance(gradient, (np.ndarray, np.generic)):
+                raise refuse(node, "its gradient is no dense array")
+        return gradients
+
+    def by_formulas(self, call: Call) -> list[Any]:
+        """The gradients by the formulas of the declaration, over the values of the program."""
+        if call.op.lists:
+            tree = self.term(call, type(call.node).inputs[0], None, PLAIN)
+            return list(self.computed(tree))
+        return [
+            None if call.targets[slot] is None else self.computed(self.term(call, name, slot, PLAIN))
+            for slot, name in enumerate(type(call.node).inputs)
+        ]
+
+    def cotangent(self, call: Call) -> dict[int, Any]:
+        """The gradients that have arrived, by output."""
+        return {
+            index: self.values[self.gradient[value]] for index, value in call.outputs.items() if value in self.gradient
+        }
+
+    def term(self, call: Call, name: str, slot: int | None, style: str) -> ast.expr:
+        """What a node sends to one of its inputs, brought back to its shape and dtype."""
+        op = call.op
+        operands = {key: Operand(o.tree, o.value, o.short) for key, o in self.operands[call].items()}
+        arrived = {i: self.gradient.get(value) for i, value in call.outputs.items()}
+        rounded = self.rounded.get(call)
+
+        def variable(name: str | None, value: Any) -> Operand:
+            operand = Operand(ast.Constant(None) if name is None else ast.Name(name, ast.Load()), value)
+            if rounded is not None and name is not None:
+                _widen(operand)
+            return operand
+
+        gs = [variable(g, None if g is None else self.values[g]) for g in arrived.values()]
+        results = [variable(self.variable[v], self.values[self.variable[v]]) for v in call.outputs.values()]
+        if op.many:
+            operands["g"] = Operand(ast.List([g.tree for g in gs], ast.Load()), [g.value for g in gs])
+            operands["result"] = Operand(ast.List([r.tree for r in results], ast.Load()), [r.value for r in results])
+        else:
+            operands["g"], operands["result"] = gs[0], results[0]
+        kinds = [
+            o.value.dtype for o in operands.values() if getattr(getattr(o.value, "dtype", None), "kind", "-") in "fc"
+        ]
+        if op.many:
+            kinds += [g.value.dtype for g in gs if g.value is not None] + [r.value.dtype for r in results]
+        is_complex = next((kind for kind in kinds if kind.kind == "c"), None)
+        dtype = is_complex or (kinds[0] if kinds else None)
+        tree = self.expressions.formula(op.formulas[name], op, operands, style, dtype)
+        meta = call.node.input_meta
+        if slot is None or meta is None:
+            return tree
+        spec = meta[op.tensors.index(name)]
+        return tree if spec is None else self.brought_back(call, tree, spec, style)
+
+    def brought_back(self, call: Call, tree: ast.expr, spec: tuple[Any, ...], style: str) -> ast.expr:
+        """A gradient in the shape and dtype of its input: the sums of broadcasting, and promotion undone."""
+        shape, dtype, device = spec
+        if device is not None:
+            raise refuse(call.node, "its operands were on several devices")
+        value = self.computed(tree)
+        if value.shape != shape:
+            ndim, axes = value.ndim - len(shape), ()
+            kept = tuple(d for d, n in enumerate(shape, ndim) if n == 1 and value.shape[d] != 1)
+            axes = (*range(ndim), *kept)
+            summed = None
+            if style != PLAIN and not (ndim and kept):
+                summed = _method(tree, "sum")
+                if shape:
+                    axis = axes[0] if len(axes) == 1 else axes
+                    summed.keywords = [ast.keyword("axis", parsed(repr(axis)))]
+                if kept:
+                    summed.keywords.append(ast.keyword("keepdims", ast.Constant(True)))
+                sum_to = sys.modules["nbautograd.ops._internal"].sum_to.__globals__["OP"].body
+                if not same(self.computed(summed), sum_to(value, shape)):
+                    summed = None
+            if summed is None:
+                sum_to = sys.modules["nbautograd.ops._internal"].sum_to.__globals__["OP"].body
+                summed = ast.Call(
+                    ast.Name(self.expressions.function(sum_to), ast.Load()), [tree, parsed(repr(shape))], []
+                )
+            tree = summed
+            value = self.computed(tree)
+        if value.dtype != dtype:
+            if value.dtype.kind == "c" and dtype.kind != "c":
+                tree = ast.Attribute(tree, "real", ast.Load())
+            tree = _method(tree, "astype", parsed(dtype_text(dtype)))
+        return tree
+
+    def send(self, call: Call, target: Value, tree: ast.expr, value: Any, slot: int, ready: set[Call]) -> None:
+        """The line of one term, and the node that gets it becomes ready."""
+        name = self.gradient.get(target)
+        about = {"node": call.node, "slot": slot, "origin": ("term", call, slot, name is None, value)}
+        if name is None:
+            name = self.gradient[target] = self.names.new(f"g_{self.variable[target]}")
+            self.add(name, tree, value, BACKWARD, call.name, **about)
+            held = any(value is other for key, other in self.values.items() if key != name)
+            self.fresh[name] = isinstance(value, np.generic) or (value.base is None and not held)
+        else:
+            before = self.values[name]
+            total = before + value
+            text = ast.unparse(tree)
+            if self.fresh[name] and _lies_alike(total, before):
+                self.lines.append(Line(f"{name} += {text}", call.name, BACKWARD, name=name, **about))
+            else:
+                self.lines.append(Line(f"{name} = {name} + {text}", call.name, BACKWARD, name=name, **about))
+            self.values[name] = total
+            self.fresh[name] = True
+        further = self.call_of.get(target)
+        if further is None:
+            return
+        if type(further.node)._relays:
+            self.backward_of(further, ready)
+        else:
+            ready.add(further)
+
+    def accumulate(self) -> None:
+        """The lines that add to the gradients of the leaves."""
+        for leaf in self.graph.leaves:
+            gradient = self.gradient.get(leaf)
+            if gradient is None:
+                continue
+            name = self.results[leaf] = self.names.new(f"{self.variable[leaf]}_grad")
+            held = leaf.tensor.grad
+            value = self.values[gradient]
+            what = f"{leaf.wanted}.grad"
+            own = leaf.array.dtype
+            if value.dtype != own and value.ndim > 1:
+                gradient, value = f"{gradient}.astype({dtype_text(own)})", value.astype(own)
+            if held is None:
+                self.add(name, gradient, value, GRADS, what, origin=("result", leaf, gradient, None))
+                continue
+            if not isinstance(held._a, (np.ndarray, np.generic)):
+                raise ProgramError(f"a program cannot be written: {what} is no dense array")
+            self.add(name, self.array(held._a, name), held._a, DATA, f"{what}, as it was")
+            origin = ("result", leaf, gradient, held._a)
+            self.lines.append(Line(f"{name} = {name} + {gradient}", what, GRADS, name=name, origin=origin))
+            self.values[name] = held._a + value
+
+
+def _method(tree: ast.expr, name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Attribute(tree, name, ast.Load()), list(arguments), [])
+
+
+def _widen(operand: Operand) -> None:
+    """Half precision in float32."""
+    wide = upcast_half(operand.value)
+    if wide is not operand.value:
+        operand.tree, operand.value = _method(operand.tree, "astype", parsed("np.float32")), wide
+
+
+def _narrow(a: Any, dtype: Any) -> Any:
+    return a.astype(dtype) if a.dtype == np.float32 else a
+
+
+def _all_same(value: Any, expected: Any) -> bool:
+    if isinstance(expected, (list, tuple)):
+        return isinstance(value, (list, tuple)) and len(value) == len(expected) and all(map(_all_same, value, expected))
+    if expected is None:
+        return True
+    return same(value, expected)
+
+
+def _lies_alike(a: Any, b: Any) -> bool:
+    return isinstance(b, np.generic) or a.strides == b.strides and a.dtype == b.dtype
+
+
+def _is_random(call: Call) -> bool:
+    return "generator" in (*call.op.positional, *call.op.keywords)

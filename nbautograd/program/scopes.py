@@ -1,0 +1,116 @@
+"""Which names in a piece of code are global, and renaming those."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["global_names", "local_names", "renamed"]
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def global_names(tree: ast.AST, now: bool = False) -> set[str]:
+    """The names that a statement of a module, or an expression, takes from outside of it.
+
+    :param now: only those that it looks up when it runs, not those in the functions that it defines.
+
+    >>> sorted(global_names(ast.parse("def f(x):\\n    y = x + z\\n    return [y for y in g(y)]")))
+    ['g', 'z']
+    """
+    return {name.id for name in _globals(tree, (), now)}
+
+
+def renamed(tree: Any, names: Mapping[str, str]) -> Any:
+    """The tree with other names for what it takes from outside, and for the function or class that it defines."""
+    if not names:
+        return tree
+    for node in list(_globals(tree, ())):
+        node.id = names.get(node.id, node.id)
+    if isinstance(tree, (ast.FunctionDef, ast.ClassDef)):
+        tree.name = names.get(tree.name, tree.name)
+    return tree
+
+
+def local_names(tree: ast.AST) -> set[str]:
+    """All names that functions in a piece of code bind."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, _FUNCTIONS):
+            names |= _locals(node)
+        elif isinstance(node, ast.comprehension):
+            names |= {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+    return names
+
+
+def _globals(node: ast.AST, scopes: tuple[set[str], ...], now: bool = False) -> Iterator[ast.Name]:
+    """The ``Name`` nodes that no function around them binds."""
+    if isinstance(node, ast.Name):
+        if not any(node.id in scope for scope in scopes):
+            yield node
+        return
+    inner = scopes
+    if isinstance(node, _FUNCTIONS):
+        for part in (*node.args.defaults, *filter(None, node.args.kw_defaults), *getattr(node, "decorator_list", ())):
+            yield from _globals(part, scopes, now)
+        if now and not isinstance(node, ast.Lambda):
+            return
+        inner = (*scopes, _locals(node))
+        body = node.body if isinstance(node.body, list) else [node.body]
+        for part in body:
+            yield from _globals(part, inner, now)
+        return
+    if isinstance(node, _COMPREHENSIONS):
+        targets = {name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)}
+        yield from _globals(node.generators[0].iter, scopes, now)
+        inner = (*scopes, targets)
+        for part in ast.iter_child_nodes(node):
+            if isinstance(part, ast.comprehension):
+                for child in (part.target, *([] if part is node.generators[0] else [part.iter]), *part.ifs):
+                    yield from _globals(child, inner, now)
+            else:
+                yield from _globals(part, inner, now)
+        return
+    if isinstance(node, ast.ClassDef):
+        for part in (*node.bases, *(k.value for k in node.keywords), *node.decorator_list):
+            yield from _globals(part, scopes, now)
+        own = {s.name for s in node.body if isinstance(s, ast.FunctionDef)}
+        for statement in node.body:
+            if not isinstance(statement, _FUNCTIONS):
+                own |= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        for part in node.body:
+            yield from _globals(part, scopes if isinstance(part, _FUNCTIONS) else (*scopes, own), now)
+        return
+    for part in ast.iter_child_nodes(node):
+        yield from _globals(part, inner, now)
+
+
+def _locals(function: Any) -> set[str]:
+    """The names that a function binds."""
+    arguments = function.args
+    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
+    declared_global: set[str] = set()
+    waiting: list[ast.AST] = list(function.body) if isinstance(function.body, list) else [function.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+            continue
+        if isinstance(node, (ast.Lambda, *_COMPREHENSIONS)):
+            names |= {n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr)}
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names.add(node.name)
+        elif isinstance(node, ast.Global):
+            declared_global |= set(node.names)
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+            names.add(node.name)
+        waiting += ast.iter_child_nodes(node)
+    return names - declared_global

@@ -1,0 +1,230 @@
+"""The program of a graph, shown: ``%code`` and ``viz.code``."""
+
+from __future__ import annotations
+
+import html
+import io
+import keyword
+import os
+import tokenize
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbautograd.protocol import SourceLocator
+from nbautograd.viz.capture import torch_events
+from nbautograd.viz.draw import theme
+from nbautograd.viz.escape import clean, one_line
+from nbautograd.viz.language import say
+from nbautograd.viz.notebook import export, output
+from nbautograd.viz.notebook.api import callers_names
+from nbautograd.viz.read.naming import ResultNames, SourceLines
+from nbautograd.viz.read.walk import GraphWalk
+
+if TYPE_CHECKING:
+    from nbautograd.program import Program
+
+__all__ = ["Code", "code", "highlighted"]
+
+LIBRARIES = ("numpy", "torch")
+MOST = 20_000
+"""Operations of a graph of which a program is written."""
+STYLE = (
+    ".nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }\n"
+    ".nb-code pre { margin: 0; background: none; color: inherit; font: inherit; white-space: pre; }\n"
+    ".nb-code .nb-remark { color: var(--nb-muted); font-style: italic; }\n"
+    ".nb-code .nb-word { color: var(--nb-out); }\n"
+    ".nb-code .nb-number { color: var(--nb-leaf); }\n"
+    ".nb-code .nb-text { color: var(--nb-teal); }\n"
+    ".nb-code .nb-gradient { color: var(--nb-grad); }\n"
+    ".nb-code button { font: 13px var(--nb-sans); margin-bottom: 8px; }\n"
+)
+COPY = (
+    'const button = document.querySelector("button"), program = document.querySelector("pre");\n'
+    "button.hidden = false;\n"
+    "button.onclick = async () => {\n"
+    "  try { await navigator.clipboard.writeText(program.textContent); }\n"
+    "  catch { getSelection().selectAllChildren(program); document.execCommand('copy'); }\n"
+    "  button.textContent = button.dataset.done;\n"
+    "};\n"
+)
+
+
+def code(
+    tensor: Any,
+    gradient: Any = None,
+    *,
+    library: str = "numpy",
+    namespace: Mapping[str, Any] | None = None,
+) -> Code:
+    """The forward and the backward pass that made a tensor, as one straight-line program.
+
+    Each operation is a line with the body of its declaration, and each path along which a gradient comes a line with
+    its formula: the sums of broadcasting, promotion and accumulation are written, too. Every line is computed while it
+    is written, and compared bit for bit with what was recorded; what would come to other numbers is refused.
+
+    :param tensor: the result, of nbautograd, computed while operations were traced, as in a notebook.
+    :param gradient: what the backward pass starts with; needed unless the tensor has one element.
+    :param library: ``numpy``, or ``torch`` for a program of tensors, which runs in PyTorch and in nbautograd.
+    :param namespace: variables whose names are to be used; by default those where this is called.
+    :returns: shown by a notebook; ``save("backward.py")`` writes a file that runs with NumPy alone (or PyTorch).
+    :raises ProgramError: something in the graph cannot be written: a function of your own, a hook, a value that has not
+        been kept. The message names the operation and its line.
+
+    >>> import nbautograd as torch
+    >>> from nbautograd import viz
+    >>> from nbautograd.core.tracing import traced
+    >>> w = torch.tensor(2.0, requires_grad=True)
+    >>> with traced():
+    ...     y = w * w
+    >>> print(viz.code(y, namespace={"w": w, "y": y}).text)  # doctest: +ELLIPSIS
+    import numpy as np
+    <BLANKLINE>
+    # leaves and constants
+    w = np.float32(2.0)                       # leaf
+    <BLANKLINE>
+    # forward
+    y = w * w                                 # ...line ...
+    <BLANKLINE>
+    # backward
+    g_y = np.float32(1.0)                     # where the pass begins
+    g_w = g_y * w                             # MulBackward0, path 1 of 2
+    g_w += g_y * w                            # MulBackward0, path 2 of 2
+    <BLANKLINE>
+    # what the leaves get
+    w_grad = g_w                              # w.grad
+    """
+    if library not in LIBRARIES:
+        raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
+    if torch_events.is_foreign(tensor):
+        raise TypeError("code() writes programs of nbautograd's tensors, and this is one of PyTorch's")
+    from nbautograd.program import write
+
+    walk = GraphWalk(tensor, MOST)
+    names = ResultNames(walk, namespace or callers_names(), SourceLines(SourceLocator.locate))
+
+    def tensor_name(leaf: Any) -> str:
+        return _first(names.leaves.get(id(leaf), "") or names.variables.tensor(leaf))
+
+    program = write(
+        tensor,
+        gradient,
+        name_of=lambda node, index: _first(names.results.get((node, index), "")) or f"unused{index}",
+        tensor_name=tensor_name,
+        library=library,
+    )
+    return Code(program)
+
+
+def _first(name: str) -> str:
+    """One name of a tensor that has several."""
+    return name.partition(" = ")[0]
+
+
+class Code:
+    """A program. The last line of a cell shows it; ``save`` writes it as a file that runs, or as a page.
+
+    :ivar program: its lines, with the nodes that they are of.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    @property
+    def text(self) -> str:
+        """The program."""
+        return self.program.text
+
+    @property
+    def source(self) -> str:
+        """The file that ``save`` writes: the program, with the functions that it calls."""
+        return self.program.source("data.npz")
+
+    def html(self) -> str:
+        """A page of its own, with a button that copies the program."""
+        button = f'<button hidden data-done="{say("copied")}">{say("copy")}</button>'
+        body = f'<main class="nb-code">{button}<pre>{highlighted(self.text)}</pre>{self._helpers()}</main>\n'
+        label = say("code_of", name=one_line(self.program.name, 40))
+        return export.page(
+            label, f'{body}<script type="module">{COPY}</script>', script=COPY, style=theme.css(".nb-code") + STYLE
+        )
+
+    def static_html(self) -> str:
+        """The program with its colours, which follow the notebook's; where styles are taken out, without."""
+        return f"<style>{theme.css('.nb-code')}{STYLE}</style>{self._shown()}"
+
+    def _shown(self) -> str:
+        return f'<div class="nb-code"><pre>{highlighted(self.text)}</pre>{self._helpers()}</div>'
+
+    def _helpers(self) -> str:
+        helpers = self.program.helpers
+        if not helpers:
+            return ""
+        return f"<details><summary>{say('code_helpers')}</summary><pre>{highlighted(helpers)}</pre></details>"
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the program as a file that runs (``.py``), with its large arrays in an ``.npz`` beside it; or a page.
+
+        :raises ValueError: the suffix is neither ``.py`` nor ``.html``.
+        :raises OSError: a file cannot be written.
+        """
+        target = Path(path).expanduser()
+        if target.suffix.lower() == ".html":
+            return export.write(target, self.html())
+        if target.suffix.lower() != ".py":
+            raise ValueError(f"cannot save as {target.suffix or 'a file without suffix'!r}; use one of .html, .py")
+        self.program.save(target)
+        return target
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        smaller = [self.static_html, lambda: f'<div class="nb-code"><pre>{html.escape(self.text)}</pre></div>']
+        return {"text/plain": self.text, "text/html": output.within(smaller, self.program.name, self.text)}
+
+
+def highlighted(text: str) -> str:
+    """A program as HTML, in which words, numbers, strings, comments and gradients are marked.
+
+    >>> highlighted('g_w = 1.5  # "<b>"')
+    '<span class="nb-gradient">g_w</span> = <span class="nb-number">1.5</span>  <span class="nb-remark"># &quot;&lt;b&gt;&quot;</span>'
+    """
+    lines = text.split("\n")
+    parts: list[str] = []
+    row, column = 1, 0
+
+    def until(end: tuple[int, int]) -> str:
+        nonlocal row, column
+        taken = []
+        while row < end[0]:
+            taken.append(lines[row - 1][column:] + "\n")
+            row, column = row + 1, 0
+        taken.append(lines[row - 1][column : end[1]])
+        column = end[1]
+        return html.escape("".join(taken), quote=True)
+
+    for kind, start, end in _tokens(text):
+        parts.append(until(start))
+        written = until(end)
+        parts.append(f'<span class="nb-{kind}">{written}</span>' if kind else written)
+    parts.append(until((len(lines), len(lines[-1]))))
+    return clean("".join(parts), 10**8)
+
+
+def _tokens(text: str) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:
+    """What is marked in a program, from where to where."""
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                yield "remark", token.start, token.end
+            elif token.type == tokenize.NUMBER:
+                yield "number", token.start, token.end
+            elif token.type == tokenize.STRING:
+                yield "text", token.start, token.end
+            elif token.type == tokenize.NAME and keyword.iskeyword(token.string):
+                yield "word", token.start, token.end
+            elif token.type == tokenize.NAME and (token.string.startswith("g_") or token.string.endswith("_grad")):
+                yield "gradient", token.start, token.end
+    except (tokenize.TokenError, IndentationError):
+        return
