@@ -390,11 +390,12 @@ def _names(kind: type) -> tuple[str, ...]:
 
 def _plain(value: Any) -> Any:
     """Dataclasses as dictionaries, all the way down; lists as they are, which are formulas: ``asdict`` copies them."""
-    if is_dataclass(value):
-        return {name: _plain(getattr(value, name)) for name in _names(type(value))}
-    if type(value) is tuple:
+    kind: Any = type(value)
+    if is_dataclass(kind):
+        return {name: _plain(getattr(value, name)) for name in _names(kind)}
+    if kind is tuple:
         return tuple(map(_plain, value)) if value else value
-    return {key: _plain(part) for key, part in value.items()} if type(value) is dict else value
+    return {key: _plain(part) for key, part in value.items()} if kind is dict else value
 
 
 def tile_json(tile: Tile) -> dict[str, Any]:
