@@ -6,7 +6,7 @@ is text and numbers, so it is JSON, and the player needs nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -341,8 +341,8 @@ class Timeline:
     @cached_property
     def scale(self) -> float:
         """The largest gradient: all tiles of gradients have one scale; 0 where there are none."""
-        factors = {step.factor for frame in self.frames for step in frame.chain}
-        sizes = (abs(v) for i, tile in enumerate(self.tiles) if i not in factors and is_tiled(tile)
+        numbers = {n for frame in self.frames for n in _gradients(frame) if n >= 0}
+        sizes = (abs(v) for n in numbers if is_tiled(tile := self.tiles[n])
                  for v in tile.cells if not isinstance(v, str))  # fmt: skip
         return max(sizes, default=0.0)
 
@@ -379,6 +379,15 @@ class Timeline:
         return [tile_json(tile) for tile in self.tiles]
 
 
+def _gradients(frame: Frame) -> Iterator[int]:
+    """The numbers of the tiles that are gradients: a factor may have the same numbers, and one tile with them."""
+    yield from frame.tiles.values()
+    for row in frame.ledger.values():
+        yield from (row.before_tile, row.total_tile, row.after_tile, *row.tiles)
+    for step in frame.chain:
+        yield from (step.upstream, step.product, step.sent)
+
+
 @cache
 def _names(kind: type) -> tuple[str, ...]:
     return tuple(part.name for part in fields(kind))
@@ -386,11 +395,12 @@ def _names(kind: type) -> tuple[str, ...]:
 
 def _plain(value: Any) -> Any:
     """Dataclasses as dictionaries, all the way down; lists as they are, which are formulas: ``asdict`` copies them."""
-    if is_dataclass(value):
-        return {name: _plain(getattr(value, name)) for name in _names(type(value))}
-    if type(value) is tuple:
+    kind: Any = type(value)
+    if is_dataclass(kind):
+        return {name: _plain(getattr(value, name)) for name in _names(kind)}
+    if kind is tuple:
         return tuple(map(_plain, value)) if value else value
-    return {key: _plain(part) for key, part in value.items()} if type(value) is dict else value
+    return {key: _plain(part) for key, part in value.items()} if kind is dict else value
 
 
 def tile_json(tile: Tile) -> dict[str, Any]:

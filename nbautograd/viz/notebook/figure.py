@@ -97,6 +97,8 @@ class Figure:
     opened: frozenset[str] = frozenset()
     ask = False
     """Whether the player asks for each gradient before it shows it."""
+    head = ""
+    """What stands above it in a player: the text of the tensor whose graph it is."""
     _widget: Any = None
     _note = ""
 
@@ -214,7 +216,7 @@ class Figure:
                     "operations": [_operations(scene) for scene in self.scenes]}  # fmt: skip
         texts = language.player_texts()
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
-                "views": views, "start": self.start, "ask": self.ask}  # fmt: skip
+                "views": views, "start": self.start, "ask": self.ask, "head": self.head}  # fmt: skip
 
     @property
     def start(self) -> int:
@@ -237,7 +239,7 @@ class Figure:
             except ImportError:
                 self._note = say("no_anywidget")
                 return None
-            self._widget = BackwardPlayer(**data, static=self.static_html(), plain=self.text)
+            self._widget = BackwardPlayer(**data, static=self.static_html() + self._revived(), plain=self.text)
             self._widget.on_msg(self._asked)
         return self._widget
 
@@ -257,6 +259,10 @@ class Figure:
             if len(model.nodes) <= DRAWN:
                 used = _ids(self.frames(), scene)
                 widget.send({"view": key, "svgs": self.alternatives(scene, model), "scene": _scene(model, used)})
+
+    def _revived(self) -> str:
+        """What is said below the still picture of a notebook that was opened again."""
+        return f"<p>{escape(say('run_to_play' if self.frames() else 'run_to_explore'))}</p>"
 
     # -- outputs -------------------------------------------------------------------
 

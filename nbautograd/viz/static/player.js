@@ -66,7 +66,7 @@ class Player {
       "aria-keyshortcuts": keyShortcuts(this), "data-lm-suppress-shortcuts": "true",
       onkeydown: (event) => pressed(this, event),
     },
-    this.controls.bar,
+    data.head && h("pre", { class: "nb-head-text" }, data.head), this.controls.bar,
     h("div", { class: "nb-body" },
       h("div", { class: "nb-main" }, this.groups.chips, canvas, this.controls.legend,
         this.marks.element, h("div", { class: "nb-foot" }, this.caption, this.tiles.key)),
