@@ -115,7 +115,7 @@ class _Flat(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         match node:
-            case ast.Attribute(ast.Subscript(ast.Name("OPS"), ast.Constant(name)), "body"):
+            case ast.Attribute(ast.Subscript(ast.Name("OPS"), ast.Constant(str(name))), "body"):
                 body = OPS[name].body
                 return self.name(resolved(body.__module__, body.__qualname__))
             case ast.Attribute(ast.Name() as name, "__wrapped__"):
@@ -164,7 +164,9 @@ class _Bare(ast.NodeTransformer):
             else:
                 self.visit(part)
         if not has_fields:
-            node.body = [s for s in node.body if not isinstance(s, ast.AnnAssign) or s.value is not None] or [ast.Pass()]
+            node.body = [s for s in node.body if not isinstance(s, ast.AnnAssign) or s.value is not None] or [
+                ast.Pass()
+            ]
             node.body = [_assigned(s) if isinstance(s, ast.AnnAssign) else s for s in node.body]
         return node
 

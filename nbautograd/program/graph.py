@@ -12,6 +12,7 @@ import numpy as np
 from nbautograd.compiler.schema import OpSchema
 from nbautograd.core.node import FREED, AccumulateGrad, Node
 from nbautograd.core.tensor import Tensor
+from nbautograd.core.views import AsStridedBackward0, CopySlices
 from nbautograd.errors import ProgramError
 from nbautograd.protocol import SourceLocator
 
@@ -73,7 +74,9 @@ def place_of(node: Any) -> str:
 def refuse(node: Any, reason: str) -> ProgramError:
     """The error that names the operation and its line."""
     place = place_of(node)
-    return ProgramError(f"a program cannot be written of {type(node).__name__}{f' ({place})' if place else ''}: {reason}")
+    return ProgramError(
+        f"a program cannot be written of {type(node).__name__}{f' ({place})' if place else ''}: {reason}"
+    )
 
 
 def read(root: Any, name_of: Callable[[Any, int], str], tensor_name: Callable[[Any], str]) -> Graph:
@@ -107,14 +110,15 @@ class _Reader:
     def check(self, node: Any) -> None:
         """Raise if something about a node is not in its declaration, or not what it was any more."""
         if not hasattr(type(node), "operation"):
-            if type(node).__name__ == "CopySlices":
-                raise refuse(node, "it is a write into a view, which this program has no line for")
+            if type(node) in (CopySlices, AsStridedBackward0):
+                raise refuse(node, "a view was written to, or its base, and what was written is not noted")
             raise refuse(
                 node, "it is a function of your own, or of a library: its backward is Python code, and no formula"
             )
         if node.trace is None:
             raise refuse(
-                node, "tracing was off when it ran, so that its arguments were not noted: compute the result anew "
+                node,
+                "tracing was off when it ran, so that its arguments were not noted: compute the result anew "
                 "in a notebook with the extension loaded, or after viz.settings.tracing = True",
             )
         hooks = node.hooks

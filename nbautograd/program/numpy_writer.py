@@ -26,6 +26,8 @@ from nbautograd.program.names import Names
 
 __all__ = ["NumpyWriter"]
 
+RANDOM = "generator"
+"""The parameter of operations that draw random numbers."""
 STYLES = (READABLE, OTHERWISE, EXACT, PLAIN)
 
 
@@ -215,19 +217,23 @@ class NumpyWriter:
             raise refuse(call.node, "it is random, and what it drew has not been kept")
         name = self.variable[call.outputs[0]]
         origin = ("array", array)
-        self.add(name, self.array(array, name), array, FORWARD, f"{place}: what was drawn", node=call.node, origin=origin)
+        self.add(
+            name, self.array(array, name), array, FORWARD, f"{place}: what was drawn", node=call.node, origin=origin
+        )
         self.operands[call] = self.unpromoted(call)[0]
 
     def compare(self, call: Call, value: Any) -> None:
         """Raise if a result is not what was recorded."""
         recorded = call.recorded
         first = value[0] if call.op.many else value
-        if recorded is not None and isinstance(first, (np.ndarray, np.generic)):
-            if recorded.shape != first.shape or np.ascontiguousarray(recorded).tobytes() != first.tobytes():
-                raise refuse(
-                    call.node, "computed anew it has another value than it had: a leaf or an operand has been written "
-                    "to since, or the result"
-                )
+        if recorded is None or not isinstance(first, (np.ndarray, np.generic)):
+            return
+        if recorded.shape != first.shape or recorded.tobytes() != first.tobytes():
+            raise refuse(
+                call.node,
+                "computed anew it has another value than it had: a leaf or an operand has been written to since, or "
+                "the result",
+            )
 
     def check_result(self) -> None:
         """Raise if the result is not that of the user's tensor."""
@@ -246,7 +252,7 @@ class NumpyWriter:
         op = call.op
         operands: dict[str, Operand] = {}
         for name in (*op.positional, *op.keywords, *([op.rest] if op.rest else [])):
-            value = call.arguments.get(name)  # tracing leaves out what is None
+            value = None if name == RANDOM else call.arguments.get(name)  # tracing leaves out what is None
             if isinstance(value, Value):
                 variable = self.variable[value]
                 operands[name] = Operand(ast.Name(variable, ast.Load()), self.values[variable])
@@ -261,7 +267,7 @@ class NumpyWriter:
     def prepared(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
         """The same after promotion, as the body gets them and formulas name them."""
         op = call.op
-        operands, values = self.unpromoted(call)
+        operands, _ = self.unpromoted(call)
         if op.kind == POINTWISE:
             self.promoted(call, operands)
         else:
@@ -271,13 +277,11 @@ class NumpyWriter:
                     operand.value = np.asarray(operand.value)
                     operand.tree = ast.Call(parsed("np.asarray"), [operand.tree], [])
             first = operands[op.tensors[0]].value if op.tensors else None
-            if op.half_policy == UPCAST and getattr(getattr(first, "dtype", None), "itemsize", 0) == 2:
-                if first.dtype.kind in "fV":
-                    names = [n for n in op.tensors if n not in op.lists]
-                    *_, rounded = widen_all(tuple(operands[n].value for n in names))
-                    self.rounded[call] = rounded
-                    for n in names:
-                        _widen(operands[n])
+            if op.half_policy == UPCAST and upcast_half(first) is not first:
+                names = [n for n in op.tensors if n not in op.lists]
+                *_, self.rounded[call] = widen_all(tuple(operands[n].value for n in names))
+                for n in names:
+                    _widen(operands[n])
         return operands, {name: operand.value for name, operand in operands.items()}
 
     def promoted(self, call: Call, operands: dict[str, Operand]) -> None:
@@ -362,9 +366,7 @@ class NumpyWriter:
             return
         parts = self.names.new(f"parts_of_g_{self.variable[call.outputs[0]]}")
         tree = self.chosen(call, list(expected), lambda style: self.term(call, name, None, style))
-        self.lines.append(
-            Line(f"{parts} = {ast.unparse(tree)}", call.name, BACKWARD, name=parts, node=call.node)
-        )
+        self.lines.append(Line(f"{parts} = {ast.unparse(tree)}", call.name, BACKWARD, name=parts, node=call.node))
         self.values[parts] = list(expected)
         for i in wanted:
             target = call.targets[i]
@@ -402,9 +404,7 @@ class NumpyWriter:
     def cotangent(self, call: Call) -> dict[int, Any]:
         """The gradients that have arrived, by output."""
         return {
-            index: self.values[self.gradient[value]]
-            for index, value in call.outputs.items()
-            if value in self.gradient
+            index: self.values[self.gradient[value]] for index, value in call.outputs.items() if value in self.gradient
         }
 
     def term(self, call: Call, name: str, slot: int | None, style: str) -> ast.expr:
@@ -427,7 +427,9 @@ class NumpyWriter:
             operands["result"] = Operand(ast.List([r.tree for r in results], ast.Load()), [r.value for r in results])
         else:
             operands["g"], operands["result"] = gs[0], results[0]
-        kinds = [o.value.dtype for o in operands.values() if getattr(getattr(o.value, "dtype", None), "kind", "-") in "fc"]
+        kinds = [
+            o.value.dtype for o in operands.values() if getattr(getattr(o.value, "dtype", None), "kind", "-") in "fc"
+        ]
         if op.many:
             kinds += [g.value.dtype for g in gs if g.value is not None] + [r.value.dtype for r in results]
         is_complex = next((kind for kind in kinds if kind.kind == "c"), None)
@@ -462,7 +464,9 @@ class NumpyWriter:
                     summed = None
             if summed is None:
                 sum_to = sys.modules["nbautograd.ops._internal"].sum_to.__globals__["OP"].body
-                summed = ast.Call(ast.Name(self.expressions.function(sum_to), ast.Load()), [tree, parsed(repr(shape))], [])
+                summed = ast.Call(
+                    ast.Name(self.expressions.function(sum_to), ast.Load()), [tree, parsed(repr(shape))], []
+                )
             tree = summed
             value = self.computed(tree)
         if value.dtype != dtype:
@@ -550,4 +554,4 @@ def _lies_alike(a: Any, b: Any) -> bool:
 
 
 def _is_random(call: Call) -> bool:
-    return "generator" in (*call.op.positional, *call.op.keywords)
+    return RANDOM in (*call.op.positional, *call.op.keywords)

@@ -115,7 +115,7 @@ class Program:
 
 def _plain(text: str) -> str:
     """A user's text on one line of a docstring or a string."""
-    return " ".join("".join(c if c.isprintable() and c not in "\"\\" else " " for c in text).split())
+    return " ".join("".join(c if c.isprintable() and c not in '"\\' else " " for c in text).split())
 
 
 def write(

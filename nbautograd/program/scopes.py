@@ -13,11 +13,11 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def global_names(tree: ast.AST, now: bool = False) -> set[str]:
-    """The names that a statement of a module, or an expression, takes from outside of it.
+    r"""The names that a statement of a module, or an expression, takes from outside of it.
 
     :param now: only those that it looks up when it runs, not those in the functions that it defines.
 
-    >>> sorted(global_names(ast.parse("def f(x):\\n    y = x + z\\n    return [y for y in g(y)]")))
+    >>> sorted(global_names(ast.parse("def f(x):\n    y = x + z\n    return [y for y in g(y)]")))
     ['g', 'z']
     """
     return {name.id for name in _globals(tree, (), now)}
@@ -63,9 +63,7 @@ def _globals(node: ast.AST, scopes: tuple[set[str], ...], now: bool = False) -> 
             yield from _globals(part, inner, now)
         return
     if isinstance(node, _COMPREHENSIONS):
-        targets = {
-            name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)
-        }
+        targets = {name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)}
         yield from _globals(node.generators[0].iter, scopes, now)
         inner = (*scopes, targets)
         for part in ast.iter_child_nodes(node):
