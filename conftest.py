@@ -45,7 +45,7 @@ SWEEPS = (
 """Files of tests that go through all there is, or start other programs: the quick tier leaves them out.
 
 So it does with single tests elsewhere that are marked ``sweep``, and with all cases of a test but the first."""
-SWEEPING_MARKS = ("browser", "guests", "packaging")
+SWEEPING_MARKS = ("browser", "guests", "packaging", "wasm")
 QUICK = "not sweep"
 
 

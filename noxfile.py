@@ -104,6 +104,12 @@ def guests(session: nox.Session) -> None:
 
 
 @nox.session
+def wasm(session: nox.Session) -> None:
+    """Operations, training, pictures and examples under WebAssembly: before each release, some minutes."""
+    pytest(session, "-s", "-n", "0", "tests/wasm", NBAUTOGRAD_WASM="1")
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Speed, against other libraries: see benchmarks/README.md."""
     python(session, "benchmarks/compare.py", *session.posargs)

@@ -1,18 +1,30 @@
 """o: pictures of graphs: time to the first one and to the animation, and their size, next to torchviz; and the layout.
 
-    python benchmarks/pictures.py [--rounds N] [--deadline SECONDS] [--layout]
+    python benchmarks/pictures.py [--rounds N] [--deadline SECONDS] [--layout | --budgets]
 
 The graph is a loop in which every step uses one shared weight, or random operations on the last twelve results. Time is
 processor time from the tensor to the SVG, without imports, the least of some rounds; torchviz hands its drawing to the
 program ``dot``, so each of its cells runs in a process of its own, ended after the deadline.
+
+``--budgets`` measures the player in Chromium (with Playwright) beside what it may take:
+
+- the first frame of a pass of 30 operations, from the end of the cell: the data and its JSON in Python, then in the
+  browser from the text until the frame is painted;
+- a step where 300 boxes are drawn: the time of the scripts alone, without layout and paint;
+- the bytes of a saved page of a pass of 100 operations;
+- the graph of 10,000 operations, built, laid out and drawn.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
+import platform
 import random
 import resource
+import shutil
+import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -153,6 +165,96 @@ def layouts(rounds: int) -> list[list[str]]:
     return rows
 
 
+# -- the player, in a browser -----------------------------------------------------------------------
+
+FIRST = """async text => {
+  const place = document.createElement("div");
+  document.body.replaceChildren(place);
+  const begun = performance.now();
+  window.mounted = mount(place, JSON.parse(text));
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return performance.now() - begun;
+}"""
+STEPS = """async () => {
+  const player = document.querySelector(".nb-player"), forward = document.querySelector(".nb-forward"), times = [];
+  for (let at = -1; at !== player.dataset.step && times.length < 400;) {
+    at = player.dataset.step;
+    const begun = performance.now();
+    forward.click();
+    times.push(performance.now() - begun);
+    await new Promise(done => requestAnimationFrame(done));
+  }
+  return [times.slice(0, -1), document.querySelectorAll(".nb-node").length];
+}"""
+
+
+def boxes(T: Any) -> tuple[Any, dict[str, Any]]:
+    """The result of a graph of which 300 boxes are drawn, since each result has a name; and those names."""
+    w = T.tensor([0.5, -0.25], requires_grad=True)
+    names = {"w": w, "h0": w}
+    for i in range(148):
+        names[f"h{i + 1}"] = T.tanh(names[f"h{i}"]) if i % 3 else names[f"h{i}"] * w
+    names["y"] = names["h148"].sum()
+    return names["y"], names
+
+
+def in_browser(page: Any, recording: Any) -> tuple[float, float]:
+    """Milliseconds in Python and in the browser until a player's first frame is there."""
+    begun = time.perf_counter()
+    text = json.dumps(recording.data())
+    kernel = (time.perf_counter() - begun) * 1000
+    return kernel, page.evaluate(FIRST, text)
+
+
+def open_page(browser: Any) -> Any:
+    """A page that has the player's code already, as a notebook has from its second player on."""
+    from nbautograd.viz.notebook.export import player_css, player_js
+
+    page = browser.new_context(reduced_motion="reduce", viewport={"width": 1280, "height": 720}).new_page()
+    page.add_style_tag(content=player_css())
+    page.add_script_tag(type="module", content=player_js() + "\nwindow.mount = mount;")
+    page.wait_for_function("() => window.mount")
+    return page
+
+
+def budgets(rounds: int) -> list[list[str]]:
+    """The rows of the table of what the player takes, and of what it may take."""
+    from playwright.sync_api import sync_playwright
+
+    from nbautograd.core import tracing
+
+    with tracing.traced(), sync_playwright() as api:
+        flags = ["--no-sandbox", "--disable-gpu"]
+        browser = api.chromium.launch(executable_path=shutil.which("chromium"), headless=True, args=flags)
+        page = open_page(browser)
+        firsts = [in_browser(page, viz.animate(chain(nbautograd, 30))) for _ in range(rounds + 1)][1:]
+        kernel, shown = (statistics.median(part) for part in zip(*firsts, strict=True))
+        root, names = boxes(nbautograd)
+        in_browser(page, viz.animate(root, namespace=names))
+        times, count = page.evaluate(STEPS)
+        browser.close()
+        _, size = animated(chain, 100, 1)
+        drawn = ours(chain, 10_000, rounds)[0]
+    steps = sorted(times)
+    first = f"{kernel + shown:.0f} ms: {kernel:.0f} in Python, {shown:.0f} in the browser"
+    step = f"{steps[len(steps) // 2]:.1f} ms, of 100 the slowest {steps[int(len(steps) * 0.99)]:.1f} ms"
+    return [
+        ["first frame of a pass of 30 operations", first, "150 ms"],
+        [f"a step of {len(times)}, {count} boxes drawn", step, "16 ms"],
+        ["saved page of a pass of 100 operations", f"{size / 1000:,.0f} kB", "1,000 kB"],
+        ["graph of 10,000 operations, drawn", f"{drawn:.2f} s", "as before"],
+    ]
+
+
+def processor() -> str:
+    """What this computer's processor calls itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
 def main() -> None:
     from measuring import table
 
@@ -160,7 +262,12 @@ def main() -> None:
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--deadline", type=float, default=60.0)
     arguments.add_argument("--layout", action="store_true", help="only the times of the layout")
+    arguments.add_argument("--budgets", action="store_true", help="only the player in a browser, beside its budgets")
     options = arguments.parse_args()
+    print(f"{processor()}, Python {platform.python_version()}\n")
+    if options.budgets:
+        print(table(["what", "takes", "may take"], budgets(options.rounds)))
+        return
     if not options.layout:
         print(table(HEADS, measured(options.rounds, options.deadline)[0]), end="\n\n")
     print(table(["layout alone, not folded", *(f"{n:,}" for n in SIZES[1:])], layouts(options.rounds)))

@@ -49,10 +49,11 @@ FOLDERS = {
 
 
 @contextmanager
-def serve(home: Path, root: Path, **notebook_settings: Any) -> Iterator[tuple[str, str]]:
+def serve(home: Path, root: Path, app: str = "jupyterlab", **notebook_settings: Any) -> Iterator[tuple[str, str]]:
     """Run JupyterLab on the folder ``root``; gives its address and token.
 
     :param home: an empty folder for everything that Jupyter writes.
+    :param app: the module that is run: ``notebook`` for Notebook 7.
     :param notebook_settings: settings of the notebook editor.
     """
     for folder in FOLDERS.values():
@@ -72,7 +73,7 @@ def serve(home: Path, root: Path, **notebook_settings: Any) -> Iterator[tuple[st
     token = secrets.token_hex(16)
     with open(home / "lab.log", "w", encoding="utf-8") as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser",
+            [sys.executable, "-m", app, "--no-browser", "--allow-root", "--expose-app-in-browser",
              "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0", f"--IdentityProvider.token={token}",
              f"--ServerApp.root_dir={root}", "--LabApp.news_url=None", "--LabApp.extension_manager=readonly",
              "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"],

@@ -144,6 +144,16 @@ def test_the_readmes_pictures_are_small_and_described() -> None:
     assert re.search(r'<img alt="[^"]{60,}"', readme)
 
 
+def test_the_page_of_pictures_shows_and_describes_each() -> None:
+    page = (DOCS / "picture.md").read_text(encoding="utf-8")
+    stored = {path.name: path.stat().st_size for path in (DOCS / "pictures").iterdir()}
+    made = re.findall(r'^    "(\w+)": Shot\(', (DOCS / "pictures.py").read_text(encoding="utf-8"), re.MULTILINE)
+    shown = re.findall(r"!\[([^\]]{60,})\]\(pictures/(\w+)\.webp\)", page)
+    assert sorted(name for _, name in shown) == sorted(made) and len(made) == page.count("\n## ") == 12
+    assert set(stored) == {f"{name}.webp" for name in made} and sum(stored.values()) < 1_500_000
+    assert "\npicture\n" in (DOCS / "index.md").read_text(encoding="utf-8")
+
+
 TWO_PAGES = """
 import runpy, sys
 sys.modules["torch"] = None

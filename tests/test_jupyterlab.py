@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,7 @@ import nbautograd as nb
 from nbautograd import viz
 
 from .jupyterlab import READY, RUN_ALL, browse, serve
+from .shots import DRAWN, SHOTS
 
 pytestmark = [
     pytest.mark.browser,
@@ -30,7 +31,6 @@ pytestmark = [
 ]
 
 NOTEBOOK = Path(__file__).with_name("tutorial.ipynb")
-SHOTS = Path(os.environ.get("NBAUTOGRAD_SHOTS", Path(__file__).parent / "screenshots"))
 
 
 def write_embedded(root, data):
@@ -72,7 +72,6 @@ def lab(tmp_path_factory):
 def page(lab, tmp_path_factory):
     """The notebook, opened and run from top to bottom."""
     url, token = lab
-    SHOTS.mkdir(parents=True, exist_ok=True)
     with playwright.sync_playwright() as driver, browse(driver, tmp_path_factory.mktemp("chromium")) as page:
         page.goto(f"{url}lab/workspaces/test/tree/{NOTEBOOK.name}?token={token}&reset")
         page.wait_for_function(READY, timeout=120_000)
@@ -130,7 +129,7 @@ def test_keyboard_and_slider(page):
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Home")
     playwright.expect(widget).to_have_attribute("data-step", "0")
-    slider = widget.get_by_role("slider")
+    slider = widget.get_by_role("slider", name="Step of the backward pass")
     slider.fill("4")
     playwright.expect(widget).to_have_attribute("data-step", "4")
     playwright.expect(slider).to_have_attribute("aria-valuetext", re.compile("step 4 of 6: "))
@@ -138,7 +137,7 @@ def test_keyboard_and_slider(page):
 
 def test_playing_and_pausing(page):
     widget = player(page)
-    widget.get_by_role("slider").fill("0")
+    widget.get_by_role("slider", name="Step of the backward pass").fill("0")
     widget.get_by_label("Speed").select_option("4")
     widget.get_by_role("button", name="Play").click()
     at = "Number([...document.querySelectorAll('.nb-player')].find((e) => e.querySelector('.nb-slider')).dataset.step)"
@@ -203,6 +202,27 @@ def test_a_notebook_is_saved_with_pictures_that_need_no_widget(page):
     playwright.expect(player(page)).to_be_visible()  # here it goes on
 
 
+def test_a_page_that_nbconvert_makes_of_the_saved_notebook_has_its_pictures(page, lab, tmp_path):
+    nbconvert = needs.package("nbconvert")
+    url, token = lab
+    page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+    read = urllib.request.Request(f"{url}api/contents/{NOTEBOOK.name}", headers={"Authorization": f"token {token}"})
+    with urllib.request.urlopen(read, timeout=20) as answer:
+        saved = json.load(answer)["content"]
+    html, _ = nbconvert.HTMLExporter().from_notebook_node(nbformat.from_dict(saved))
+    (tmp_path / "page.html").write_text(html, encoding="utf-8")
+    other = page.context.new_page()
+    before = len(page.blocked)
+    other.goto((tmp_path / "page.html").as_uri())
+    sizes = other.evaluate(DRAWN)
+    assert len(sizes) == 5 and all(width > 200 and colours > 50 for width, colours in sizes), sizes
+    other.screenshot(path=SHOTS / "nbconvert-of-saved.png", full_page=True)
+    other.close()
+    blocked = page.blocked[before:]
+    del page.blocked[before:]  # nbconvert's own
+    assert [url for url in blocked if not url.startswith("https://cdnjs.cloudflare.com/ajax/libs/")] == []
+
+
 def test_pictures_light_and_dark(page):
     widget = player(page)
     for theme in ("Light", "Dark"):
@@ -214,7 +234,7 @@ def test_pictures_light_and_dark(page):
             "light => document.body.dataset.jpThemeLight === light", arg="true" if theme == "Light" else "false"
         )
         page.wait_for_timeout(500)
-        widget.get_by_role("slider").fill("4")
+        widget.get_by_role("slider", name="Step of the backward pass").fill("4")
         widget.scroll_into_view_if_needed()
         widget.screenshot(path=SHOTS / f"player-{theme.lower()}.png")
         page.screenshot(path=SHOTS / f"lab-{theme.lower()}.png")
@@ -223,7 +243,7 @@ def test_pictures_light_and_dark(page):
 
 def test_it_plays_on_while_the_kernel_restarts(page):
     widget = player(page)
-    widget.get_by_role("slider").fill("0")
+    widget.get_by_role("slider", name="Step of the backward pass").fill("0")
     widget.get_by_role("button", name="Play").click()
     restarted = page.evaluate(
         "() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel().then(() => 'restarted')"
@@ -238,7 +258,7 @@ def test_it_plays_on_without_a_kernel(page):
     page.evaluate("() => { window.jupyterapp.shell.currentWidget.sessionContext.shutdown(); }")
     page.wait_for_timeout(1000)
     widget = player(page)
-    widget.get_by_role("slider").fill("2")
+    widget.get_by_role("slider", name="Step of the backward pass").fill("2")
     widget.get_by_role("button", name="Step forward").click()
     playwright.expect(widget).to_have_attribute("data-step", "3")
     assert not page.errors and not page.blocked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,13 @@ PACKAGES = ("tensorboardX", "tensorboard")
 
 
 @pytest.fixture
-def without(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """As if neither package were installed."""
-    monkeypatch.delitem(sys.modules, NAME, raising=False)
+def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """As if neither package were installed; the module is imported anew, and forgotten afterwards."""
+    sys.modules.pop(NAME, None)
     for package in PACKAGES:
         monkeypatch.setitem(sys.modules, package, None)
-    return monkeypatch
+    yield monkeypatch
+    sys.modules.pop(NAME, None)
 
 
 class Spy:

@@ -39,9 +39,15 @@ def slug(title: str) -> str:
 def entry(path: str) -> str:
     """The directive that documents one name; of a layer or optimiser the class, of other classes the members, too."""
     if not isinstance(reference.find(path), type):
-        return f".. autofunction:: nbautograd.{path}"
+        return f".. autofunction:: {location(path)}"
     members = "" if path.startswith(("nn.", "optim.")) else "\n   :members:"
-    return f".. autoclass:: nbautograd.{path}{members}"
+    return f".. autoclass:: {location(path)}{members}"
+
+
+def location(path: str) -> str:
+    """Where a name is imported from: ``torch.compiler`` has the name of a package of ours, and lies in ``compat``."""
+    package = path.partition(".")[0]
+    return f"nbautograd.compat.{path}" if package in ("compiler", "ops") else f"nbautograd.{path}"
 
 
 class Pages:

@@ -31,6 +31,7 @@ PACKAGE = __name__.partition(".")[0]
 PRIVATE = {"LogSoftmax": "_log_softmax", "Softmax": "_softmax", "ToCopy": "_to_copy"}
 """Nodes whose operations have underscores in PyTorch."""
 _current: list[Recording] = []
+_thread_id = getattr(threading, "get_native_id", threading.get_ident)  # WebAssembly has no native one
 
 
 def current() -> Recording | None:
@@ -109,7 +110,7 @@ class Recording:
     def begin(self, name: str, annotation: bool = False) -> FunctionEvent:
         """Open an event inside of the one that is open in this thread."""
         opened = self._thread.open
-        event = FunctionEvent(len(self.events), name, threading.get_native_id(), opened[-1] if opened else None)
+        event = FunctionEvent(len(self.events), name, _thread_id(), opened[-1] if opened else None)
         event.is_user_annotation = annotation
         event.use_device = "cuda" if self.device else None
         if self.stack:

@@ -87,8 +87,8 @@ class Buffer(Tensor, metaclass=_Flagged):
     >>> import nbautograd as torch
     >>> m = torch.nn.Module()
     >>> m.count = torch.nn.Buffer(torch.zeros(1))
-    >>> m.state_dict()
-    OrderedDict([('count', tensor([0.]))])
+    >>> m.state_dict()["count"]
+    tensor([0.])
     """
 
     __slots__ = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import sys
 
 from nbautograd.arrays import caching_allocator
 
@@ -54,7 +55,7 @@ def keep_freed_memory(megabytes: int = 512) -> bool:
     """
     if not isinstance(megabytes, int) or megabytes < 0:
         raise ValueError(f"keep_freed_memory(): megabytes must be an int of at least 0, not {megabytes!r}")
-    if platform.libc_ver()[0] != "glibc":
+    if sys.platform != "linux" or platform.libc_ver()[0] != "glibc":
         return False
     mallopt = ctypes.CDLL(None).mallopt
     limit = min(megabytes << 20, 2**31 - 1) or _USUAL

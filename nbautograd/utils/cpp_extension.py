@@ -12,9 +12,9 @@ ROCM_HOME = None
 IS_HIP_EXTENSION = False
 NAMES = """
     BuildExtension CUDAExtension CppExtension SyclExtension check_compiler_abi_compatibility
-    check_compiler_ok_for_platform get_compiler_abi_compatibility_and_version get_cxx_compiler get_default_build_root
-    include_paths is_ninja_available library_paths load load_inline remove_extension_h_precompiler_headers
-    verify_ninja_availability"""
+    check_compiler_is_gcc check_compiler_ok_for_platform get_compiler_abi_compatibility_and_version get_cxx_compiler
+    get_default_build_root include_paths is_ninja_available library_paths load load_inline
+    remove_extension_h_precompiler_headers verify_ninja_availability"""
 
 globals().update({name: _refused.stand_in("utils.cpp_extension", name) for name in NAMES.split()})
 

@@ -51,6 +51,7 @@ class NBAutograd(Configurable):
     language = Language("en", help=ENGLISH["set_language"]).tag(config=True)
     tracing = traitlets.Bool(False, help=ENGLISH["set_tracing"]).tag(config=True)
     tensors = traitlets.Enum(["graph", "card", "text"], "graph", help=ENGLISH["set_tensors"]).tag(config=True)
+    errors = traitlets.Bool(False, help=ENGLISH["set_errors"]).tag(config=True)
     widget = traitlets.Bool(True, help=ENGLISH["set_widget"]).tag(config=True)
     image = traitlets.Enum(["none", "svg", "png"], "none", help=ENGLISH["set_image"]).tag(config=True)
     embed = traitlets.Bool(False, help=ENGLISH["set_embed"]).tag(config=True)
@@ -96,7 +97,9 @@ class NBAutograd(Configurable):
         return f"NBAutograd({', '.join(f'{name}={getattr(self, name)!r}' for name in NAMES)})"
 
 
-NAMES = ("theme", "direction", "values", "depth", "language", "tracing", "tensors", "widget", "image", "embed")
+NAMES = (
+    "theme", "direction", "values", "depth", "language", "tracing", "tensors", "errors", "widget", "image", "embed",
+)  # fmt: skip
 _SWITCH = {"on": True, "off": False, "yes": True, "no": False, "true": True, "false": False, "1": True, "0": False}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.indices import as_int64
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import NATIVE, OPS, composite, op
 from nbautograd.core.batched import refuse_dynamic
@@ -444,7 +445,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
     """
     refuse_dynamic("nonzero", input)
     a = input._a
-    result = np.nonzero(a if a.ndim else a.reshape((1,)))
+    result = tuple(as_int64(part) for part in np.nonzero(a if a.ndim else a.reshape((1,))))
     if as_tuple:
         return tuple(wrap(part) for part in result)
     rows = np.stack(result, 1)

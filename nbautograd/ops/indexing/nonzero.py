@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nbautograd.arrays.indices import as_int64
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.batched import looks_at_elements
 from nbautograd.core.tensor import Tensor, wrap
@@ -22,7 +23,7 @@ def argwhere(input: Tensor) -> Tensor:
     """
     if not input.ndim:
         return np.zeros_like(input, np.int64, shape=(int(input != 0), 0))
-    return np.stack(np.nonzero(input), 1)
+    return as_int64(np.stack(np.nonzero(input), 1))
 
 
 @composite()

@@ -65,7 +65,7 @@ def _plus(name: str, input: Any, product_: Any, beta: Number, alpha: Number) -> 
 @op(
     node="AddmmBackward0",
     former="beta alpha",
-    symbol="+ @",
+    symbol="x @ w + b",
     input="sum_to(g, input.shape) if beta == 1 else sum_to(g, input.shape) * beta.conjugate()",
     mat1="mm(g, conj(t(mat2))) if alpha == 1 else mm(g, conj(t(mat2))) * alpha.conjugate()",
     mat2="mm_like(conj(t(mat1)), g, mat2.strides) if alpha == 1 else "
@@ -87,7 +87,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha:
 @op(
     node="AddmvBackward0",
     former="beta alpha",
-    symbol="+ @",
+    symbol="x @ w + b",
     input="sum_to(g, input.shape) * beta.conjugate()",
     mat="outer_product(g, conj(vec)) * alpha.conjugate()",
     vec="mv(conj(t(mat)), g) * alpha.conjugate()",
@@ -174,7 +174,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, a
 @op(
     node="BaddbmmBackward0",
     former="beta alpha",
-    symbol="+ @",
+    symbol="x @ w + b",
     input="sum_to(g, input.shape) * beta.conjugate()",
     batch1="bmm(g, conj(transpose(batch2, 1, 2))) * alpha.conjugate()",
     batch2="bmm(conj(transpose(batch1, 1, 2)), g) * alpha.conjugate()",

@@ -138,7 +138,7 @@ def linalg_matrix_rank(
     if not s._a.shape[-1]:
         return wrap(s._a.sum(-1).astype(np.int64))
     small = tolerance(a._a, s._a.max(-1), atol, rtol)
-    return wrap((s._a > small[..., None]).sum(-1))
+    return wrap((s._a > small[..., None]).sum(-1, dtype=np.int64))
 
 
 # -- least squares ---------------------------------------------------------------------------------------------------

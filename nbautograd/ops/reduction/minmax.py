@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import dtypes
+from nbautograd.arrays.indices import as_int64
 from nbautograd.arrays.size import dimension, dimensions
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.return_types import return_type
@@ -79,7 +80,7 @@ def _over(a: Any, name: str, dim: int, keepdim: bool) -> tuple[Any, Any]:
     check(name, a, d)
     if not a.ndim:
         return a.copy(), np.zeros_like(a, np.int64)
-    where = (a.argmax if name == "max" else a.argmin)(d)
+    where = as_int64((a.argmax if name == "max" else a.argmin)(d))
     kept = where.reshape(reduced_shape(a.shape, d))
     values = np.take_along_axis(a, kept, d)
     return (values, kept) if keepdim else (values.reshape(where.shape), where)
@@ -192,12 +193,12 @@ def _where_extreme(name: str, a: Any, dim: int | None, keepdim: bool) -> Any:
     """The index of the first extremum."""
     check(name, a, dim)
     if dim is None:
-        result = (a.argmax if name == "argmax" else a.argmin)()
+        result = as_int64((a.argmax if name == "argmax" else a.argmin)())
         return result.reshape((1,) * a.ndim) if keepdim else result
     d = dimension(dim, a.ndim)
     if not a.ndim:
         return np.zeros_like(a, np.int64)
-    result = (a.argmax if name == "argmax" else a.argmin)(d)
+    result = as_int64((a.argmax if name == "argmax" else a.argmin)(d))
     return result.reshape(reduced_shape(a.shape, d)) if keepdim else result
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import dtypes
+from nbautograd.arrays.indices import as_int64
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.derivative_helper import derivative_helper
 from nbautograd.compiler.op import composite, op
@@ -183,7 +184,7 @@ def _running_extreme(name: str, a: Any, dim: int) -> tuple[Any, Any]:
     values = running(np.maximum if name == "cummax" else np.minimum, a, d)
     places = np.arange(a.shape[d], like=a).reshape((-1,) + (1,) * (a.ndim - 1 - d))
     hit = (a == values) | (a != a)
-    return values, running(np.maximum, np.where(hit, places, 0), d)
+    return values, as_int64(running(np.maximum, np.where(hit, places, 0), d))
 
 
 FROM_THERE = "gather_back(g[0], input.shape, dim, result[1])"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.indices import as_int64
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.tensor import Tensor, wrap
 
@@ -32,7 +33,7 @@ def search(sequence: Tensor, values: Tensor, right: bool, sorter: Tensor | None)
         result = np.empty_like(values, np.int64)
         index = np.nonzero(is_value)
         result[(*index[:-1], (places - n if right else places)[index])] = counted[index]
-    return np.where(values != values, n, result)  # nan sorts last, after other nans too
+    return as_int64(np.where(values != values, n, result))  # nan sorts last, after other nans too
 
 
 def _searched(name: str, sequence: Tensor, values: Any, out_int32: bool, right: bool, sorter: Any) -> Tensor:

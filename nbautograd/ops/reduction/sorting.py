@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nbautograd.arrays.indices import as_int64
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.return_types import return_type
@@ -21,8 +22,8 @@ def order(a: Any, d: int, descending: bool = False) -> Any:
     if not a.ndim:
         return np.zeros_like(a, np.int64)
     if not descending:
-        return np.argsort(a, d, kind="stable")
-    return a.shape[d] - 1 - np.flip(np.argsort(np.flip(a, d), d, kind="stable"), d)
+        return as_int64(np.argsort(a, d, kind="stable"))
+    return as_int64(a.shape[d] - 1 - np.flip(np.argsort(np.flip(a, d), d, kind="stable"), d))
 
 
 def picked(a: Any, d: int, index: Any) -> tuple[Any, Any]:
@@ -76,6 +77,21 @@ def msort(input: Tensor) -> Tensor:
     return values
 
 
+def _few(a: Any, k: int, d: int, largest: bool) -> Any:
+    """The indices of the k largest or smallest elements along a dimension, in ascending order; of ties the first.
+
+    NumPy's ``argpartition`` leaves it to the processor which of equal elements it takes.
+    """
+    last_wanted = a.shape[d] - k if largest else k - 1
+    edge = np.partition(a, last_wanted, d)[(slice(None),) * d + (slice(last_wanted, last_wanted + 1),)]
+    nan, edge_is_nan = a != a, edge != edge
+    beyond = (a > edge) | (nan & ~edge_is_nan) if largest else (a < edge) | (edge_is_nan & ~nan)
+    alike = (a == edge) | (nan & edge_is_nan)
+    chosen = beyond | (alike & (alike.cumsum(d) <= k - beyond.sum(d, None, None, True)))
+    rows = np.moveaxis(chosen, d, -1)
+    return np.moveaxis(as_int64(np.nonzero(rows)[-1]).reshape((*rows.shape[:-1], k)), -1, d)
+
+
 @op(node="TopkBackward0", symbol="top k", many=True, method=False, input=FROM_THERE)
 def topk_over(input: Tensor, k: int, dim: int, largest: bool) -> Any:
     """The k largest or smallest elements along a dimension, sorted, and their indices."""
@@ -89,8 +105,7 @@ def topk_over(input: Tensor, k: int, dim: int, largest: bool) -> Any:
         return picked(input, d, np.zeros_like(input, np.int64, shape=() if k else (0,)))
     if not 0 < k <= n // 8:
         return picked(input, d, order(input, d, largest)[ahead])
-    few = np.argpartition(input, n - k if largest else k - 1, d)  # only these need to be sorted
-    few = few[(slice(None),) * d + (slice(n - k, None),)] if largest else few[ahead]
+    few = _few(input, k, d, largest)  # only these need to be sorted
     inside = order(np.take_along_axis(input, few, d), d, largest)
     return picked(input, d, np.take_along_axis(few, inside, d))
 

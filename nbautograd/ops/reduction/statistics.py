@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend, dtypes
+from nbautograd.arrays.indices import as_int64
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.batched import elements, looks_at_elements
 from nbautograd.core.return_types import return_type
@@ -41,9 +42,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if minlength < 0:
         raise RuntimeError(f"bincount(): minlength should be >= 0, but got {minlength}")
     if weights is None:
-        return (
-            np.bincount(input, minlength=minlength) if input.size else np.zeros_like(input, np.int64, shape=minlength)
-        )
+        if not input.size:
+            return np.zeros_like(input, np.int64, shape=minlength)
+        return as_int64(np.bincount(input, minlength=minlength))
     if weights.shape != input.shape:
         raise RuntimeError(
             f"bincount(): weights should be 1-d and have the same length as input, {input.shape[0]}, but their shape "

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from nbautograd.arrays.indices import as_int64
 from nbautograd.arrays.size import dimension
 from nbautograd.compiler.op import composite, op
 from nbautograd.core.tensor import Tensor
@@ -40,7 +41,7 @@ def _runs(rows: Any, places: Any) -> tuple[Any, Any, Any]:
         inverse = np.empty_like(kind)
         inverse[places] = kind
         kind = inverse
-    return starts, kind, counts
+    return starts, as_int64(kind), as_int64(counts)
 
 
 def _rows(input: Any, dim: int | None, name: str) -> tuple[Any, int]:

@@ -96,7 +96,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return transpose(input, dim0, dim1)
 
 
-@op(node="TBackward0", symbol="ᵀ", kind=VIEW, input="t(g)")
+@op(node="TBackward0", symbol="xᵀ", kind=VIEW, input="t(g)")
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix, as a view; a tensor of fewer dimensions itself.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nbautograd.arrays import backend
+from nbautograd.arrays.indices import as_int64
 from nbautograd.compiler.op import op
 from nbautograd.core.tensor import Tensor
 from nbautograd.ops._internal import pairwise_sum
@@ -187,7 +188,7 @@ def _max_pool(input: Tensor, out: Ints, kernel: Ints, stride: Ints, padding: Int
         start = start.reshape((-1,) + (1,) * (n - d - 1))
         place = module.arange(m).reshape(start.shape) * s - p + (winner // before % k) * spread
         at = at * length + np.maximum(place, start)
-    return best, at
+    return best, as_int64(at)
 
 
 def _cells_max(input: Tensor, out: Ints) -> Any:
@@ -227,7 +228,7 @@ def _places_max(input: Tensor, places: Any) -> Any:
             continue
         better = _better(candidate, best)
         best, where = np.where(better, candidate, best), np.where(better, at, where)
-    return best, where
+    return best, as_int64(where)
 
 
 @op(node="MaxPoolBackwardBackward0", symbol="max pool", method=False, input="pool_gather(g, index, dims)")

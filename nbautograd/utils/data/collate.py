@@ -56,7 +56,7 @@ def default_convert(data: Any) -> Any:
     """NumPy arrays and numbers, also those in containers, as tensors; anything else as it is.
 
     >>> import nbautograd as torch, numpy as np
-    >>> torch.utils.data.default_convert({"a": np.array([1, 2]), "b": "text"})
+    >>> torch.utils.data.default_convert({"a": np.array([1, 2], "int64"), "b": "text"})
     {'a': tensor([1, 2]), 'b': 'text'}
     """
     if isinstance(data, (np.ndarray, np.generic)):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import count, repeat
-from multiprocessing import connection
-from multiprocessing.reduction import ForkingPickler
 from types import GenericAlias
 from typing import Any, NoReturn
 
@@ -21,9 +20,15 @@ from nbautograd.utils.data.dataset import IterableDataset
 from nbautograd.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 from nbautograd.utils.data.worker import End, Failure, Job, fetcher, work
 
+with suppress(ImportError):  # in WebAssembly, which has no processes
+    from multiprocessing import connection
+    from multiprocessing.reduction import ForkingPickler
+
 __all__ = ["DataLoader"]
 
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+WITHOUT_PROCESSES = ("emscripten", "wasi")
+"""Platforms, as ``sys.platform`` names them."""
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:
@@ -184,6 +189,14 @@ class DataLoader:
             )
         if self.num_workers == 0:
             return _Here(self)
+        if sys.platform in WITHOUT_PROCESSES:
+            warnings.warn(
+                f"This DataLoader asks for {self.num_workers} worker processes, and WebAssembly has none: batches are "
+                "fetched in this process.",
+                UserWarning,
+                stacklevel=2,
+            )
+            return _Here(self)
         self.check_worker_number_rationality()
         if not self.persistent_workers:
             return _Workers(self)
@@ -275,7 +288,7 @@ class _Here(_Batches):
     event = "enumerate(DataLoader)#_SingleProcessDataLoaderIter"
 
     def __init__(self, loader: DataLoader) -> None:
-        if loader.timeout:
+        if loader.timeout and not loader.num_workers:
             raise AssertionError(f"timeout={loader.timeout} needs num_workers > 0")
         super().__init__(loader)
         self.fetch = fetcher(self.job)

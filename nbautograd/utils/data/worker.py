@@ -7,10 +7,12 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from nbautograd.ops.creation.random import manual_seed
+
+with suppress(ImportError):  # in WebAssembly, which has no processes
+    from multiprocessing.reduction import ForkingPickler
 
 __all__ = ["End", "Failure", "Job", "WorkerInfo", "fetcher", "get_worker_info", "work"]
 

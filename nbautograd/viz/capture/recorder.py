@@ -233,7 +233,8 @@ class Recorder:
             short |= self.joints.complete(key, index)
             sums = f"{' + '.join(terms)} = {shown}" if 1 < len(terms) <= 4 and "\n" not in shown else shown
             receives.append((gradient_name(self.seed, root, self._result_name(key, index)), sums))
-        self.incoming = event.gradients[0] if len(event.gradients) == 1 else None
+        came = [gradient for gradient in event.gradients if gradient is not None]
+        self.incoming = came[0] if len(came) == 1 else None
         self.open = self._frame(
             "op",
             node.name,
@@ -451,6 +452,7 @@ class Recorder:
                 freed=failure.freed,
                 caption=" ".join([caption + "." * explained, *(told if explained else ())]),
                 notes=(*base.notes, *failure.alarms),
+                words=say("ended_at", title=base.title),
                 alarms=failure.alarms,
                 story=failure.story,
                 products=failure.products,

@@ -7,8 +7,8 @@ is text and numbers, so it is JSON, and the player needs nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache, cached_property
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import ChainStep
@@ -351,7 +351,7 @@ class Timeline:
 
     def frames_json(self) -> list[dict[str, Any]]:
         """The steps as dictionaries, lists, strings and numbers only, without what is empty."""
-        frames = [{k: v for k, v in asdict(frame).items() if v not in ("", (), {})} for frame in self.frames]
+        frames = [{k: v for k, v in _plain(frame).items() if v not in ("", (), {})} for frame in self.frames]
         for frame in frames:
             for part in (*frame.get("leaves", {}).values(), *frame.get("ledger", {}).values(), *frame.get("chain", ())):
                 for key in [key for key, value in part.items() if value == -1 or (key in _OPTIONAL and not value)]:
@@ -372,6 +372,20 @@ class Timeline:
     def tiles_json(self) -> list[dict[str, Any]]:
         """The tiles, without what is as usual."""
         return [tile_json(tile) for tile in self.tiles]
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(part.name for part in fields(kind))
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses as dictionaries, all the way down; lists as they are, which are formulas: ``asdict`` copies them."""
+    if is_dataclass(value):
+        return {name: _plain(getattr(value, name)) for name in _names(type(value))}
+    if type(value) is tuple:
+        return tuple(map(_plain, value)) if value else value
+    return {key: _plain(part) for key, part in value.items()} if type(value) is dict else value
 
 
 def tile_json(tile: Tile) -> dict[str, Any]:
@@ -413,7 +427,7 @@ _OPTIONAL = {
 WHOLE = 300  # members of a group that the player is told one by one
 _TOLD = (
     "kind", "name", "expression", "value", "shape", "dtype", "device", "version", "grad", "where", "cell", "line",
-    "source", "notes", "window", "symbol", "label", "view_of", "retains", "freed", "members", "times",
+    "source", "notes", "window", "symbol", "label", "view_of", "retains", "freed", "members", "times", "failed",
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from nbautograd.viz.capture.timeline import LeafState
@@ -19,6 +20,7 @@ __all__ = [
     "grids_of",
     "group_lines",
     "head_height",
+    "is_alarming",
     "label_size",
     "measure",
     "name_text",
@@ -182,3 +184,15 @@ def about_text(node: Node) -> str:
         say("view_of_n", name=cut(node.view_of, 12))
     ] * bool(node.view_of)
     return " ".join(part for part in parts if part)
+
+
+_NOT_FINITE = re.compile(r"(?<![^\W\d_])(nan|inf)(?!\w)", re.IGNORECASE)
+
+
+def is_alarming(text: str) -> bool:
+    """Whether a text tells of a number that is not finite.
+
+    >>> [is_alarming(text) for text in ("[ nan, 1.]", "-inf", "info", "nance = 2.")]
+    [True, True, False, False]
+    """
+    return _NOT_FINITE.search(text) is not None

@@ -28,6 +28,7 @@ from nbautograd.viz.draw.boxes import (
     grids_of,
     group_lines,
     head_height,
+    is_alarming,
     measure,
     name_text,
     value_text,
@@ -287,7 +288,7 @@ class _Picture:
         self.out.append("</g>")
 
     def pill(self, node: Node, box: Box) -> None:
-        active, bad = node.id in self.state.active, node.id in self.state.bad
+        active, bad = node.id in self.state.active, node.id in self.state.bad or bool(node.failed)
         done = node.id in self.state.done
         stroke = "bad" if bad else "grad" if active else "done" if done else "wire"
         fill, ink = ("bad-bg", "bad") if bad else ("grad-bg", "grad") if active else ("op-bg", "op")
@@ -423,7 +424,7 @@ class _Picture:
         of = state.of or (node.arrivals if node.arrivals > 1 else 0)
         if not of:
             return "⇠"
-        full, x, y = state.got >= of, x + PAD + 5, y - 4
+        full, x, y = state.got >= of, x + PAD + 3.5, y - 4
         ring = f'<circle class="nb-bead-ring" cx="{_n(x)}" cy="{_n(y)}" r="6" fill="none" stroke="{LIGHT["grad"]}" '
         ring += f'stroke-width="1.6" pathLength="{of}" stroke-dasharray="{state.got} {of}"/>'
         self.out.append(
@@ -457,6 +458,8 @@ class _Picture:
         attributes = f' data-slot="{slot}"' * bool(slot) + f' text-anchor="{anchor}"' * bool(anchor)
         attributes += f' font-family="{escape(MONO)}"' * mono
         attributes += ' font-weight="700"' * bold + ' font-style="italic"' * italic
+        if mono and is_alarming(text):
+            cls, colour = f"{cls} nb-bad-text", LIGHT["bad"]
         self.out.append(
             f'<text class="{cls}" x="{_n(x)}" y="{_n(y)}" font-size="{size:g}" fill="{colour}"{attributes}>'
             f"{_lines(text, x, indent) if mono else escape(text)}</text>"

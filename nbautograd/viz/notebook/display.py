@@ -174,8 +174,8 @@ class Autograd:
 def autograd(**new: Any) -> Autograd:
     """Change settings; in a ``with`` block, for the block only, and trace and record everything in it.
 
-    :param new: any of ``viz.settings``: theme, direction, values, depth, language, tracing, tensors, widget, image,
-        embed.
+    :param new: any of ``viz.settings``: theme, direction, values, depth, language, tracing, tensors, errors, widget,
+        image, embed.
     :raises AttributeError: there is no such setting.
     :raises traitlets.TraitError: a value does not fit.
 

@@ -36,7 +36,7 @@ PLAYER = (
     "saving", "axes", "ridges", "lens", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
-STYLES = ("player", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity")
+STYLES = ("player", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity", "touch")
 """Those that make up its style sheet."""
 
 
@@ -93,7 +93,7 @@ def _packed(payload: str) -> tuple[str, str]:
 def page(title: str, body: str, *, script: str = "", style: str = "") -> str:
     """A whole document, whose policy allows its own script and style by their hashes and nothing from anywhere else."""
     style += (
-        "\nbody { margin: 0; padding: 16px; background: #eef1f4; }\n"
+        "\nbody { margin: 0; padding: 10px; background: #eef1f4; }\n"
         "@media (prefers-color-scheme: dark) { body { background: #0a0c0f; } }\n"
         "main img { max-width: 100%; }\n@media (max-width: 600px) { body { padding: 6px; } }\n"
         "html[data-nb-framed] body { padding: 0; background: none; overflow: hidden; }\n"

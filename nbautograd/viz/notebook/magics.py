@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import traitlets
 from IPython.core.error import UsageError
+from IPython.core.getipython import get_ipython
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
@@ -21,6 +22,7 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, tables
 from nbautograd.viz.notebook.code import LIBRARIES, code
 from nbautograd.viz.notebook.display import Locator, TensorFormatter, TensorImage, autograd
+from nbautograd.viz.notebook.failed_forward import show_failed_forward
 from nbautograd.viz.notebook.mixing import Mixing
 from nbautograd.viz.notebook.tracebacks import UserFrames
 from nbautograd.viz.settings import NAMES, choices, settings
@@ -141,6 +143,7 @@ class AutogradMagics(Magics):
     @argument("--language", help="en (English) or zh (中文)")
     @argument("--tracing", help="on or off: whether operations note their line and values")
     @argument("--tensors", help="what a tensor shows as a cell's value: graph, card or text")
+    @argument("--errors", help="on: below an operation's error, the graph so far with that operation in red; or off")
     @argument("--widget", help="on, or off for still pictures only")
     @argument("--image", help="none, or svg or png beside each picture's HTML, for PDF by way of LaTeX")
     @argument("--embed", help="on: outputs hold whole players, for pages without a kernel; or off")
@@ -171,6 +174,9 @@ class AutogradMagics(Magics):
                     value = self._execute(cell)
                     if _has_graph(value) and settings.tensors == "graph":
                         drawn = api.graph(value, namespace=self.shell.user_ns)
+            except Exception as error:
+                show_failed_forward(error, self.shell)
+                raise
             finally:
                 if recording is not None and len(recording):
                     display(recording)
@@ -299,6 +305,7 @@ class _Loaded:
             ("pre_run_cell", self.locator.before_cell),
             ("pre_run_cell", self.watch),
             ("post_run_cell", self.unwatch),
+            ("post_run_cell", self.draw_failed),
             ("pre_run_cell", mixing.before_cell),
             ("post_run_cell", mixing.after_cell),
         ]
@@ -333,6 +340,13 @@ class _Loaded:
             for mode, value in self.before:
                 mode.set(value)
         protocol.observers.set(tuple(o for o in protocol.observers.get() if o is not tables.watch))
+
+    @staticmethod
+    def draw_failed(result: Any) -> None:
+        """Below an operation's error, the graph so far (IPython's event ``post_run_cell``), where that is asked for."""
+        error = getattr(result, "error_in_exec", None)
+        if settings.errors and isinstance(error, Exception):
+            show_failed_forward(error, get_ipython())
 
     def undo(self, shell: Any) -> None:
         """Put everything back."""

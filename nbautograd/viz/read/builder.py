@@ -237,7 +237,7 @@ class _Builder:
                 named=bool(self.names.variables.output(node, index)) or output in self.names.root_tensors,
                 retains=introspect.retains(tensor),
                 grad=values.inline(attribute(tensor, "grad")) if introspect.retains(tensor) else "",
-                **(self.reader.about(tensor) if tensor is not None else {}),
+                **(self.reader.about(tensor, node) if tensor is not None else {}),
             )
         )
         self.link(op, key, index, "result")

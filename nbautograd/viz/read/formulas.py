@@ -27,7 +27,7 @@ LONGEST = 2000  # characters of a formula that is read
 SYMBOLS = {
     "add": "+", "sub": "−", "rsub": "−", "mul": "×", "div": "÷", "neg": "−", "pow": "xⁿ", "exp": "exp", "log": "ln",
     "sqrt": "√", "sum": "Σ", "mean": "mean", "prod": "Π", "mm": "@", "bmm": "@", "mv": "@", "dot": "@", "matmul": "@",
-    "addmm": "@ +", "t": "ᵀ", "transpose": "ᵀ", "relu": "relu", "tanh": "tanh", "sigmoid": "σ", "abs": "|·|",
+    "addmm": "x @ w + b", "t": "xᵀ", "transpose": "xᵀ", "relu": "relu", "tanh": "tanh", "sigmoid": "σ", "abs": "|·|",
     "sin": "sin", "cos": "cos", "max": "max", "min": "min", "norm": "‖·‖", "linalgvectornorm": "‖·‖",
     "view": "view", "reshape": "reshape", "clone": "clone", "select": "select", "slice": "[:]", "index": "[…]",
     "cat": "cat", "stack": "stack", "logsoftmax": "log softmax", "softmax": "softmax", "nllloss": "nll",

@@ -69,6 +69,8 @@ class Node:
     arguments: tuple[tuple[str, str], ...] = ()
     """The inputs' names in the formulas, and what the picture calls them."""
     notes: tuple[str, ...] = ()
+    failed: str = ""
+    """Of an operation that could not be computed the error's message."""
     line: int = 0
     """Of the source, in its cell or file; 0 where it is not known."""
     cell: str = ""

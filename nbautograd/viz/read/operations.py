@@ -40,13 +40,17 @@ class OperationReader:
     def __init__(self, walk: GraphWalk, names: ResultNames) -> None:
         self.walk, self.names = walk, names
 
-    def about(self, tensor: Any) -> dict[str, Any]:
-        """What a live tensor tells besides its value."""
+    def about(self, tensor: Any, node: Any = None) -> dict[str, Any]:
+        """What a live tensor tells besides its value.
+
+        :param node: the operation that made it; of a tensor that has been written to since, the value is the former.
+        """
+        former = node is not None and attribute(tensor, "grad_fn") is not node
         base = introspect.view_base(tensor)
         return {
             "nbytes": values.nbytes(tensor),
             "device": introspect.device_of(tensor),
-            "version": introspect.version_of(tensor),
+            "version": 0 if former else introspect.version_of(tensor),
             "view_of": "" if base is None else self.names.base_name(base),
         }
 

@@ -8,7 +8,7 @@ const CONSTANTS = { pi: Math.PI, e: Math.E, inf: Infinity, infinity: Infinity, n
 const TOKEN = /\s*((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[a-z]+|\*\*|[-+*/^()])\s*/gy;
 
 /** As typed on any keyboard: full-width digits, `×`, `−`, `²`, `π`, a decimal comma. */
-const plain = (text) =>
+const normalized = (text) =>
   text.replaceAll("²", "^2").replaceAll("³", "^3").normalize("NFKC").toLowerCase().replace(/[−–]/g, "-")
     .replace(/[×·⋅]/g, "*").replace(/[÷⁄]/g, "/").replaceAll("π", "pi").replaceAll("∞", "inf").replaceAll("√", "sqrt")
     .replace(/(\d),(?=\d)/g, "$1.");
@@ -16,7 +16,7 @@ const plain = (text) =>
 /** Arithmetic that was typed, such as `1/3`, `2*3` or `3 cos(3)`: reads and computes it, and runs no code. */
 class Arithmetic {
   constructor(text) {
-    const source = plain(text).trim();
+    const source = normalized(text).trim();
     this.tokens = [...source.matchAll(TOKEN)].map(([, token]) => token);
     this.whole = this.tokens.length > 0 && this.tokens.join("") === source.replace(/\s/g, "");
     this.at = 0;

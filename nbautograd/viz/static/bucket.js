@@ -1,5 +1,5 @@
 
-const BUCKET = { wide: 132, high: 18 }; // of the bar that shows a leaf's .grad
+const BUCKET = { wide: 120, narrow: 84, high: 18 }; // of the bar that shows a leaf's .grad
 const FAINT = 34; // per cent of colour of the first pass; the last one has all of it
 
 /** What a gradient counts for in a stack: a number by its value, a tensor by its norm. */
@@ -40,7 +40,7 @@ class Buckets {
   /** The stacks after a number of steps; `each` is told of every change. */
   at(index, each = null) {
     const stacks = new Map();
-    for (const frame of this.frames.slice(0, index)) {
+    for (const frame of this.frames.slice(0, Math.max(index, 0))) { // below zero: the forward pass
       const { nodes } = this.scenes[frame.scene];
       for (const [id, entry] of Object.entries(frame.ledger || {})) {
         const name = nodes[id]?.name;
@@ -109,15 +109,15 @@ const marksOf = (i, segment) => ({ "data-segment": i, "data-pass": segment.pass 
 
 /** A stack as a bar: to the right of the line what adds, to its left what takes away; a tick where .grad is now. */
 class BucketView {
-  constructor(stack, { name, ends: [low, high], t, ghost, words, show }) {
-    const span = high - low || 1, { wide, high: tall } = BUCKET, room = wide - 8;
+  constructor(stack, { name, ends: [low, high], t, ghost, words, show, wide = BUCKET.wide }) {
+    const span = high - low || 1, tall = BUCKET.high, room = wide - 8;
     this.stack = stack;
     this.x = (amount) => 4 + ((amount - low) / span) * room;
     this.passes = Math.max(1, ...stack.segments.map(({ pass }) => pass));
     const sum = stack.segments.reduce((total, { amount }) => total + amount, 0);
     const scalar = stack.after?.cells.length === 1, now = scalar ? amountOf(stack.after) : null;
     this.svg = s("svg", { class: "nb-bucket", width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img",
-      tabindex: stack.segments.length ? 0 : -1, "aria-label": this.spoken(name, words, t) },
+      "aria-label": this.spoken(name, words, t) },
     s("path", { class: "nb-bucket-floor", d: `M4 ${tall - 0.5}H${wide - 4}` }),
     ...this.stacked(stack.emptied, () => ({ class: "nb-bucket-was", y: 2.5, height: tall - 5 })),
     ...(ghost ? this.ghost(ghost, tall) : []),
@@ -132,7 +132,7 @@ class BucketView {
     if (stack.segments.some(({ amount }) => Number.isNaN(amount))) {
       this.svg.append(s("text", { class: "nb-bucket-nan", x: 8, y: tall - 5 }, "NaN"));
     }
-    this.listen(show);
+    this.listen(show, t);
   }
 
   /** Rectangles side by side, on each side of zero; `look` says how each one looks, or that it only takes its room. */
@@ -155,7 +155,7 @@ class BucketView {
   filled(segment, i, tall) {
     const share = segment.pass ? FAINT + ((100 - FAINT) * segment.pass) / this.passes : 0;
     const ink = segment.amount < 0 ? "minus" : "plus";
-    const colour = share ? `color-mix(in oklab, var(--nb-tile-${ink}) ${share.toFixed(0)}%, var(--nb-bg))`
+    const colour = share ? `color-mix(in oklab, var(--nb-tile-${ink}-8) ${share.toFixed(0)}%, var(--nb-bg))`
       : "var(--nb-wire)";
     return { class: "nb-bucket-pass", y: 2, height: tall - 4, fill: colour, ...marksOf(i, segment) };
   }
@@ -185,7 +185,7 @@ class BucketView {
   }
 
   /** The segment that is pointed at, or that arrow keys have come to, is told to `show`. */
-  listen(show) {
+  listen(show, t) {
     let here = -1;
     const { segments } = this.stack, tell = (i) => { here = i; show(segments[i] || null, this.svg); };
     this.svg.addEventListener("pointerover", ({ target }) => {
@@ -193,12 +193,21 @@ class BucketView {
       if (i !== undefined) tell(Number(i));
     });
     for (const name of ["pointerleave", "blur"]) this.svg.addEventListener(name, () => tell(-1));
+    if (!segments.length) return;
+    const about = { role: "slider", tabindex: 0, "aria-valuemin": 0, "aria-valuemax": segments.length - 1 };
+    const say = (i) => {
+      this.svg.setAttribute("aria-valuenow", i);
+      this.svg.setAttribute("aria-valuetext", segmentText(segments[i], t));
+    };
+    for (const [key, value] of Object.entries(about)) this.svg.setAttribute(key, value);
+    say(0);
     this.svg.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (!by) return;
       event.preventDefault();
       event.stopPropagation();
       tell(Math.min(Math.max(here < 0 ? (by > 0 ? 0 : segments.length - 1) : here + by, 0), segments.length - 1));
+      say(here);
     });
   }
 }
@@ -217,7 +226,7 @@ function segmentText({ pass, amount, tile, parts }, t) {
 class BucketCard {
   constructor(player) {
     this.player = player;
-    this.element = h("div", { class: "nb-bucket-card", hidden: "", "aria-live": "polite" });
+    this.element = h("div", { class: "nb-bucket-card", hidden: "", "aria-hidden": "true" });
   }
 
   show(segment, bar) {

@@ -72,7 +72,7 @@ class Camera extends Viewport {
     if (!own) return null;
     const ends = (id) => { const { src, dst } = this.links.byId.get(id) || {}; return [this.box(src), this.box(dst)]; };
     const text = (id) => this.labelBox(id, state.labels.get(id));
-    const parts = ids.flatMap((id) => [this.box(id), this.reach(id), text(id), ...ends(id)]);
+    const parts = ids.flatMap((id) => [this.box(id), this.reach(id), text(id)].concat(ends(id)));
     const [x, y] = middleOf(own);
     const far = (box) => { const [a, b] = middleOf(box); return Math.hypot(a - x, b - y); };
     let all = own;

@@ -121,3 +121,9 @@ function indexOf(place, shape) {
   }
   return index;
 }
+
+/** The place of the largest number. */
+function largestAt(cells) {
+  const sizes = cells.map((value) => (Number.isFinite(value) ? Math.abs(value) : Infinity));
+  return sizes.indexOf(Math.max(...sizes));
+}

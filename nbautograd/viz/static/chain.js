@@ -79,8 +79,5 @@ class Chain {
   }
 
   /** The largest element that was sent. */
-  get largest() {
-    const sizes = this.sent.cells.map((v) => (Number.isFinite(v) ? Math.abs(v) : Infinity));
-    return sizes.indexOf(Math.max(...sizes));
-  }
+  get largest() { return largestAt(this.sent.cells); }
 }

@@ -67,7 +67,7 @@ class Controls {
 
   toolbar() {
     const { player } = this, { plays, search, t } = player;
-    return h("div", { class: "nb-bar", role: "toolbar", "aria-label": t("playback") },
+    return h("div", { class: "nb-bar", role: "group", "aria-label": t("playback") },
       h("span", { class: "nb-head-line" }, h("strong", {}, t(plays ? "backward" : "graph")), " ", this.count),
       h("span", { class: "nb-buttons nb-find" }, search.field, search.matches),
       h("span", { class: "nb-buttons", role: "group", "aria-label": t("view") }, plays && this.scale, this.repeats,

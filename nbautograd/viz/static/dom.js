@@ -20,6 +20,9 @@ const ICONS = {
   save: "M10.8 3h2.4v9l3.3-3.2 1.6 1.7L12 16.4l-6.1-5.9 1.6-1.7 3.3 3.2zM4 18.4h16V21H4z",
 };
 
+/** Whether a text tells of a number that is not finite. */
+const notFinite = (text) => /(^|[^\p{L}])(nan|inf)(?![\p{L}_])/iu.test(text);
+
 /** An element with attributes, listeners (onclick: f) and children; false and null children are left out. */
 function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -43,6 +46,16 @@ function s(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** New content; what had the focus in the old one gives it to its `heir` there, else to the player. */
+function renew(element, children, heir = null) {
+  const { activeElement } = element.getRootNode();
+  const inside = element !== activeElement && element.contains(activeElement);
+  element.replaceChildren(...children);
+  if (!inside || element.contains(activeElement)) return;
+  const next = (heir && element.querySelector(heir)) || element.closest(".nb-player");
+  next?.focus({ preventScroll: true });
+}
+
 function icon(name) {
   return s("svg", { viewBox: "0 0 24 24", width: 15, height: 15, "aria-hidden": "true", fill: "currentColor" },
     s("path", { d: ICONS[name] }));
@@ -64,6 +77,11 @@ function drawing(text) {
         element.setAttribute(name, value.replaceAll(prefix, own));
       }
     }
+  }
+  const [title, description] = (root.getAttribute("aria-labelledby") || "").split(" ");
+  if (description) { // which is as long as the graph: no name
+    root.setAttribute("aria-labelledby", title);
+    root.setAttribute("aria-describedby", description);
   }
   return [root, own];
 }

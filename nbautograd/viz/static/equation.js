@@ -1,4 +1,4 @@
-const ROOM = { wide: 184, high: 80 }; // of a tile in the bar, in pixels
+const ROOM = { wide: 184, high: 80, least: 56 }; // of a tile in the bar, in pixels
 const WRITTEN = 3; // terms of a sum that are written out
 const ARRIVED = 0.4,
   MET = 0.5,
@@ -18,6 +18,15 @@ class EquationBar {
     this.chosen = 0; // which of the node's edges
     this.pinned = null; // the element that was clicked
     this.largest = this.scale();
+    this.element.style.setProperty("--nb-tile", `${this.high()}px`);
+  }
+
+  /** The room for tiles that the highest of the recording needs: the bar is as high in all its steps. */
+  high() {
+    const { tiles = [], values = [] } = this.player.data.timeline;
+    const needs = [...tiles, ...values].map((tile) =>
+      (rowHeight(tile, ROOM.high) * tile.cells.length) / tile.columns + (tile.histogram ? 22 : 0));
+    return Math.ceil(Math.min(Math.max(ROOM.least, ...needs), ROOM.high));
   }
 
   /** The largest gradient of the recording: all tiles of gradients have one scale. */
@@ -42,21 +51,94 @@ class EquationBar {
     const { paths, predict, selected } = this.player, told = state.index >= 0 && !predict.hides;
     const chosen = told && selected && paths.leadsTo(selected);
     if (!chosen) paths.clear();
-    this.element.replaceChildren(...(predict.content(this, frame)
-      || (chosen ? paths.content(selected) : predict.summary(this.content(frame), state))));
+    renew(this.element, predict.content(this, frame)
+      || (chosen ? paths.content(selected) : predict.summary(this.content(frame), state)));
   }
 
   content(frame) {
-    if (!frame) return [this.remark(this.player.t(this.player.plays ? "before_caption" : "graph_hint"))];
+    if (!frame) return this.idle();
     if (frame.kind === "forward") return this.player.forwardPass.equation(this, frame);
+    if (frame.kind === "error") return this.failure(frame);
     if (frame.chain?.length) return this.chain(frame);
     if (frame.kind === "accumulate") return this.sum(frame);
-    if (frame.kind === "error") return this.failure(frame);
-    if (frame.kind === "start" && frame.receives) {
-      const [name, value] = frame.receives[0];
-      return [this.remark(this.player.t("seed_words", { name, value }))];
+    if (frame.kind === "start" && frame.receives) return this.seed(frame);
+    return this.flow(frame) || [this.remark(frame.caption || frame.title)];
+  }
+
+  /** Whether all numbers of a step are in the bar, so that they need not be said elsewhere. */
+  writes(frame) {
+    if (this.player.predict.hides) return false;
+    const there = (number) => (number ?? -1) >= 0;
+    if (frame.kind === "accumulate") {
+      const row = frame.ledger?.[frame.node];
+      return !!row && there(row.total_tile) && there(row.after_tile);
     }
-    return [this.remark(frame.caption || frame.title)];
+    if (frame.kind === "start") return frame.receives?.length === 1;
+    if (frame.kind !== "op") return false;
+    return frame.chain?.length
+      ? frame.chain.every(({ upstream, sent }) => there(upstream) && there(sent))
+      : !!this.flowing(frame);
+  }
+
+  /** What the bar will show, before the first step. */
+  idle() {
+    const { t } = this.player;
+    const empty = (role) => this.plain(role, "", h("span", { class: "nb-equation-empty" }));
+    return [
+      h("div", { class: "nb-equation-parts" }, empty(t("upstream")), this.sign("×"), empty(t("local")), this.sign("="),
+        empty(t("sent_on"))),
+      h("div", { class: "nb-equation-words" }, h("div", {}, t("equation_hint"))),
+    ];
+  }
+
+  /** The gradient with which a pass starts. */
+  seed(frame) {
+    const { t } = this.player;
+    const cells = frame.receives.map(([name, value]) => this.plain("", name, h("b", { class: "nb-pre" }, value)));
+    const own = frame.receives.every(([name]) => name.startsWith("∂"));
+    return [
+      h("div", { class: "nb-equation-parts nb-are-seeds" }, ...cells),
+      h("div", { class: "nb-equation-words" }, h("div", {}, t(own ? "seed_is_one" : "seed_was_given"))),
+    ];
+  }
+
+  /** A cell of the bar whose value is no tile. */
+  plain(role, name, ...body) {
+    return h(
+      "div",
+      { class: "nb-equation-cell" },
+      h("div", { class: "nb-equation-head" }, h("span", { class: "nb-soft" }, role), " ", h("b", {}, name)),
+      h("div", { class: "nb-equation-sub" }),
+      h("div", { class: "nb-equation-tile" }, ...body),
+    );
+  }
+
+  /** The tiles that a step received and sent, where both are known. */
+  flowing({ kind, received = [], receives = [], sends = [], tiles = {} }) {
+    const sent = Object.keys(tiles).filter((edge) => !received.includes(edge));
+    const named = (edges, gradients, name) =>
+      edges.map((edge, i) => [name(gradients[i]?.[0] ?? "", edge), this.tiles[tiles[edge]]]);
+    const [came, went] = [
+      named(received, receives, (name) => name),
+      named(sent, sends, (name) => (receives[0]?.[0] ?? "").replace(/[^∂]*$/, name)),
+    ];
+    const known = (list) => list.length > 0 && list.every(([, tile]) => tile);
+    return kind === "op" && known(came) && known(went) ? [came, went] : null;
+  }
+
+  /** A step without a formula: what came and what went. */
+  flow(frame) {
+    const [came, went] = this.flowing(frame) || [];
+    if (!came) return null;
+    const { t } = this.player;
+    this.views = {};
+    this.now = { whole: false };
+    const cells = (part, role, list) => list.map(([name, tile]) => this.cell(part, role, name, tile));
+    return [
+      h("div", { class: "nb-equation-parts" }, ...cells("upstream", t("upstream"), came), this.sign("→"),
+        ...cells("sent", t("sent_on"), went)),
+      h("div", { class: "nb-equation-words" }, h("div", {}, t("own_backward", { name: frame.title }))),
+    ];
   }
 
   /** An error: how it came about, else what can be done. */
@@ -116,8 +198,7 @@ class EquationBar {
 
   choose(i) {
     Object.assign(this, { chosen: i, pinned: null });
-    this.element.replaceChildren(...this.content(this.frame));
-    this.element.querySelector(".nb-pressed")?.focus();
+    renew(this.element, this.content(this.frame), ".nb-pressed");
   }
 
   /** Show the equation of an edge that is pointed at. */
@@ -145,7 +226,7 @@ class EquationBar {
     let body = h("span", { class: "nb-soft" }, "…");
     if (tile) {
       const view = (this.views[part] = new TileView(tile, {
-        name,
+        name: `${role} ${name}`.trim(),
         largest: scale,
         ...ROOM,
         point: this.now.whole ? (cell) => this.point(part, cell) : null,
@@ -156,12 +237,13 @@ class EquationBar {
       }));
       body = view.svg;
     }
-    const shape = tile?.shape.length ? tile.shape.join("×") : "";
+    const shape = tile?.cells.length > 1 ? tile.shape.join("×") : "";
+    const written = marks?.length && !(marks.length === 1 && marks[0][0] === "n"); // a number stands in the tile
     return h(
       "div",
       { class: `nb-equation-cell nb-is-${part}` },
       h("div", { class: "nb-equation-head" }, h("span", { class: "nb-soft" }, role), " ", h("b", {}, name)),
-      h("div", { class: "nb-equation-sub" }, marks?.length ? math(marks) : shape),
+      h("div", { class: "nb-equation-sub" }, written ? unstretched(math(inLine(marks))) : shape),
       h("div", { class: "nb-equation-tile" }, body, tile ? histogramOf(tile) : null),
     );
   }
@@ -302,13 +384,7 @@ class EquationBar {
     this.now = { whole: false };
     const name = frame.subtitle,
       tile = (number) => this.tiles[number] || null;
-    const none = h(
-      "div",
-      { class: "nb-equation-cell" },
-      h("div", { class: "nb-equation-head" }, h("span", { class: "nb-soft" }, t("grad_before"))),
-      h("div", { class: "nb-equation-sub" }),
-      h("div", { class: "nb-equation-tile" }, row.before),
-    );
+    const none = this.plain(t("grad_before"), "", row.before);
     return [
       h(
         "div",
@@ -319,7 +395,22 @@ class EquationBar {
         this.sign("="),
         this.cell("after", t("now"), name, tile(row.after_tile)),
       ),
-      h("div", { class: "nb-equation-words" }, h("div", {}, row.after ? t("adds_up") : frame.caption)),
+      h("div", { class: "nb-equation-words" }, ...this.added(row, name)),
     ];
+  }
+
+  /** The addition to `.grad`, written out for one element. */
+  added(row, name) {
+    const { stacks, t } = this.player, [before, came, now] = ["before", "total", "after"].map((part) =>
+      this.tiles[row[`${part}_tile`]]);
+    const largest = now && largestAt(now.cells);
+    const whole = [before, came, now].every((tile) => tile && tile.norm === undefined);
+    const index = whole && now.cells.length > 1 ? `${name}[${indexOf(largest, now.shape).join(", ")}]: ` : "";
+    const [was, more, is] = whole ? [before, came, now].map(({ cells }) => shortNumber(cells[largest])) : [];
+    return [
+      whole && h("div", { class: "nb-equation-element" }, `${index}${was} + ${more} = `, h("b", {}, is)),
+      !before && h("div", {}, t("adds_first", { name })),
+      !stacks.several && h("div", { class: whole || !before ? "nb-soft" : "" }, t("adds_up")),
+    ].filter(Boolean);
   }
 }

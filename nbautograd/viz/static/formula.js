@@ -33,12 +33,9 @@ function lengthOf(marks) {
   return marks.reduce((sum, mark) => sum + wide(mark), 0);
 }
 
-/**
- * A formula that may go on on the next line, where it has no room: before an operator that is in no brackets, and, of a
- * long one, also between the arguments of a function and before a method.
- */
-function formula(marks) {
-  const pieces = [[]], long = lengthOf(marks) > LONG;
+/** The marks of a formula in pieces between which a line may end. */
+function piecesOf(marks, long) {
+  const pieces = [[]];
   let depth = 0, opens = false; // whether a line may begin after what was last
   for (const [i, mark] of marks.entries()) {
     const [kind, text] = mark, operator = kind === "o";
@@ -49,9 +46,33 @@ function formula(marks) {
     pieces.at(-1).push(mark);
     opens = operator && (text === "," || (text === "(" && lengthOf(pieces.at(-1)) > LONG));
   }
-  const written = h("span", {}, ...pieces.filter((piece) => piece.length).map(math));
+  return pieces.filter((piece) => piece.length);
+}
+
+/**
+ * A formula that may go on on the next line, where it has no room: before an operator that is in no brackets, and, of a
+ * long one, also between the arguments of a function and before a method.
+ */
+function formula(marks) {
+  const long = lengthOf(marks) > LONG;
+  const written = h("span", {}, ...piecesOf(marks, long).map(math));
   const leading = written.querySelectorAll("math > mrow > mo:first-child");
   for (const operator of leading) operator.setAttribute("form", "infix");
-  if (long) for (const operator of written.querySelectorAll("mo")) operator.setAttribute("stretchy", "false");
+  if (long) unstretched(written);
+  return written;
+}
+
+/** Marks whose fractions stand in one line, for where there is no room for two. */
+function inLine(marks) {
+  const whole = (part) => (part.length > 1 ? [["o", "("], ...inLine(part), ["o", ")"]] : inLine(part));
+  return marks.flatMap(([kind, a, b]) => {
+    if (kind === "f") return [...whole(a), ["o", "/"], ...whole(b)];
+    return kind === "d" ? [["o", "∂"], ["i", a], ["o", "/"], ["o", "∂"], ["i", b]] : [[kind, a, b]];
+  });
+}
+
+/** Brackets as high as letters. */
+function unstretched(written) {
+  for (const operator of written.querySelectorAll("mo")) operator.setAttribute("stretchy", "false");
   return written;
 }

@@ -1,3 +1,4 @@
+const INFIX = "+−-×·/÷@"; // signs that stand between two operands
 const TAKEN = 500; // milliseconds in which what an operation takes travels to it
 const WIDE_TOKEN = 12; // characters of a value, from which on its shape travels instead
 
@@ -76,13 +77,19 @@ class ForwardPass {
   panel(frame) {
     const { panel, t } = this.player;
     if (!frame.node) return [heading(frame.title), h("p", { class: "nb-hint" }, frame.caption), ...panel.listing(null)];
+    const tiled = [...frame.used, ...frame.out].every((id) => this.tileOf(id)); // then the equation bar has them
     return [
       heading(frame.title, frame.subtitle),
       ...(frame.where ? panel.listing(frame.where, frame.node) : []),
-      h("dl", {}, ...rowIf(frame.takes.length, t("forward_takes"), () => pairs(frame.takes, "=")),
-        ...rowIf(frame.gives.length, t("forward_gives"), () => pairs(frame.gives, "=")),
+      h("dl", {}, ...rowIf(frame.takes.length && !tiled, t("forward_takes"), () => pairs(frame.takes, "=")),
+        ...rowIf(frame.gives.length && !tiled, t("forward_gives"), () => pairs(frame.gives, "=")),
         ...rowIf(frame.kept.length, t("saves"), () => frame.kept.map((tensor) => h("div", {}, tensor)))),
     ];
+  }
+
+  tileOf(id) {
+    const { links, tiles } = this.player, node = links.nodes[id];
+    return isGroup(node) ? null : tiles.value(node.tile) || scalarTile(node);
   }
 
   /** What the equation bar shows: the values that the operation takes, and what it gives. */
@@ -92,9 +99,10 @@ class ForwardPass {
     bar.views = {};
     bar.now = { whole: false };
     const cell = (role, id) => bar.cell("factor", role, links.nodes[id].label || links.nodes[id].name,
-      this.player.tiles.value(links.nodes[id].tile) || scalarTile(links.nodes[id]));
-    const taken = frame.used.map((id, i) => [i > 0 && bar.sign(","), cell("", id)]).flat();
-    const gives = [bar.sign(`${about.symbol || about.name} →`), ...frame.out.map((id) => cell("", id))];
+      this.tileOf(id));
+    const sign = about.symbol || about.name, between = frame.used.length === 2 && INFIX.includes(sign);
+    const taken = frame.used.map((id, i) => [i > 0 && bar.sign(between ? sign : ","), cell("", id)]).flat();
+    const gives = [bar.sign(between ? "=" : `${sign} →`), ...frame.out.map((id) => cell("", id))];
     return [h("div", { class: "nb-equation-parts" }, ...taken.filter(Boolean), ...gives),
       h("div", { class: "nb-equation-words" },
         h("div", { class: "nb-equation-element" }, frame.subtitle || frame.title),

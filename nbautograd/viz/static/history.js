@@ -1,4 +1,5 @@
 const RECEIVED = 6; // gradients that a group's step lists
+const OF_A_PASS = ["done", "bad", "labels", "sizes", "tiles", "ran"]; // of a state: what a new pass begins without
 
 /** What a view draws for a node or an edge of the whole graph, or nothing. */
 const see = (view, id) => view?.stands?.[id] ?? id;
@@ -111,31 +112,36 @@ class History {
 
   /** One frame further; `joins`: it belongs to the same step as the frame before. */
   advance(state, frame, view, joins) {
-    const put = (map, id, value) => { map.delete(id); map.set(id, value); }; // the last one last
     if (!joins) {
       for (const id of state.active) state.done.add(id);
       state.active = new Set();
     }
-    const begins = frame.kind === "start" ? ["done", "bad", "labels", "sizes", "tiles", "ran"] : [];
-    for (const name of begins) state[name].clear();
+    if (frame.kind === "start") for (const name of OF_A_PASS) state[name].clear();
     for (const id of seen(view, frame.active)) state.active.add(id);
     for (const id of seen(view, frame.bad)) state.bad.add(id);
     for (const id of seen(view, frame.freed)) if (!isGroup(view?.nodes?.[id])) state.freed.add(id);
-    for (const name of ["labels", "sizes"]) {
-      for (const [id, value] of Object.entries(frame[name] || {})) put(state[name], see(view, id), value);
-    }
-    for (const id of Object.keys(frame.labels || {})) put(state.tiles, see(view, id), frame.tiles?.[id] ?? -1);
+    this.write(state, frame, view);
     if (frame.node && frame.kind !== "start") state.ran.set(see(view, frame.node), frame);
     for (const name of ["leaves", "ledger"]) {
       for (const [id, row] of Object.entries(frame[name] || {})) state[name].set(id, row);
     }
   }
 
+  /** What stands on the edges of a frame, as text and as tiles. */
+  write(state, { labels = {}, sizes = {}, tiles = {} }, view) {
+    const put = (map, id, value) => { map.delete(id); map.set(id, value); }; // the last one last
+    for (const [id, value] of Object.entries(labels)) {
+      put(state.labels, see(view, id), value);
+      put(state.tiles, see(view, id), tiles[id] ?? -1);
+    }
+    for (const [id, value] of Object.entries(sizes)) put(state.sizes, see(view, id), value);
+  }
+
   /** What .grad was after each pass up to this step, by the leaf's name, with what was done to it in between. */
   grads(index) {
     const found = new Map(), resets = { zeroed: "↺ 0", none: "↺ None", changed: "✎" };
     const add = (name, text) => found.set(name, [...(found.get(name) || []), text]);
-    for (const frame of this.frames.slice(0, index)) {
+    for (const frame of this.frames.slice(0, Math.max(index, 0))) {
       const nodes = this.scenes[frame.scene].nodes;
       if (frame.kind === "start") {
         for (const [id, row] of Object.entries(frame.ledger || {})) {

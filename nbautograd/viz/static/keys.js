@@ -1,45 +1,59 @@
+/**
+ * Keys and what they do: the text that says it, where there is such a thing to do ("plays": with a pass, "still":
+ * without one, "": always), and for each key the action. The player's help, its `aria-keyshortcuts` and what it does
+ * when a key is pressed all come from here.
+ */
+const KEYS = [
+  ["play", "plays", { " ": ({ playback }) => playback.toggle() }],
+  ["step", "plays", { ArrowLeft: (player) => player.step(player.backward()),
+    ArrowRight: (player) => player.step(player.forward()) }],
+  ["ends", "plays", { Home: (player) => player.step(player.beginning()), End: (player) => player.step(player.last) }],
+  ["along", "still", { ArrowLeft: (player) => player.walk("makers"), ArrowRight: (player) => player.walk("users") }],
+  ["list", "still", { ArrowUp: (player) => player.walk(-1), ArrowDown: (player) => player.walk(1) }],
+  ["list", "", { "[": (player) => player.walk(-1), "]": (player) => player.walk(1) }],
+  ["edges", "plays", { e: ({ card }) => card.next(1), E: ({ card }) => card.next(-1) }],
+  ["nudge", "plays", { n: ({ nudge }) => nudge.focus() }],
+  ["ask", "plays", { "?": ({ predict }) => predict.toggle() }],
+  ["passes", "plays", { PageUp: ({ stacks }) => stacks.move(-1), PageDown: ({ stacks }) => stacks.move(1) }],
+  ["compare", "plays", { g: ({ stacks }) => stacks.toggle() }],
+  ["loop", "plays", { l: ({ controls }) => controls.loop.click() }],
+  ["scale", "plays", { m: ({ controls }) => controls.scale.click() }],
+  ["search", "", { "/": ({ search }) => search.focus() }],
+  ["zoom", "", { "+": ({ stage }) => stage.zoom(CLOSER), "=": ({ stage }) => stage.zoom(CLOSER),
+    "-": ({ stage }) => stage.zoom(FURTHER) }],
+  ["fit", "", { f: ({ stage }) => stage.fit(true) }],
+  ["open", "", { Enter: (player) => enter(player) }],
+  ["fold", "", { c: (player) => player.selected && player.fold(player.selected) }],
+  ["repeats", "", { r: ({ controls }) => controls.repeats?.click() }],
+  ["help", "", { i: ({ marks }) => marks.toggle() }],
+  ["back", "", { Escape: (player) => closeLast(player) }],
+];
+const SHOWN = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", "-": "−", E: "⇧E",
+  "=": "" };
+const SPOKEN = { " ": "Space", "+": "Plus", E: "Shift+E" }; // as ARIA writes keys
+
+const keysOf = ({ plays }) => KEYS.filter(([, where]) => !where || (where === "plays") === plays);
+
 /** What each key does, by its name. */
-function keyActions(player) {
-  const { controls, groups, plays, search, stage } = player;
-  const moves = plays ? {
-    ArrowRight: () => player.step(player.forward()),
-    ArrowLeft: () => player.step(player.backward()),
-    Home: () => player.step(player.beginning()),
-    End: () => player.step(player.last),
-    " ": () => player.playback.toggle(),
-    l: () => controls.loop.click(),
-    m: () => controls.scale.click(),
-    "?": () => player.predict.toggle(),
-    PageDown: () => player.stacks.move(1),
-    PageUp: () => player.stacks.move(-1),
-    g: () => player.stacks.toggle(),
-  } : {
-    ArrowRight: () => player.walk("users"),
-    ArrowLeft: () => player.walk("makers"),
-    ArrowDown: () => player.walk(1),
-    ArrowUp: () => player.walk(-1),
-  };
-  return {
-    ...moves,
-    Escape: () => closeLast(player),
-    n: () => plays && player.nudge.focus(),
-    i: () => player.marks.toggle(),
-    e: () => player.card.next(1),
-    E: () => player.card.next(-1),
-    "/": () => search.focus(),
-    "+": () => stage.zoom(CLOSER),
-    "=": () => stage.zoom(CLOSER),
-    "-": () => stage.zoom(FURTHER),
-    f: () => stage.fit(true),
-    "[": () => player.walk(-1),
-    "]": () => player.walk(1),
-    Enter: () => {
-      if (player.selected && groups.openable(player.selected)) groups.open(player.selected);
-      else if (player.predict.on && !player.selected) player.step(player.forward());
-    },
-    c: () => player.selected && player.fold(player.selected),
-    r: () => controls.repeats && controls.repeats.click(),
-  };
+const keyActions = (player) => Object.assign({}, ...keysOf(player).map(([, , actions]) => actions));
+
+const keyShortcuts = (player) => Object.keys(keyActions(player))
+  .map((key) => SPOKEN[key] ?? (key.length > 1 ? key : key.toUpperCase())).join(" ");
+
+/** A list of the keys, each with what it does. */
+function keyList(player) {
+  const { t } = player, called = (key) => SHOWN[key] ?? (key === " " ? t("key_space") : key.length > 1 ? key
+    : key.toUpperCase());
+  return h("dl", { class: "nb-keys" }, ...keysOf(player).map(([name, , actions]) => h("div", {},
+    h("dt", {}, ...Object.keys(actions).map(called).filter(Boolean).map((key) => h("kbd", {}, key))),
+    h("dd", {}, t(`does_${name}`)))));
+}
+
+/** Open the group that is selected; where gradients are predicted, go on. */
+function enter(player) {
+  const { groups, predict, selected } = player;
+  if (selected && groups.openable(selected)) groups.open(selected);
+  else if (predict.on && !selected) player.step(player.forward());
 }
 
 /** Close what is open, the last first. */
@@ -50,24 +64,26 @@ function closeLast(player) {
   else player.deselect();
 }
 
+/** Whether a key is meant for what has the focus inside of the player. */
+function isFor(element, key, player) {
+  const tag = element.tagName, confirms = key === " " || key === "Enter";
+  const own = element.matches?.(".nb-nudge-range") || player.marks.element.contains(element);
+  if (own) return !["Escape", "i"].includes(key);
+  return tag === "SELECT" || (["BUTTON", "SUMMARY"].includes(tag) && confirms);
+}
+
 /** A key that was pressed in the player. The notebook's own shortcuts are not meant, and do not hear it. */
 function pressed(player, event) {
   if (event.altKey || event.ctrlKey || event.metaKey) return;
   event.stopPropagation();
-  if (event.target === player.predict.field) {
-    if (player.predict.key(event)) event.preventDefault();
+  for (const part of [player.predict, player.search]) {
+    if (event.target !== part.field) continue;
+    if (part.key(event)) event.preventDefault();
     return;
   }
-  if (event.target === player.search.field) {
-    if (player.search.key(event)) event.preventDefault();
-    return;
-  }
-  if (event.target.matches?.(".nb-nudge-range") && event.key !== "Escape") return;
-  const actions = keyActions(player), tag = event.target.tagName;
-  const name = event.key.length > 1 || event.key === "E" ? event.key : event.key.toLowerCase();
-  const confirms = tag === "BUTTON" && (event.key === " " || event.key === "Enter");
-  if (tag === "SELECT" || tag === "SUMMARY" || confirms || !Object.hasOwn(actions, name)) return;
-  actions[name]();
+  const actions = keyActions(player), { key } = event;
+  const name = key.length > 1 || key === "E" ? key : key.toLowerCase();
+  if (isFor(event.target, name, player) || !Object.hasOwn(actions, name)) return;
+  actions[name](player);
   event.preventDefault();
 }
-

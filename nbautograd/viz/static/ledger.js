@@ -1,6 +1,7 @@
 const ROWS = 200; // leaves that get a line
 const MANY = 14; // parts of a sum, from which on its middle is left out
-const TILE = { wide: 176, high: 32, line: 16 }; // the room for a tile
+const TILE = { wide: 150, high: 32, line: 16 }; // the room for a tile
+const SHARE = 0.135, SPARE = 16; // of the table: a column's width, and what of it stays empty
 const LINE_HIGH = 27, TILE_HIGH = 38; // pixels of a line of text, and of one with tiles
 
 /** The table below the picture: what each leaf receives in a pass, and what its .grad becomes. */
@@ -9,6 +10,13 @@ class Ledger {
     this.player = player;
     this.element = h("div", { class: "nb-ledger" });
     this.known = new Map(); // tiles that have been drawn
+  }
+
+  /** The room for a tile, which a narrow column cuts. */
+  get room() {
+    const whole = this.player.whole || Infinity;
+    if (whole < TELEPHONE) return { ...TILE, wide: 104 };
+    return { ...TILE, wide: Math.min(TILE.wide, whole * SHARE - SPARE) };
   }
 
   /** How high a line is: it holds tiles as soon as one of the leaves is more than a vector of a few numbers. */
@@ -38,8 +46,8 @@ class Ledger {
     const head = [["leaf", "leaf-name"], ["grad_before", "before"], ["arriving_pass", "terms"], ["sum", "sum"],
       ["grad_after", "after"], ["bucket", "each"]];
     const titles = head.map(([name, kind]) => h("th", { scope: "col", class: `nb-${kind}` }, t(name)));
-    this.element.replaceChildren(h("table", {}, h("caption", { class: "nb-hidden" }, t("what_leaves_get")),
-      h("thead", {}, h("tr", {}, ...titles)), h("tbody", {}, ...body)));
+    renew(this.element, [h("table", {}, h("caption", { class: "nb-hidden" }, t("what_leaves_get")),
+      h("thead", {}, h("tr", {}, ...titles)), h("tbody", {}, ...body))]);
     this.follow(body.findIndex((row) => row.classList.contains("nb-lit")));
   }
 
@@ -61,6 +69,7 @@ class Ledger {
     const cell = (kind, ...content) => {
       const element = h("td", { class: `nb-${kind}` }, ...content);
       if (element.textContent) element.title = element.textContent;
+      element.classList.toggle("nb-bad-text", notFinite(element.textContent));
       return element;
     };
     return h("tr", { class: lit && "nb-lit", onpointerenter: () => player.hover(id, null),
@@ -84,9 +93,9 @@ class Ledger {
 
   /** A gradient as a tile; where it is one number, or too large to be kept, as the text. */
   number(id, what, number, text, nth = 0) {
-    const { tiles } = this.player, name = `${id} ${what} ${nth} ${number}`;
+    const { tiles } = this.player, { room } = this, name = `${id} ${what} ${nth} ${number} ${room.wide}`;
     if (!this.known.has(name)) {
-      this.known.set(name, tiles.inline(`${id}:${what === "grad" ? "grad" : "arriving"}`, number, TILE, ""));
+      this.known.set(name, tiles.inline(`${id}:${what === "grad" ? "grad" : "arriving"}`, number, room, ""));
     }
     const tile = this.known.get(name);
     if (!tile) return text;

@@ -198,6 +198,7 @@ class Lens {
     const move = (name, label, by) => h("button", { type: "button", class: "nb-button",
       "aria-label": label, title: label, onclick: () => by() }, icon(name));
     this.root = h("div", { class: "nb-player nb-lens", role: "group", tabindex: 0, "aria-label": data.label,
+      "aria-keyshortcuts": Object.keys(this.keys()).map((key) => SPOKEN[key] ?? key).join(" "),
       lang: texts.lang, "data-lm-suppress-shortcuts": "true", onkeydown: (event) => this.key(event) },
     h("div", { class: "nb-bar" }, h("span", { class: "nb-head-line" }, h("strong", {}, t("training")), " ", this.count),
       h("span", { class: "nb-transport" }, h("span", { class: "nb-buttons" },
@@ -306,18 +307,38 @@ class Lens {
     if (steps.includes(to)) this.select(steps.indexOf(to));
   }
 
-  key(event) {
-    const last = this.data.steps.length - 1, moves = {
+  /** What each key does. */
+  keys() {
+    const last = this.data.steps.length - 1;
+    return {
       ArrowLeft: () => this.move(-1), ArrowRight: () => this.move(1), Home: () => this.select(0),
       End: () => this.select(last), PageUp: () => this.toRecorded(-1), PageDown: () => this.toRecorded(1),
-      Enter: () => this.load(), " ": () => { this.load(); this.player?.play(); },
+      "[": () => this.lightLeaf(-1), "]": () => this.lightLeaf(1), Enter: () => this.load(),
+      " ": () => { this.load(); this.player?.play(); },
     };
+  }
+
+  key(event) {
+    const moves = this.keys();
     const confirms = event.target.tagName === "BUTTON" && [" ", "Enter"].includes(event.key);
     if (event.altKey || event.ctrlKey || event.metaKey || confirms) return;
     event.stopPropagation();
     if (!Object.hasOwn(moves, event.key)) return;
     event.preventDefault();
     moves[event.key]();
+  }
+
+  /** The next leaf's lines stand out, with their names and numbers. */
+  lightLeaf(by) {
+    const count = this.data.leaves.length;
+    if (!count) return;
+    this.leaf = ((this.leaf ?? (by > 0 ? -1 : 0)) + by + count) % count;
+    const said = this.plots.slice(1).map((plot) => {
+      const line = plot.lines[this.leaf];
+      plot.light(line);
+      return `${plot.title}: ${numberOf(line.values[this.index])}`;
+    });
+    this.note.textContent = [this.data.leaves[this.leaf].name, ...said].join(" · ");
   }
 
   // -- the pass of a step -------------------------------------------------------------------------------------------

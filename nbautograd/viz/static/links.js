@@ -10,6 +10,7 @@ class Links {
       this.from.set(edge.src, [...(this.from.get(edge.src) || []), edge]);
     }
     this.byId = new Map(this.edges.map((edge) => [edge.id, edge]));
+    this.failed = Object.keys(this.nodes).find((id) => this.nodes[id].failed); // the operation that was not computed
     this.lines = new Map(); // "In [3], line 5" -> the nodes that this line made
     for (const [id, node] of Object.entries(this.nodes)) {
       if (node.where) this.lines.set(node.where, [...(this.lines.get(node.where) || []), id]);

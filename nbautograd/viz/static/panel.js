@@ -2,10 +2,10 @@ const LINES = 60; // of a cell that are listed
 const NEIGHBOURS = 8; // that a node names
 const WIDE_LINE = 22; // characters of a matrix' row, from which on a product takes more room
 
-const row = (name, ...content) => [h("dt", {}, name), h("dd", {}, ...content)];
-const rowIf = (there, name, content) => (there ? row(name, ...content()) : []);
-const pairs = (list, sign) => list.map(([name, value]) =>
-  h("div", { class: "nb-pair" }, name, h("span", { class: "nb-sign" }, ` ${sign} `), h("b", {}, value)));
+const rowIf = (there, name, content) => (there ? [h("dt", {}, name), h("dd", {}, ...content())] : []);
+const alarming = (text) => (notFinite(text) ? " nb-bad-text" : "");
+const pairs = (list, sign) => list.map(([name, value]) => h("div", { class: `nb-pair${alarming(value)}` }, name,
+  h("span", { class: "nb-sign" }, ` ${sign} `), h("b", {}, value)));
 /** A line of code, of which one part runs. */
 const underlined = (text, columns) => (columns
   ? [text.slice(0, columns[0]), h("u", {}, text.slice(...columns)), text.slice(columns[1])] : [text]);
@@ -16,26 +16,24 @@ const heading = (title, subtitle) => h("h4", {}, h("span", { class: "nb-title" }
 class Panel {
   constructor(player) {
     this.player = player;
-    this.element = h("aside", { class: "nb-side", "aria-label": player.t("this_step") });
+    this.element = h("div", { class: "nb-side", role: "group", "aria-label": player.t("this_step") });
   }
 
   show(state) {
     const { player } = this, { selected, stage } = player, node = selected && player.links.nodes[selected];
     const content = node ? this.node(selected, node, state) : state.frame ? this.step(state.frame) : this.idle();
-    this.element.replaceChildren(...content);
+    renew(this.element, content);
     stage.ring(node ? selected : null);
     this.followLine();
   }
 
-  /** Bring the line that runs, and the part of it, into view. */
+  /** Bring the line that runs into view. */
   followLine() {
-    const line = this.element.querySelector(".nb-code .nb-lit");
-    const list = line?.parentNode, part = line?.querySelector("u");
-    if (!list) return;
-    list.scrollTop = line.offsetTop - list.offsetTop - (list.clientHeight - line.offsetHeight) / 2;
-    const right = part ? part.offsetLeft + part.offsetWidth - list.offsetLeft + 8 : 0;
-    const left = part ? part.offsetLeft - list.offsetLeft - 36 : 0;
-    if (right > list.clientWidth) list.scrollLeft = Math.min(right - list.clientWidth, left);
+    cancelAnimationFrame(this.following);
+    this.following = requestAnimationFrame(() => { // when the page is laid out anyway
+      const line = this.element.querySelector(".nb-code .nb-lit"), list = line?.parentNode;
+      if (list) list.scrollTop = line.offsetTop - list.offsetTop - (list.clientHeight - line.offsetHeight) / 2;
+    });
   }
 
   /** Light the equations and lines of code that belong to what is pointed at. */
@@ -70,19 +68,23 @@ class Panel {
   step(frame) {
     if (frame.kind === "forward") return this.player.forwardPass.panel(frame);
     const { t } = this.player, adds = frame.kind === "accumulate", alarms = new Set(frame.alarms || []);
+    const written = this.player.equation.writes(frame); // its numbers are there; nothing is said twice
+    const listing = frame.where ? this.listing(frame.where, frame.node) : [];
+    const { kept, freed } = this.player.links.nodes[frame.node] || {};
+    const told = frame.kind === "error" && !frame.story?.length ? frame.alarms || [] : []; // by the equation bar
     const boxed = (equations) => [h("div", { class: "nb-formula" }, ...equations)];
     return [
       heading(frame.title, frame.subtitle),
-      ...this.story(frame.story || []),
-      ...(frame.where ? this.listing(frame.where, frame.node) : []),
-      ...(frame.notes || []).map((note) => h("p", { class: `nb-note${alarms.has(note) ? " nb-bad" : ""}` }, note)),
+      ...listing,
+      ...(frame.notes || []).filter((note) => !told.includes(note)).map((note) =>
+        h("p", { class: `nb-note${alarms.has(note) ? " nb-bad" : ""}` }, note)),
       h("dl", {},
-        ...rowIf(frame.receives, t("receives"), () => pairs(frame.receives, "=")),
+        ...rowIf(frame.receives && !written, t("receives"), () => pairs(frame.receives, "=")),
         ...rowIf(frame.products, "vᵀJ", () => boxed(frame.products.map((product) => this.product(product)))),
-        ...rowIf(frame.equations, t(adds ? "adds" : "formula"), () => boxed(this.equations(frame, adds))),
-        ...rowIf(frame.sends, t(adds ? "now" : "sends"), () => pairs(frame.sends, adds ? "=" : "←")),
-        ...rowIf(frame.where, t("from_cell"), () => [frame.where]),
-        ...rowIf(frame.saved, t("saves"), () => [frame.saved])),
+        ...rowIf(frame.equations, t(adds ? "adds" : "formula"), () => boxed(this.equations(frame, adds, written))),
+        ...rowIf(frame.sends && !written, t(adds ? "now" : "sends"), () => pairs(frame.sends, adds ? "=" : "←")),
+        ...rowIf(frame.where && !listing.length, t("from_cell"), () => [frame.where]),
+        ...rowIf(frame.saved && (kept?.length !== 0 || freed), t("saves"), () => [frame.saved])),
     ];
   }
 
@@ -93,10 +95,10 @@ class Panel {
     return parts.length ? [h("ol", { class: "nb-story" }, ...parts.map(part))] : [];
   }
 
-  equations({ node, equations }, adds) {
+  equations({ node, equations }, adds, written) {
     const slots = this.player.links.nodes[node]?.slots;
     return equations.map(({ marks, text, numbers }, i) =>
-      this.equation(marks, text, numbers, adds ? undefined : slots?.[i], node));
+      this.equation(marks, text, adds && written ? "" : numbers, adds ? undefined : slots?.[i], node));
   }
 
   /** A formula with its numbers, which lights the edge that it is about. */
@@ -140,13 +142,15 @@ class Panel {
 
   // -- a node ---------------------------------------------------------------------------------------------------------
   node(id, node, state) {
-    const { player } = this, { t } = player;
+    const { player } = this, { t } = player, listing = node.where ? this.listing(node.where, id) : [];
     return [
       heading(node.name, node.expression || t(`kind_${node.kind}`)),
-      h("dl", {}, ...this.facts(id, node), ...this.gradients(id, node, state), ...this.neighbours(id, node)),
-      ...(node.where ? this.listing(node.where, id) : []),
+      node.failed && h("p", { class: "nb-note nb-bad" }, node.failed),
+      h("dl", {}, ...this.facts(id, node), ...this.gradients(id, node, state),
+        ...this.neighbours(id, node, listing.length > 0)),
+      ...listing,
       this.actions(id, node),
-    ];
+    ].filter(Boolean);
   }
 
   facts(id, node) {
@@ -154,7 +158,8 @@ class Panel {
     const members = () => [t(node.kind === "pile" ? "members_leaves" : "members_count", { count: node.members }),
       node.times ? ` · ×${node.times}` : ""];
     return [
-      ...rowIf(node.value, t("value"), () => tiles.largeValue(id) || [h("span", { class: "nb-pre" }, node.value)]),
+      ...rowIf(node.value, t(node.failed ? "shapes_given" : "value"), () => tiles.largeValue(id)
+        || [h("span", { class: `nb-pre${alarming(node.value)}` }, node.value)]),
       ...rowIf(node.shape || node.dtype, t("type"), () => [`${node.dtype || ""} ${node.shape || ""}`]),
       ...rowIf(node.members, t("members"), members),
       ...rowIf(result, t("device"), () => [node.device || "cpu"]),
@@ -195,7 +200,7 @@ class Panel {
     return [t("not_stored", { value }), h("div", { class: "nb-soft" }, t("keep_it", { name: node.name }))];
   }
 
-  neighbours(id, node) {
+  neighbours(id, node, listed) {
     const { links, t } = this.player;
     const made = [...new Set(links.makers(id).map(({ src }) => src))];
     const used = [...new Set(links.users(id).map(({ dst }) => dst))];
@@ -203,7 +208,7 @@ class Panel {
     return [
       ...rowIf(made.length, t("made_from"), () => near(made)),
       ...rowIf(used.length, t("used_by"), () => near(used)),
-      ...rowIf(node.where, t("from_cell"), () => [node.where]),
+      ...rowIf(node.where && !listed, t("from_cell"), () => [node.where]),
       ...rowIf(node.notes, t("note"), () => node.notes),
     ];
   }

@@ -71,7 +71,7 @@ class Passes {
   tilesOf(pass, until) {
     const edges = new Map(), leaves = new Map(), { frames, scenes } = this.player.history;
     let scene = -1;
-    for (const frame of frames.slice(0, until)) {
+    for (const frame of frames.slice(0, Math.max(until, 0))) {
       if (frame.backward !== pass || frame.kind === "created") continue;
       ({ scene } = frame);
       for (const [edge, tile] of Object.entries(frame.tiles || {})) edges.set(edge, tile);
@@ -127,9 +127,11 @@ class Passes {
     const further = Number.isFinite(ghost?.amount) ? ghost.amount : 0;
     const ends = [own[0] + Math.min(further, 0), own[1] + Math.max(further, 0)];
     const view = new BucketView(stack, { name, ends, t, ghost, words,
-      show: (segment, bar) => card.show(segment, bar) });
+      show: (segment, bar) => card.show(segment, bar),
+      wide: player.whole < ROOMY ? BUCKET.narrow : BUCKET.wide });
     const many = stack.segments.filter(({ pass }) => pass).length > 1;
-    const cell = h("td", { class: "nb-each" }, view.svg, h("span", { class: many ? "nb-many" : "nb-soft" }, words));
+    const said = { class: many ? "nb-many" : "nb-soft", "aria-hidden": "true" }; // the bar's name says it, too
+    const cell = h("td", { class: "nb-each" }, view.svg, h("span", said, words));
     cell.title = trail.join(" → ");
     return cell;
   }

@@ -197,7 +197,8 @@ class PathList {
     if (!path.cells) return h("span", { class: "nb-soft" }, path.folded ? "…" : this.player.t("path_unknown"));
     if (path.cells.length === 1) return h("b", {}, shortNumber(path.cells[0]));
     const tile = { shape: path.shape, columns: path.columns, cells: path.cells };
-    const view = new TileView(tile, { name: "", largest: this.player.equation.largest, ...SMALL_ROOM,
+    const name = this.player.t("path_n", { n: i + 1, path: path.words.join(" → ") });
+    const view = new TileView(tile, { name, largest: this.player.equation.largest, ...SMALL_ROOM,
       point: (cell) => this.point(cell), pick: (cell) => this.pick(cell) });
     this.views[i] = view;
     return view.svg;

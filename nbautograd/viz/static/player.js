@@ -1,4 +1,4 @@
-const AROUND = 58, AROUND_NARROW = 42; // pixels of a page that are around the player, and of its own last line
+const AROUND = 47, AROUND_NARROW = 42; // pixels of a page that are around the player, and of its own last line
 const TELEPHONE = 560; // pixels: in a narrower window, scrolling sideways is worse
 const SIDE = 250, ROOMY = 1000; // pixels: the panel beside the drawing, and a player that has room for it
 const AHEAD = 8; // steps for which the camera makes room
@@ -50,6 +50,7 @@ class Player {
     if (data.ask && this.plays) this.predict.begin(first);
     if (data.svgs.length) this.go(first);
     else this.controls.count.textContent = data.label;
+    if (this.links.failed) this.select(this.links.failed, this.stage.overflows); // what could not be computed
   }
 
   build(place, texts) {
@@ -61,7 +62,7 @@ class Player {
     this.root = h("div", {
       class: `nb-player${plays ? " nb-plays" : ""}`, role: "group", tabindex: 0,
       "aria-label": t(plays ? "backward_of" : "graph_of", { label: data.label }), lang: texts.lang,
-      "aria-keyshortcuts": "Space ArrowLeft ArrowRight Home End ? / F M L C", "data-lm-suppress-shortcuts": "true",
+      "aria-keyshortcuts": keyShortcuts(this), "data-lm-suppress-shortcuts": "true",
       onkeydown: (event) => pressed(this, event),
     },
     this.controls.bar,
@@ -70,9 +71,10 @@ class Player {
         this.marks.element, h("div", { class: "nb-foot" }, this.caption, this.tiles.key)),
       this.panel.element, plays && this.equation.element, plays && this.ledger.element),
     this.stacks.several && this.stacks.note, this.stacks.card.element, this.tiles.card, this.card.element,
-    h("details", { class: "nb-more" }, h("summary", {}, t("in_words")), this.words));
+    h("details", { class: "nb-more", "aria-label": t("in_words") }, h("summary", {}, t("in_words")), this.words));
     place.replaceChildren(this.root);
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
+    this.whole = this.root.clientWidth; // how wide it is; asked for where that may have changed only
     this.stage.texts = texts;
     this.stage.tiles = this.tiles;
     this.tiles.listen(canvas);
@@ -202,7 +204,7 @@ class Player {
 
   /** Where the drawings do not fit beside the panel, but would without it, the panel comes below. */
   stack() {
-    const whole = this.root.clientWidth, fits = (wide) =>
+    const { whole } = this, fits = (wide) =>
       this.shownScenes.every((i) => sizeOf(this.drawingOf(i, wide))[2] <= wide + 1);
     this.root.classList.toggle("nb-stacked", whole < ROOMY && !fits(whole - SIDE) && fits(whole));
     this.stage.measure();
@@ -229,6 +231,10 @@ class Player {
   /** What is active in the steps that come next, or came before where one goes back. */
   ahead() {
     const { history, index, stops } = this, here = this.position(index), scene = history.sceneAt(index);
+    if (index < 0) {
+      const by = this.goesBack ? -1 : 1, near = Array.from({ length: AHEAD }, (_, i) => index + by * (i + 1));
+      return near.filter((at) => at > this.forwardPass.first && at < 0).map((at) => this.forwardPass.state(at));
+    }
     const view = this.groups.viewOf(scene), back = stops.slice(Math.max(here - AHEAD, 1), here).reverse();
     const near = this.goesBack ? back : stops.slice(here + 1, here + 1 + AHEAD);
     return near.filter((stop) => history.sceneAt(stop) === scene).map((stop) => {
@@ -264,12 +270,13 @@ class Player {
   /** The window has become wider or narrower, or the page higher. */
   resized() {
     const { stage } = this, room = roomAround(this.root);
-    const wide = this.root.clientWidth;
+    const wide = (this.whole = this.root.clientWidth);
     if (!stage.svg || !wide || (wide === this.sized?.wide && room === this.sized.room)) return;
     this.sized = { wide, room };
     this.stack();
     this.reserve();
-    this.draw();
+    if (this.drawingOf(this.scene) === stage.text) stage.fit();
+    else this.draw();
     const state = this.state();
     this.playback.halt();
     stage.settle(state);
@@ -295,7 +302,7 @@ class Player {
     const node = id && this.links.nodes[id];
     if (!node) return;
     const about = [node.expression || node.name, this.t(`kind_${node.kind}`), node.value, node.shape];
-    this.say(about.filter(Boolean).join(" · "));
+    this.say(node.failed ? this.t("failed_at", { name: node.name }) : about.filter(Boolean).join(" · "));
   }
 
   deselect() {

@@ -35,7 +35,7 @@ class Predict {
     return Object.entries(frame.tiles || {}).flatMap(([edge, number]) => {
       const tile = tiles[number], step = frame.chain?.find((one) => one.edge === edge);
       if ((frame.received || []).includes(edge) || !tile || (tile.block && !step?.element)) return [];
-      const chosen = tile.block ? null : largestCell(tile);
+      const chosen = tile.block ? null : largestAt(tile.cells);
       const place = tile.block ? step.element.index : indexOf(chosen, tile.shape);
       const value = tile.block ? step.element.sent.replace(/\.$/, "") : tile.cells[chosen];
       const name = step ? lastName(step.sent_name) : this.nameOf(frame.scene, edge);
@@ -333,8 +333,3 @@ class Predict {
     this.score.hidden = !on;
   }
 }
-
-const largestCell = ({ cells }) => {
-  const sizes = cells.map((value) => (Number.isFinite(value) ? Math.abs(value) : Infinity));
-  return sizes.indexOf(Math.max(...sizes));
-};

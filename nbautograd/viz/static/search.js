@@ -28,7 +28,7 @@ class Search {
     const { data, groups, history, index, links } = this.player, wanted = text.trim().toLowerCase();
     const known = data.timeline.operations?.[history.sceneAt(index)];
     if (!wanted || !known) return [];
-    const closed = groups.closed.map(([id]) => [id, ...(id.match(/\d+/g) || []).map(Number)]);
+    const closed = groups.closed.map(([id]) => [id].concat((id.match(/\d+/g) || []).map(Number)));
     const hits = [];
     for (const [k, [id, name, label, source]] of known.all.entries()) {
       const said = `${known.names[name]}\n${label}\n${known.sources[source]}`.toLowerCase();

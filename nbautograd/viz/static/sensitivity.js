@@ -51,17 +51,25 @@ class SensitivityCard {
     this.edge = null;
   }
 
-  /** The next edge of the step that is shown, for those who use the keyboard. */
+  /** The edges and operations of the node that is selected, else of the step that is shown, else all edges. */
+  around() {
+    const { links, predict, selected } = this.player, beside = [...links.makers(selected), ...links.users(selected)];
+    const near = selected ? new Set([selected, ...beside.map(({ id }) => id)]) : this.player.state().active;
+    const edges = links.edges.map(({ id }) => id), own = edges.filter((id) => near.has(id));
+    const ops = [...near].filter((id) => links.nodes[id]?.kind === "op" && !predict.hides && this.aboutOp(id));
+    return [...(own.length ? own : edges), ...ops];
+  }
+
+  /** The next of them has its card, for those who use the keyboard. */
   next(by) {
-    const { player } = this, { links, stage } = player, active = player.state().active;
-    const own = links.edges.filter(({ id }) => active.has(id)), edges = own.length ? own : links.edges;
-    if (!edges.length) return;
-    const here = edges.findIndex(({ id }) => id === this.edge);
-    const { id } = edges[here < 0 ? (by > 0 ? 0 : edges.length - 1) : (here + by + edges.length) % edges.length];
-    const box = stage.svg.querySelector(`[data-hit="${CSS.escape(id)}"]`)?.getBoundingClientRect();
-    if (!box) return;
-    player.hover(null, id);
-    this.showEdge(id, { clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 });
+    const { player } = this, { links, stage } = player, all = this.around(), here = all.indexOf(this.edge);
+    if (!all.length) return;
+    const id = all[here < 0 ? (by > 0 ? 0 : all.length - 1) : (here + by + all.length) % all.length];
+    const place = stage.part("node", id) || stage.svg.querySelector(`[data-hit="${CSS.escape(id)}"]`);
+    if (!place) return;
+    const { x, y, width, height } = place.getBoundingClientRect(), isNode = id in links.nodes;
+    player.hover(isNode ? id : null, isNode ? null : id);
+    this[isNode ? "showOp" : "showEdge"](id, { clientX: x + width / 2, clientY: y + height / 2 });
   }
 
   showEdge(id, at) {
@@ -161,22 +169,16 @@ class SensitivityCard {
   }
 }
 
-/** The place of the largest number. */
-function largestAt(cells) {
-  const sizes = cells.map((value) => (Number.isFinite(value) ? Math.abs(value) : Infinity));
-  return sizes.indexOf(Math.max(...sizes));
-}
-
 const dimsOf = (step) => step.summed.map(([d]) => d).join(", ");
 
 // -- what the marks mean ----------------------------------------------------------------------------------------------
 
-/** A list of the marks that occur in drawings, each with what it means. */
+/** A list of the marks that occur in drawings, each with what it means; and of the keys. */
 class MarkLegend {
   constructor(player) {
     this.player = player;
     const { t } = player;
-    const about = { role: "dialog", "aria-label": t("marks_title"), tabindex: -1, hidden: "" };
+    const about = { role: "dialog", "aria-label": t("marks"), tabindex: -1, hidden: "" };
     this.element = h("div", { class: "nb-marks", ...about });
     this.button = h("button", { type: "button", class: "nb-button nb-marks-button", "aria-label": t("marks"),
       title: t("marks"), "aria-expanded": "false", onclick: () => this.toggle() }, icon("marks"));
@@ -185,12 +187,15 @@ class MarkLegend {
   get open() { return !this.element.hidden; }
 
   toggle() {
-    if (!this.open) this.element.replaceChildren(...this.content());
+    if (!this.open) {
+      this.from = this.player.root.getRootNode().activeElement;
+      this.element.replaceChildren(...this.content());
+    }
     this.element.hidden = this.open;
     this.button.setAttribute("aria-expanded", String(this.open));
     this.button.classList.toggle("nb-pressed", this.open);
     if (this.open) this.element.focus();
-    else this.button.focus();
+    else (this.player.root.contains(this.from) ? this.from : this.button).focus({ preventScroll: true });
   }
 
   content() {
@@ -199,7 +204,8 @@ class MarkLegend {
       onclick: () => this.toggle() }, "×");
     const list = Object.entries(MARKS).filter(([name]) => this.player.plays || !ONLY_PLAYED.has(name));
     return [h("div", { class: "nb-marks-head" }, h("b", {}, t("marks_title")), close),
-      h("ul", {}, ...list.map(([name, parts]) => h("li", {}, this.sample(parts), h("span", {}, t(`mark_${name}`)))))];
+      h("ul", {}, ...list.map(([name, parts]) => h("li", {}, this.sample(parts), h("span", {}, t(`mark_${name}`))))),
+      h("div", { class: "nb-keys-head" }, h("b", {}, t("keys_title"))), keyList(this.player)];
   }
 
   sample(parts) {

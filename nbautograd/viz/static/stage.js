@@ -26,7 +26,7 @@ class Stage extends Camera {
   }
 
   load(text, links) {
-    this.links = links;
+    Object.assign(this, { text, links });
     this.folded.clear();
     [this.svg, this.prefix] = drawing(text);
     this.full = this.svg.getAttribute("viewBox").split(" ").map(Number);
@@ -55,11 +55,17 @@ class Stage extends Camera {
 
   part(kind, id) { return this.find.get(`${kind} ${id}`); }
 
-  /** A broad, unseen line over each edge, so that a pointer finds it. */
+  /** A broad, unseen line over each edge, and a box around each bare number, so that a pointer finds them. */
   addTargets() {
     for (const [key, edge] of this.find) {
       if (!key.startsWith("edge ")) continue;
       edge.before(s("path", { class: "nb-hit", "data-hit": key.slice(5), d: edge.getAttribute("d"), fill: "none" }));
+    }
+    for (const id of Object.keys(this.links.nodes)) {
+      const group = this.part("node", id);
+      if (!group || group.querySelector(".nb-shape")) continue;
+      const { x, y, width } = this.box(id);
+      group.prepend(s("rect", { class: "nb-grip", x, y: y - 3, width, height: 26, fill: "none" }));
     }
   }
 
@@ -164,7 +170,8 @@ class Stage extends Camera {
     for (const [key, element] of this.find) {
       const [kind, id] = key.split(" ");
       if (kind === "slot") continue;
-      const active = on(id), done = state.done.has(id), bad = state.bad.has(id) && (active || done);
+      const active = on(id), done = state.done.has(id);
+      const bad = (state.bad.has(id) && (active || done)) || id === this.links.failed;
       element.classList.toggle("nb-active", active);
       element.classList.toggle("nb-done", done && !active);
       element.classList.toggle("nb-bad", bad);
@@ -228,6 +235,7 @@ class Stage extends Camera {
   lines(element, text, indent = 0) {
     if (element.dataset.shown === text) return;
     element.dataset.shown = text;
+    element.classList.toggle("nb-bad-text", notFinite(text));
     const rows = text.split("\n");
     if (rows.length === 1) { element.textContent = text; return; }
     const rise = element.dataset.label ? -(rows.length - 1) * 7 : 0;

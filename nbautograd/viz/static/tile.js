@@ -1,11 +1,11 @@
 const NUMBERS = 16; // cells up to which each shows its number
 const NUMBER_COLUMNS = 4;
 
-/** `0.1234`, `-3`, `1.2e-7`: four significant digits. */
+/** `0.12346`, `-3`, `1.2e-7`: five significant digits, as texts have. */
 function shortNumber(value) {
   const number = Number(value);
   if (!Number.isFinite(number)) return String(value);
-  return String(Number(number.toPrecision(4)) || 0).replace("-", "−");
+  return String(Number(number.toPrecision(5)) || 0).replace("-", "−");
 }
 
 /** The same in at most six characters, for a cell. */
@@ -23,6 +23,16 @@ const shade = (value, largest, written = false) => shadeOf(levelOf(value, larges
 
 const largestOf = (tile) => Math.max(0, ...tile.cells.filter(Number.isFinite).map(Math.abs));
 
+/** Whether the cells of a tile show their numbers. */
+const isWritten = ({ cells, columns }) => cells.length <= NUMBERS && columns <= NUMBER_COLUMNS;
+
+/** How high a row of a tile is, which has `high` pixels in all. */
+function rowHeight(tile, high) {
+  const { cells, columns } = tile, rows = cells.length / columns;
+  const usual = isWritten(tile) ? (cells.length === 1 ? 30 : 24) : rows === 1 ? 22 : 15;
+  return Math.min(usual, high / rows);
+}
+
 /**
  * A tensor as a small matrix of coloured cells. `point(i)` is told which cell is pointed at (or null), by the pointer
  * or by arrow keys, `pick(i)` which is clicked. `light(cells)` marks cells.
@@ -31,11 +41,9 @@ class TileView {
   constructor(tile, { name, largest, wide, high, point, pick }) {
     const { columns, cells } = tile,
       rows = cells.length / columns;
-    const written = cells.length <= NUMBERS && columns <= NUMBER_COLUMNS;
+    const written = isWritten(tile);
     const width = written ? Math.min(cells.length === 1 ? 84 : 50, wide / columns) : Math.min(15, wide / columns);
-    const height = written
-      ? Math.min(cells.length === 1 ? 30 : 24, high / rows)
-      : Math.min(rows === 1 ? 22 : 15, high / rows);
+    const height = rowHeight(tile, high);
     this.tile = tile;
     this.columns = columns;
     const cell = s("rect", { width: width - 1, height: height - 1, rx: Math.min(2, width / 4) });
@@ -69,13 +77,13 @@ class TileView {
         viewBox: `0 0 ${total.join(" ")}`,
         role: "img",
         "aria-label": this.words(name, written),
-        tabindex: point && cells.length > 1 ? 0 : -1,
       },
       ...this.rects,
       ...numbers,
     );
     this.here = null;
     if (point) this.listen(point, pick);
+    if (point && cells.length > 1) this.walk(name, point, pick);
   }
 
   words(name, written) {
@@ -99,18 +107,33 @@ class TileView {
     this.svg.addEventListener("click", (event) => {
       if (cell(event) !== undefined) pick?.(Number(cell(event)));
     });
-    this.svg.addEventListener("keydown", (event) => {
-      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -this.columns, ArrowDown: this.columns }[event.key];
-      if (!by) return;
+  }
+
+  /** The arrow keys go from cell to cell, and Enter clicks: as a slider, which says each cell aloud. */
+  walk(name, point, pick) {
+    const { cells, columns, shape } = this.tile, { svg } = this;
+    const about = { role: "slider", tabindex: 0, "aria-label": this.words(name, false), "aria-valuemin": 0,
+      "aria-valuemax": cells.length - 1 };
+    for (const [key, value] of Object.entries(about)) svg.setAttribute(key, value);
+    const say = (i) => {
+      const place = this.tile.block ? "" : `[${indexOf(i, shape).join(", ")}]: `;
+      svg.setAttribute("aria-valuenow", i);
+      svg.setAttribute("aria-valuetext", place + shortNumber(cells[i]));
+    };
+    say(0);
+    svg.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
+      if (!by && (event.key !== "Enter" || !pick || this.here === null)) return;
       event.preventDefault();
       event.stopPropagation();
+      if (!by) { pick(this.here); return; }
       const to = (this.here ?? -Math.max(by, 0)) + by;
-      if (to >= 0 && to < this.rects.length) {
-        this.here = to;
-        point(to);
-      }
+      if (to < 0 || to >= cells.length) return;
+      this.here = to;
+      say(to);
+      point(to);
     });
-    this.svg.addEventListener("blur", () => {
+    svg.addEventListener("blur", () => {
       this.here = null;
       point(null);
     });

@@ -9,7 +9,7 @@ class Track {
     this.ticks = h("div", { class: "nb-ticks", "aria-hidden": "true" });
     this.tip = h("div", { class: "nb-tip", hidden: "", "aria-hidden": "true" });
     const half = (name, onclick) => h("button", { type: "button", class: `nb-half nb-half-${name}`, onclick,
-      title: t(`half_${name}_do`), "aria-label": t(`half_${name}_do`) }, t(`half_${name}`));
+      title: t(`half_${name}_do`) }, t(`half_${name}`));
     this.halves = { forward: half("forward", () => player.forwardPass.play()),
       backward: half("backward", () => player.step(0)) };
     this.element = h("span", { class: "nb-track", onpointermove: (event) => this.point(event),

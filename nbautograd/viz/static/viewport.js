@@ -1,5 +1,6 @@
 const LEAST = 220, USUAL = 300, MOST = 660; // pixels of the picture's window, from top to bottom
 const LARGEST = 1.25; // no drawing is shown larger by itself, and none smaller than its full size, which can be read
+const LONG_TOUCH = 500; // milliseconds, after which a touch is no click
 const smooth = (t) => t * t * (3 - 2 * t);
 
 /** How high the window is in which a player is seen: the notebook's, or the page's around a frame. */
@@ -91,19 +92,39 @@ class Viewport {
     move(begun);
   }
 
+  /** Two fingers have moved: what was between them stays between them. */
+  pinch(before, now) {
+    this.center[0] -= (now.clientX - before.clientX) / this.scale;
+    this.center[1] -= (now.clientY - before.clientY) / this.scale;
+    this.zoom(now.width / before.width, now);
+  }
+
   listen() {
-    const element = this.element;
-    let down = null;
+    const element = this.element, fingers = new Map();
+    let down = null, apart = null; // how far apart two fingers are, and what is between them
     element.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
       this.zoom(Math.exp(-event.deltaY / 300), event);
     }, { passive: false });
+    // with two fingers the drawing moves in any direction, and the page does not
+    element.addEventListener("touchmove", (event) => { if (event.touches.length > 1) event.preventDefault(); },
+      { passive: false });
+    const span = () => {
+      const [a, b] = [...fingers.values()];
+      return { clientX: (a.clientX + b.clientX) / 2, clientY: (a.clientY + b.clientY) / 2,
+        width: Math.max(Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY), 1) };
+    };
     element.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
-      down = { x: event.clientX, y: event.clientY, center: [...this.center], id: event.pointerId };
+      if (event.pointerType === "touch") fingers.set(event.pointerId, event);
+      if (fingers.size > 1) { down = null; apart = span(); return; }
+      const { clientX: x, clientY: y, pointerId: id, timeStamp: at } = event;
+      down = { x, y, center: [...this.center], id, at };
     });
     element.addEventListener("pointermove", (event) => {
+      if (fingers.has(event.pointerId)) fingers.set(event.pointerId, event);
+      if (apart && fingers.size === 2) { this.pinch(apart, (apart = span())); return; }
       if (!down) return;
       const dx = event.clientX - down.x, dy = event.clientY - down.y;
       if (!this.dragging && Math.hypot(dx, dy) < 5) return;
@@ -113,7 +134,10 @@ class Viewport {
       this.show();
     });
     const up = (event) => {
-      if (down && !this.dragging && event.type === "pointerup") this.clicked(event.target);
+      const rests = event.pointerType === "touch" && event.timeStamp - down?.at > LONG_TOUCH; // to read a card
+      if (down && !this.dragging && !rests && event.type === "pointerup") this.clicked(event.target);
+      fingers.delete(event.pointerId);
+      if (fingers.size < 2) apart = null;
       down = null;
       this.dragging = false;
     };

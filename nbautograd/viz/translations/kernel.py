@@ -49,6 +49,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "autograd.grad 为 {name} 取得 {value}；.grad 不变。",
     ),
     "nothing_added": ("nothing is added to .grad", ".grad 不变"),
+    "ended_at": ("The pass ended early at {title}.", "反向传播在 {title} 处中断。"),
     "ended_early": ("The pass ended early at {title}. {what}", "反向传播在 {title} 处中断。{what}"),
     "graph_is_freed": (
         "An earlier pass has freed what {name} saved ({expression}), so its formula cannot run.",
@@ -282,6 +283,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "set_language": ("of captions, buttons and what is read aloud", "说明、按钮和朗读文字的语言"),
     "set_tracing": ("whether operations note their line and values", "运算是否记录代码行和数值"),
     "set_tensors": ("what a tensor shows as a cell's value", "张量作为单元格结果时显示什么"),
+    "set_errors": ("below an operation's error, the graph so far", "运算出错时，在下方画出到那里为止的计算图"),
     "set_widget": ("players that answer clicks, or still pictures only", "可交互的播放器，或只显示静态图"),
     "set_image": (
         "an image beside each picture's HTML, for PDF by way of LaTeX: svg (needs Inkscape there) or png",

@@ -82,14 +82,28 @@ TEXTS: dict[str, tuple[str, str]] = {
         "元素只是换了位置：每个导数都是 1。",
     ),
     "not_a_factor": (
-        "Each element sent depends on several that came: the formula computes vᵀJ at once.",
-        "每个送出的元素依赖多个到达的元素：公式一次算出 vᵀJ。",
+        "The formula computes vᵀJ for all elements at once: there is no single factor to multiply by.",
+        "公式一次算出所有元素的 vᵀJ：没有可以单独相乘的因子。",
     ),
+    "own_backward": ("{name} computes this by code of its own.", "{name} 用自己的代码计算。"),
     "no_numbers": (
         "The numbers of the local derivative are not known here: what it needs was not saved, or is too large.",
         "这里不知道局部导数的数值：所需的值没有保存，或者太大。",
     ),
-    "seed_words": ("The pass starts here: {name} = {value}.", "反向传播从这里开始：{name} = {value}。"),
+    "seed_is_one": (
+        "A result changes as much as itself: with this 1 the chain rule begins.",
+        "结果对自身的变化率是 1：链式法则从这个 1 开始。",
+    ),
+    "seed_was_given": (
+        "backward() was given this gradient, v: what flows from here on is vᵀ times the derivatives.",
+        "backward() 得到了这个梯度 v：此后流动的是 vᵀ 乘以各导数。",
+    ),
+    "equation_hint": (
+        "Each step takes the gradient that comes, multiplies it by the operation's own derivative and sends the "
+        "product on.",
+        "每一步取到达的梯度，乘以该运算自身的导数，再把乘积送出。",
+    ),
+    "adds_first": ("{name} was None: it becomes what arrived.", "{name} 原为 None：现在等于到达的值。"),
     "block_of": ("one cell: the mean of {rows}×{columns}", "一格：{rows}×{columns} 的均值"),
     "tile_of": ("{name}, {shape}", "{name}，{shape}"),
     "adds": ("adds to what was there", "加到原有的值上"),
@@ -99,6 +113,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "saves": ("saves for backward", "为反向传播保存"),
     "freed": ("now freed", "已释放"),
     "value": ("value", "值"),
+    "failed_at": ("The forward pass ended at {name}.", "前向计算在 {name} 处中断。"),
+    "shapes_given": ("shapes that it got", "得到的形状"),
     "type": ("type", "类型"),
     "device": ("device", "设备"),
     "version": ("version", "版本"),

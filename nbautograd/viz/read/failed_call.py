@@ -1,0 +1,145 @@
+"""The call of an operation that raised an error, as a node of the graph so far: its operands, their shapes, the line.
+
+What a traceback holds is enough: of the library's frames below the user's code the innermost one that was given tensors
+is the operation. A backward pass has frames of its own, and a picture of its own (see ``capture.failures``).
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nbautograd.protocol import SourceLocator
+from nbautograd.viz.escape import one_line
+from nbautograd.viz.language import say
+from nbautograd.viz.read import values
+from nbautograd.viz.read.builder import build
+from nbautograd.viz.read.formulas import symbol_of
+from nbautograd.viz.read.introspect import attribute, is_tensor
+from nbautograd.viz.read.model import Edge, GraphModel, Node
+from nbautograd.viz.read.naming import Resolve
+
+__all__ = ["FailedCall", "failed_call", "graph_so_far"]
+
+_LIBRARY = str(Path(__file__).parents[2])
+_NOT_CALLS = tuple(str(Path(_LIBRARY, part)) for part in ("autograd", "viz", "cli"))
+_NAMED = re.compile(r"(\w+)\(\): ")
+MOST = 8  # operands that are drawn
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCall:
+    """An operation that could not be computed."""
+
+    name: str
+    operands: tuple[Any, ...]
+    message: str
+    filename: str
+    line: int
+    source: str
+    """The part of the line that was being computed, as far as Python knows it."""
+
+
+def failed_call(error: BaseException) -> FailedCall | None:
+    """The call that raised an error, if an operation on tensors did."""
+    frames = list(_frames(error.__traceback__))
+    users = [i for i, (_, filename, _) in enumerate(frames) if not filename.startswith((_LIBRARY, "<nbautograd"))]
+    below = frames[users[-1] + 1 :] if users else []
+    if not below or any(filename.startswith(_NOT_CALLS) for _, filename, _ in below):
+        return None
+    given = [(frame, tensors) for frame, _, _ in below if (tensors := _tensors(frame))]
+    if not given:
+        return None
+    frame, operands = given[-1]
+    message = one_line(error, 500)
+    named = _NAMED.match(message)
+    user, filename, line = frames[users[-1]]
+    name = named[1] if named else frame.f_code.co_name.strip("_")
+    return FailedCall(name, operands[:MOST], message, filename, line, _part(error.__traceback__, user, line))
+
+
+def _frames(traceback: types.TracebackType | None) -> Iterator[tuple[types.FrameType, str, int]]:
+    while traceback is not None:
+        yield traceback.tb_frame, traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
+        traceback = traceback.tb_next
+
+
+def _tensors(frame: types.FrameType) -> tuple[Any, ...]:
+    """The tensors that a function was given, each once."""
+    code = frame.f_code
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    held: dict[int, Any] = {}
+    for name in code.co_varnames[:count]:
+        value = frame.f_locals.get(name)
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if is_tensor(item) and hasattr(item, "shape"):
+                held.setdefault(id(item), item)
+    return tuple(held.values())
+
+
+def _part(traceback: types.TracebackType | None, frame: types.FrameType, line: int) -> str:
+    """The expression that a frame was computing: nothing where it spans lines, or Python keeps no columns."""
+    import linecache
+
+    while traceback is not None and traceback.tb_frame is not frame:
+        traceback = traceback.tb_next
+    positions = getattr(frame.f_code, "co_positions", None)
+    if traceback is None or positions is None or traceback.tb_lasti < 0:
+        return ""
+    first, last, start, end = list(positions())[traceback.tb_lasti // 2]
+    if first != line or last != line or start is None or end is None:
+        return ""
+    text = linecache.getline(frame.f_code.co_filename, line).encode("utf-8")
+    return one_line(text[start:end].decode("utf-8", "replace"), 80)
+
+
+def graph_so_far(call: FailedCall, namespace: Mapping[str, Any] | None, resolve: Resolve | None = None) -> GraphModel:
+    """The graph that made the operands, and the operation that failed at its end."""
+    model = build(list(call.operands), namespace, resolve=resolve)
+    boxes = {key: model.stands.get(key, key) for key in (_box(model.entire, operand) for operand in call.operands)}
+    nodes = [replace(n, kind="tensor") if n.kind == "output" else n for n in model.nodes]
+    cell, source = (resolve or SourceLocator.locate)(call.filename, call.line)
+    key, shapes = (
+        f"n{max((int(n.id[1:]) for n in nodes if n.id[1:].isdigit()), default=0) + 1}",
+        ", ".join(values.shape_text(operand) for operand in call.operands),
+    )
+    nodes.append(
+        Node(
+            key,
+            "op",
+            call.name,
+            symbol=symbol_of(call.name),
+            value=shapes,
+            expression=call.source or source.strip(),
+            where=say("line_of", cell=cell, n=call.line),
+            source=source,
+            line=call.line,
+            cell=cell,
+            failed=call.message,
+        )
+    )
+    free = max((int(e.id[1:]) for e in model.edges if e.id[1:].isdigit()), default=0) + 1
+    drawn = {n.id: n for n in nodes}
+    edges = [
+        Edge(f"e{free + i}", box, key, i, "constant" if drawn[box].kind == "constant" else "flow")
+        for i, box in enumerate(boxes.values())
+        if box in drawn
+    ]
+    return GraphModel(
+        tuple(nodes), (*model.edges, *edges), (key,), notes=model.notes, leaf_order=model.leaf_order,
+        counts=model.counts,
+    )  # fmt: skip
+
+
+def _box(model: GraphModel, tensor: Any) -> str:
+    """What stands for a tensor in the picture."""
+    known = model.handles.leaves.get(id(tensor))
+    if known is not None:
+        return known
+    op = model.handles.of(attribute(tensor, "grad_fn")) or ""
+    result = model.results.get((op, attribute(tensor, "output_nr", 0) or 0))
+    return result.dst if result is not None else op

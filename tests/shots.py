@@ -1,0 +1,23 @@
+"""Pictures that tests keep, in the folder NBAUTOGRAD_SHOTS names, else tests/screenshots; and what pages show."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["DRAWN", "SHOTS"]
+
+SHOTS = Path(os.environ.get("NBAUTOGRAD_SHOTS", Path(__file__).with_name("screenshots")))
+SHOTS.mkdir(parents=True, exist_ok=True)
+
+DRAWN = """() => Promise.all([...document.querySelectorAll("img[src^='data:image/svg']")]
+    .filter((image) => image.checkVisibility()).map(async (image) => {
+        await image.decode();
+        const [w, h] = [image.naturalWidth, image.naturalHeight];
+        const paper = new OffscreenCanvas(w, h).getContext('2d');
+        paper.drawImage(image, 0, 0);
+        const { data } = paper.getImageData(0, 0, w, h), colours = new Set();
+        for (let i = 0; i < data.length; i += 4) colours.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+        return [w, colours.size];
+    }))"""
+"""How wide each drawing is that a page shows as an image, and how many colours it has: a blank one has one."""
