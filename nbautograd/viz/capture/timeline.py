@@ -7,12 +7,13 @@ is text and numbers, so it is JSON, and the player needs nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cache, cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import ChainStep
 from nbautograd.viz.capture.forward import ForwardPass
+from nbautograd.viz.capture.plain_data import plain
 from nbautograd.viz.language import say
 from nbautograd.viz.read.formulas import Mark
 from nbautograd.viz.read.jacobians import entry_of
@@ -351,7 +352,7 @@ class Timeline:
 
     def frames_json(self) -> list[dict[str, Any]]:
         """The steps as dictionaries, lists, strings and numbers only, without what is empty."""
-        frames = [{k: v for k, v in _plain(frame).items() if v not in ("", (), {})} for frame in self.frames]
+        frames = [{k: v for k, v in plain(frame).items() if v not in ("", (), {})} for frame in self.frames]
         for frame in frames:
             for part in (*frame.get("leaves", {}).values(), *frame.get("ledger", {}).values(), *frame.get("chain", ())):
                 for key in [key for key, value in part.items() if value == -1 or (key in _OPTIONAL and not value)]:
@@ -381,21 +382,6 @@ def _gradients(frame: Frame) -> Iterator[int]:
         yield from (row.before_tile, row.total_tile, row.after_tile, *row.tiles)
     for step in frame.chain:
         yield from (step.upstream, step.product, step.sent)
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(part.name for part in fields(kind))
-
-
-def _plain(value: Any) -> Any:
-    """Dataclasses as dictionaries, all the way down; lists as they are, which are formulas: ``asdict`` copies them."""
-    kind: Any = type(value)
-    if is_dataclass(kind):
-        return {name: _plain(getattr(value, name)) for name in _names(kind)}
-    if kind is tuple:
-        return tuple(map(_plain, value)) if value else value
-    return {key: _plain(part) for key, part in value.items()} if kind is dict else value
 
 
 def tile_json(tile: Tile) -> dict[str, Any]:
