@@ -19,9 +19,11 @@ from playwright.sync_api import expect
 
 import nbautograd as nb
 from nbautograd import viz
+from nbautograd.viz.notebook import export
 
 from .gallery import PROGRAMS
 from .player_pages import recording
+from .test_lens import train
 
 pytestmark = [pytest.mark.browser, needs.chromium]
 
@@ -132,17 +134,19 @@ def press(page: Any, *keys: str) -> None:
         page.keyboard.press(key)
 
 
-MOMENTS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "first_seed": ("paths", ("ArrowRight",) * 2 + ("]", "e")),
-    "perceptron": ("step", ("ArrowRight",) * 4 + ("m",)),
-    "used_four_times": ("forward", ("Home", "ArrowRight", "ArrowRight")),
-    "recurrent": ("end", ("End",)),
-    "convolution": ("node", ("ArrowRight",) * 3 + ("]", "]")),
-    "changed_in_place": ("error", ("End",)),
-    "hooked": ("asked", ("?", "ArrowRight", "ArrowRight")),
-    "second_seed": ("marks", ("ArrowRight", "i")),
-}
-"""What is looked at of each program of the gallery, and the keys that lead there."""
+MOMENTS: list[tuple[str, str, tuple[str, ...]]] = [
+    ("first_seed", "paths", ("ArrowRight",) * 2 + ("]", "e")),
+    ("perceptron", "step", ("ArrowRight",) * 4 + ("m",)),
+    ("used_four_times", "forward", ("Home", "ArrowRight", "ArrowRight")),
+    ("used_four_times", "compared", ("End", "g")),
+    ("recurrent", "end", ("End",)),
+    ("convolution", "node", ("ArrowRight",) * 3 + ("]", "]")),
+    ("changed_in_place", "error", ("End",)),
+    ("hooked", "asked", ("?", "ArrowRight", "ArrowRight")),
+    ("second_seed", "marks", ("ArrowRight", "i")),
+    ("training", "lens", ("ArrowLeft", "]", "]")),
+]
+"""What is looked at of each program of the gallery and of a training run, and the keys that lead there."""
 
 
 @pytest.fixture(scope="module")
@@ -152,15 +156,17 @@ def window(browser: Any) -> Iterator[Any]:
     page.close()
 
 
-@pytest.mark.parametrize("name", MOMENTS)
-def test_every_text_can_be_read_in_both_themes_and_all_widths(window: Any, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "what", "keys"), MOMENTS, ids=lambda part: part if isinstance(part, str) else "")
+def test_every_text_can_be_read_in_both_themes_and_all_widths(
+    window: Any, tmp_path: Path, name: str, what: str, keys: tuple[str, ...]
+) -> None:
     """Every program is looked at in every width; every width is looked at in both themes."""
-    what, keys = MOMENTS[name]
+    shown = train(6, record=True) if name == "training" else PROGRAMS[name]()
     window.set_viewport_size({"width": 1280, "height": HEIGHT})
-    window.goto(PROGRAMS[name]().save(tmp_path / "page.html").as_uri())
-    window.focus(".nb-player")
+    window.goto(shown.save(tmp_path / "page.html").as_uri())
+    window.locator(".nb-player").first.focus()
     press(window, *keys)
-    turn = [*MOMENTS].index(name)
+    turn = MOMENTS.index((name, what, keys))
     for i, width in enumerate(WIDTHS):
         scheme = ("light", "dark")[(turn + i) % 2]
         window.emulate_media(color_scheme=scheme)
@@ -485,3 +491,44 @@ def test_without_motion_nothing_moves_by_itself(open_page: Any) -> None:
     press(page, "Home", " ")
     expect(page.locator(".nb-player")).not_to_have_attribute("data-step", "0")  # it plays, step by step
     assert page.evaluate(moving) == 0
+
+
+SHADOW = """
+    const data = JSON.parse(document.getElementById('nb-data').textContent);
+    const model = { get: (name) => data[name] ?? '', set() {}, save_changes() {}, on() {}, off() {}, send() {} };
+    const root = document.getElementById('host').attachShadow({ mode: 'open' });
+    root.innerHTML = '<div id="place"></div>';
+    root.prepend(document.getElementById('rules'));
+    window.end = entry.render({ model, el: root.getElementById('place') });
+"""
+
+
+def test_in_a_shadow_tree_it_follows_the_page_and_keeps_the_focus(browser: Any, tmp_path: Path) -> None:
+    """So marimo shows widgets: there the page's style sheets and the player's do not see each other."""
+    script = export.player_js().replace("export default", "const entry =") + SHADOW
+    payload = export.json_for_script(recording().data())
+    (tmp_path / "page.html").write_text(
+        f'<!doctype html><meta charset=utf-8><body data-theme="dark"><style id="rules">{export.player_css()}</style>'
+        f'<div id="host"></div><script type="application/json" id="nb-data">{payload}</script>'
+        f'<script type="module">{script}</script>',
+        encoding="utf-8",
+    )
+    page = browser.new_page(reduced_motion="reduce", color_scheme="light")
+    page.goto((tmp_path / "page.html").as_uri())
+    player = page.locator(".nb-player")
+    shade = "e => getComputedStyle(e).colorScheme"
+    assert player.evaluate(shade) == "dark"
+    page.evaluate("document.body.dataset.theme = 'light'")
+    page.wait_for_function(
+        "document.getElementById('host').shadowRoot.getElementById('place').dataset.nbTheme === 'light'"
+    )
+    assert player.evaluate(shade) == "light"
+    player.focus()
+    press(page, "ArrowRight", "ArrowRight")
+    page.locator(".nb-edge-tab").nth(1).focus()
+    press(page, "Enter")
+    expect(page.locator(".nb-edge-tab").nth(1)).to_be_focused()
+    press(page, "ArrowRight")
+    expect(player).to_be_focused()
+    page.evaluate("window.end()")
+    page.close()

@@ -31,6 +31,14 @@ def layer() -> Any:
     return viz.animate(y, namespace={"X": X, "W": W, "b": b, "h": h, "y": y})
 
 
+def square() -> Any:
+    """A product of a vector with itself."""
+    with tracing.traced():
+        w = nb.tensor([1.0, 2.0], requires_grad=True)
+        y = (w * w).sum()
+    return viz.animate(y, namespace={"w": w, "y": y})
+
+
 def go_to(page: Any, title: str) -> None:
     for _ in range(20):
         page.click(".nb-forward")
@@ -142,3 +150,54 @@ def test_numbers_fly_where_motion_is_wanted(open_page: Any) -> None:
     page.wait_for_function("() => document.querySelector('.nb-equation-bar').dataset.phase === undefined")
     expect(page.locator(".nb-equation-element")).to_be_visible()
     page.wait_for_selector(".nb-flying", state="detached")
+
+
+def test_nothing_is_said_twice(open_page: Any) -> None:
+    page = open_page(square())
+    said = "() => ['.nb-caption', '.nb-side', '.nb-equation-bar'].map(name => document.querySelector(name).innerText)"
+    for _ in range(int(page.locator(".nb-slider").get_attribute("max") or 0)):
+        page.click(".nb-forward")
+        caption, panel, bar = page.evaluate(said)
+        assert caption not in panel and caption not in bar
+        assert "receives" not in panel and "sends" not in panel  # the bar has the numbers
+    assert page.locator(".nb-bad-text").count() == 0 and page.troubles == []
+
+
+def test_an_input_that_is_used_twice_has_two_equations(open_page: Any) -> None:
+    page = open_page(square())
+    while page.locator(".nb-edge-tab").count() == 0:
+        page.click(".nb-forward")
+    expect(page.locator(".nb-edge-tab")).to_have_text(["for w (1)", "for w (2)"])
+
+
+def test_an_operation_without_a_formula_shows_what_came_and_what_went(open_page: Any) -> None:
+    with tracing.traced():
+        x = nb.arange(16.0).reshape(1, 1, 4, 4).requires_grad_()
+        y = nb.nn.functional.max_pool2d(x, 2)
+        z = y.sum()
+    page = open_page(viz.animate(z, namespace={"x": x, "y": y, "z": z}))
+    page.locator(".nb-slider").fill("3")
+    assert "MaxPool" in page.locator(".nb-side .nb-title").inner_text()
+    cells = page.locator(".nb-equation-cell")
+    expect(cells).to_have_count(2)
+    expect(cells.locator("svg.nb-tile")).to_have_count(2)
+    expect(page.locator(".nb-equation-words")).to_contain_text("no single factor")
+
+
+def test_what_is_not_finite_is_red(open_page: Any) -> None:
+    with tracing.traced():
+        x = nb.tensor(0.0, requires_grad=True)
+        y = x.log()
+        z = y * x
+    page = open_page(viz.animate(z, namespace={"x": x, "y": y, "z": z}))
+    red = page.locator(".nb-stage text.nb-bad-text")
+    expect(red).to_have_text(["nan", "-inf"])
+    assert red.first.evaluate("text => getComputedStyle(text).fill") == "rgb(179, 18, 63)"
+    page.click(".nb-last")
+    expect(page.locator(".nb-ledger td.nb-bad-text").first).to_be_visible()
+
+
+def test_the_scale_is_that_of_gradients_though_factors_have_their_numbers() -> None:
+    w, x = nb.tensor([1.0, 2.0], requires_grad=True), nb.tensor([1.0, 3.0])
+    recording = viz.animate((w * x).sum(), namespace={"w": w, "x": x})  # the gradient of w is x, which is a factor
+    assert recording.timeline.scale == 3.0

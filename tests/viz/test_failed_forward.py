@@ -34,15 +34,16 @@ def failed(compute: Callable[[dict[str, Any]], Any]) -> tuple[Any, dict[str, Any
 @pytest.mark.parametrize(
     ("compute", "name", "shapes"),
     [
+        (lambda n: n["w"].add_(1), "add_", "(3, 4)"),
         (lambda n: n["h"] @ n["w"], "mm", "(2, 4), (3, 4)"),
         (lambda n: n["x"] + n["w"], "add", "(2, 3), (3, 4)"),
         (lambda n: nb.cat([n["x"], n["h"]]), "cat", "(2, 3), (2, 4)"),
         (lambda n: n["w"].reshape(5), "reshape", "(3, 4)"),
         (lambda n: n["w"][7], "select", "(3, 4)"),
-        (lambda n: F.cross_entropy(n["h"], nb.tensor([0, 1, 2])), "check_target", "(2, 4), (3,)"),
+        (lambda n: F.cross_entropy(n["h"], nb.tensor([0, 1, 2])), "cross_entropy", "(2, 4), (3,)"),
         (lambda n: nb.nn.Linear(3, 2)(n["h"]), "addmm", "(2,), (2, 4), (3, 2)"),
     ],
-    ids=["mm", "add", "cat", "reshape", "index", "loss", "module"],
+    ids=["in place", "mm", "add", "cat", "reshape", "index", "loss", "module"],
 )
 def test_the_operation_and_its_shapes(compute: Callable[[dict[str, Any]], Any], name: str, shapes: str) -> None:
     picture, _ = failed(compute)

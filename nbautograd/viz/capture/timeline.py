@@ -6,12 +6,13 @@ is text and numbers, so it is JSON, and the player needs nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import ChainStep
+from nbautograd.viz.capture.folded_sums import sums_in_view
 from nbautograd.viz.capture.forward import ForwardPass
 from nbautograd.viz.language import say
 from nbautograd.viz.read.formulas import Mark
@@ -67,6 +68,8 @@ class FrameState:
     """Of the gradients on edges; -1 where there is none."""
     scale: float = 0.0
     """Where the scale of the gradients' colours ends; 0 where there are none."""
+    sums: Mapping[str, int] = field(default_factory=dict)
+    """Of the lines of a folded view that carry a sum, how many gradients it is of."""
 
     def seen_in(self, model: GraphModel) -> FrameState:
         """What a folded view of the graph shows of it: a group for what happens inside, the latest text of a line."""
@@ -75,10 +78,9 @@ class FrameState:
         ids = [frozenset(model.stands.get(key, key) for key in keys) for keys in
                (self.active, self.done, self.bad, self.freed)]  # fmt: skip
         groups = {node.id for node in model.nodes if node.kind == "group"}
-        labels = {model.stands.get(key, key): text for key, text in self.labels.items()}
-        edge_tiles = {model.stands.get(key, key): number for key, number in self.edge_tiles.items()}
+        labels, edge_tiles, tiles, sums = sums_in_view(model, self.labels, self.edge_tiles, self.tiles)
         return replace(self, active=ids[0], done=ids[1], bad=ids[2], freed=ids[3] - groups, labels=labels,
-                       edge_tiles=edge_tiles)  # fmt: skip
+                       edge_tiles=edge_tiles, tiles=tiles, sums=sums)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,8 @@ class Frame:
     """Those of the notes that something is wrong."""
     sizes: dict[str, float] = field(default_factory=dict)
     """Of the gradient on an edge, log10 of its root mean square."""
+    sums: dict[str, tuple[int, tuple[float | None, ...]]] = field(default_factory=dict)
+    """Of a large graph, where a group is one step: of lines that carry a sum, of how many, and the sizes of those."""
     hooks: tuple[tuple[str, str], ...] = ()
     """(where it acted, a node's id; what it did)"""
     products: tuple[Product, ...] = ()
@@ -230,6 +234,7 @@ def joined(one: Frame, next_: Frame, model: GraphModel) -> Frame:
         received=tuple(dict.fromkeys((*one.received, *next_.received))),
         labels={key: text for key, text in {**one.labels, **next_.labels}.items() if key in outer},
         sizes={**one.sizes, **next_.sizes},
+        sums={**one.sums, **next_.sums},
         tiles={**one.tiles, **next_.tiles},
         leaves={**one.leaves, **next_.leaves},
         ledger={**one.ledger, **next_.ledger},
@@ -336,8 +341,8 @@ class Timeline:
     @cached_property
     def scale(self) -> float:
         """The largest gradient: all tiles of gradients have one scale; 0 where there are none."""
-        factors = {step.factor for frame in self.frames for step in frame.chain}
-        sizes = (abs(v) for i, tile in enumerate(self.tiles) if i not in factors and is_tiled(tile)
+        numbers = {n for frame in self.frames for n in _gradients(frame) if n >= 0}
+        sizes = (abs(v) for n in numbers if is_tiled(tile := self.tiles[n])
                  for v in tile.cells if not isinstance(v, str))  # fmt: skip
         return max(sizes, default=0.0)
 
@@ -374,6 +379,15 @@ class Timeline:
         return [tile_json(tile) for tile in self.tiles]
 
 
+def _gradients(frame: Frame) -> Iterator[int]:
+    """The numbers of the tiles that are gradients: a factor may have the same numbers, and one tile with them."""
+    yield from frame.tiles.values()
+    for row in frame.ledger.values():
+        yield from (row.before_tile, row.total_tile, row.after_tile, *row.tiles)
+    for step in frame.chain:
+        yield from (step.upstream, step.product, step.sent)
+
+
 @cache
 def _names(kind: type) -> tuple[str, ...]:
     return tuple(part.name for part in fields(kind))
@@ -381,11 +395,12 @@ def _names(kind: type) -> tuple[str, ...]:
 
 def _plain(value: Any) -> Any:
     """Dataclasses as dictionaries, all the way down; lists as they are, which are formulas: ``asdict`` copies them."""
-    if is_dataclass(value):
-        return {name: _plain(getattr(value, name)) for name in _names(type(value))}
-    if type(value) is tuple:
+    kind: Any = type(value)
+    if is_dataclass(kind):
+        return {name: _plain(getattr(value, name)) for name in _names(kind)}
+    if kind is tuple:
         return tuple(map(_plain, value)) if value else value
-    return {key: _plain(part) for key, part in value.items()} if type(value) is dict else value
+    return {key: _plain(part) for key, part in value.items()} if kind is dict else value
 
 
 def tile_json(tile: Tile) -> dict[str, Any]:

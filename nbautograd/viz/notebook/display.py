@@ -15,7 +15,7 @@ from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, output, tables
 from nbautograd.viz.settings import settings
 
-__all__ = ["Autograd", "Locator", "TensorFormatter", "TensorImage", "autograd"]
+__all__ = ["Autograd", "LiveTensor", "Locator", "TensorFormatter", "TensorImage", "autograd"]
 
 
 def _trace(change: Any) -> None:
@@ -79,9 +79,13 @@ class TensorFormatter:
 
     def __init__(self, shell: Any) -> None:
         self.shell = shell
+        self.ready: tuple[Any, str] | None = None  # a tensor, and its HTML that is known already
 
     def __call__(self, tensor: Any) -> str | None:
         """The HTML, or None for a tensor of which only the text is shown."""
+        ready, self.ready = self.ready, None
+        if ready is not None and ready[0] is tensor:
+            return ready[1]
         if settings.tensors == "text" or (settings.tensors == "graph" and tensor.grad_fn is None):
             return None
         text = f"<pre>{escape(repr(tensor), limit=20_000)}</pre>"
@@ -111,6 +115,35 @@ class TensorFormatter:
         """The variable that holds a tensor."""
         names = self.shell.user_ns.items()
         return next((key for key, value in list(names) if value is tensor and not key.startswith("_")), "")
+
+
+class LiveTensor(TensorFormatter):
+    """A tensor's whole output where widgets run: its text and, below, its graph to be clicked; else nothing.
+
+    IPython asks the formatter of the HTML all the same, afterwards: it is told what to answer.
+    """
+
+    def __init__(self, shell: Any, html: TensorFormatter) -> None:
+        super().__init__(shell)
+        self.html = html
+
+    def __call__(self, tensor: Any) -> Any:
+        """The output by MIME types; empty: each type's own formatter is asked."""
+        wanted = settings.widget and settings.tensors == "graph" and not settings.embed
+        kernel = getattr(self.shell, "kernel", None) is not None and output.has_front_end()
+        if not (wanted and kernel and tensor.grad_fn is not None):
+            return {}
+        try:
+            picture = self.graph(tensor)
+            picture.head = repr(tensor)
+            if not picture.drawable or picture.widget is None:
+                return {}
+            shown: dict[str, Any] = picture.widget._repr_mimebundle_()[0]
+            text = f"<pre>{escape(picture.head, limit=20_000)}</pre>"
+            self.html.ready = tensor, text + shown["text/html"]
+            return shown | {"text/plain": picture.head}
+        except Exception:  # any: the formatter of the HTML says what is wrong
+            return {}
 
 
 class TensorImage(TensorFormatter):

@@ -38,6 +38,6 @@ def show_failed_forward(error: BaseException, shell: Any) -> None:
         picture = failed_forward(error, shell.user_ns)
         if picture is not None:
             error.picture = picture  # type: ignore[attr-defined]
-            display(picture)
+            display(picture)  # type: ignore[no-untyped-call]
     except Exception:  # any: what the user is to see is the error
         return

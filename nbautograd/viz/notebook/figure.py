@@ -12,10 +12,12 @@ from nbautograd.viz.capture.timeline import bytes_text, scene_json
 from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Arranged, Layout, labelled, layout
+from nbautograd.viz.draw.loop_grid import grid
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.read import fold
+from nbautograd.viz.read.loops import loop_of
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.settings import settings
 
@@ -41,9 +43,14 @@ def arrange(
     labels: Mapping[str, Size] | None = None,
     windows: Sequence[Size] = WINDOWS[:1],
 ) -> list[Layout]:
-    """For each size of a window the layout that shows most in it: in this direction, or in any and in several rows."""
+    """For each size of a window the layout that shows most in it: in this direction, or in any and in several rows.
+
+    What is mostly a loop is a grid of its steps in every window, unless a direction is asked for.
+    """
     if direction is None and settings.direction != "auto":
         direction = settings.direction
+    if direction is None and (loop := loop_of(model)) is not None:
+        return [labelled(grid(model, loop, sizes, labels or {}), labels or {})] * len(windows)
     if direction is not None:
         return [layout(model, sizes, direction=direction, labels=labels)] * len(windows)
     shapes = [("LR", 1), ("TB", 1), *(("LR", rows) for rows in range(2, ROWS + 1) if len(model.nodes) <= FEW)]
@@ -90,6 +97,8 @@ class Figure:
     opened: frozenset[str] = frozenset()
     ask = False
     """Whether the player asks for each gradient before it shows it."""
+    head = ""
+    """What stands above it in a player: the text of the tensor whose graph it is."""
     _widget: Any = None
     _note = ""
 
@@ -207,7 +216,7 @@ class Figure:
                     "operations": [_operations(scene) for scene in self.scenes]}  # fmt: skip
         texts = language.player_texts()
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
-                "views": views, "start": self.start, "ask": self.ask}  # fmt: skip
+                "views": views, "start": self.start, "ask": self.ask, "head": self.head}  # fmt: skip
 
     @property
     def start(self) -> int:
@@ -230,7 +239,7 @@ class Figure:
             except ImportError:
                 self._note = say("no_anywidget")
                 return None
-            self._widget = BackwardPlayer(**data, static=self.static_html(), plain=self.text)
+            self._widget = BackwardPlayer(**data, static=self.static_html() + self._revived(), plain=self.text)
             self._widget.on_msg(self._asked)
         return self._widget
 
@@ -250,6 +259,10 @@ class Figure:
             if len(model.nodes) <= DRAWN:
                 used = _ids(self.frames(), scene)
                 widget.send({"view": key, "svgs": self.alternatives(scene, model), "scene": _scene(model, used)})
+
+    def _revived(self) -> str:
+        """What is said below the still picture of a notebook that was opened again."""
+        return f"<p>{escape(say('run_to_play' if self.frames() else 'run_to_explore'))}</p>"
 
     # -- outputs -------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from nbautograd.protocol import SourceLocator
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import api, tables
 from nbautograd.viz.notebook.code import LIBRARIES, code
-from nbautograd.viz.notebook.display import Locator, TensorFormatter, TensorImage, autograd
+from nbautograd.viz.notebook.display import LiveTensor, Locator, TensorFormatter, TensorImage, autograd
 from nbautograd.viz.notebook.failed_forward import show_failed_forward
 from nbautograd.viz.notebook.mixing import Mixing
 from nbautograd.viz.notebook.tracebacks import UserFrames
@@ -282,10 +282,14 @@ class _Loaded:
 
     def __init__(self, shell: Any) -> None:
         self.formatters = []  # each with what it did with tensors before
-        for kind in ("text/html", "image/svg+xml", "image/png"):
-            formatter = shell.display_formatter.formatters[kind]
+        html, display_formatter = TensorFormatter(shell), shell.display_formatter
+        for formatter, own in (
+            (display_formatter.formatters["text/html"], html),
+            (display_formatter.formatters["image/svg+xml"], TensorImage(shell, "image/svg+xml")),
+            (display_formatter.formatters["image/png"], TensorImage(shell, "image/png")),
+            (display_formatter.mimebundle_formatter, LiveTensor(shell, html)),
+        ):
             self.formatters.append((formatter, formatter.type_printers.get(Tensor)))
-            own = TensorFormatter(shell) if kind == "text/html" else TensorImage(shell, kind)
             formatter.for_type(Tensor, own)
         kinds = shell.magics_manager.magics
         self.magics = [("line", n, kinds["line"].get(n)) for n in LINE] + [

@@ -1,7 +1,8 @@
 """The call of an operation that raised an error, as a node of the graph so far: its operands, their shapes, the line.
 
-What a traceback holds is enough: of the library's frames below the user's code the innermost one that was given tensors
-is the operation. A backward pass has frames of its own, and a picture of its own (see ``capture.failures``).
+What a traceback holds is enough: of the functions below the user's code that were given tensors, the innermost one that
+the library declares as an operation, or of ``nn.functional``, is what failed. A backward pass has frames of its own,
+and a picture of its own (see ``capture.failures``).
 """
 
 from __future__ import annotations
@@ -54,12 +55,22 @@ def failed_call(error: BaseException) -> FailedCall | None:
     given = [(frame, tensors) for frame, _, _ in below if (tensors := _tensors(frame))]
     if not given:
         return None
-    frame, operands = given[-1]
+    public = [one for one in given if _is_operation(one[0].f_code)]
+    frame, operands = (public or given)[-1]
     message = one_line(error, 500)
     named = _NAMED.match(message)
     user, filename, line = frames[users[-1]]
-    name = named[1] if named else frame.f_code.co_name.strip("_")
+    name = named[1] if named else frame.f_code.co_name.lstrip("_")
     return FailedCall(name, operands[:MOST], message, filename, line, _part(error.__traceback__, user, line))
+
+
+def _is_operation(code: types.CodeType) -> bool:
+    """Whether a function is a declared operation or one of ``nn.functional``, and none of their helpers."""
+    if code.co_filename.startswith("<nbautograd"):
+        return True
+    path = Path(code.co_filename)
+    own = "ops" in path.parts or path.parts[-3:-1] == ("nn", "functional")
+    return own and not code.co_name.startswith(("_", "check")) and not path.name.startswith("_")
 
 
 def _frames(traceback: types.TracebackType | None) -> Iterator[tuple[types.FrameType, str, int]]:

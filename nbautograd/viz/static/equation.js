@@ -32,9 +32,13 @@ class EquationBar {
   /** The largest gradient of the recording: all tiles of gradients have one scale. */
   scale() {
     const { timeline } = this.player.data,
-      factors = new Set();
-    for (const frame of timeline.frames) for (const step of frame.chain || []) factors.add(step.factor);
-    const gradients = (timeline.tiles || []).filter((_, i) => !factors.has(i));
+      numbers = new Set();
+    for (const { tiles = {}, ledger = {}, chain = [] } of timeline.frames) {
+      const rows = Object.values(ledger).flatMap((row) => [row.before_tile, row.total_tile, row.after_tile]);
+      const steps = chain.flatMap(({ upstream, product, sent }) => [upstream, product, sent]);
+      for (const number of [...Object.values(tiles), ...rows, ...steps]) numbers.add(number);
+    }
+    const gradients = (timeline.tiles || []).filter((_, i) => numbers.has(i)); // one with equal numbers is one tile
     const largest = (tiles) => Math.max(0, ...tiles.map(largestOf));
     return largest(gradients.filter(({ cells }) => cells.length > 1)) || largest(gradients) || 1;
   }
@@ -180,7 +184,12 @@ class EquationBar {
   /** A button for each edge along which the node sends. */
   tabs(frame) {
     if (frame.chain.length < 2) return null;
-    const tab = (step, i) =>
+    const names = frame.chain.map((step) => lastName(step.sent_name));
+    const named = (name, i) => {
+      const same = names.flatMap((other, k) => (other === name ? [k] : []));
+      return same.length > 1 ? `${name} (${same.indexOf(i) + 1})` : name; // an input twice
+    };
+    const tab = (name, i) =>
       h(
         "button",
         {
@@ -191,9 +200,9 @@ class EquationBar {
             this.choose(i);
           },
         },
-        this.player.t("equation_for", { name: lastName(step.sent_name) }),
+        this.player.t("equation_for", { name: named(name, i) }),
       );
-    return h("div", { class: "nb-edge-tabs" }, ...frame.chain.map(tab));
+    return h("div", { class: "nb-edge-tabs" }, ...names.map(tab));
   }
 
   choose(i) {
@@ -298,7 +307,6 @@ class EquationBar {
       ...meaning(t, shown, root, value, ways > 1).slice(0, 1).map((text) => h("div", {}, text)),
       ...(ways > 1 ? [h("div", { class: "nb-soft" }, t("one_way", { name, via: from, count: ways }))] : []),
       ...(note ? [h("div", { class: "nb-soft" }, note)] : []),
-      ...(this.now.sent.cells.length > 1 && !player.predict.hides ? [scaleLegend(this.largest)] : []),
     );
     this.lightUp(at, place, terms);
   }

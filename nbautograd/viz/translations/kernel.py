@@ -284,6 +284,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "set_tracing": ("whether operations note their line and values", "运算是否记录代码行和数值"),
     "set_tensors": ("what a tensor shows as a cell's value", "张量作为单元格结果时显示什么"),
     "set_errors": ("below an operation's error, the graph so far", "运算出错时，在下方画出到那里为止的计算图"),
+    "run_to_play": ("A still picture: run the cell to play it.", "静态图：运行这个单元格即可播放。"),
+    "run_to_explore": (
+        "A still picture: run the cell to click and search it.",
+        "静态图：运行这个单元格即可点击和查找。",
+    ),
     "set_widget": ("players that answer clicks, or still pictures only", "可交互的播放器，或只显示静态图"),
     "set_image": (
         "an image beside each picture's HTML, for PDF by way of LaTeX: svg (needs Inkscape there) or png",
