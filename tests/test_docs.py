@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests import needs
+from tests.shots import SHOTS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -235,6 +236,17 @@ def test_animations_play_without_a_kernel(browser: Any, name: str) -> None:
     assert int(widget.get_attribute("data-step")) > 2
     page.keyboard.press("Home")
     assert widget.get_attribute("data-step") == "0"
+    for width, scheme in ((400, "dark"), (1280, "light")):  # as on a telephone, and on a laptop
+        page.set_viewport_size({"width": width, "height": 720})
+        page.emulate_media(color_scheme=scheme)
+        widget.scroll_into_view_if_needed()
+        page.wait_for_timeout(100)
+        assert widget.evaluate("e => getComputedStyle(e).colorScheme") == scheme
+        frame = playing.evaluate(
+            "[document.documentElement.scrollWidth, innerWidth, document.body.scrollHeight, innerHeight]"
+        )
+        assert frame[0] <= frame[1] and frame[2] <= frame[3] + 1  # nothing is cut off, and nothing scrolls inside
+        page.screenshot(path=SHOTS / f"site-{name.replace('/', '-')}-{width}-{scheme}.png")
     page.close()
 
 

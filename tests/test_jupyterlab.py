@@ -241,6 +241,19 @@ def test_pictures_light_and_dark(page):
         assert (SHOTS / f"player-{theme.lower()}.png").stat().st_size > 10_000
 
 
+def test_on_a_laptop_all_of_a_player_is_seen_at_once(page):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.wait_for_timeout(300)
+    widget = player(page)
+    top, low, room = widget.evaluate("""e => [e.querySelector('.nb-bar').getBoundingClientRect().top,
+        e.querySelector('.nb-ledger').getBoundingClientRect().bottom,
+        e.closest('.jp-WindowedPanel-outer, .jp-Notebook').clientHeight]""")
+    assert low - top <= room
+    widget.evaluate("e => e.scrollIntoView()")
+    page.screenshot(path=SHOTS / "lab-720.png")
+    page.set_viewport_size({"width": 1280, "height": 1000})
+
+
 def test_it_plays_on_while_the_kernel_restarts(page):
     widget = player(page)
     widget.get_by_role("slider", name="Step of the backward pass").fill("0")

@@ -115,7 +115,7 @@ class _Flat(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         match node:
-            case ast.Attribute(ast.Subscript(ast.Name("OPS"), ast.Constant(name)), "body"):
+            case ast.Attribute(ast.Subscript(ast.Name("OPS"), ast.Constant(str(name))), "body"):
                 body = OPS[name].body
                 return self.name(resolved(body.__module__, body.__qualname__))
             case ast.Attribute(ast.Name() as name, "__wrapped__"):

@@ -7,7 +7,7 @@ import builtins
 import copy
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -101,7 +101,7 @@ class Expressions:
         call = ast.Call(ast.Name(op.name), arguments, keywords)  # type: ignore[arg-type]
         writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
         tree = writer.operation(op, call, {op.rest} if op.rest else set())
-        return Folded().visit(Substituted(operands, style).visit(tree))
+        return Folded().visit(Substituted(operands, style).visit(tree))  # type: ignore[no-any-return]
 
     def formula(self, text: str, op: OpSchema, operands: Mapping[str, Operand], style: str, dtype: Any) -> ast.expr:
         """A formula of an operation's declaration.
@@ -115,7 +115,7 @@ class Expressions:
         tree = Folded().visit(Options(operands).visit(tree))  # so that what does not hold is not written
         writer = _Writer(self, op.body.__module__, {*operands}, style, dtype)
         tree = writer.visit(tree)
-        return Folded().visit(Substituted(operands, style).visit(tree))
+        return Folded().visit(Substituted(operands, style).visit(tree))  # type: ignore[no-any-return]
 
 
 class _Writer(ast.NodeTransformer):
@@ -160,7 +160,7 @@ class _Writer(ast.NodeTransformer):
             return ast.Call(ast.Attribute(computed, "astype", ast.Load()), [parsed("np.float32")], [])
         return ast.Call(ast.Name(self.refer(precise.__name__, name), ast.Load()), arguments, [])
 
-    def operation(self, op: OpSchema, call: ast.Call, starred: set[str] = set()) -> ast.expr:  # noqa: B006
+    def operation(self, op: OpSchema, call: ast.Call, starred: Collection[str] = ()) -> ast.expr:
         """A call of an operation, whose arguments are written already."""
         forms = FORMS.get(op.name, ()) if self.style != PLAIN else ()
         if self.style in (READABLE, OTHERWISE):
@@ -168,7 +168,8 @@ class _Writer(ast.NodeTransformer):
         form = forms[-1 if self.style == OTHERWISE else 0] if forms else None
         if form is not None and (tree := self.inlined(op, call, parsed(form), starred)) is not None:
             return tree
-        expression = expression_of(op.body) if self.style != PLAIN else None
+        made = "<locals>" in op.body.__qualname__  # by a function, so that it has no source of its own to take over
+        expression = expression_of(op.body) if self.style != PLAIN or made else None
         if expression is not None and not _is_helper_of_ours(expression):
             tree = self.inlined(op, call, expression, starred, in_body=True)
             if tree is not None:
@@ -177,10 +178,10 @@ class _Writer(ast.NodeTransformer):
         return call
 
     def inlined(
-        self, op: OpSchema, call: ast.Call, expression: ast.expr, starred: set[str], in_body: bool = False
+        self, op: OpSchema, call: ast.Call, expression: ast.expr, starred: Collection[str], in_body: bool = False
     ) -> ast.expr | None:
         """The expression with the arguments of a call in it; None where that cannot be."""
-        arguments = arguments_of(op, call, starred)
+        arguments = arguments_of(op, call)
         if arguments is None or any(isinstance(p, (ast.comprehension, ast.Lambda)) for p in ast.walk(expression)):
             return None
         used = Counter(part.id for part in ast.walk(expression) if isinstance(part, ast.Name))
@@ -196,7 +197,7 @@ class _Writer(ast.NodeTransformer):
             self.to, op.body.__module__, {part.id for part in marked.values()}, self.style, self.dtype, in_body
         )
         expression = inner.visit(expression)
-        return Replaced({mark.id: arguments[name] for name, mark in marked.items()}).visit(expression)
+        return Replaced({mark.id: arguments[name] for name, mark in marked.items()}).visit(expression)  # type: ignore[no-any-return]
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         match node:
@@ -228,11 +229,11 @@ class _Writer(ast.NodeTransformer):
         inner = _Writer(self.to, self.module, self.variables | own, self.style, self.dtype, self.in_body)
         return ast.NodeTransformer.generic_visit(inner, node)
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp  # noqa: N815 - ast's names
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         names = {*global_names(node)} - self.variables
-        return renamed(node, {name: self.visit(ast.Name(name)).id for name in names})
+        return renamed(node, {name: self.visit(ast.Name(name)).id for name in names})  # type: ignore[no-any-return]
 
     def refer(self, module: str, name: str) -> str:
         return self.to.named(module, name, getattr(sys.modules[module], name), self.style)
@@ -249,7 +250,7 @@ def is_simple(tree: ast.expr) -> bool:
     )
 
 
-def arguments_of(op: OpSchema, call: ast.Call, starred: set[str]) -> dict[str, ast.expr] | None:
+def arguments_of(op: OpSchema, call: ast.Call) -> dict[str, ast.expr] | None:
     """The arguments of a call by parameter, with the defaults of those that are not there."""
     arguments = {keyword.arg: keyword.value for keyword in call.keywords}
     if None in arguments:
@@ -285,7 +286,7 @@ def arguments_of(op: OpSchema, call: ast.Call, starred: set[str]) -> dict[str, a
 class WithoutConj(ast.NodeTransformer):
     """Nothing is complex."""
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: D102 - ast's name
         self.generic_visit(node)
         return node.args[0] if isinstance(node.func, ast.Name) and node.func.id == "conj" else node
 
@@ -296,7 +297,7 @@ class Metadata(ast.NodeTransformer):
     def __init__(self, operands: Mapping[str, Operand]) -> None:
         self.operands = operands
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: D102 - ast's name
         if isinstance(node.value, ast.Name) and node.value.id in self.operands and node.attr in METADATA:
             value = self.operands[node.value.id].value
             if isinstance(value, list):
@@ -316,7 +317,7 @@ class Replaced(ast.NodeTransformer):
     def __init__(self, trees: Mapping[str, ast.expr]) -> None:
         self.trees = trees
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
+    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: D102 - ast's name
         tree = self.trees.get(node.id)
         return node if tree is None else copy.deepcopy(tree)
 
@@ -327,11 +328,11 @@ class Options(ast.NodeTransformer):
     def __init__(self, operands: Mapping[str, Operand]) -> None:
         self.operands = operands
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
+    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: D102 - ast's name
         operand = self.operands.get(node.id)
         if operand is None or not _is_constant(operand.tree):
             return node
-        return _Marked().visit(copy.deepcopy(operand.tree))
+        return _Marked().visit(copy.deepcopy(operand.tree))  # type: ignore[no-any-return]
 
 
 _VARIABLE = "__variable__"
@@ -350,7 +351,7 @@ class Substituted(ast.NodeTransformer):
     def __init__(self, operands: Mapping[str, Operand], style: str) -> None:
         self.operands, self.style = operands, style
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
+    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: D102 - ast's name
         if node.id.startswith(_VARIABLE):
             return ast.Name(node.id.removeprefix(_VARIABLE), node.ctx)
         operand = self.operands.get(node.id)
@@ -378,16 +379,16 @@ def _is_constant(tree: ast.expr) -> bool:
 class Folded(ast.NodeTransformer):
     """Decides what constants decide."""
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:  # noqa: D102 - ast's name
         test = self.visit(node.test)
         decided = _decided(test)
         if decided is not None:
-            return self.visit(node.body if decided else node.orelse)
+            return self.visit(node.body if decided else node.orelse)  # type: ignore[no-any-return]
         node.test = test
         node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
         return node
 
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: D102 - ast's name
         self.generic_visit(node)
         match node:
             case ast.Subscript(ast.List(parts) | ast.Tuple(parts), ast.Constant(int(index))):
@@ -395,7 +396,7 @@ class Folded(ast.NodeTransformer):
                     return parts[index]
         return node
 
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: D102 - ast's name
         self.generic_visit(node)
         match node:
             case ast.Compare(left, [ast.Is() | ast.IsNot() as operator], [ast.Constant(None)]):
@@ -405,14 +406,14 @@ class Folded(ast.NodeTransformer):
                         return ast.Constant(is_none == isinstance(operator, ast.Is))
         return node
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: D102 - ast's name
         self.generic_visit(node)
         match node:
             case ast.Attribute(ast.Attribute(twice, "T"), "T"):
                 return twice
         return node
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:  # noqa: D102 - ast's name
         self.generic_visit(node)
         numbers = [p.value for p in (node.left, node.right) if isinstance(p, ast.Constant) and type(p.value) is int]
         if len(numbers) == 2 and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):

@@ -12,6 +12,7 @@ import numpy as np
 from nbautograd.compiler.schema import OpSchema
 from nbautograd.core.node import FREED, AccumulateGrad, Node
 from nbautograd.core.tensor import Tensor
+from nbautograd.core.views import AsStridedBackward0, CopySlices
 from nbautograd.errors import ProgramError
 from nbautograd.protocol import SourceLocator
 
@@ -109,8 +110,8 @@ class _Reader:
     def check(self, node: Any) -> None:
         """Raise if something about a node is not in its declaration, or not what it was any more."""
         if not hasattr(type(node), "operation"):
-            if type(node).__name__ == "CopySlices":
-                raise refuse(node, "it is a write into a view, which this program has no line for")
+            if type(node) in (CopySlices, AsStridedBackward0):
+                raise refuse(node, "a view was written to, or its base, and what was written is not noted")
             raise refuse(
                 node, "it is a function of your own, or of a library: its backward is Python code, and no formula"
             )

@@ -31,7 +31,7 @@ def same(a: Any, b: Any) -> bool:
         s for s, n in zip(b.strides, b.shape, strict=True) if n > 1
     ]:
         return False
-    return a.tobytes() == b.tobytes()
+    return bool(a.tobytes() == b.tobytes())
 
 
 def dtype_text(dtype: np.dtype[Any]) -> str:

@@ -3,57 +3,32 @@
 from __future__ import annotations
 
 import ast
-import copy
 import sys
 from typing import Any
 
 import numpy as np
 
-from nbautograd.arrays import backend, memory_format
-from nbautograd.arrays.summation import upcast_half
-from nbautograd.compiler.promotion import HalfPrecision, promote, promote_half, widen_all
-from nbautograd.compiler.schema import POINTWISE, UPCAST, VIEW
+from nbautograd.arrays import backend
 from nbautograd.core.node import MULTIPLE, OutputGrads
-from nbautograd.core.tensor import wrap
 from nbautograd.errors import ProgramError
-from nbautograd.program.bundle import Bundle
 from nbautograd.program.definitions import NotBundled
-from nbautograd.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Expressions, Operand, parsed
-from nbautograd.program.graph import Call, Graph, Value, is_freed, place_of, refuse
+from nbautograd.program.expressions import EXACT, OTHERWISE, PLAIN, READABLE, Operand, parsed
+from nbautograd.program.graph import Call, Value, is_freed, place_of, refuse
 from nbautograd.program.lines import BACKWARD, DATA, FORWARD, GRADS, Line
-from nbautograd.program.literals import array_text, dtype_text, literal, same
-from nbautograd.program.names import Names
+from nbautograd.program.literals import dtype_text, same
+from nbautograd.program.variables import RANDOM, Variables, method, widen
 
 __all__ = ["NumpyWriter"]
 
 STYLES = (READABLE, OTHERWISE, EXACT, PLAIN)
 
 
-class NumpyWriter:
+class NumpyWriter(Variables):
     """Writes the lines of a program.
 
     :ivar values: what each variable of the program comes to.
     :ivar stored: large arrays, by the names under which they are stored beside the program.
     """
-
-    def __init__(self, graph: Graph, seed: Any = None) -> None:
-        self.graph, self.seed = graph, seed
-        self.names = Names()
-        self.bundle = Bundle(self.names.taken)
-        self.expressions = Expressions(self.bundle)
-        self.lines: list[Line] = []
-        self.values: dict[str, Any] = self.expressions.scope
-        self.stored: dict[str, Any] = {}
-        self.variable: dict[Value, str] = {}
-        self.gradient: dict[Value, str] = {}
-        self.results: dict[Value, str] = {}
-        self.call_of: dict[Value, Call] = {}
-        self.operands: dict[Call, dict[str, Operand]] = {}
-        self.option_arrays: dict[int, Value] = {}
-        self.rounded: dict[Call, Any] = {}
-        """Operations of half precision, and what their results are rounded to."""
-        self.fresh: dict[str, bool] = {}
-        """Gradients, and whether they may be added to in place: nothing else is the same array."""
 
     def write(self) -> None:
         """All lines."""
@@ -69,66 +44,6 @@ class NumpyWriter:
             self.check_result()
             self.backward()
             self.accumulate()
-
-    # -- lines ---------------------------------------------------------------------------------------------------------
-
-    def add(self, name: str, tree: ast.expr | str, value: Any, part: str, comment: str = "", **about: Any) -> None:
-        """Append the line that gives a variable its value."""
-        text = tree if isinstance(tree, str) else ast.unparse(tree)
-        self.lines.append(Line(f"{name} = {text}", comment, part, name=name, **about))
-        self.values[name] = value
-
-    def computed(self, tree: ast.expr) -> Any:
-        """What an expression comes to."""
-        code = compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(tree))), "<program>", "eval")
-        return eval(code, self.values)
-
-    def data(self, value: Value, comment: str = "") -> str:
-        """The line of a leaf or a constant."""
-        name = self.variable[value]
-        array = value.array
-        what = f"{array.dtype.name}, {tuple(array.shape)}" if array.size > 16 else ""
-        about = ", ".join(filter(None, (comment, what)))
-        self.add(name, self.array(array, name), array, DATA, about, origin=("array", array))
-        return name
-
-    def array(self, array: Any, name: str) -> str:
-        """An array as an expression; a large one is stored under a name."""
-
-        def load(stored: Any) -> str:
-            self.stored[name] = stored
-            return f"data[{name!r}]"
-
-        text = array_text(array, load)
-        scope = {"np": np, "data": self.stored}
-        value = eval(text, scope)
-        if not same(value, array):  # its elements lie apart: they are stored with what is between them
-            raise ProgramError(
-                f"a program cannot be written with {name!r}: its elements lie apart in memory, in strides of "
-                f"{array.strides}; a clone() of it can be written"
-            )
-        return text
-
-    def option(self, value: Any, wanted: str) -> ast.expr:
-        """An option of an operation; arrays in it become constants."""
-
-        def array(a: Any) -> str:
-            if id(a) not in self.option_arrays:
-                if a.size <= 4 and a.ndim < 2:
-                    return array_text(a)
-                constant = Value(wanted, a)
-                self.option_arrays[id(a)] = constant
-                self.variable[constant] = self.names.new(wanted)
-                self.data(constant)
-            return self.variable[self.option_arrays[id(a)]]
-
-        return parsed(literal(value, array, self.refer))
-
-    def refer(self, value: Any) -> str:
-        """How a class, a function or a constant of this package is called in the program."""
-        if isinstance(value, memory_format.memory_format):
-            return self.expressions.constant(memory_format.__name__, value)
-        return self.expressions.function(value)
 
     # -- forward -------------------------------------------------------------------------------------------------------
 
@@ -182,7 +97,7 @@ class NumpyWriter:
             return tree
         if call.op.many:
             return parsed(f"[part.astype({dtype_text(rounded)}) for part in {ast.unparse(tree)}]")
-        return _method(tree, "astype", parsed(dtype_text(rounded)))
+        return method(tree, "astype", parsed(dtype_text(rounded)))
 
     def chosen(self, call: Call, expected: Any, written: Any) -> ast.expr:
         """The first way to write an expression that comes to what is expected, bit for bit."""
@@ -224,13 +139,14 @@ class NumpyWriter:
         """Raise if a result is not what was recorded."""
         recorded = call.recorded
         first = value[0] if call.op.many else value
-        if recorded is not None and isinstance(first, (np.ndarray, np.generic)):
-            if recorded.shape != first.shape or np.ascontiguousarray(recorded).tobytes() != first.tobytes():
-                raise refuse(
-                    call.node,
-                    "computed anew it has another value than it had: a leaf or an operand has been written "
-                    "to since, or the result",
-                )
+        if recorded is None or not isinstance(first, (np.ndarray, np.generic)):
+            return
+        if recorded.shape != first.shape or recorded.tobytes() != first.tobytes():
+            raise refuse(
+                call.node,
+                "computed anew it has another value than it had: a leaf or an operand has been written to since, or "
+                "the result",
+            )
 
     def check_result(self) -> None:
         """Raise if the result is not that of the user's tensor."""
@@ -241,71 +157,6 @@ class NumpyWriter:
                 f"a program cannot be written of {self.graph.root.wanted!r}: computed anew it has another value; a "
                 "leaf or an operand has been written to since"
             )
-
-    # -- operands ------------------------------------------------------------------------------------------------------
-
-    def unpromoted(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
-        """The arguments as they came: as expressions, and as what the body gets."""
-        op = call.op
-        operands: dict[str, Operand] = {}
-        for name in (*op.positional, *op.keywords, *([op.rest] if op.rest else [])):
-            value = call.arguments.get(name)  # tracing leaves out what is None
-            if isinstance(value, Value):
-                variable = self.variable[value]
-                operands[name] = Operand(ast.Name(variable, ast.Load()), self.values[variable])
-            elif isinstance(value, list) and value and all(isinstance(part, Value) for part in value):
-                names = [self.variable[part] for part in value]
-                tree = ast.List([ast.Name(n, ast.Load()) for n in names], ast.Load())
-                operands[name] = Operand(tree, [self.values[n] for n in names])
-            else:
-                operands[name] = Operand(self.option(value, name), value)
-        return operands, {name: operand.value for name, operand in operands.items()}
-
-    def prepared(self, call: Call) -> tuple[dict[str, Operand], dict[str, Any]]:
-        """The same after promotion, as the body gets them and formulas name them."""
-        op = call.op
-        operands, values = self.unpromoted(call)
-        if op.kind == POINTWISE:
-            self.promoted(call, operands)
-        else:
-            for name in op.tensors:
-                operand = operands[name]
-                if isinstance(operand.value, np.generic) and op.kind == VIEW:
-                    operand.value = np.asarray(operand.value)
-                    operand.tree = ast.Call(parsed("np.asarray"), [operand.tree], [])
-            first = operands[op.tensors[0]].value if op.tensors else None
-            if op.half_policy == UPCAST and getattr(getattr(first, "dtype", None), "itemsize", 0) == 2:
-                if first.dtype.kind in "fV":
-                    names = [n for n in op.tensors if n not in op.lists]
-                    *_, rounded = widen_all(tuple(operands[n].value for n in names))
-                    self.rounded[call] = rounded
-                    for n in names:
-                        _widen(operands[n])
-        return operands, {name: operand.value for name, operand in operands.items()}
-
-    def promoted(self, call: Call, operands: dict[str, Operand]) -> None:
-        """Give the operands one dtype, in so many words."""
-        op = call.op
-        given = tuple(
-            wrap(operands[name].value) if isinstance(operands[name].value, (np.ndarray, np.generic))
-            else operands[name].value
-            for name in op.tensors
-        )  # fmt: skip
-        try:
-            *cast, _, _ = promote(op, given)
-        except HalfPrecision:
-            promoted = promote_half(op, given)
-            cast = list(promoted[: len(op.tensors)])
-            self.rounded[call] = promoted[-1]
-        for name, value in zip(op.tensors, cast, strict=True):
-            operand = operands[name]
-            before = operand.value
-            operand.value = value
-            if not hasattr(before, "dtype"):  # a number
-                operand.short = operand.tree
-                operand.tree = parsed(array_text(value))
-            elif before.dtype != value.dtype:
-                operand.tree = _method(operand.tree, "astype", parsed(dtype_text(value.dtype)))
 
     # -- backward ------------------------------------------------------------------------------------------------------
 
@@ -416,7 +267,7 @@ class NumpyWriter:
         def variable(name: str | None, value: Any) -> Operand:
             operand = Operand(ast.Constant(None) if name is None else ast.Name(name, ast.Load()), value)
             if rounded is not None and name is not None:
-                _widen(operand)
+                widen(operand)
             return operand
 
         gs = [variable(g, None if g is None else self.values[g]) for g in arrived.values()]
@@ -452,7 +303,7 @@ class NumpyWriter:
             axes = (*range(ndim), *kept)
             summed = None
             if style != PLAIN and not (ndim and kept):
-                summed = _method(tree, "sum")
+                summed = method(tree, "sum")
                 if shape:
                     axis = axes[0] if len(axes) == 1 else axes
                     summed.keywords = [ast.keyword("axis", parsed(repr(axis)))]
@@ -471,7 +322,7 @@ class NumpyWriter:
         if value.dtype != dtype:
             if value.dtype.kind == "c" and dtype.kind != "c":
                 tree = ast.Attribute(tree, "real", ast.Load())
-            tree = _method(tree, "astype", parsed(dtype_text(dtype)))
+            tree = method(tree, "astype", parsed(dtype_text(dtype)))
         return tree
 
     def send(self, call: Call, target: Value, tree: ast.expr, value: Any, slot: int, ready: set[Call]) -> None:
@@ -525,17 +376,6 @@ class NumpyWriter:
             self.values[name] = held._a + value
 
 
-def _method(tree: ast.expr, name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(ast.Attribute(tree, name, ast.Load()), list(arguments), [])
-
-
-def _widen(operand: Operand) -> None:
-    """Half precision in float32."""
-    wide = upcast_half(operand.value)
-    if wide is not operand.value:
-        operand.tree, operand.value = _method(operand.tree, "astype", parsed("np.float32")), wide
-
-
 def _narrow(a: Any, dtype: Any) -> Any:
     return a.astype(dtype) if a.dtype == np.float32 else a
 
@@ -553,4 +393,4 @@ def _lies_alike(a: Any, b: Any) -> bool:
 
 
 def _is_random(call: Call) -> bool:
-    return "generator" in (*call.op.positional, *call.op.keywords)
+    return RANDOM in (*call.op.positional, *call.op.keywords)

@@ -13,11 +13,11 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def global_names(tree: ast.AST, now: bool = False) -> set[str]:
-    """The names that a statement of a module, or an expression, takes from outside of it.
+    r"""The names that a statement of a module, or an expression, takes from outside of it.
 
     :param now: only those that it looks up when it runs, not those in the functions that it defines.
 
-    >>> sorted(global_names(ast.parse("def f(x):\\n    y = x + z\\n    return [y for y in g(y)]")))
+    >>> sorted(global_names(ast.parse("def f(x):\n    y = x + z\n    return [y for y in g(y)]")))
     ['g', 'z']
     """
     return {name.id for name in _globals(tree, (), now)}

@@ -113,7 +113,6 @@ TENSOR_FORMS: dict[str, str] = {
     "_glu": "torch.nn.functional.glu(input, dim)",
     "_smooth_l1": "torch.nn.functional.smooth_l1_loss(input, target, reduction=reduction, beta=beta)",
     "_huber": "torch.nn.functional.huber_loss(input, target, reduction=reduction, delta=delta)",
-    "_soft_margin": "torch.nn.functional.soft_margin_loss(input, target, reduction=reduction)",
     "_bce": "torch.nn.functional.binary_cross_entropy(input, target, weight, reduction=reduction)",
     "_bce_logits": "torch.nn.functional.binary_cross_entropy_with_logits(input, target, weight, "
     "pos_weight=pos_weight, reduction=reduction)",

@@ -83,6 +83,7 @@ class TensorWriter:
                 return [f"{line.name} = {text}" if is_first else f"{line.name} = {line.name} + {text}"]
             case "result", leaf, gradient, held:
                 name = self.base.variable[leaf]
+                gradient = re.sub(r"\.astype\(np\.(\w+)\)$", r".to(torch.\1)", gradient)
                 if held is None:
                     return [f"{name}.grad = {gradient}"]
                 held_name = self.base.results[leaf]
@@ -112,7 +113,7 @@ class TensorWriter:
         operands = self.operands(call)
         try:
             tree = _Words(operands, call.op.body.__module__).call(call.op, _own_call(call.op))
-            return Folded().visit(Substituted(operands, READABLE).visit(tree))
+            return Folded().visit(Substituted(operands, READABLE).visit(tree))  # type: ignore[no-any-return]
         except _Unknown:
             raise refuse(
                 call.node, f"PyTorch has no function that is {call.op.name}(): a program of NumPy has"
@@ -135,14 +136,15 @@ class TensorWriter:
         op = call.op
         if not op.lists:
             try:
-                return self.checked(call, self.formula(call, type(call.node).inputs[slot], slot, value), [value])
+                return self.checked(call, self.formula(call, type(call.node).inputs[slot], value), [value])
             except (_Unknown, ProgramError, TypeError, AttributeError):
                 pass
         tree = self.checked(call, self.derivative(call, slot, value), [value])
         self.uses_vjp = True
         return tree
 
-    def formula(self, call: Call, name: str, slot: int, value: Any) -> ast.expr:
+    def formula(self, call: Call, name: str, value: Any) -> ast.expr:
+        """What the formula of an input comes to."""
         op, base = call.op, self.base
         operands = self.operands(call)
         gs = [base.gradient.get(output) for output in call.outputs.values()]
@@ -195,6 +197,7 @@ class TensorWriter:
     # -- computing -----------------------------------------------------------------------------------------------------
 
     def computed(self, tree: ast.expr) -> Any:
+        """What an expression comes to, in tensors of this package."""
         code = compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(tree))), "<program>", "eval")
         return eval(code, self.values)
 
@@ -224,7 +227,7 @@ class _Words(ast.NodeTransformer):
                 if node.func.id in ("times",):
                     return ast.BinOp(self.visit(node.args[0]), ast.Mult(), self.visit(node.args[1]))
                 if node.func.id == "sum_along":
-                    return Replaced({"input": self.visit(node.args[0]), "dim": node.args[1]}).visit(
+                    return Replaced({"input": self.visit(node.args[0]), "dim": node.args[1]}).visit(  # type: ignore[no-any-return]
                         parsed(TENSOR_FORMS["sum_along"])
                     )
                 return self.number(node)
@@ -264,7 +267,7 @@ class _Words(ast.NodeTransformer):
             form = f"{home}.{op.name}({positional}{keywords})"
             if op.rest:  # as a method, which takes a tuple
                 form = f"{op.positional[0]}.{op.name}({op.rest})"
-        arguments = arguments_of(op, call, set())
+        arguments = arguments_of(op, call)
         if arguments is None:
             raise _Unknown(op.name)
         known: dict[str, Operand] = {

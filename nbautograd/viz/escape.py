@@ -10,7 +10,7 @@ import html
 import re
 import unicodedata
 
-__all__ = ["clean", "columns", "escape", "fit", "one_line", "ordered", "padded", "width"]
+__all__ = ["clean", "columns", "escape", "fit", "fit_path", "one_line", "ordered", "padded", "width"]
 
 LIMIT = 200  # characters of one text in a picture
 
@@ -93,6 +93,22 @@ def fit(text: str, room: float, size: float, *, mono: bool = False) -> str:
             break
         count += 1
     return text[:count] + "…"
+
+
+def fit_path(path: str, room: float, size: float) -> str:
+    """A name of parts such as ``model.layers.0.bias``, as :func:`fit`: its end tells it from others, and is kept.
+
+    >>> fit_path("model.layers.0.bias", 90, 12), fit_path("a_name_of_one_part", 60, 12)
+    ('…0.bias', 'a_name…')
+    """
+    if len(path) * size * 1.02 <= room or width(path, size) <= room:
+        return path
+    parts = path.split(".")
+    for start in range(1, len(parts)):
+        end = "…" + ".".join(parts[start:])
+        if width(end, size) <= room:
+            return end
+    return fit(path, room, size)
 
 
 def columns(text: str) -> int:

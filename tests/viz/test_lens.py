@@ -271,6 +271,28 @@ class TestInABrowser:
             expect(lens_).to_have_attribute("data-step", str(step))
         expect(page.locator(".nb-lens-note")).to_have_text("The backward pass of step 10:")
         assert page.locator(".nb-lens .nb-slider").first.get_attribute("aria-valuetext").startswith("step 10 of 10")
+        page.keyboard.press("]")
+        page.keyboard.press("]")
+        lit = page.locator(".nb-lens-plot >> nth=1").locator(".nb-lens-name.nb-lit")
+        name = page.locator(".nb-lens-note").inner_text().split(" · ")[0]
+        expect(lit.locator("title")).to_contain_text(name)
+        page.set_viewport_size({"width": 600, "height": 800})
+        expect(lit).to_have_count(1)  # drawn anew
+        page.keyboard.press("[")
+        expect(page.locator(".nb-lens-note")).not_to_contain_text(name)
+        heard = lens_.get_attribute("aria-keyshortcuts")
+        assert heard.split() == [
+            "ArrowLeft",
+            "ArrowRight",
+            "Home",
+            "End",
+            "PageUp",
+            "PageDown",
+            "[",
+            "]",
+            "Enter",
+            "Space",
+        ]
 
     def test_a_pass_that_is_not_here_offers_the_nearest(self, open_page: Any) -> None:
         watch = train(6, record=True)

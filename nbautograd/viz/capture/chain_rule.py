@@ -51,6 +51,16 @@ class TilePool:
             self._cells += len(made.cells)
         return number
 
+    def put(self, known: Tile | None, number: int = -1) -> int:
+        """The number of a tile that is here already, in the place of another one or at the end."""
+        if known is None:
+            return -1
+        if number < 0:
+            number = len(self.tiles)
+            self.tiles.append(known)
+        self.tiles[number] = known
+        return number
+
 
 @dataclass(frozen=True, slots=True)
 class Element:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from nbautograd.viz.capture.chain_rule import TilePool
+from nbautograd.viz.capture.folded_sums import FoldedSum, several, text_of
 from nbautograd.viz.capture.forward import forward_pass
 from nbautograd.viz.capture.timeline import Frame, Timeline, in_view, joined, same_group
 from nbautograd.viz.language import say
@@ -32,6 +33,8 @@ class FrameLog:
         self.frames: list[Frame] = []
         self.pool = TilePool()
         self.dropped = 0
+        self.several: tuple[GraphModel | None, dict[str, int]] = (None, {})
+        self.sums: dict[str, FoldedSum] = {}
         self.scene = 0
 
     @property
@@ -57,14 +60,34 @@ class FrameLog:
         """Append a frame; successive frames inside one group of a large graph are joined."""
         scene = self.scenes[frame.scene]
         if is_large(scene):
-            frame = in_view(frame, scene)
-            if self.frames and same_group(self.frames[-1], frame, scene):
+            raw, frame = frame, in_view(frame, scene)
+            joins = bool(self.frames) and same_group(self.frames[-1], frame, scene)
+            frame = self.summed(raw, frame, scene, joins)
+            if joins:
                 self.frames[-1] = joined(self.frames[-1], frame, scene)
                 return
         if len(self.frames) < MOST_FRAMES:
             self.frames.append(frame)
         else:
             self.dropped += 1
+
+    def summed(self, raw: Frame, frame: Frame, scene: GraphModel, joins: bool) -> Frame:
+        """The frame with what has come in this pass along each line that stands for several gradients."""
+        if raw.kind == "start" or self.several[0] is not scene:
+            self.several, self.sums = (scene, several(scene)), {}
+        labels, tiles, sums = dict(frame.labels), dict(frame.tiles), dict(frame.sums)
+        for edge in raw.labels:
+            drawn = scene.stands.get(edge, edge)
+            if drawn not in self.several[1]:
+                continue
+            one = self.sums.setdefault(drawn, FoldedSum())
+            number = raw.tiles.get(edge, -1)
+            one.add(self.pool.tiles[number] if number >= 0 else None, raw.sizes.get(edge))
+            sums[drawn] = one.count, one.curve()
+            if one.count > 1:
+                known = self.frames[-1].tiles.get(drawn, -1) if joins and one.count > 2 else -1
+                labels[drawn], tiles[drawn] = text_of(one.total), self.pool.put(one.total, known)
+        return replace(frame, labels=labels, tiles=tiles, sums=sums)
 
     def enter(self, roots: tuple[tuple[Any, int], ...]) -> None:
         """Make the graph of these roots the one that runs: a known one, one that was built anew, or a new one."""

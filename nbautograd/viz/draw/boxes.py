@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from nbautograd.viz.capture.timeline import LeafState
 from nbautograd.viz.draw.cells import ARRIVING, BOX, EDGE, Grid, grid_of
-from nbautograd.viz.escape import fit, width
+from nbautograd.viz.escape import fit, fit_path, width
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.read.tiles import Tile
@@ -113,7 +113,7 @@ def row_height(states: Sequence[LeafState], grid: Grid | None) -> float:
 def name_text(node: Node) -> str:
     """As much of a tensor's name as there is room for beside its type."""
     room = min(NAME, WIDEST - width(about_text(node), SMALLEST) - 14) / BOLD
-    return fit(node.name, room, 14)
+    return fit_path(node.name, room, 14)
 
 
 def head_height(node: Node, grid: Grid | None = None) -> float:
@@ -134,7 +134,7 @@ def group_lines(node: Node) -> list[tuple[str, float, str, bool]]:
     about = " · ".join(part for part in (node.label, about_text(node)) if part)
     lines = [
         (fit(node.symbol, GROUP, 15), 15.0, "nb-symbol", False),
-        (fit(node.name, GROUP, SMALLEST), SMALLEST, "nb-sub", False),
+        ((fit_path if node.kind == "pile" else fit)(node.name, GROUP, SMALLEST), SMALLEST, "nb-sub", False),
         (fit(node.source, GROUP, SMALLEST, mono=True), SMALLEST, "nb-value", True),
         (fit(about if about != node.symbol else "", GROUP, SMALLEST), SMALLEST, "nb-sub", False),
     ]

@@ -47,6 +47,10 @@ class Layout:
     direction: str
     trunks: tuple[tuple[Point, ...], ...] = ()
     branches: dict[str, tuple[Point, ...]] = field(default_factory=dict)
+    joints: dict[str, Point] = field(default_factory=dict)
+    """Of a loop, where the branch to each step leaves the rail of what the steps share, by the branch's edge."""
+    headings: tuple[tuple[Point, str], ...] = ()
+    """Of a loop, the numbers of its steps, above their columns."""
 
 
 def layout(
@@ -138,8 +142,10 @@ def _moved(places: Layout, spots: Mapping[str, Point], right: float, down: float
     boxes = {key: Box(*point((box.x, box.y)), box.width, box.height) for key, box in places.boxes.items()}
     trunks = tuple(tuple(map(point, line)) for line in places.trunks)
     width, height = places.width + right, places.height + down
+    joints = {key: point(joint) for key, joint in places.joints.items()}
+    headings = tuple((point(at), text) for at, text in places.headings)
     moved = replace(places, width=width, height=height, boxes=boxes, routes=lines(places.routes), trunks=trunks,
-                    branches=lines(places.branches))  # fmt: skip
+                    branches=lines(places.branches), joints=joints, headings=headings)  # fmt: skip
     return moved, {key: point(spot) for key, spot in spots.items()}
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from math import copysign
 
 from nbautograd.viz.capture.timeline import FrameState, LeafState
 from nbautograd.viz.draw.boxes import (
@@ -34,8 +32,8 @@ from nbautograd.viz.draw.boxes import (
     value_text,
 )
 from nbautograd.viz.draw.cells import Grid, scale_key
-from nbautograd.viz.draw.labels import BESIDE
 from nbautograd.viz.draw.layout import Box, Layout, Point, layout
+from nbautograd.viz.draw.lines import aside, number as _n, path
 from nbautograd.viz.draw.picture_tiles import PictureTiles
 from nbautograd.viz.draw.theme import LIGHT, MONO, SANS
 from nbautograd.viz.escape import escape, width
@@ -43,15 +41,12 @@ from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.read.tiles import is_tiled
 
-__all__ = ["draw", "path"]
+__all__ = ["draw"]
 
 NOTE = 18.0  # height of a note below the drawing
 KEY = 260.0  # width of the key to a scale
 NBSP = "\u00a0"
-CORNER, LEAN = (
-    16.0,
-    6.0,
-)  # the radius of a line's corners; how far the curve of a gradient's line keeps from the value's
+LEAN = 6.0  # how far the curve of a gradient's line keeps from the value's
 
 
 def draw(
@@ -78,75 +73,6 @@ def draw(
     picture = _Picture(model, places, state or FrameState(), title or say("graph_of", label=model.label), description)
     picture.tiles = PictureTiles(model, picture.state, grids, painted)
     return picture.text()
-
-
-def path(line: Sequence[Point], direction: str = "LR", lean: float = 0.0) -> str:
-    """The ``d`` of a line: straight within a layer, curved between two, with rounded corners where it turns.
-
-    :param lean: how far the steep middle of a curve is moved aside, so that two lines stay beside each other.
-    """
-    bends = _straightened(line, direction)
-    parts = [f"M{_n(line[0][0])} {_n(line[0][1])}"]
-    for i, (curved, x0, y0, x1, y1) in enumerate(bends):
-        after = bends[i + 1] if i + 1 < len(bends) else None
-        if curved and direction == "LR":
-            middle = (x0 + x1) / 2 - copysign(lean, y1 - y0)
-            parts.append(f"C{_n(middle)} {_n(y0)} {_n(middle)} {_n(y1)} {_n(x1)} {_n(y1)}")
-        elif curved:
-            middle = (y0 + y1) / 2 - copysign(lean, x1 - x0)
-            parts.append(f"C{_n(x0)} {_n(middle)} {_n(x1)} {_n(middle)} {_n(x1)} {_n(y1)}")
-        elif after is not None and not after[0] and (x0 == x1) != (after[1] == after[3]):  # a corner
-            _, _, _, x2, y2 = after
-            radius = min(CORNER, (abs(x1 - x0) + abs(y1 - y0)) / 2, (abs(x2 - x1) + abs(y2 - y1)) / 2)
-            (ax, ay), (bx, by) = _towards((x1, y1), (x0, y0), radius), _towards((x1, y1), (x2, y2), radius)
-            parts.append(f"L{_n(ax)} {_n(ay)}Q{_n(x1)} {_n(y1)} {_n(bx)} {_n(by)}")
-        else:
-            parts.append(f"L{_n(x1)} {_n(y1)}")
-    return "".join(parts)
-
-
-def _straightened(line: Sequence[Point], direction: str) -> list[tuple[bool, float, float, float, float]]:
-    """The pieces of a line, each (whether it is curved, its ends); straight ones that go on as one are joined."""
-    pieces: list[tuple[bool, float, float, float, float]] = []
-    for i, ((x0, y0), (x1, y1)) in enumerate(pairwise(line)):
-        if (x0, y0) == (x1, y1):
-            continue
-        straight = i % 2 == 0 or x0 == x1 or y0 == y1
-        if straight and pieces and not pieces[-1][0]:
-            _, ax, ay, bx, by = pieces[-1]
-            if (ax == bx == x0 == x1) or (ay == by == y0 == y1):
-                pieces.pop()
-                x0, y0 = ax, ay
-        pieces.append((not straight, x0, y0, x1, y1))
-    return pieces
-
-
-def _towards(start: Point, goal: Point, by: float) -> Point:
-    """A point so far from ``start`` on the way to ``goal``, which lies straight across or straight down."""
-    (x, y), (gx, gy) = start, goal
-    return (x + copysign(by, gx - x), y) if gy == y else (x, y + copysign(by, gy - y))
-
-
-def _aside(line: Sequence[Point], direction: str) -> list[Point]:
-    """The same line a little to the side, as the way of a gradient beside that of the value."""
-    if direction != "LR":
-        return [(x + BESIDE, y) for x, y in line]
-    moved = []
-    for i, (x, y) in enumerate(line):
-        before = next((point for point in reversed(line[:i]) if point != (x, y)), None)
-        after = next((point for point in line[i:] if point != (x, y)), None)
-        turns = (before is not None and before[0] == x) or (after is not None and after[0] == x)
-        if before is not None and before[0] != x:
-            ahead = x - before[0]
-        else:
-            ahead = after[0] - x if after is not None else 1.0
-        moved.append((x - BESIDE * turns, y + copysign(BESIDE, ahead)))
-    return moved
-
-
-def _n(number: float) -> str:
-    """A number without needless digits."""
-    return f"{number:.1f}".removesuffix(".0")
 
 
 class _Picture:
@@ -186,6 +112,7 @@ class _Picture:
                 f'<path class="nb-edge nb-trunk" d="{d}" fill="none" stroke="{LIGHT["wire"]}" stroke-width="1.3"/>'
             )
         self.edges()
+        self.loop()
         for node in self.model.nodes:
             self.node(node)
         self.labels()
@@ -230,12 +157,31 @@ class _Picture:
         state = " nb-active" * active + " nb-done" * (done and not active) + " nb-bad" * (key in self.state.bad)
         hidden = "" if active or done else ' visibility="hidden"'
         kind = "active" if active else "done"
-        backwards = tuple(reversed(_aside(line, self.places.direction)))
+        beside = aside(line, self.places.direction, upright=bool(self.places.headings))
+        backwards = tuple(reversed(beside))
         return (
             f'<path class="nb-flow{state}" data-flow="{key}" d="{path(backwards, self.places.direction, -LEAN)}" '
             f'fill="none" stroke="{colour}" stroke-width="{"3" if active else "2.2"}" '
             f'marker-end="url(#{self.prefix}-{kind})"{hidden}/>'
         )
+
+    def loop(self) -> None:
+        """Of a loop the numbers of its steps, and a bead wherever a step's gradient joins those of later steps."""
+        for (x, y), text in self.places.headings:
+            self.put(x, y + 8, text, "nb-sub nb-heading", LIGHT["muted"], SMALLEST, anchor="middle")
+        for edge in self.model.edges:
+            if edge.id in self.places.joints and edge.kind == "flow":
+                x, y = self.places.joints[edge.id]
+                done = edge.id in self.state.active | self.state.done
+                name = escape(self.model.by_id[edge.src].name)
+                self.out.append(
+                    f'<g class="nb-bead nb-joint{" nb-full" * done}" data-joint="{edge.id}">'
+                    f"<title>{escape(say('joint', name=name))}</title>"
+                    f'<circle class="nb-bead-ground" cx="{_n(x)}" cy="{_n(y)}" r="6" '
+                    f'fill="{LIGHT["grad" if done else "bg"]}" stroke="{LIGHT["wire"]}"/>'
+                    f'<path class="nb-bead-sign" d="M{_n(x + 2.5)} {_n(y - 3)}h-5l2.9 3l-2.9 3h5" fill="none" '
+                    f'stroke="{LIGHT["on-grad" if done else "grad"]}" stroke-width="1.4"/></g>'
+                )
 
     def labels(self) -> None:
         """The gradients on the edges, with a rim in the colour of the card so that lines do not cross them."""
@@ -259,6 +205,11 @@ class _Picture:
                 f'<text class="nb-label{state}" data-label="{edge.id}" x="{_n(spot[0])}" y="{_n(spot[1] + 4)}" '
                 f'fill="{LIGHT["bad" if bad else "grad"]}"{weight}>{_lines(shown, spot[0], 0, middle=True)}</text>'
             )
+            if edge.id in self.state.sums:
+                grid = self.tiles.grids.get(edge.id)
+                high = grid.size[1] if grid is not None and self.tiles.of_edge(edge.id) else DOWN
+                self.put(spot[0], spot[1] - high / 2 - 4, f"Σ {self.state.sums[edge.id]:,}", "nb-sum-of", LIGHT["grad"],
+                         SMALLEST, anchor="middle")  # fmt: skip
         self.out.append("</g>")
         for edge in self.model.edges:
             grid, spot = self.tiles.grids.get(edge.id), self.places.labels.get(edge.id)

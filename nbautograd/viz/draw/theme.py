@@ -19,7 +19,7 @@ LIGHT = {
     "leaf": "#0a5fb4", "leaf-bg": "#eaf3fd", "op": "#424a53", "op-bg": "#f6f8fa", "out": "#7a45d1", "out-bg": "#f4efff",
     "grad": "#b83a08", "grad-bg": "#fff1e6", "done": "#d5702c", "on-grad": "#ffffff",
     "bad": "#b3123f", "bad-bg": "#ffe9ef", "panel": "#fbfcfd",
-    "size-0": "#1d4ed8", "size-1": "#3b82c4", "size-2": "#7d7d7d", "size-3": "#c2570c", "size-4": "#8a0f3c",
+    "size-0": "#1d4ed8", "size-1": "#3b82c4", "size-2": "#d5702c", "size-3": "#a8203a", "size-4": "#5b0a4e",
     "teal": "#0f766e", "ochre": "#8a6100",
     **shades("#1c62b8", "#f1f3f5", "#c8440c"),
 }  # fmt: skip
@@ -28,7 +28,7 @@ DARK = {
     "leaf": "#6cb6ff", "leaf-bg": "#12263b", "op": "#c2cad3", "op-bg": "#1b2129", "out": "#c4a7ff", "out-bg": "#241a3a",
     "grad": "#ff9b57", "grad-bg": "#3a2213", "done": "#c4743f", "on-grad": "#1a0d04",
     "bad": "#ff8fab", "bad-bg": "#3d1422", "panel": "#151a20",
-    "size-0": "#5b7cff", "size-1": "#8fd0ff", "size-2": "#9c9c9c", "size-3": "#ff9b57", "size-4": "#ff6f9f",
+    "size-0": "#5b7cff", "size-1": "#8fd0ff", "size-2": "#c4743f", "size-3": "#ff6f7d", "size-4": "#f9a8f0",
     "teal": "#4fc9bb", "ochre": "#dcb14a",
     **shades("#3a7fd6", "#232a33", "#cf6426"),
 }  # fmt: skip

@@ -187,8 +187,8 @@ class Code:
 def highlighted(text: str) -> str:
     """A program as HTML, in which words, numbers, strings, comments and gradients are marked.
 
-    >>> highlighted('g_w = 1.5  # "<b>"')
-    '<span class="nb-gradient">g_w</span> = <span class="nb-number">1.5</span>  <span class="nb-remark"># &quot;&lt;b&gt;&quot;</span>'
+    >>> highlighted("g_w = 1.5")
+    '<span class="nb-gradient">g_w</span> = <span class="nb-number">1.5</span>'
     """
     lines = text.split("\n")
     parts: list[str] = []

@@ -30,13 +30,14 @@ _REMARKS = re.compile(r"^ *(?:/\*\*.*?\*/\n|//[^\n]*\n)?", re.MULTILINE | re.DOT
 """What people alone read in a script: the indentation, comments on lines of their own."""
 PACKED = 200_000  # characters of data that are compressed in a page
 PLAYER = (
-    "dom", "formula", "history", "links", "viewport", "camera", "beads", "stage", "playback", "groups", "search",
-    "ledger", "panel", "tile", "cells", "origins", "tile_layer", "bucket", "passes", "chain", "equation", "answer",
-    "predict", "paths", "sensitivity", "nudge", "forward", "timeline", "controls", "keys", "snapshot", "player",
-    "saving", "axes", "ridges", "lens", "widget",
+    "dom", "formula", "folded_sums", "history", "links", "viewport", "camera", "overview", "sizes", "beads", "stage",
+    "playback", "groups", "search", "ledger", "panel", "tile", "cells", "origins", "tile_layer", "bucket", "passes",
+    "chain", "equation", "answer", "predict", "paths", "sensitivity", "nudge", "forward", "timeline", "controls",
+    "keys", "snapshot", "player", "saving", "axes", "ridges", "lens", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
-STYLES = ("player", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity", "touch")
+STYLES = ("player", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity", "touch",
+          "overview", "sizes")  # fmt: skip
 """Those that make up its style sheet."""
 
 

@@ -8,14 +8,16 @@ from functools import cache, partial
 from typing import Any
 
 from nbautograd.viz import language
-from nbautograd.viz.capture.timeline import bytes_text, scene_json
+from nbautograd.viz.capture.player_data import bytes_text, scene_json
 from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Arranged, Layout, labelled, layout
+from nbautograd.viz.draw.loop_grid import grid
 from nbautograd.viz.escape import escape
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.read import fold
+from nbautograd.viz.read.loops import loop_of
 from nbautograd.viz.read.model import GraphModel, Node
 from nbautograd.viz.settings import settings
 
@@ -41,9 +43,14 @@ def arrange(
     labels: Mapping[str, Size] | None = None,
     windows: Sequence[Size] = WINDOWS[:1],
 ) -> list[Layout]:
-    """For each size of a window the layout that shows most in it: in this direction, or in any and in several rows."""
+    """For each size of a window the layout that shows most in it: in this direction, or in any and in several rows.
+
+    What is mostly a loop is a grid of its steps in every window, unless a direction is asked for.
+    """
     if direction is None and settings.direction != "auto":
         direction = settings.direction
+    if direction is None and (loop := loop_of(model)) is not None:
+        return [labelled(grid(model, loop, sizes, labels or {}), labels or {})] * len(windows)
     if direction is not None:
         return [layout(model, sizes, direction=direction, labels=labels)] * len(windows)
     shapes = [("LR", 1), ("TB", 1), *(("LR", rows) for rows in range(2, ROWS + 1) if len(model.nodes) <= FEW)]

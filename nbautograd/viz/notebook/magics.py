@@ -1,4 +1,4 @@
-"""``%graph``, ``%backward``, ``%code``, ``%grads``, ``%zero_grads``, ``%autograd``; what ``%load_ext`` does and undoes."""
+"""``%graph``, ``%backward``, ``%code``, ``%grads``, ``%zero_grads``, ``%autograd``; what ``%load_ext`` does."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
+from nbautograd.viz.capture.folded_sums import several
 from nbautograd.viz.capture.joints import waiting
 from nbautograd.viz.capture.replay import Replay
 from nbautograd.viz.capture.timeline import FrameState, Timeline
@@ -21,6 +22,8 @@ from nbautograd.viz.notebook.figure import WINDOWS, Figure, arrange
 from nbautograd.viz.read.model import GraphModel, Node
 
 __all__ = ["Animation", "Recording"]
+
+SUMMED = 84.0, 16.0  # width and height of what is said of a sum above it
 
 
 class Recording(Figure):
@@ -91,6 +94,8 @@ class Recording(Figure):
         for key in labels.keys() & grids.keys():
             (wide, high), text = grids[key].size, labels[key]
             labels[key] = max(text[0], wide + 6), max(text[1], high + 4)
+        for key in several(model).keys() & labels.keys():  # above it, how many are summed, and their sizes as a curve
+            labels[key] = max(labels[key][0], SUMMED[0]), labels[key][1] + 2 * SUMMED[1]
         arranged = arrange(model, sizes, self.direction, labels, windows)
         if model is self.scenes[scene]:
             self._layouts[scene] = arranged

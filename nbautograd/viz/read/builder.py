@@ -17,6 +17,7 @@ from nbautograd.viz.language import say
 from nbautograd.viz.read import fold as folding, formulas, introspect, values
 from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.model import Edge, GraphModel, Handles, Node
+from nbautograd.viz.read.module_scopes import module_scopes
 from nbautograd.viz.read.naming import Resolve, ResultNames, SourceLines
 from nbautograd.viz.read.operations import OperationReader
 from nbautograd.viz.read.tiles import tile
@@ -51,7 +52,10 @@ def build(
     :param described: in a graph of more operations, those that are not drawn are not described either.
     """
     walk = GraphWalk(roots, most)
-    tree = folding.plan([walk.signature(node) for node in walk.order], walk.scopes(), walk.inputs())
+    scopes = walk.scopes()
+    if not any(scopes):
+        scopes = module_scopes(walk, namespace or {})
+    tree = folding.plan([walk.signature(node) for node in walk.order], scopes, walk.inputs())
     ops, leaves = len(walk.ops), len(walk.next) - len(walk.ops)
     chosen = folding.choose(tree, folding.allowed(ops, leaves, budget), opened, fold=fold)
     builder = _Builder(walk, SourceLines(resolve or SourceLocator.locate), namespace or {})

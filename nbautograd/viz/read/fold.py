@@ -325,7 +325,8 @@ def _pile(model: GraphModel, stands: dict[str, str], most: int) -> dict[str, str
         alike: dict[tuple[str, ...], list[str]] = {}
         for key in leaves:
             if key not in piles and groups.issuperset(users[key]):
-                stem = _DIGITS.sub("", model.by_id[key].name) if by_name else ""
+                name = model.by_id[key].name
+                stem = _DIGITS.sub("", name) if by_name and "." not in name else ""  # parameters go by module
                 alike.setdefault((stem, *sorted(users[key])), []).append(key)
         for keys in alike.values():
             if len(keys) > 3:
@@ -343,12 +344,12 @@ def _pile_node(model: GraphModel, key: str, stands: Mapping[str, str], piles: Co
     arrivals = sum(node.arrivals for node in own)
     ends = (own[0].name, own[-1].name)  # as the walk met them; in the order of their numbers where they have some
     low, high = sorted(ends, key=lambda name: [int(n) for n in _DIGITS.findall(name)[:4] if len(n) < 10])
-    names = f"{low} … {high}"
+    module = _owner(node.name for node in own)
     shapes = {node.shape for node in own}
     return Node(
         key,
         "pile",
-        one_line(names, 40),
+        one_line(module or f"{low} … {high}", 60),
         symbol=say("leaf_count", n=piles[key]),
         shape=shapes.pop() if len(shapes) == 1 else "",
         dtype=own[0].dtype if len({node.dtype for node in own}) == 1 else "",

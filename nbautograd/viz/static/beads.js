@@ -13,8 +13,8 @@ function paintBeads(stage, state) {
     bead.classList.toggle("nb-full", full);
     bead.classList.toggle("nb-fires", fires);
   }
-  for (const bead of stage.svg.querySelectorAll("[data-sum]")) {
-    const id = bead.dataset.sum;
+  for (const bead of stage.svg.querySelectorAll("[data-sum], [data-joint]")) {
+    const id = bead.dataset.sum || bead.dataset.joint;
     bead.classList.toggle("nb-full", state.active.has(id) || state.done.has(id));
   }
 }

@@ -1,7 +1,6 @@
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
 const CLOSER = 1.25, FURTHER = 0.8; // by what the buttons and keys zoom
 const CLASSES = { in: "zoom-in", out: "zoom-out" }; // what is called otherwise than its icon
-const SIZES = ["0", "10⁻⁶", "10⁻³", "10²", "10⁵"]; // lower bounds of the legend's classes, see BOUNDS
 
 /** The bar above the picture: search, what is in view, and the transport; and the legend below the picture. */
 class Controls {
@@ -19,10 +18,11 @@ class Controls {
     this.loop = this.toggle("loop", t("loop"), () => (player.playback.loops = !player.playback.loops));
     const { everything } = player.groups;
     this.repeats = everything && this.toggle("repeats", t(`${everything}_all`), () => player.groups.toggleEverything());
-    this.scale = this.toggle("scale", t("scale"), () => this.showScale());
-    this.legend = h("div", { class: "nb-legend", hidden: "", title: t("legend") }, h("span", {}, t("legend_small")),
-      ...SIZES.map((text, i) => h("i", { "data-size": i, title: `> ${text}` }, h("span", {}, i ? text : ""))),
-      h("span", {}, t("legend_large")));
+    this.scaled = player.history.scenes.some((scene) => operationsOf(scene) >= SIZED_FROM);
+    this.scale = this.toggle("scale", t("scale"), () => this.showScale(), this.scaled);
+    this.map = this.toggle("map", t("overview_toggle"), () => player.overview.toggle(), player.overview.on);
+    this.legend = sizeLegend(t);
+    this.legend.hidden = !this.scaled || !player.plays;
     this.bar = this.toolbar();
   }
 
@@ -33,13 +33,13 @@ class Controls {
   }
 
   /** A button that stays pressed; `action` returns whether it does now. */
-  toggle(name, label, action) {
-    const button = this.button(name, label, () => {
-      const on = action();
-      button.setAttribute("aria-pressed", String(on));
-      button.classList.toggle("nb-pressed", on);
-    });
-    button.setAttribute("aria-pressed", "false");
+  toggle(name, label, action, on = false) {
+    const show = (stays) => {
+      button.setAttribute("aria-pressed", String(stays));
+      button.classList.toggle("nb-pressed", stays);
+    };
+    const button = this.button(name, label, () => show(action()));
+    show(on);
     return button;
   }
 
@@ -57,12 +57,12 @@ class Controls {
     this.player.go(index);
   }
 
+  /** Whether gradients are drawn by their sizes: the legend takes a line of the drawing's window. */
   showScale() {
-    const { player } = this, { stage } = player;
-    stage.scaled = !stage.scaled;
-    this.legend.hidden = !stage.scaled;
-    stage.paint(player.state());
-    return stage.scaled;
+    this.scaled = !this.scaled;
+    this.legend.hidden = !this.scaled;
+    this.player.resize();
+    return this.scaled;
   }
 
   toolbar() {
@@ -71,7 +71,7 @@ class Controls {
       h("span", { class: "nb-head-line" }, h("strong", {}, t(plays ? "backward" : "graph")), " ", this.count),
       h("span", { class: "nb-buttons nb-find" }, search.field, search.matches),
       h("span", { class: "nb-buttons", role: "group", "aria-label": t("view") }, plays && this.scale, this.repeats,
-        this.button("out", t("out"), () => player.stage.zoom(FURTHER)),
+        this.map, this.button("out", t("out"), () => player.stage.zoom(FURTHER)),
         this.button("in", t("in"), () => player.stage.zoom(CLOSER)),
         this.button("fit", t("fit"), () => player.stage.fit(true)),
         this.button("save", t("save"), () => player.save()), player.marks.button),

@@ -1,4 +1,5 @@
 const ANSWER = 6000; // milliseconds in which a kernel answers
+const DOUBLE = 500; // milliseconds in which a second click belongs to the first
 
 /** Which groups are open, and which of the drawn views of a scene shows them so. */
 class Groups {
@@ -7,6 +8,7 @@ class Groups {
     this.views = views; // "scene:open groups" -> the number of the scene that is drawn for it
     this.opened = new Set();
     this.asked = 0;
+    this.changed = -Infinity; // when a group was opened or closed
     const has = (key) => Object.keys(views).some((view) => view.endsWith(`:${key}`));
     this.everything = ["fold", "open"].find(has); // what the button does with all groups at once
     this.viewOf = (number) => this.player.history.scenes[this.drawnFor(number)];
@@ -43,6 +45,7 @@ class Groups {
 
   /** Open a group, or close it again; false where that cannot be shown. */
   open(id) {
+    this.changed = performance.now();
     const { player, opened } = this, { hooks, t } = player;
     const before = [...opened], number = player.history.sceneAt(player.index);
     if (!opened.delete(id)) opened.add(id);
@@ -59,6 +62,38 @@ class Groups {
     clearTimeout(this.asked);
     this.asked = setTimeout(() => { player.say(t("needs_kernel")); }, ANSWER);
     return true;
+  }
+
+  /** Whether a node that is drawn is inside of an open group. */
+  holds([group, , , members], id) {
+    if (members.includes(id)) return true;
+    const parentOf = (key) => this.all.find(([other]) => other === key)?.[4];
+    for (let at = parentOf(id); at; at = parentOf(at)) if (at === group) return true;
+    return false;
+  }
+
+  /** One level down: open the group that is selected or active, else the one nearest to the middle of the window. */
+  deeper() {
+    const { player } = this, { stage } = player, [x, y] = stage.center;
+    const far = ([group]) => {
+      const box = stage.box(group), [cx, cy] = box ? middleOf(box) : [Infinity, Infinity];
+      return Math.hypot(cx - x, cy - y);
+    };
+    const own = [player.selected, player.state().frame?.node].find((id) => this.openable(id));
+    const nearest = this.closed.length && this.closed.reduce((best, one) => (far(one) < far(best) ? one : best))[0];
+    if (own || nearest) this.open(own || nearest);
+  }
+
+  /** Whether a click just now has opened a group, so that a second one is not meant for what it shows. */
+  get justChanged() { return performance.now() - this.changed < DOUBLE; }
+
+  /** One level up: close the innermost open group around a node, else, of all `others`, the one opened last. */
+  higher(id = this.player.selected || this.player.state().frame?.node, others = true) {
+    const open = this.all.filter(([group, , closed]) => this.opened.has(group) && !closed);
+    const around = open.filter((group) => this.holds(group, id)).at(-1)?.[0];
+    const last = [...this.opened].filter((key) => open.some(([group]) => group === key)).at(-1);
+    const group = around || (others && last);
+    if (group) this.open(group);
   }
 
   replace(keys) {
@@ -101,8 +136,8 @@ class Groups {
   /** A chip for each group that is open, which closes it again. */
   showChips() {
     const { player } = this;
-    const open = this.all.filter(([group, , closed]) => this.opened.has(group) && !closed);
-    this.chips.replaceChildren(...open.map(([group]) => {
+    const open = this.all.filter(([group, , closed]) => this.opened.has(group) && !closed).map(([group]) => group);
+    this.chips.replaceChildren(...[...new Set(open)].map((group) => {
       const name = this.called(group), label = player.t("close_group", { name });
       const close = () => { this.open(group); player.root.focus({ preventScroll: true }); };
       const about = { type: "button", class: "nb-button nb-closer", "aria-label": label, title: label, onclick: close };

@@ -16,6 +16,8 @@ class History {
   constructor(timeline) {
     this.frames = timeline.frames;
     this.scenes = timeline.scenes;
+    this.tiles = timeline.tiles || [];
+    this.added = new Map(); // the numbers of tiles that were computed here
     const former = new Map(); // rows of the ledger tell only which terms are new
     for (const frame of this.frames) {
       for (const [id, row] of Object.entries(frame.ledger || {})) {
@@ -107,7 +109,14 @@ class History {
       state.frame = frame;
     });
     if (state.frame) state.frame = this.step(index, view, t);
+    addSums(state, this, index, view);
     return state;
+  }
+
+  /** The number of a tile that was computed here. */
+  addTile(key, tile) {
+    if (!this.added.has(key)) this.added.set(key, this.tiles.push(tile) - 1);
+    return this.added.get(key);
   }
 
   /** One frame further; `joins`: it belongs to the same step as the frame before. */

@@ -25,6 +25,8 @@ const KEYS = [
   ["open", "", { Enter: (player) => enter(player) }],
   ["fold", "", { c: (player) => player.selected && player.fold(player.selected) }],
   ["repeats", "", { r: ({ controls }) => controls.repeats?.click() }],
+  ["level", "", { "<": ({ groups }) => groups.higher(), ">": ({ groups }) => groups.deeper() }],
+  ["map", "", { o: ({ controls }) => controls.map.click() }],
   ["help", "", { i: ({ marks }) => marks.toggle() }],
   ["back", "", { Escape: (player) => closeLast(player) }],
 ];

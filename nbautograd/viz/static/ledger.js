@@ -74,7 +74,7 @@ class Ledger {
     };
     return h("tr", { class: lit && "nb-lit", onpointerenter: () => player.hover(id, null),
       onpointerleave: () => player.hover(null, null), onclick: () => player.select(id) },
-    h("th", { scope: "row", class: "nb-leaf-name", title: name }, name),
+    h("th", { scope: "row", class: "nb-leaf-name", title: name }, h("bdi", {}, name)),
     cell("before", this.number(id, "before", current?.before_tile,
       current?.before ?? player.links.nodes[id]?.grad ?? "None")),
     cell("terms", ...(terms.length ? terms : ["–"])),

@@ -100,6 +100,7 @@ class LensPlot {
     const name = s("text", { class: "nb-lens-name", x: lens.wide - lens.right + 10 });
     for (const part of [path, name]) part.style.setProperty("--nb-ink", line.ink);
     line.parts = [path, name];
+    for (const part of line.parts) part.classList.toggle("nb-lit", line === this.lit);
     line.name_ = name;
     const some = crosses.length > 30 ? crosses.filter((x, i) => i % Math.ceil(crosses.length / 30) === 0) : crosses;
     const marks = some.map((x) => s("path", { class: "nb-lens-bad", d: `M${x - 4} ${PLOT.top - 4}l8 8m0 -8l-8 8` }));

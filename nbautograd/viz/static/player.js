@@ -33,6 +33,7 @@ class Player {
     this.predict = new Predict(this);
     this.forwardPass = new ForwardPass(this);
     this.marks = new MarkLegend(this);
+    this.overview = new Overview(this);
     this.controls = new Controls(this);
     this.panel = new Panel(this);
     this.ledger = new Ledger(this);
@@ -77,12 +78,15 @@ class Player {
     this.whole = this.root.clientWidth; // how wide it is; asked for where that may have changed only
     this.stage.texts = texts;
     this.stage.tiles = this.tiles;
+    this.stage.overview = this.overview;
     this.tiles.listen(canvas);
     this.tiles.listen(this.ledger.element);
     this.card.watch(canvas);
     this.nudge.watch(canvas);
     canvas.addEventListener("dblclick", (event) => {
-      if (!event.target.closest?.("[data-node]")) this.stage.fit(true);
+      const node = event.target.closest?.("[data-node]")?.dataset.node;
+      if (!node) this.stage.fit(true);
+      else if (!this.groups.openable(node) && !this.groups.justChanged) this.groups.higher(node, false);
     });
   }
 
@@ -213,7 +217,7 @@ class Player {
   /** Give the window of the drawing the height that the page has left: the rest of the player has its own. */
   reserve() {
     const { caption, controls, equation, ledger, stacks, stage } = this;
-    const parts = [controls.bar, caption.parentNode, equation.element, ledger.element, stacks.note];
+    const parts = [controls.bar, controls.legend, caption.parentNode, equation.element, ledger.element, stacks.note];
     const others = parts.reduce((sum, part) => sum + part.offsetHeight, 0);
     const room = roomAround(this.root) - others - (stage.wide < TELEPHONE ? AROUND_NARROW : AROUND);
     stage.reserve(this.shownScenes.map((i) => sizeOf(this.drawingOf(i))), room);
@@ -273,6 +277,12 @@ class Player {
     const wide = (this.whole = this.root.clientWidth);
     if (!stage.svg || !wide || (wide === this.sized?.wide && room === this.sized.room)) return;
     this.sized = { wide, room };
+    this.resize();
+  }
+
+  /** Give each part its room again. */
+  resize() {
+    const { stage } = this;
     this.stack();
     this.reserve();
     if (this.drawingOf(this.scene) === stage.text) stage.fit();

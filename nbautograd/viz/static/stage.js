@@ -10,7 +10,6 @@ class Stage extends Camera {
     this.onselect = onselect;
     this.onhover = onhover;
     this.folded = new Set();
-    this.scaled = false;
     element.addEventListener("pointerover", ({ target }) => {
       const node = target.closest?.("[data-node]")?.dataset.node, edge = target.closest?.("[data-hit]")?.dataset.hit;
       const tile = target.closest?.("[data-cells]")?.dataset.cells;
@@ -50,8 +49,11 @@ class Stage extends Camera {
     const rim = (side) => h("div", { class: `nb-rim nb-rim-${side}`, "aria-hidden": "true" });
     this.rims = Object.fromEntries(RIMS.map((side) => [side, rim(side)]));
     this.element.replaceChildren(this.svg, ...Object.values(this.rims));
+    this.overview.load();
     this.fit();
   }
+
+  get scaled() { return this.overview.player.controls.scaled; }
 
   part(kind, id) { return this.find.get(`${kind} ${id}`); }
 
@@ -187,6 +189,8 @@ class Stage extends Camera {
     this.tiles.paint(state, travelling);
     this.paintLeaves(state);
     paintBeads(this, state);
+    paintSums(this, state);
+    this.overview.paint(state);
   }
 
   /** What stands on an edge as text: nothing where there is a tile. */
@@ -195,8 +199,7 @@ class Stage extends Camera {
   /** The line of a gradient: its head, and the class of its size where sizes are shown. */
   paintFlow(element, active, size) {
     element.setAttribute("marker-end", `url(#${this.prefix}-${active ? "active" : "done"})`);
-    if (!this.scaled || size === undefined) delete element.dataset.size;
-    else element.dataset.size = bin(size);
+    paintSize(element, this.scaled, size, active);
   }
 
   /** The rows of the leaves: what is arriving, and what `.grad` holds. */
@@ -304,8 +307,3 @@ class Stage extends Camera {
     this.tokens.append(group);
   }
 }
-
-/** Which of five classes a gradient's size is in: vanished, small, usual, large, exploding (log10 per element). */
-const BOUNDS = [-6, -3, 2, 5];
-const bin = (size) => BOUNDS.filter((bound) => size > bound).length;
-

@@ -1,4 +1,4 @@
-const LEAST = 220, USUAL = 300, MOST = 660; // pixels of the picture's window, from top to bottom
+const LEAST = 212, USUAL = 300, MOST = 660; // pixels of the picture's window, from top to bottom
 const LARGEST = 1.25; // no drawing is shown larger by itself, and none smaller than its full size, which can be read
 const LONG_TOUCH = 500; // milliseconds, after which a touch is no click
 const smooth = (t) => t * t * (3 - 2 * t);
@@ -56,7 +56,8 @@ class Viewport {
     return { x: this.center[0] - w / 2, y: this.center[1] - high / 2, width: w, height: high };
   }
 
-  show() {
+  /** Show what is around the centre; `settled`: it stays there. */
+  show(settled = true) {
     const { width, height } = this.seen, [, , fw, fh] = this.full;
     const clamp = (c, size, total) => size >= total ? total / 2 : Math.min(Math.max(c, size / 2), total - size / 2);
     this.center = [clamp(this.center[0], width, fw), clamp(this.center[1], height, fh)];
@@ -64,6 +65,7 @@ class Viewport {
     this.svg.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);
     const cut = { top: y > beyond, left: x > beyond, bottom: y + height < fh - beyond, right: x + width < fw - beyond };
     for (const [side, rim] of Object.entries(this.rims)) rim.hidden = !cut[side];
+    this.overview.look(settled);
   }
 
   zoom(factor, at = null) {
@@ -86,7 +88,7 @@ class Viewport {
     const move = (now) => {
       const t = gently ? smooth(Math.min((now - begun) / 300, 1)) : 1;
       this.center = [from[0] + (goal[0] - from[0]) * t, from[1] + (goal[1] - from[1]) * t];
-      this.show();
+      this.show(t === 1);
       if (t < 1) this.gliding = requestAnimationFrame(move);
     };
     move(begun);
@@ -131,13 +133,14 @@ class Viewport {
       if (!this.dragging) element.setPointerCapture(down.id);
       this.dragging = this.moved = true;
       this.center = [down.center[0] - dx / this.scale, down.center[1] - dy / this.scale];
-      this.show();
+      this.show(false);
     });
     const up = (event) => {
       const rests = event.pointerType === "touch" && event.timeStamp - down?.at > LONG_TOUCH; // to read a card
       if (down && !this.dragging && !rests && event.type === "pointerup") this.clicked(event.target);
       fingers.delete(event.pointerId);
       if (fingers.size < 2) apart = null;
+      if (this.dragging) this.show();
       down = null;
       this.dragging = false;
     };

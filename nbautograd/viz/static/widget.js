@@ -1,10 +1,30 @@
 const TRAITS = ["svgs", "timeline", "label", "texts", "theme", "views", "start", "ask", "head"];
 const PAUSE = 120; // milliseconds in which further changes are waited for, before the kernel is told
 
+/** In a shadow tree (marimo's), where the style sheet does not see the page around it: light or dark as that page. */
+function followPage(element) {
+  if (!(element.getRootNode() instanceof ShadowRoot)) return () => {};
+  const pages = [document.body, document.documentElement];
+  const follow = () => {
+    const said = pages.map((page) => page.dataset.theme).find((theme) => ["light", "dark"].includes(theme));
+    if (said) element.dataset.nbTheme = said;
+    else delete element.dataset.nbTheme;
+  };
+  const watch = new MutationObserver(follow);
+  for (const page of pages) watch.observe(page, { attributes: true, attributeFilter: ["data-theme"] });
+  follow();
+  return () => watch.disconnect();
+}
+
 /** anywidget's entry. */
 function render({ model, el }) {
+  const own = ["light", "dark"].includes(model.get("theme")), forget = own ? () => {} : followPage(el);
+  const end = (model.get("lens") ? renderLens : renderPlayer)(model, el);
   saveTheStill(model.widget_manager, model.get("own_id"));
-  if (model.get("lens")) return renderLens(model, el);
+  return () => { forget(); end?.(); };
+}
+
+function renderPlayer(model, el) {
   let player, own = false;
   const timers = {};
   const send = (name) => (value) => {

@@ -1,0 +1,93 @@
+"""Lines of a folded graph that stand for several gradients of one value: their sum, number and sizes.
+
+Several gradients of one value are added up on their way to it, whether they are drawn as one line or as several.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from nbautograd.viz.read import values
+from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.tiles import Tile
+
+__all__ = ["FoldedSum", "added", "several", "sums_in_view", "text_of"]
+
+POINTS = 48  # of a curve of sizes
+
+
+@dataclass(slots=True)
+class FoldedSum:
+    """What has come along one line in one pass."""
+
+    count: int = 0
+    total: Tile | None = None
+    sizes: list[float | None] = field(default_factory=list)
+    """log10 of the root mean square of each, in the order in which they came."""
+
+    def add(self, gradient: Tile | None, size: float | None) -> None:
+        """One more gradient."""
+        self.total = gradient if not self.count else added(self.total, gradient)
+        self.count += 1
+        self.sizes.append(size)
+
+    def curve(self) -> tuple[float | None, ...]:
+        """The sizes, at most so many that a small curve can show them."""
+        step = math.ceil(len(self.sizes) / POINTS)
+        return tuple(self.sizes[::step])
+
+
+def several(model: GraphModel) -> dict[str, int]:
+    """The lines that stand for several gradients of one value, and for how many."""
+    kinds = {node.id: node.kind for node in model.nodes}
+    return {
+        edge.id: edge.count
+        for edge in model.edges
+        if edge.count > 1 and edge.kind == "flow" and kinds[edge.src] not in ("group", "pile")
+    }
+
+
+def added(one: Tile | None, other: Tile | None) -> Tile | None:
+    """The tile of the sum of two tensors; None where that is not known."""
+    if one is None or other is None or (one.shape, one.block) != (other.shape, other.block):
+        return None
+    numbers = [float(a) + float(b) for a, b in zip(one.cells, other.cells, strict=True)]
+    cells = tuple(number if math.isfinite(number) else str(number) for number in numbers)
+    bad = [number for number in numbers if not math.isfinite(number)]
+    nan = sum(math.isnan(number) for number in bad)
+    return replace(one, cells=cells, histogram=(), low=0.0, high=0.0, norm=0.0, nan=nan, inf=len(bad) - nan)
+
+
+def text_of(total: Tile | None) -> str:
+    """The sum as text: a number, or a few of them; ``Σ`` where it is not known or large."""
+    if total is None or total.block != (1, 1):
+        return "Σ"
+    if len(total.cells) == 1:  # the terms are known to five digits
+        return f"{float(total.cells[0]):.5g}"
+    numbers = np.array([float(cell) for cell in total.cells]).reshape(total.shape)
+    return values.text(numbers.astype(np.float32), 4, brief=True)
+
+
+def sums_in_view(
+    model: GraphModel, labels: Mapping[str, str], edge_tiles: Mapping[str, int], tiles: Sequence[Tile]
+) -> tuple[dict[str, str], dict[str, int], Sequence[Tile], dict[str, int]]:
+    """Labels and tiles of a folded view, where several edges are one line, and how many gradients each line has."""
+    known = dict(enumerate(tiles))
+    shown = {model.stands.get(key, key): text for key, text in labels.items()}
+    numbers = {model.stands.get(key, key): number for key, number in edge_tiles.items()}
+    sums: dict[str, FoldedSum] = {}
+    expected = several(model)
+    for key in labels:
+        if (drawn := model.stands.get(key, key)) in expected:
+            sums.setdefault(drawn, FoldedSum()).add(known.get(edge_tiles.get(key, -1)), None)
+    more = list(tiles)
+    for drawn, one in sums.items():
+        if one.count > 1:
+            shown[drawn], numbers[drawn] = text_of(one.total), len(more) if one.total is not None else -1
+            more += [one.total] if one.total is not None else []
+    counts = {drawn: one.count if one.count > 1 else expected[drawn] for drawn, one in sums.items()}
+    return shown, numbers, more, counts

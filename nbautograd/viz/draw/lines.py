@@ -1,0 +1,95 @@
+"""The line of an edge as an SVG path, and the line of a gradient beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import copysign
+
+from nbautograd.viz.draw.labels import BESIDE, Point
+
+__all__ = ["aside", "number", "path"]
+
+CORNER = 16.0  # the radius of a line's corners
+
+
+def path(line: Sequence[Point], direction: str = "LR", lean: float = 0.0) -> str:
+    """The ``d`` of a line: straight within a layer, curved between two, with rounded corners where it turns.
+
+    :param lean: how far the steep middle of a curve is moved aside, so that two lines stay beside each other.
+    """
+    bends = _straightened(line, direction)
+    parts = [f"M{number(line[0][0])} {number(line[0][1])}"]
+    for i, (curved, x0, y0, x1, y1) in enumerate(bends):
+        after = bends[i + 1] if i + 1 < len(bends) else None
+        if curved and direction == "LR":
+            middle = (x0 + x1) / 2 - copysign(lean, y1 - y0)
+            parts.append(f"C{number(middle)} {number(y0)} {number(middle)} {number(y1)} {number(x1)} {number(y1)}")
+        elif curved:
+            middle = (y0 + y1) / 2 - copysign(lean, x1 - x0)
+            parts.append(f"C{number(x0)} {number(middle)} {number(x1)} {number(middle)} {number(x1)} {number(y1)}")
+        elif after is not None and not after[0] and (x0 == x1) != (after[1] == after[3]):  # a corner
+            _, _, _, x2, y2 = after
+            radius = min(CORNER, (abs(x1 - x0) + abs(y1 - y0)) / 2, (abs(x2 - x1) + abs(y2 - y1)) / 2)
+            (ax, ay), (bx, by) = _towards((x1, y1), (x0, y0), radius), _towards((x1, y1), (x2, y2), radius)
+            parts.append(f"L{number(ax)} {number(ay)}Q{number(x1)} {number(y1)} {number(bx)} {number(by)}")
+        else:
+            parts.append(f"L{number(x1)} {number(y1)}")
+    return "".join(parts)
+
+
+def _straightened(line: Sequence[Point], direction: str) -> list[tuple[bool, float, float, float, float]]:
+    """The pieces of a line, each (whether it is curved, its ends); straight ones that go on as one are joined."""
+    pieces: list[tuple[bool, float, float, float, float]] = []
+    for i, ((x0, y0), (x1, y1)) in enumerate(pairwise(line)):
+        if (x0, y0) == (x1, y1):
+            continue
+        straight = i % 2 == 0 or x0 == x1 or y0 == y1
+        if straight and pieces and not pieces[-1][0]:
+            _, ax, ay, bx, by = pieces[-1]
+            if (ax == bx == x0 == x1) or (ay == by == y0 == y1):
+                pieces.pop()
+                x0, y0 = ax, ay
+        pieces.append((not straight, x0, y0, x1, y1))
+    return pieces
+
+
+def _towards(start: Point, goal: Point, by: float) -> Point:
+    """A point so far from ``start`` on the way to ``goal``, which lies straight across or straight down."""
+    (x, y), (gx, gy) = start, goal
+    return (x + copysign(by, gx - x), y) if gy == y else (x, y + copysign(by, gy - y))
+
+
+def aside(line: Sequence[Point], direction: str, *, upright: bool = False) -> list[Point]:
+    """The same line a little to the side, as the way of a gradient beside that of the value.
+
+    :param upright: a line that runs straight down and across only goes beside itself on both.
+    """
+    if upright and all(x0 == x1 or y0 == y1 for (x0, y0), (x1, y1) in pairwise(line)):
+        return [(x + BESIDE * (i in range(1, len(line) - 1) or _falls(line, i)),
+                 y + BESIDE * (i in range(1, len(line) - 1) or not _falls(line, i)))
+                for i, (x, y) in enumerate(line)]  # fmt: skip
+    if direction != "LR":
+        return [(x + BESIDE, y) for x, y in line]
+    moved = []
+    for i, (x, y) in enumerate(line):
+        before = next((point for point in reversed(line[:i]) if point != (x, y)), None)
+        after = next((point for point in line[i:] if point != (x, y)), None)
+        turns = (before is not None and before[0] == x) or (after is not None and after[0] == x)
+        if before is not None and before[0] != x:
+            ahead = x - before[0]
+        else:
+            ahead = after[0] - x if after is not None else 1.0
+        moved.append((x - BESIDE * turns, y + copysign(BESIDE, ahead)))
+    return moved
+
+
+def _falls(line: Sequence[Point], end: int) -> bool:
+    """Whether a line runs straight down where it begins (0), or where it ends."""
+    points = line if end == 0 else line[::-1]
+    return next((point[0] == points[0][0] for point in points if point != points[0]), True)
+
+
+def number(value: float) -> str:
+    """A number without needless digits."""
+    return f"{value:.1f}".removesuffix(".0")

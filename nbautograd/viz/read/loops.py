@@ -1,0 +1,134 @@
+"""Loops of a program in a graph that is drawn: which nodes belong to which step, and what the steps share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nbautograd.viz.read.model import Edge, GraphModel
+from nbautograd.viz.read.segments import Segment
+
+__all__ = ["Loop", "loop_of"]
+
+LEAST = 3  # steps that are drawn
+MOSTLY = 0.75  # of the steps hand something on, and use a shared weight
+WITHIN = 0.5  # of the operations that are drawn are inside of the loop
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop with shared weights: ``place`` has of each node its step, -1 before the first, ``steps`` after the last.
+
+    What several steps use, and no step makes, is one of the ``shared``, which have no place.
+    """
+
+    steps: int
+    place: Mapping[str, int]
+    shared: tuple[str, ...]
+
+
+def loop_of(model: GraphModel) -> Loop | None:
+    """The loop that most of a drawing is, if its steps share weights and each hands something on to the next."""
+    spans = _spans(model)
+    if not spans:
+        return None
+    place, count = _columns(model, spans), len(spans)
+    if place is None:
+        return None
+    drawn = [node.id for node in model.nodes if node.kind in ("op", "group")]
+    if sum(0 <= place.get(key, -1) < count for key in drawn) < WITHIN * len(drawn):
+        return None
+    shared = _place_others(model, place, count)
+    return Loop(count, place, tuple(shared)) if _hangs_together(model, place, shared, count) else None
+
+
+def _spans(model: GraphModel) -> list[Span]:
+    """From and to which place in the order of operations each step of the longest loop goes."""
+    if model.tree is None:
+        return []
+    loops = [one for _, one in model.tree.inner() if one.kind == "loop" and one.times >= LEAST]
+    if not loops:
+        return []
+    longest = max(loops, key=lambda one: (one.stop - one.start, one.times))
+    spans = [(step.start, step.stop) for step in _steps(longest)]
+    first, length = spans[0][0], spans[0][1] - spans[0][0]
+    names = [model.entire.by_id[key].name for key in model.order[: first + length]]
+    begins = max(first - length, 0)
+    step, before = Counter(names[first:]), Counter(names[begins:first])
+    if first - begins >= MOSTLY * length and not before - step and (first <= length or before == step):
+        spans.insert(0, (begins, first))  # a first step, which only begins with something else
+    return spans
+
+
+def _steps(loop: Segment) -> list[Segment]:
+    rest = loop.children[0]
+    if rest.kind == "loop" and rest.times == loop.times - 1:
+        return [*rest.children, *loop.children[1:]]
+    return loop.children
+
+
+def _columns(model: GraphModel, spans: Sequence[Span]) -> dict[str, int] | None:
+    """The step of each operation that is drawn; None where steps are drawn together."""
+    stands, order = model.stands, model.order
+    place: dict[str, int] = {}
+    for number, (start, stop) in enumerate(spans):
+        ids = {drawn for key in order[start:stop] if (drawn := stands.get(key, key))}
+        if not ids or any(key in place for key in ids):  # a group stands for several steps
+            return None
+        place.update(dict.fromkeys(ids, number))
+    for outside, where in ((order[: spans[0][0]], -1), (order[spans[-1][1] :], len(spans))):
+        for key in outside:
+            drawn = stands.get(key, key)
+            if place.setdefault(drawn, where) != where:
+                return None  # a group of operations inside and outside
+    return place
+
+
+def _place_others(model: GraphModel, place: dict[str, int], count: int) -> list[str]:
+    """Places for what is no operation; returns what several steps share."""
+    users: dict[str, set[int]] = {}
+    for edge in model.edges:
+        if edge.kind == "result" and edge.dst not in place:
+            place[edge.dst] = place.get(edge.src, count)
+    for edge in model.edges:
+        if edge.src not in place or model.by_id[edge.src].kind in ("leaf", "pile", "constant"):
+            users.setdefault(edge.src, set()).add(place.get(edge.dst, count))
+    shared = []
+    for node in model.nodes:
+        if node.id in place:
+            continue
+        own = users.get(node.id, {count})
+        if len(own) > 1:
+            shared.append(node.id)
+        else:
+            place[node.id] = next(iter(own))
+    return shared
+
+
+def _hangs_together(model: GraphModel, place: Mapping[str, int], shared: Sequence[str], count: int) -> bool:
+    """Whether a weight is shared by most steps, and most hand something on, each to the next one or to what follows."""
+    handed: set[int] = set()
+    uses: dict[str, set[int]] = {key: set() for key in shared}
+    for edge in model.edges:
+        to = place[edge.dst]
+        if edge.src in uses:
+            uses[edge.src].add(to)
+            continue
+        at = place[edge.src]
+        if 0 <= at < count and to != at:
+            if to not in (at + 1, count):
+                return False
+            if to < count:
+                handed.add(at)
+        elif at > to:
+            return False
+    weights = [len(own - {-1, count}) for key, own in uses.items() if model.by_id[key].kind in ("leaf", "pile")]
+    return len(handed) >= MOSTLY * (count - 1) and max(weights, default=0) >= max(LEAST, MOSTLY * count)
+
+
+def inside(edge: Edge, loop: Loop) -> bool:
+    """Whether an edge stays within one step, or before or after them."""
+    return edge.src not in loop.shared and loop.place[edge.src] == loop.place[edge.dst]

@@ -1,0 +1,96 @@
+"""Which module each operation of a graph belongs to, where no trace tells: by the parameters that it uses.
+
+An operation belongs to the module whose parameter it uses. What runs between two such operations belongs to the module
+that has both: an addition after an attention to its layer, what runs between two layers to the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+from typing import Any
+
+from nbautograd.viz.read.introspect import attribute
+from nbautograd.viz.read.walk import GraphWalk
+
+__all__ = ["module_scopes"]
+
+CONTAINERS = ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
+"""Modules that only hold others, and are never called."""
+
+Path = tuple[tuple[str, str], ...]
+"""The modules around something, outermost first, each as (class, name)."""
+
+
+def module_scopes(walk: GraphWalk, namespace: Mapping[str, Any]) -> list[Path]:
+    """The modules of each operation, in the order in which they ran; empty where nothing is known."""
+    owners = _owners(walk, namespace)
+    if not owners:
+        return [()] * len(walk.order)
+    known = [_path_of(walk, node, owners) for node in walk.order]
+    before: list[Path | None] = []
+    last: Path | None = None
+    for own in known:
+        last = own if own is not None else last
+        before.append(last)
+    scopes: list[Path] = []
+    following: Path | None = None
+    for own, earlier in zip(reversed(known), reversed(before), strict=True):
+        following = own if own is not None else following
+        scopes.append(own if own is not None else _shared(earlier, following))
+    return scopes[::-1]
+
+
+def _owners(walk: GraphWalk, namespace: Mapping[str, Any]) -> dict[int, Path]:
+    """Of each parameter in the graph, by id(), the modules around it."""
+    leaves = {id(variable) for node in walk.next if (variable := attribute(node, "variable")) is not None}
+    owners: dict[int, Path] = {}
+    for name, module in _modules(namespace):
+        classes = {path: type(one).__name__ for path, one in module.named_modules()}
+        for path, parameter in module.named_parameters():
+            if id(parameter) in leaves:
+                owners.setdefault(id(parameter), tuple(_around(name, path, classes)))
+    return owners
+
+
+def _modules(namespace: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The variables that hold modules, those with the most parameters first."""
+    modules: dict[int, tuple[int, str, Any]] = {}
+    for name, value in list(namespace.items()):
+        methods = ("named_parameters", "named_modules")
+        if isinstance(name, str) and all(callable(attribute(type(value), method)) for method in methods):
+            try:
+                size = sum(1 for _ in value.named_parameters())
+            except Exception:
+                continue
+            modules.setdefault(id(value), (size, name, value))
+    return [(name, module) for _, name, module in sorted(modules.values(), key=lambda one: -one[0])]
+
+
+def _around(name: str, parameter: str, classes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    parts = parameter.split(".")[:-1]
+    for count in range(len(parts) + 1):
+        path = ".".join(parts[:count])
+        kind = classes.get(path, "")
+        if kind not in CONTAINERS:
+            whole = f"{name}.{path}" if path else name
+            yield kind or whole, whole
+
+
+def _path_of(walk: GraphWalk, node: Any, owners: Mapping[int, Path]) -> Path | None:
+    """The module that an operation belongs to by the parameters that it uses itself; None where it uses none."""
+    variables = [attribute(to, "variable") for to, _ in walk.next[node] if to is not None]
+    used = [owners[id(variable)] for variable in variables if id(variable) in owners]
+    if not used:
+        return None
+    path = used[0]
+    for other in used[1:]:
+        path = _shared(path, other)
+    return path
+
+
+def _shared(one: Path | None, other: Path | None) -> Path:
+    if one is None or other is None:
+        return ()
+    both = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return tuple(pair[0] for pair in both)

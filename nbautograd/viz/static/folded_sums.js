@@ -1,0 +1,81 @@
+const VANISHED = -99; // the size of zeros
+const CURVE = { wide: 40, high: 11 }; // of the sizes of gradients that are drawn as one line
+
+/** The lines of a view that stand for several gradients of one value: how many. */
+function severalIn(view) {
+  if (view.several) return view.several;
+  const counts = new Map();
+  for (const drawn of Object.values(view.stands || {}).filter(isEdge)) counts.set(drawn, (counts.get(drawn) || 1) + 1);
+  const single = new Set(view.edges.filter(([, src, , kind]) => kind === "flow" && !isGroup(view.nodes[src]))
+    .map(([id]) => id));
+  view.several = new Map([...counts].filter(([id]) => single.has(id)));
+  return view.several;
+}
+
+/** The tile of a sum; null where the tensors cannot be added. */
+function addedTile(one, other) {
+  const alike = one && other && one.cells.length === other.cells.length && String(one.block) === String(other.block);
+  if (!alike) return null;
+  const cells = one.cells.map((cell, i) => Number(cell) + Number(other.cells[i]));
+  return { shape: one.shape, columns: one.columns, block: one.block, cells };
+}
+
+/** log10 of the root mean square of numbers. */
+function sizeOfCells(cells) {
+  const mean = cells.reduce((sum, cell) => sum + Number(cell) ** 2, 0) / cells.length;
+  return mean ? Math.log10(mean) / 2 : VANISHED;
+}
+
+/** What has come by a step along each line that stands for several gradients: Map(line -> count, total, sizes). */
+function foldedSums(history, index, view) {
+  const scene = history.sceneAt(index), lines = severalIn(view), sums = new Map();
+  for (const frame of history.frames.slice(0, index)) {
+    if (frame.scene !== scene) continue;
+    if (frame.kind === "start") sums.clear();
+    for (const [id, [count, sizes]] of Object.entries(frame.sums || {})) sums.set(id, { count, sizes });
+    for (const id of frame.sums || !lines.size ? [] : Object.keys(frame.labels || {})) {
+      const line = see(view, id);
+      if (!lines.has(line)) continue;
+      const before = sums.get(line), tile = history.tiles[frame.tiles?.[id]] || null;
+      const total = before ? addedTile(before.total, tile) : tile;
+      sums.set(line, { count: (before?.count || 0) + 1, total, sizes: [...before?.sizes || [], frame.sizes?.[id]] });
+    }
+  }
+  return sums;
+}
+
+/** Say of a state the sums: in the place of the last gradient that came along a line. */
+function addSums(state, history, index, view) {
+  state.sums = view?.edges ? foldedSums(history, index, view) : new Map();
+  for (const [line, { count, total }] of state.sums) {
+    if (count < 2 || total === undefined || !state.labels.has(line)) continue;
+    const text = total?.cells.length === 1 ? shortNumber(total.cells[0]) : "Σ";
+    const number = total ? history.addTile(`${view.label} ${line} ${index}`, total) : -1;
+    state.labels.set(line, text);
+    state.tiles.set(line, number);
+    if (total) state.sizes.set(line, sizeOfCells(total.cells));
+    if (state.frame?.labels?.[line] === undefined) continue;
+    const { labels, tiles } = state.frame;
+    state.frame = { ...state.frame, labels: { ...labels, [line]: text }, tiles: { ...tiles, [line]: number } };
+  }
+}
+
+/** Above a sum on a line: of how many gradients it is, and how their sizes go, as a curve. */
+function paintSums(stage, state) {
+  for (const element of stage.svg.querySelectorAll(".nb-sum-of")) element.remove();
+  for (const [line, { count, sizes }] of state.sums || []) {
+    const text = state.labels.get(line), box = text && count > 1 && stage.labelBox(line, text);
+    const shown = box && (state.active.has(line) || state.done.has(line));
+    if (!shown) continue;
+    const y = box.y - 5, x = box.x + box.width / 2, said = `Σ ${count.toLocaleString("en")}`;
+    const half = (CURVE.wide + 7 * said.length) / 2, finite = sizes.filter((size) => size > -90);
+    const low = Math.min(...finite), span = Math.max(...finite) - low, last = sizes.length - 1;
+    const down = (size) => (1 - (span > 0.05 ? (Math.max(size, low) - low) / span : 0.5)) * CURVE.high;
+    const points = sizes.map((size, i) => [(i / (last || 1)) * CURVE.wide, down(size)])
+      .filter(([, at]) => Number.isFinite(at));
+    const curve = points.map(([px, py], i) => `${i ? "L" : "M"}${(x - half + 7 * said.length + px).toFixed(1)} `
+      + (y - CURVE.high + 1 + py).toFixed(1)).join("");
+    stage.covers.append(s("g", { class: "nb-sum-of" }, s("title", {}, fill(stage.texts.sum_of, { count })),
+      s("text", { x: x - half, y }, said), s("path", { d: curve, fill: "none" })));
+  }
+}

@@ -1,0 +1,87 @@
+"""Gradients drawn as wide, and of the colour, that the logarithm of their size asks for."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from tests import needs
+
+needs.package("playwright")
+from playwright.sync_api import expect
+
+import nbautograd as nb
+from nbautograd import viz
+from nbautograd.core import tracing
+from nbautograd.viz.notebook.api import Recording
+
+from .player_pages import recording
+
+pytestmark = [pytest.mark.browser, needs.chromium]
+
+
+def vanishing(steps: int, factor: float = 0.1) -> Recording:
+    with tracing.traced():
+        w = nb.tensor(factor, requires_grad=True)
+        x = nb.tensor(1.0, requires_grad=True)
+        h = x
+        for _ in range(steps):
+            h = h * w
+    return viz.animate(h, namespace={"w": w, "x": x, "h": h})
+
+
+CHAIN = """() => [...document.querySelectorAll('.nb-flow.nb-done[data-size]')]
+    .map(flow => [Number(flow.dataset.size), parseFloat(getComputedStyle(flow).strokeWidth),
+        getComputedStyle(flow).stroke, getComputedStyle(flow).vectorEffect])"""
+
+
+def test_from_twenty_operations_on_sizes_are_drawn(open_page: Any) -> None:
+    page = open_page(vanishing(19))
+    expect(page.locator(".nb-legend")).to_be_hidden()
+    page = open_page(vanishing(20))
+    expect(page.locator(".nb-legend")).to_be_visible()
+    expect(page.locator(".nb-scale")).to_have_attribute("aria-pressed", "true")
+    page.click(".nb-last")
+    flows = page.evaluate(CHAIN)
+    assert {size for size, *_ in flows} == {0, 1, 2}  # of 1, 0.1, 0.01, ... the last have vanished
+    widths = [width for _, width, _, _ in flows]
+    assert max(widths) == 3.6 and min(widths) == pytest.approx(1.1)
+    assert len(set(widths)) > 5  # not only by class
+    assert len({colour for _, _, colour, _ in flows}) == 3
+    assert {effect for *_, effect in flows} == {"non-scaling-stroke"}  # as wide however small the drawing is shown
+    page.keyboard.press("m")
+    assert page.evaluate(CHAIN) == []
+    expect(page.locator(".nb-legend")).to_be_hidden()
+    assert page.troubles == []
+
+
+def test_the_map_shows_where_gradients_vanish(open_page: Any) -> None:
+    page = open_page(vanishing(20), viewport={"width": 700, "height": 720})
+    page.locator(".nb-slider").fill("20")
+    drawn = page.locator(".nb-overview-size").evaluate_all("all => all.map(path => path.getAttribute('d').length > 0)")
+    assert drawn == [True, True, True, False, False]
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_each_number_of_the_legend_stands_between_the_classes_that_it_bounds(open_page: Any, width: int) -> None:
+    page = open_page(vanishing(20), viewport={"width": width, "height": 720})
+    row = page.locator(".nb-legend").evaluate(
+        "legend => [...legend.querySelectorAll('i, b')].map(e => [e.textContent || Number(e.dataset.size),"
+        " e.getBoundingClientRect().left, e.getBoundingClientRect().right])"
+    )
+    assert [part for part, *_ in row] == [0, "10⁻⁶", 1, "10⁻³", 2, "10²", 3, "10⁵", 4]
+    assert all(before[2] <= after[1] for before, after in itertools.pairwise(row))
+    legend = page.locator(".nb-legend").bounding_box()
+    assert legend["x"] <= row[0][1] and page.locator(".nb-legend span").last.bounding_box()["x"] > row[-1][2]
+    end = page.locator(".nb-legend span").last.bounding_box()
+    assert end["x"] + end["width"] <= legend["x"] + legend["width"]
+
+
+def test_below_twenty_operations_a_key_shows_sizes(open_page: Any) -> None:
+    page = open_page(recording())
+    page.click(".nb-last")
+    assert page.evaluate(CHAIN) == []
+    page.keyboard.press("m")
+    assert {size for size, *_ in page.evaluate(CHAIN)} == {2}

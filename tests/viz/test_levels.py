@@ -1,0 +1,125 @@
+"""Model, layer, operation: groups of untraced graphs are the modules whose parameters are used, also PyTorch's."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import nbautograd as nb
+from nbautograd import viz
+from nbautograd.viz.draw.boxes import name_text
+from nbautograd.viz.read.model import GraphModel, Node
+from tests import needs
+
+from .player_pages import long_pass
+
+torch = needs.package("torch")
+LIBRARIES = pytest.mark.parametrize("T", [nb, torch], ids=["ours", "torch"])
+
+
+def groups_of(model: GraphModel) -> list[tuple[str, str, int]]:
+    return [(n.symbol, n.name.split(":")[0], n.members) for n in model.nodes if n.kind == "group"]
+
+
+def transformer(T: Any) -> tuple[Any, Any]:
+    T.manual_seed(0)
+    model = T.nn.Transformer(8, 2, 2, 2, 16, dropout=0.0, batch_first=True)
+    x = T.randn(1, 3, 8)
+    return model, model(x, x).pow(2).mean()
+
+
+@LIBRARIES
+def test_a_transformer_is_its_encoder_and_decoder(T: Any) -> None:
+    model, loss = transformer(T)
+    picture = viz.graph(loss, namespace={"model": model, "loss": loss})
+    symbols = [(symbol, owner) for symbol, owner, _ in groups_of(picture.model)]
+    assert symbols == [("TransformerDecoder", "model.decoder"), ("TransformerEncoder", "model.encoder")]
+    piles = [(n.name, n.members) for n in picture.model.nodes if n.kind == "pile"]
+    assert piles == [("model.decoder", 38), ("model.encoder", 26)]
+
+
+@LIBRARIES
+def test_levels_open_one_after_the_other(T: Any) -> None:
+    model, loss = transformer(T)
+    namespace = {"model": model, "loss": loss}
+    layers = viz.graph(loss, namespace=namespace, opened=["TransformerEncoder"]).model
+    inside = [owner for symbol, owner, _ in groups_of(layers) if symbol == "TransformerEncoderLayer"]
+    assert sorted(inside) == ["model.encoder.layers.0", "model.encoder.layers.1"] or not inside
+    whole = layers.tree
+    labels = {segment.label for _, segment in whole.inner()}
+    assert {"Transformer", "TransformerEncoder", "TransformerEncoderLayer", "MultiheadAttention"} <= labels
+
+
+def test_what_runs_between_two_modules_belongs_to_the_one_that_has_both() -> None:
+    class Block(torch.nn.Module):  # type: ignore[name-defined, misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+
+        def forward(self, x: Any) -> Any:
+            return self.second(self.first(x).relu()) + x
+
+    net = torch.nn.Sequential(Block(), Block())
+    loss = net(torch.randn(2, 3)).sum()
+    picture = viz.graph(loss, namespace={"net": net, "loss": loss})
+    assert [group[:2] for group in groups_of(picture.model)] == [("Block", "net.1"), ("Block", "net.0")]
+    inside = {g.label: [picture.model.entire.by_id[m].name for m in g.members] for g in picture.model.groups}
+    assert any("ReluBackward0" in names for names in inside.values())
+
+
+def test_a_graph_without_modules_has_no_layers() -> None:
+    w = torch.ones(3, requires_grad=True)
+    loss = (w * 2).exp().sum()
+    assert groups_of(viz.graph(loss, namespace={"w": w}).model) == []
+
+
+def test_a_long_name_keeps_its_end() -> None:
+    path = "model.decoder.layers.0.self_attn.out_proj"
+    names = [name_text(Node("n0", "leaf", f"{path}.{end}", dtype="f32", shape="(8, 8)")) for end in ("weight", "bias")]
+    assert names[0].startswith("…") and names[0].endswith("out_proj.weight") and names[1].endswith("out_proj.bias")
+
+
+@pytest.mark.browser
+@needs.chromium
+def test_keys_and_double_clicks_change_the_level(open_page: Any) -> None:
+    from playwright.sync_api import expect
+
+    page = open_page(long_pass(10))
+    page.focus(".nb-player")
+    page.keyboard.press(">")
+    expect(page.locator(".nb-closer")).to_have_count(1)
+    page.keyboard.press(">")  # the steps are groups, too
+    expect(page.locator(".nb-closer")).to_have_count(1)  # without a kernel one is open at a time
+    page.keyboard.press("<")
+    expect(page.locator(".nb-closer")).to_have_count(0)
+    page.keyboard.press(">")
+    page.wait_for_timeout(600)
+    page.locator(".nb-group .nb-symbol").nth(2).wait_for()
+    expect(page.locator(".nb-closer")).to_have_attribute("aria-label", re.compile("^Close ×8"))
+    page.click(".nb-closer")
+    expect(page.locator(".nb-closer")).to_have_count(0)
+    assert page.troubles == []
+
+
+@pytest.mark.browser
+@needs.chromium
+def test_a_double_click_on_a_node_closes_its_layer(open_page: Any) -> None:
+    from playwright.sync_api import expect
+
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(*[torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh()) for _ in range(3)])
+    loss = net(torch.randn(1, 2)).sum()
+    page = open_page(viz.graph(loss, namespace={"net": net, "loss": loss}))
+    groups = page.locator(".nb-openable")
+    closed = groups.count()
+    assert closed == 3
+    groups.first.locator(".nb-symbol").click()
+    expect(page.locator(".nb-closer")).to_have_count(1)
+    page.wait_for_timeout(600)
+    inside = page.locator(".nb-op:not(.nb-group)", has_text="Addmm").first
+    inside.locator(".nb-symbol").dblclick()
+    expect(page.locator(".nb-closer")).to_have_count(0)
+    expect(groups).to_have_count(closed)
+    assert page.troubles == []
