@@ -159,6 +159,15 @@ def test_a_picture_that_fails_does_not_cost_the_tensor(shell, monkeypatch):
 # -- tables and settings -----------------------------------------------------------------------------------------------
 
 
+def test_code_writes_the_program(shell):
+    code = run(shell, "%code y")
+    assert "# In [" in code.text and "w_grad = g_w" in code.text and "x = " in code.text
+    assert "torch.tensor(" in run(shell, "%code --in torch y").text
+    assert "nb-gradient" in shell.display_formatter.format(code)[0]["text/html"]
+    with pytest.raises(UsageError):
+        run(shell, "%code --in jax y")
+
+
 def test_grads_counts_passes_and_what_was_added(shell):
     table = run(shell, "%grads")
     assert [row[0] for row in table.rows] == ["w", "x"] and table.rows[0][4:6] == ("None", "0")
@@ -208,7 +217,7 @@ def test_settings_refuse(shell, line, message):
 
 
 def test_help_and_completion(shell):
-    for name in ("graph", "backward", "grads", "zero_grads", "autograd"):
+    for name in ("graph", "backward", "code", "grads", "zero_grads", "autograd"):
         function = shell.find_line_magic(name)
         assert f"%{name}" in function.__doc__ and "expression" in function.__doc__ or name == "autograd"
     assert {"y", "--no-values", "--depth"} <= set(answers(shell, "%graph "))
