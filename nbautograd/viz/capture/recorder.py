@@ -69,9 +69,7 @@ class Recorder:
         self.joints = Joints()
         self.arrived: dict[tuple[str, int], list[str]] = {}
         self.incoming: Any = None  # what the node that runs now received, as long as it runs
-        self.finite = True
-        self.seen_bad = False
-        self.creates = False
+        self.finite, self.seen_bad, self.creates = True, False, False
         self.created: dict[str, Any] = {}  # by name: the gradients that a recorded pass made, or the leaves of them
         self.seeds: tuple[Any, ...] = ()  # what a pass began with that records itself
         self.made_by: list[tuple[Any, str, int]] = []  # (node, name of its result, the pass that made it)
