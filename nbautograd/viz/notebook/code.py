@@ -11,15 +11,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.draw import theme
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.api import callers_names
-from nbautograd.viz.read.naming import ResultNames, SourceLines
-from nbautograd.viz.read.walk import GraphWalk
+from nbautograd.viz.notebook.program_lines import program_of
 
 if TYPE_CHECKING:
     from nbautograd.program import Program
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Code", "code", "highlighted"]
 
 LIBRARIES = ("numpy", "torch")
-MOST = 20_000
-"""Operations of a graph of which a program is written."""
 STYLE = (
     ".nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }\n"
     ".nb-code pre { margin: 0; background: none; color: inherit; font: inherit; white-space: pre; }\n"
@@ -98,27 +94,7 @@ def code(
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
     if torch_events.is_foreign(tensor):
         raise TypeError("code() writes programs of nbautograd's tensors, and this is one of PyTorch's")
-    from nbautograd.program import write
-
-    walk = GraphWalk(tensor, MOST)
-    names = ResultNames(walk, namespace or callers_names(), SourceLines(SourceLocator.locate))
-
-    def tensor_name(leaf: Any) -> str:
-        return _first(names.leaves.get(id(leaf), "") or names.variables.tensor(leaf))
-
-    program = write(
-        tensor,
-        gradient,
-        name_of=lambda node, index: _first(names.results.get((node, index), "")) or f"unused{index}",
-        tensor_name=tensor_name,
-        library=library,
-    )
-    return Code(program)
-
-
-def _first(name: str) -> str:
-    """One name of a tensor that has several."""
-    return name.partition(" = ")[0]
+    return Code(program_of(tensor, gradient, namespace or callers_names(), library))
 
 
 class Code:
