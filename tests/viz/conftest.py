@@ -24,6 +24,14 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def window(browser: Any) -> Iterator[Any]:
+    """One page for many: a test goes where it wants, and says how wide it is."""
+    page = browser.new_page(reduced_motion="reduce", bypass_csp=True)
+    yield page
+    page.close()
+
+
 @pytest.fixture
 def open_page(browser: Any, tmp_path: Path) -> Iterator[Any]:
     contexts = []

@@ -30,6 +30,11 @@ def step_of(page: Any) -> int:
     return int(page.locator(".nb-player").get_attribute("data-step"))
 
 
+def press(page: Any, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
 def leaf(page: Any, name: str) -> Any:
     has = page.locator(".nb-name", has_text=re.compile(f"^{name}$"))
     return page.locator(".nb-leaf").filter(has=has)

@@ -11,8 +11,8 @@ import pytest
 import nbautograd as nb
 from nbautograd import protocol, viz
 from nbautograd.core import tracing
+from nbautograd.viz.capture.player_data import saved_text
 from nbautograd.viz.capture.recorder import Recorder, Timeline
-from nbautograd.viz.capture.timeline import saved_text
 from nbautograd.viz.notebook import ledger_text
 from nbautograd.viz.read.builder import build
 from tests import needs

@@ -77,7 +77,7 @@ def hostile(name: str) -> Any:
     return root, {name: leaf, name + "2": root}
 
 
-HTML = {"img", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "pre"}
+HTML = {"p", "img", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "pre"}
 
 
 def check(svg: str) -> None:

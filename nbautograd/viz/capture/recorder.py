@@ -23,7 +23,8 @@ from nbautograd.viz.capture.equations import equations
 from nbautograd.viz.capture.frame_log import STEP_BY_STEP, FrameLog
 from nbautograd.viz.capture.joints import Joints
 from nbautograd.viz.capture.leaf_account import TERMS, LeafAccount
-from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline, saved_text
+from nbautograd.viz.capture.player_data import saved_text
+from nbautograd.viz.capture.timeline import Equation, Frame, LeafState, Product, Timeline
 from nbautograd.viz.capture.words import op_words
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say

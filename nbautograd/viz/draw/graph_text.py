@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nbautograd.viz.capture.timeline import bytes_text
+from nbautograd.viz.capture.player_data import bytes_text
 from nbautograd.viz.escape import columns, one_line, ordered, padded
 from nbautograd.viz.language import say
 from nbautograd.viz.read.model import GraphModel, Node

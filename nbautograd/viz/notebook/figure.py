@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import Any
 
 from nbautograd.viz import language
-from nbautograd.viz.capture.timeline import bytes_text, scene_json
+from nbautograd.viz.capture.player_data import bytes_text, scene_json
 from nbautograd.viz.draw.graph_text import graph_text
 from nbautograd.viz.draw.labels import Size
 from nbautograd.viz.draw.layout import Arranged, Layout, labelled, layout

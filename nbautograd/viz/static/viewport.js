@@ -1,4 +1,4 @@
-const LEAST = 220, USUAL = 300, MOST = 660; // pixels of the picture's window, from top to bottom
+const LEAST = 212, USUAL = 300, MOST = 660; // pixels of the picture's window, from top to bottom
 const LARGEST = 1.25; // no drawing is shown larger by itself, and none smaller than its full size, which can be read
 const LONG_TOUCH = 500; // milliseconds, after which a touch is no click
 const smooth = (t) => t * t * (3 - 2 * t);

@@ -1,0 +1,131 @@
+"""What the player gets of frames, graphs and tiles, as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any
+
+from nbautograd.viz.language import say
+from nbautograd.viz.read.jacobians import entry_of
+from nbautograd.viz.read.model import GraphModel, Node
+from nbautograd.viz.read.tiles import Tile, is_tiled
+
+__all__ = ["OPTIONAL", "bytes_text", "plain", "saved_text", "scene_json", "shorten", "tile_json"]
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(part.name for part in fields(kind))
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses as dictionaries, all the way down; lists as they are, which are formulas: ``asdict`` copies them."""
+    kind: type = type(value)
+    if is_dataclass(value):
+        return {name: plain(getattr(value, name)) for name in _names(kind)}
+    if kind is tuple:
+        return tuple(map(plain, value)) if value else value
+    return {key: plain(part) for key, part in value.items()} if kind is dict else value
+
+
+def tile_json(tile: Tile) -> dict[str, Any]:
+    """A tile as a dictionary, without what is as usual."""
+    about = {"shape": tile.shape, "columns": tile.columns, "cells": tile.cells}
+    if tile.block != (1, 1):
+        about |= {
+            "block": tile.block,
+            "histogram": tile.histogram,
+            "low": tile.low,
+            "high": tile.high,
+            "norm": tile.norm,
+        }
+    return about | {name: count for name in ("nan", "inf") if (count := getattr(tile, name))}
+
+
+def shorten(frames: list[dict[str, Any]]) -> None:
+    """Write of each row of the ledger only the terms that are new, and how many are as before (``kept``)."""
+    former: dict[tuple[int, int, str], tuple[Any, ...]] = {}
+    for frame in frames:
+        for key, row in frame.get("ledger", {}).items():
+            place, terms = (frame["scene"], frame["backward"], key), tuple(row["terms"])
+            before, former[place] = former.get(place, ()), terms
+            if before and terms[: len(before)] == before:
+                row["terms"], row["kept"] = terms[len(before) :], len(before)
+                row["tiles"] = row.get("tiles", ())[len(before) :]
+
+
+OPTIONAL = {
+    "tiles",
+    "left",
+    "summed",
+    "element",
+    "local",
+    "places",
+    "got",
+    "of",
+}  # of a part of a frame, left out where there is none
+WHOLE = 300  # members of a group that the player is told one by one
+_TOLD = (
+    "kind", "name", "expression", "value", "shape", "dtype", "device", "version", "grad", "where", "cell", "line",
+    "source", "notes", "window", "symbol", "label", "view_of", "retains", "freed", "members", "times", "failed",
+)  # fmt: skip
+
+
+def scene_json(model: GraphModel) -> dict[str, Any]:
+    """What the player tells of a graph's nodes, and how they hang together."""
+    nodes = {}
+    for node in model.nodes:
+        about = {key: value for key in _TOLD if (value := getattr(node, key)) not in ("", (), False, 0)}
+        tiles = {"tile": node.tile, "grad_tile": node.grad_tile if is_tiled(node.grad_tile) else None}
+        about |= {name: tile_json(tile) for name, tile in tiles.items() if tile is not None}
+        if node.formulas:
+            about["kinds"] = [entry_of(formula.source) for formula in node.formulas]
+            about["formulas"] = [formula.marks for formula in node.formulas]
+            about["slots"] = [formula.slot for formula in node.formulas]
+        if node.saved is not None:
+            about["saved"] = saved_text(node)
+            about["kept"] = [f"{saved.name} {saved.shape} {bytes_text(saved.nbytes)}" for saved in node.saved]
+        if node.hooks:
+            about["hooks"] = ", ".join(f"{say(f'hook_kind_{kind}')} ×{count}" for kind, count in node.hooks)
+        nodes[node.id] = about
+    leaves = [{"id": leaf.id, "name": leaf.name} for leaf in model.leaves]
+    edges = [[edge.id, edge.src, edge.dst, edge.kind, edge.slot] for edge in model.edges]
+    groups = [
+        [group.id, group.label, group.closed, group.members if len(group.members) <= WHOLE else (), group.parent]
+        for group in model.groups
+    ]
+    return {
+        "label": model.short_label,
+        "leaves": leaves,
+        "nodes": nodes,
+        "edges": edges,
+        "roots": list(model.roots),
+        "groups": groups,
+        "notes": list(model.notes),
+    }
+
+
+def saved_text(node: Node) -> str:
+    """What a node keeps for the backward pass, in words."""
+    if node.saved is None:
+        return ""
+    if not node.saved:
+        return say("freed_before" if node.freed else "nothing")
+    total = sum(saved.nbytes for saved in node.saved)
+    names = ", ".join(f"{saved.name} {saved.shape}".rstrip() for saved in node.saved)
+    return f"{names} · {bytes_text(total)}"
+
+
+def bytes_text(count: int) -> str:
+    """``8 B``, ``1.5 kB``.
+
+    >>> bytes_text(8), bytes_text(1500), bytes_text(2_000_000)
+    ('8 B', '1.5 kB', '2.0 MB')
+    """
+    size, unit = float(count), "B"
+    for bigger in ("kB", "MB", "GB"):
+        if size < 1000:
+            break
+        size, unit = size / 1000, bigger
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
