@@ -48,7 +48,7 @@ class Program:
         needs: str = "NumPy alone",
     ) -> None:
         self.name, self.stored, self.results = name, stored, results
-        self.lines = [replace(line, origin=()) for line in lines]
+        self.lines = [replace(line, origin=(), scope=_scope_of(line.node)) for line in lines]
         self.imports, self.helpers, self.library, self.needs = sorted({*imports}), helpers, library, needs
 
     @property
@@ -172,6 +172,12 @@ def write(
         results=[(leaf.wanted, writer.results[leaf]) for leaf in leaves],
         needs=needs,
     )
+
+
+def _scope_of(node: Any) -> tuple[tuple[str, int], ...]:
+    """The modules in which an operation ran."""
+    trace = None if node is None else node.trace
+    return () if trace is None else tuple(trace.scope)
 
 
 def _order(statement: str) -> tuple[bool, str]:

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Code", "code", "highlighted"]
 
+LONG = 40
+"""Lines of a program from which on its parts can be folded."""
 LIBRARIES = ("numpy", "torch")
 STYLE = (
     ".nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }\n"
-    ".nb-code pre { margin: 0; background: none; color: inherit; font: inherit; white-space: pre; }\n"
+    ""
     ".nb-code .nb-remark { color: var(--nb-muted); font-style: italic; }\n"
     ".nb-code .nb-word { color: var(--nb-out); }\n"
     ".nb-code .nb-number { color: var(--nb-leaf); }\n"
@@ -36,7 +38,7 @@ STYLE = (
     ".nb-code button { font: 13px var(--nb-sans); margin-bottom: 8px; }\n"
 )
 COPY = (
-    'const button = document.querySelector("button"), program = document.querySelector("pre");\n'
+    'const button = document.querySelector("button"), program = document.querySelector(".nb-lines");\n'
     "button.hidden = false;\n"
     "button.onclick = async () => {\n"
     "  try { await navigator.clipboard.writeText(program.textContent); }\n"
@@ -119,7 +121,7 @@ class Code:
     def html(self) -> str:
         """A page of its own, with a button that copies the program."""
         button = f'<button hidden data-done="{say("copied")}">{say("copy")}</button>'
-        body = f'<main class="nb-code">{button}<pre>{highlighted(self.text)}</pre>{self._helpers()}</main>\n'
+        body = f'<main class="nb-code">{button}{self._lines()}{self._helpers()}</main>\n'
         label = say("code_of", name=one_line(self.program.name, 40))
         return export.page(
             label, f'{body}<script type="module">{COPY}</script>', script=COPY, style=theme.css(".nb-code") + STYLE
@@ -130,7 +132,20 @@ class Code:
         return f"<style>{theme.css('.nb-code')}{STYLE}</style>{self._shown()}"
 
     def _shown(self) -> str:
-        return f'<div class="nb-code"><pre>{highlighted(self.text)}</pre>{self._helpers()}</div>'
+        return f'<div class="nb-code">{self._lines()}{self._helpers()}</div>'
+
+    def _lines(self) -> str:
+        """The program; of a long one, parts and modules can be folded."""
+        lines = self.text.split("\n")
+        if len(lines) <= LONG:
+            return f'<div class="nb-lines">{highlighted(self.text)}</div>'
+        shown, section = [], []
+        for line in [*lines, "# "]:
+            if line.startswith("# ") and section:
+                shown.append(_section(section))
+                section = []
+            section.append(line)
+        return f'<div class="nb-lines">{"".join(shown)}</div>'
 
     def _helpers(self) -> str:
         helpers = self.program.helpers
@@ -158,6 +173,15 @@ class Code:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         smaller = [self.static_html, lambda: f'<div class="nb-code"><pre>{html.escape(self.text)}</pre></div>']
         return {"text/plain": self.text, "text/html": output.within(smaller, self.program.name, self.text)}
+
+
+def _section(lines: list[str]) -> str:
+    """Lines below a heading, which folds them."""
+    heading, *rest = lines
+    text = highlighted("\n".join(rest) + "\n")
+    if not heading.startswith("# "):
+        return f"{highlighted(heading)}\n{text}"
+    return f"<details open><summary>{highlighted(heading)}\n</summary>{text}</details>"
 
 
 def highlighted(text: str) -> str:
