@@ -48,7 +48,8 @@ def _remark(text: str) -> str:
 def text_of(lines: Iterable[Line]) -> list[str]:
     """The lines, with a heading for each part, and one for each module in it."""
     texts: list[str] = []
-    part, scope = "", ()
+    part = ""
+    scope: tuple[tuple[str, int], ...] = ()
     for line in sorted(lines, key=lambda line: list(HEADINGS).index(line.part)):
         if line.part != part:
             part, scope = line.part, ()

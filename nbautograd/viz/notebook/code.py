@@ -139,7 +139,8 @@ class Code:
         lines = self.text.split("\n")
         if len(lines) <= LONG:
             return f'<div class="nb-lines">{highlighted(self.text)}</div>'
-        shown, section = [], []
+        shown: list[str] = []
+        section: list[str] = []
         for line in [*lines, "# "]:
             if line.startswith("# ") and section:
                 shown.append(_section(section))
