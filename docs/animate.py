@@ -46,7 +46,7 @@ def player() -> str:
 
 def hold_height(page: Page) -> None:
     """Let the text beside the graph be as high at every step as at the one where it is highest."""
-    slider, heights = page.get_by_role("slider"), []
+    slider, heights = page.locator(".nb-slider"), []
     for step in range(int(slider.get_attribute("max") or 0) + 1):
         slider.fill(str(step))
         heights.append((page.locator(".nb-side").bounding_box() or {})["height"])
@@ -59,7 +59,7 @@ def frames(page: Page) -> Iterator[tuple[Image.Image, int]]:
     """Play from the beginning: each picture that differs from the one before, and how many milliseconds it stays."""
     box = page.locator(".nb-player").bounding_box()
     shown, stays = None, 0
-    steps = int(page.get_by_role("slider").get_attribute("max") or 0)
+    steps = int(page.locator(".nb-slider").get_attribute("max") or 0)
     page.get_by_role("button", name="Play").click()
     while True:
         taken = page.screenshot(clip=box)
