@@ -38,6 +38,8 @@ class Bundle:
         self.statements: dict[str, _Taken] = {}
         self.imports: dict[str, str] = {}
         """The import that binds each name."""
+        self.named_only = False
+        """Whether functions get names, and nothing is taken over."""
         self.needs_package = False
         """Whether something is imported from this package."""
 
@@ -65,6 +67,8 @@ class Bundle:
         return self.names[key]
 
     def _name(self, key: Key) -> str:
+        if key not in self.names and self.named_only:
+            self.names[key] = self._free(key[1].rpartition(" ")[2])
         if key not in self.names:
             before = self.snapshot()
             try:

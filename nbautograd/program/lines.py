@@ -33,17 +33,32 @@ class Line:
     origin: tuple[Any, ...] = ()
     """What the line was written of, for whoever writes it in other words: a kind, and what belongs to that."""
 
+    scope: tuple[tuple[str, int], ...] = ()
+    """The modules and named blocks in which the operation ran, outermost first, each with the number of its call."""
+
     def __str__(self) -> str:
-        return f"{self.text:<{COLUMN}}  # {self.comment}" if self.comment else self.text
+        return f"{self.text:<{COLUMN}}  # {_remark(self.comment)}" if self.comment else self.text
+
+
+def _remark(text: str) -> str:
+    """Any text on one line, so that what users have named cannot go on as code."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def text_of(lines: Iterable[Line]) -> list[str]:
-    """The lines, with a heading for each part."""
+    """The lines, with a heading for each part, and one for each module in it."""
     texts: list[str] = []
     part = ""
+    scope: tuple[tuple[str, int], ...] = ()
     for line in sorted(lines, key=lambda line: list(HEADINGS).index(line.part)):
         if line.part != part:
-            part = line.part
+            part, scope = line.part, ()
             texts += [""] * bool(texts) + [f"# {HEADINGS[part]}"]
+        if line.scope != scope and line.part in (FORWARD, BACKWARD):
+            scope = line.scope
+            if texts[-1] == f"# {HEADINGS[part]}":
+                del texts[-2:]
+            inside = _remark(" / ".join(str(name)[:40] for name, _ in scope)) or "outside of modules"
+            texts += ["", f"# {HEADINGS[part]}: {inside}"]
         texts.append(str(line))
     return texts

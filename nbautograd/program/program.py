@@ -48,7 +48,7 @@ class Program:
         needs: str = "NumPy alone",
     ) -> None:
         self.name, self.stored, self.results = name, stored, results
-        self.lines = [replace(line, origin=()) for line in lines]
+        self.lines = [replace(line, origin=(), scope=_scope_of(line.node)) for line in lines]
         self.imports, self.helpers, self.library, self.needs = sorted({*imports}), helpers, library, needs
 
     @property
@@ -125,6 +125,7 @@ def write(
     name_of: Callable[[Any, int], str] | None = None,
     tensor_name: Callable[[Any], str] | None = None,
     library: str = "numpy",
+    helpers: bool = True,
 ) -> Program:
     """The program of the graph that made ``root``.
 
@@ -132,6 +133,7 @@ def write(
     :param name_of: what an output of a node is to be called.
     :param tensor_name: what a leaf or a constant is to be called; nothing if it has no name.
     :param library: ``numpy``, or ``torch`` for tensors.
+    :param helpers: take over the functions that the lines call; without them the program is only to be read.
     :raises ProgramError: something in the graph cannot be written so that it would come to the same numbers.
     """
     counter = itertools.count(1)
@@ -142,6 +144,7 @@ def write(
     )
     graph.root.array = root._a
     writer = NumpyWriter(graph, None if gradient is None else getattr(gradient, "_a", gradient))
+    writer.bundle.named_only = not helpers
     writer.write()
     leaves = [leaf for leaf in graph.leaves if leaf in writer.results]
     if library == "torch":
@@ -156,19 +159,25 @@ def write(
             library=library,
             needs="PyTorch, or nbautograd in its place",
         )
-    helpers = writer.bundle.source()
-    needs = "NumPy and SciPy" if "scipy" in helpers else "NumPy alone"
+    functions = writer.bundle.source()
+    needs = "NumPy and SciPy" if "scipy" in functions else "NumPy alone"
     if writer.bundle.needs_package:
         needs = "NumPy and nbautograd, of which it imports functions that have no source of their own"
     return Program(
         graph.root.wanted,
         writer.lines,
         imports=writer.bundle.imports.values(),
-        helpers=helpers,
+        helpers=functions,
         stored=writer.stored,
         results=[(leaf.wanted, writer.results[leaf]) for leaf in leaves],
         needs=needs,
     )
+
+
+def _scope_of(node: Any) -> tuple[tuple[str, int], ...]:
+    """The modules in which an operation ran."""
+    trace = None if node is None else node.trace
+    return () if trace is None else tuple(trace.scope)
 
 
 def _order(statement: str) -> tuple[bool, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import html
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -162,6 +164,18 @@ def test_any_text_gives_an_identifier(text: str) -> None:
     compiled = ast.parse(f"{name} = 1").body[0]
     assert isinstance(compiled, ast.Assign) and isinstance(compiled.targets[0], ast.Name)
     assert compiled.targets[0].id == name
+
+
+def test_modules_are_headings_that_fold() -> None:
+    net = nb.nn.Sequential(*[nb.nn.Linear(2, 2) for _ in range(6)])
+    with traced():
+        y = net(nb.ones(1, 2)).sum()
+    code = viz.code(y, namespace={"net": net, "y": y})
+    assert "# forward: Sequential / Linear" in code.text and "# forward: outside of modules" in code.text
+    shown = code.static_html()
+    assert shown.count("<details open>") == shown.count("</details>") > 6
+    plain = html.unescape(re.sub(r"<[^>]*>", "", shown.partition('<div class="nb-lines">')[2]))
+    assert plain.startswith(code.text)
 
 
 def test_html_escapes_and_colours(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from nbautograd.viz.capture.replay import replay_of
 from nbautograd.viz.escape import one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook.picture import Picture
+from nbautograd.viz.notebook.program_lines import player_lines
 from nbautograd.viz.notebook.recording import Animation, Recording
 from nbautograd.viz.read import fold as folding
 from nbautograd.viz.read.builder import Resolve, build
@@ -102,6 +103,7 @@ def animate(
     chosen = inputs if inputs is None or isinstance(inputs, (list, tuple)) else [inputs]
     products = diagnostics.products(tensor, gradient, model) if gradient is not None else ()
     replay = replay_of(model, tensor, gradient)
+    lines = player_lines(tensor, gradient, model, namespace)
     seed = _called(gradient, namespace)
     if seed:
         model = cotangents.with_seed(model, seed)
@@ -120,7 +122,7 @@ def animate(
                 recorder.timeline(), direction, fold=fold, opened=opened
             )
         raise
-    return Animation(recorder.timeline(), direction, fold=fold, opened=opened, ask=ask, replay=replay)
+    return Animation(recorder.timeline(), direction, fold=fold, opened=opened, ask=ask, replay=replay, code=lines)
 
 
 def _called(gradient: Any, namespace: Mapping[str, Any]) -> str:

@@ -11,27 +11,25 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbautograd.protocol import SourceLocator
 from nbautograd.viz.capture import torch_events
 from nbautograd.viz.draw import theme
 from nbautograd.viz.escape import clean, one_line
 from nbautograd.viz.language import say
 from nbautograd.viz.notebook import export, output
 from nbautograd.viz.notebook.api import callers_names
-from nbautograd.viz.read.naming import ResultNames, SourceLines
-from nbautograd.viz.read.walk import GraphWalk
+from nbautograd.viz.notebook.program_lines import program_of
 
 if TYPE_CHECKING:
     from nbautograd.program import Program
 
 __all__ = ["Code", "code", "highlighted"]
 
+LONG = 40
+"""Lines of a program from which on its parts can be folded."""
 LIBRARIES = ("numpy", "torch")
-MOST = 20_000
-"""Operations of a graph of which a program is written."""
 STYLE = (
     ".nb-code { color: var(--nb-fg); font: 13px/1.5 var(--nb-mono); overflow-x: auto; text-align: left; }\n"
-    ".nb-code pre { margin: 0; background: none; color: inherit; font: inherit; white-space: pre; }\n"
+    ""
     ".nb-code .nb-remark { color: var(--nb-muted); font-style: italic; }\n"
     ".nb-code .nb-word { color: var(--nb-out); }\n"
     ".nb-code .nb-number { color: var(--nb-leaf); }\n"
@@ -40,7 +38,7 @@ STYLE = (
     ".nb-code button { font: 13px var(--nb-sans); margin-bottom: 8px; }\n"
 )
 COPY = (
-    'const button = document.querySelector("button"), program = document.querySelector("pre");\n'
+    'const button = document.querySelector("button"), program = document.querySelector(".nb-lines");\n'
     "button.hidden = false;\n"
     "button.onclick = async () => {\n"
     "  try { await navigator.clipboard.writeText(program.textContent); }\n"
@@ -98,27 +96,7 @@ def code(
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
     if torch_events.is_foreign(tensor):
         raise TypeError("code() writes programs of nbautograd's tensors, and this is one of PyTorch's")
-    from nbautograd.program import write
-
-    walk = GraphWalk(tensor, MOST)
-    names = ResultNames(walk, namespace or callers_names(), SourceLines(SourceLocator.locate))
-
-    def tensor_name(leaf: Any) -> str:
-        return _first(names.leaves.get(id(leaf), "") or names.variables.tensor(leaf))
-
-    program = write(
-        tensor,
-        gradient,
-        name_of=lambda node, index: _first(names.results.get((node, index), "")) or f"unused{index}",
-        tensor_name=tensor_name,
-        library=library,
-    )
-    return Code(program)
-
-
-def _first(name: str) -> str:
-    """One name of a tensor that has several."""
-    return name.partition(" = ")[0]
+    return Code(program_of(tensor, gradient, namespace or callers_names(), library))
 
 
 class Code:
@@ -143,7 +121,7 @@ class Code:
     def html(self) -> str:
         """A page of its own, with a button that copies the program."""
         button = f'<button hidden data-done="{say("copied")}">{say("copy")}</button>'
-        body = f'<main class="nb-code">{button}<pre>{highlighted(self.text)}</pre>{self._helpers()}</main>\n'
+        body = f'<main class="nb-code">{button}{self._lines()}{self._helpers()}</main>\n'
         label = say("code_of", name=one_line(self.program.name, 40))
         return export.page(
             label, f'{body}<script type="module">{COPY}</script>', script=COPY, style=theme.css(".nb-code") + STYLE
@@ -154,7 +132,21 @@ class Code:
         return f"<style>{theme.css('.nb-code')}{STYLE}</style>{self._shown()}"
 
     def _shown(self) -> str:
-        return f'<div class="nb-code"><pre>{highlighted(self.text)}</pre>{self._helpers()}</div>'
+        return f'<div class="nb-code">{self._lines()}{self._helpers()}</div>'
+
+    def _lines(self) -> str:
+        """The program; of a long one, parts and modules can be folded."""
+        lines = self.text.split("\n")
+        if len(lines) <= LONG:
+            return f'<div class="nb-lines">{highlighted(self.text)}</div>'
+        shown: list[str] = []
+        section: list[str] = []
+        for line in [*lines, "# "]:
+            if line.startswith("# ") and section:
+                shown.append(_section(section))
+                section = []
+            section.append(line)
+        return f'<div class="nb-lines">{"".join(shown)}</div>'
 
     def _helpers(self) -> str:
         helpers = self.program.helpers
@@ -182,6 +174,15 @@ class Code:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         smaller = [self.static_html, lambda: f'<div class="nb-code"><pre>{html.escape(self.text)}</pre></div>']
         return {"text/plain": self.text, "text/html": output.within(smaller, self.program.name, self.text)}
+
+
+def _section(lines: list[str]) -> str:
+    """Lines below a heading, which folds them."""
+    heading, *rest = lines
+    text = highlighted("\n".join(rest) + "\n")
+    if not heading.startswith("# "):
+        return f"{highlighted(heading)}\n{text}"
+    return f"<details open><summary>{highlighted(heading)}\n</summary>{text}</details>"
 
 
 def highlighted(text: str) -> str:

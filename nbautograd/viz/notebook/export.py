@@ -32,12 +32,12 @@ PACKED = 200_000  # characters of data that are compressed in a page
 PLAYER = (
     "dom", "formula", "folded_sums", "history", "links", "viewport", "camera", "overview", "sizes", "beads", "stage",
     "playback", "groups", "search", "ledger", "panel", "tile", "cells", "origins", "tile_layer", "bucket", "passes",
-    "chain", "equation", "answer", "predict", "paths", "sensitivity", "nudge", "forward", "timeline", "controls",
-    "keys", "snapshot", "player", "saving", "axes", "ridges", "lens", "widget",
+    "chain", "equation", "answer", "predict", "paths", "sensitivity", "nudge", "forward", "program", "timeline",
+    "controls", "keys", "snapshot", "player", "saving", "axes", "ridges", "lens", "widget",
 )  # fmt: skip
 """The files of ``static/`` that make up the player's module, in their order: what a class extends comes before it."""
-STYLES = ("player", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity", "touch",
-          "overview", "sizes")  # fmt: skip
+STYLES = ("player", "program", "equation", "tiles", "predict", "timeline", "bucket", "lens", "paths", "sensitivity",
+          "touch", "overview", "sizes")  # fmt: skip
 """Those that make up its style sheet."""
 
 

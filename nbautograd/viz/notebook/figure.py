@@ -96,6 +96,8 @@ class Figure:
     fold: bool | None = False
     opened: frozenset[str] = frozenset()
     ask = False
+    code: Sequence[tuple[str, str, str, str]] = ()
+    """The lines of the program that is played, with what each is of."""
     """Whether the player asks for each gradient before it shows it."""
     head = ""
     """What stands above it in a player: the text of the tensor whose graph it is."""
@@ -216,7 +218,8 @@ class Figure:
                     "operations": [_operations(scene) for scene in self.scenes]}  # fmt: skip
         texts = language.player_texts()
         return {"svgs": drawn, "timeline": timeline, "label": self.label, "texts": texts, "theme": settings.theme,
-                "views": views, "start": self.start, "ask": self.ask, "head": self.head}  # fmt: skip
+                "views": views, "start": self.start, "ask": self.ask, "head": self.head,
+                **({"program": self.code} if self.code else {})}  # fmt: skip
 
     @property
     def start(self) -> int:

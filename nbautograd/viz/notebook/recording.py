@@ -38,10 +38,11 @@ class Recording(Figure):
         opened: Collection[str] = (),
         ask: bool = False,
         replay: Replay | None = None,
+        code: Sequence[tuple[str, str, str, str]] = (),
     ) -> None:
         self.timeline, self.direction, self.ask = timeline, direction, ask
         self.fold, self.opened = fold, frozenset(opened)
-        self.replay = replay
+        self.replay, self.code = replay, code
         self._layouts: dict[int, list[Layout]] = {}
 
     @property

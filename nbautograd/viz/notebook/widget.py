@@ -85,6 +85,7 @@ class BackwardPlayer(_View):
     start = traitlets.Int(0, min=0).tag(sync=True)
     ask = traitlets.Bool(False).tag(sync=True)
     head = traitlets.Unicode("").tag(sync=True)
+    program: Any = traitlets.List().tag(sync=True)
     selected = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, *, static: str = "", plain: str = "", **traits: Any) -> None:

@@ -32,6 +32,7 @@ class Player {
     this.search = new Search(this);
     this.predict = new Predict(this);
     this.forwardPass = new ForwardPass(this);
+    this.program = new ProgramLines(this);
     this.marks = new MarkLegend(this);
     this.overview = new Overview(this);
     this.controls = new Controls(this);
@@ -72,7 +73,8 @@ class Player {
         this.marks.element, h("div", { class: "nb-foot" }, this.caption, this.tiles.key)),
       this.panel.element, plays && this.equation.element, plays && this.ledger.element),
     this.stacks.several && this.stacks.note, this.stacks.card.element, this.tiles.card, this.card.element,
-    h("details", { class: "nb-more", "aria-label": t("in_words") }, h("summary", {}, t("in_words")), this.words));
+    h("details", { class: "nb-more", "aria-label": t("in_words") }, h("summary", {}, t("in_words")), this.words),
+    this.program.element);
     place.replaceChildren(this.root);
     this.stage = new Stage(canvas, (id) => this.clicked(id), (node, edge) => this.hover(node, edge));
     this.whole = this.root.clientWidth; // how wide it is; asked for where that may have changed only
@@ -264,6 +266,7 @@ class Player {
     this.say(words, text);
     this.root.dataset.step = here;
     this.panel.show(state);
+    this.program.show(this.index);
     if (plays) {
       this.equation.show(state);
       this.stacks.show();

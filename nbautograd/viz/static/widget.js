@@ -1,4 +1,4 @@
-const TRAITS = ["svgs", "timeline", "label", "texts", "theme", "views", "start", "ask", "head"];
+const TRAITS = ["svgs", "timeline", "label", "texts", "theme", "views", "start", "ask", "head", "program"];
 const PAUSE = 120; // milliseconds in which further changes are waited for, before the kernel is told
 
 /** In a shadow tree (marimo's), where the style sheet does not see the page around it: light or dark as that page. */

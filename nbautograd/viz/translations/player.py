@@ -32,6 +32,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "search_hint": ("find a node", "查找节点"),
     "found": ("{index} of {count}", "第 {index} 个，共 {count} 个"),
     "found_none": ("nothing found", "没有找到"),
+    "program": ("The program", "程序"),
     "this_step": ("This step", "这一步"),
     "before_pass": ("Before the pass", "反向传播之前"),
     "before_caption": ("Before the backward pass.", "反向传播尚未开始。"),

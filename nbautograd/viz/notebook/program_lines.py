@@ -1,0 +1,74 @@
+"""The program of a graph, for what shows it: names and lines of the notebook, and the boxes that lines are of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from nbautograd.protocol import SourceLocator
+from nbautograd.viz.capture import torch_events
+from nbautograd.viz.read.model import GraphModel
+from nbautograd.viz.read.naming import ResultNames, SourceLines
+from nbautograd.viz.read.walk import GraphWalk
+
+if TYPE_CHECKING:
+    from nbautograd.program import Program
+
+__all__ = ["player_lines", "program_of"]
+
+MOST = 20_000
+"""Operations of a graph of which a program is written."""
+PLAYED = 60
+"""The same of a player, which shows it below."""
+PLAYED_ELEMENTS = 20_000
+"""And the elements of a leaf: a pass is computed once more for it."""
+
+
+def program_of(
+    tensor: Any, gradient: Any, namespace: Mapping[str, Any], library: str, *, helpers: bool = True
+) -> Program:
+    """The program of a tensor's graph, with the names of the notebook.
+
+    :param helpers: take over the functions that its lines call.
+    """
+    from nbautograd.program import write
+
+    walk = GraphWalk(tensor, MOST)
+    names = ResultNames(walk, namespace, SourceLines(SourceLocator.locate))
+
+    def tensor_name(leaf: Any) -> str:
+        return _first(names.leaves.get(id(leaf), "") or names.variables.tensor(leaf))
+
+    def name_of(node: Any, index: int) -> str:
+        return _first(names.results.get((node, index), "")) or f"unused{index}"
+
+    return write(tensor, gradient, name_of=name_of, tensor_name=tensor_name, library=library, helpers=helpers)
+
+
+def player_lines(
+    tensor: Any, gradient: Any, model: GraphModel, namespace: Mapping[str, Any]
+) -> list[tuple[str, str, str, str]]:
+    """Of each line its text, its comment, its part and the box that it is of; nothing where there is no program."""
+    whole = model.entire
+    if not 0 < len(whole.order) <= PLAYED or torch_events.is_foreign(tensor):
+        return []
+    if any(getattr(leaf, "numel", int)() > PLAYED_ELEMENTS for leaf in whole.handles.kept):
+        return []
+    try:
+        program = program_of(tensor, gradient, namespace, "numpy", helpers=False)
+    except Exception:  # what cannot be written is played without
+        return []
+    boxes = {leaf.name: leaf.id for leaf in whole.leaves}
+    lines = []
+    for line in program.lines:
+        leaf = boxes.get(line.comment.removesuffix(".grad"), "") if line.part == "grads" else ""
+        box = leaf or (whole.handles.of(line.node) or "" if line.node is not None else "")
+        text = line.text if len(line.text) <= 160 else f"{line.text[:159]}…"
+        lines.append((text, line.comment, line.part, box))
+    order = ("data", "forward", "backward", "grads")
+    return sorted(lines, key=lambda row: order.index(row[2]))
+
+
+def _first(name: str) -> str:
+    """One name of a tensor that has several."""
+    return name.partition(" = ")[0]

@@ -1,0 +1,73 @@
+"""The program below the player: the lines that run are marked, and a click on one goes to its step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import nbautograd as nb
+from nbautograd import viz
+from nbautograd.core.tracing import traced
+from tests import needs
+
+needs.package("playwright")
+from playwright.sync_api import expect
+
+browser = [pytest.mark.browser, needs.chromium]
+
+
+def played(**options: Any) -> Any:
+    w = nb.tensor(2.0, requires_grad=True)
+    with traced():
+        a = w + 1
+        y = a * w
+    return viz.animate(y, namespace={"w": w, "a": a, "y": y}, **options)
+
+
+def test_lines_know_their_boxes() -> None:
+    animation = played()
+    lines = animation.data()["program"]
+    ids = {node.name: node.id for node in animation.scenes[0].nodes}
+    assert [(text, part, box) for text, _, part, box in lines if part != "data"] == [
+        ("a = w + 1", "forward", ids["AddBackward0"]),
+        ("y = a * w", "forward", ids["MulBackward0"]),
+        ("g_y = np.float32(1.0)", "backward", ""),
+        ("g_a = g_y * w", "backward", ids["MulBackward0"]),
+        ("g_w = g_y * a", "backward", ids["MulBackward0"]),
+        ("g_w += g_a", "backward", ids["AddBackward0"]),
+        ("w_grad = g_w", "grads", ids["w"]),
+    ]
+
+
+def test_what_cannot_be_written_is_played_without() -> None:
+    w = nb.tensor(2.0, requires_grad=True)
+    y = w * w
+    y.register_hook(lambda g: g)
+    assert "program" not in viz.animate(y, namespace={"w": w}).data()
+    big = nb.ones(200, 200, requires_grad=True)
+    with traced():
+        y = (big * 2).sum()
+    assert "program" not in viz.animate(y).data()
+
+
+class TestInTheBrowser:
+    pytestmark = browser
+
+    def test_the_running_line_is_marked_and_a_click_goes_there(self, open_page: Any) -> None:
+        page = open_page(played())
+        player = page.locator(".nb-player")
+        player.locator(".nb-program > summary").click()
+        marked = page.locator(".nb-program-line.nb-runs")
+        expect(marked).to_have_count(0)
+        page.locator(".nb-program-line", has_text="g_w += g_a").click()
+        expect(marked).to_have_count(1)
+        expect(marked).to_contain_text("g_w += g_a")
+        expect(marked).to_have_attribute("aria-current", "step")
+        page.locator(".nb-program-line", has_text="a = w + 1").click()
+        expect(marked).to_contain_text("a = w + 1")
+        page.locator(".nb-program-line", has_text="w_grad = g_w").click()
+        expect(marked).to_contain_text("w_grad = g_w")
+        player.focus()
+        page.keyboard.press("ArrowLeft")
+        expect(marked).to_contain_text("g_w += g_a")
