@@ -6,6 +6,7 @@ import ast
 import html
 import re
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,19 @@ def test_a_leaf_written_to_after_a_pass_is_noticed() -> None:
         x -= 0.1
     with pytest.raises(ProgramError, match="written to since"):
         viz.code(y, namespace={"x": x})
+
+
+def test_what_happens_later_changes_nothing() -> None:
+    w = nb.ones(5, 5, requires_grad=True)
+    with traced():
+        y = (w * w).sum()
+    code = viz.code(y, namespace={"w": w, "y": y})
+    graph = weakref.ref(y.grad_fn)
+    with nb.no_grad():
+        w += 1
+    assert run(code.program)["w"].tolist() == nb.full((5, 5), 2.0).tolist()
+    del y
+    assert graph() is None
 
 
 def test_random_operations_have_the_numbers_that_were_drawn() -> None:
