@@ -97,8 +97,16 @@ def test_a_leaf_written_to_after_a_pass_is_noticed() -> None:
     y.backward()
     with nb.no_grad():
         x -= 0.1
-    with pytest.raises(ProgramError, match="written to since"):
+    with pytest.raises(ProgramError, match="the leaf 'x', has been written to since"):
         viz.code(y, namespace={"x": x})
+    big, zero = nb.ones(50, 50, requires_grad=True), nb.zeros(50, 50, requires_grad=True)
+    with traced():
+        y = (big * zero).sum()  # which stays the same whatever big becomes
+    y.backward()
+    with nb.no_grad():
+        big -= 0.1
+    with pytest.raises(ProgramError, match="written to since"):
+        viz.code(y)
 
 
 def test_what_happens_later_changes_nothing() -> None:
