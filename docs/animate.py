@@ -86,7 +86,7 @@ def main() -> None:
             page = context.new_page()
             page.clock.install(time=0)
             page.goto(source.as_uri())
-            page.locator(".nb-player svg").first.wait_for()
+            page.locator(".nb-player .nb-stage > svg").first.wait_for()
             page.clock.pause_at(60_000)  # from here on, time stands still between two pictures
             hold_height(page)
             pictures, stays = zip(*frames(page), strict=True)

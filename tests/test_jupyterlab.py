@@ -78,7 +78,7 @@ def page(lab, tmp_path_factory):
         page.evaluate(RUN_ALL)
         page.wait_for_function("window.__ran", timeout=120_000)
         assert page.evaluate("window.__ran") == "ok"
-        page.wait_for_selector(".nb-player svg", timeout=60_000)
+        page.wait_for_selector(".nb-player .nb-stage > svg", timeout=60_000)
         yield page
 
 

@@ -44,7 +44,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         page.evaluate(RUN_ALL)
         page.wait_for_function("window.__ran", timeout=120_000)
         assert page.evaluate("window.__ran") == "ok"
-        page.wait_for_selector(".nb-player svg", timeout=60_000)
+        page.wait_for_selector(".nb-player .nb-stage > svg", timeout=60_000)
         yield page
 
 

@@ -200,7 +200,7 @@ def tree(page: Any) -> list[tuple[str, str]]:
     return list(walk(root))
 
 
-@pytest.mark.parametrize("name", ["first_seed", "used_four_times", "changed_in_place", "hooked"])
+@pytest.mark.parametrize("name", ["first_seed", "used_four_times", "changed_in_place", "hooked", "folded_loop"])
 def test_everything_has_a_name_of_its_own(window: Any, tmp_path: Path, name: str) -> None:
     window.set_viewport_size({"width": 1280, "height": HEIGHT})
     window.goto(PROGRAMS[name]().save(tmp_path / "page.html").as_uri())

@@ -27,10 +27,10 @@ UNSEEN = """() => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(`.nb-player, .nb-player *, .nb-player ::placeholder { color: transparent !important; }
         .nb-player :is(text, tspan) { fill: transparent !important; stroke: none !important; }
-        .nb-player .nb-rim { display: none !important; }`);
+        .nb-player :is(.nb-rim, .nb-overview) { display: none !important; }`);
     document.adoptedStyleSheets = [sheet];
 }"""
-"""Leaves only what is behind texts; what lies over the rim of the drawing's window covers some."""
+"""Leaves only what is behind texts; what lies over the drawing (a rim, the map) covers some."""
 
 READ = """async (png) => {
     const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));

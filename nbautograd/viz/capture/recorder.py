@@ -69,12 +69,10 @@ class Recorder:
         self.joints = Joints()
         self.arrived: dict[tuple[str, int], list[str]] = {}
         self.incoming: Any = None  # what the node that runs now received, as long as it runs
-        self.finite = True
-        self.seen_bad = False
-        self.creates = False
-        self.created: dict[
-            str, Any
-        ] = {}  # by name: the gradients that a recorded pass made, or the leaves that got them
+        self.finite, self.seen_bad, self.creates = True, False, False
+        self.created: dict[str, Any] = {}  # by name: the gradients that a recorded pass made, or the leaves of them
+        self.seeds: tuple[Any, ...] = ()  # what a pass began with that records itself
+        self.made_by: list[tuple[Any, str, int]] = []  # (node, name of its result, the pass that made it)
         self.last: dict[int, tuple[Any, str]] = {}  # of each leaf, by id(): itself, and .grad after the last pass
         self.troubles = 0
 
@@ -117,6 +115,7 @@ class Recorder:
         self.passes += 1
         self.arrived, self.finite, self.seen_bad, self.open = {}, True, False, None
         self.creates, self.created = event.create_graph, {}
+        self.seeds = event.gradients if event.create_graph else ()
         self.joints = Joints(self.model)
         resets = self._meet_leaves()
         names, seeds = self._seeds(event)
@@ -164,6 +163,7 @@ class Recorder:
         notes = [say("keeps_saved" if event.retain_graph else "frees_saved")]
         if event.create_graph:
             notes.append(say("records_itself"))
+        notes += [say("made_by_pass", name=name, n=n) for node, name, n in self.made_by if self._key(node) is not None]
         if self.inputs is not None:
             asked = ", ".join(leaf.node.name for leaf in self.leaves.values() if leaf.asked)
             notes.append(say("inputs_only", names=asked or "…"))
@@ -466,7 +466,9 @@ class Recorder:
         recorded = {name: tensor for name, tensor in gradients.items() if getattr(tensor, "grad_fn", None) is not None}
         if not recorded:
             return
-        names = {**dict(self.log.namespace or {}), **recorded}
+        seeds = {f"∂{self._root}/∂{self._root}": seed for seed in self.seeds[:1]}
+        names = {**dict(self.log.namespace or {}), **seeds, **recorded}
+        self.made_by += [(tensor.grad_fn, name, self.passes) for name, tensor in recorded.items()]
         before, self.created = self.log.scene, {}
         self.log.add(self.log.build(list(recorded.values()), names))
         shown = ", ".join(recorded)

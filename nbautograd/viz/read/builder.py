@@ -247,10 +247,10 @@ class _Builder:
         self.link(op, key, index, "result")
         return key
 
-    def constant(self, operand: Any) -> str:
-        """The box of a constant argument, or its number."""
+    def constant(self, operand: Any, element: str) -> str:
+        """The box of a constant argument, or its number; ``element``: what part of a variable it was, if any."""
         tensor = operand.tensor() if operand.tensor is not None else None
-        name = self.names.variables.tensor(tensor)
+        name = self.names.variables.tensor(tensor) or element
         known = operand.value if operand.value is not None else tensor
         value = values.text(known)
         alias = self.names.variables.detached_from(tensor) if tensor is not None else ""
@@ -285,7 +285,8 @@ class _Builder:
             elif to is not None:
                 self.link(self.more(node), key, slot, "constant")
         for operand in self.reader.constants(node) if node not in self.bare else ():
-            self.link(self.constant(operand), key, -1 if operand.slot is None else operand.slot, "constant")
+            slot = -1 if operand.slot is None else operand.slot
+            self.link(self.constant(operand, self.reader.element(node, operand)), key, slot, "constant")
 
     def more(self, node: Any) -> str:
         """The node that stands for the part of the graph that was not read."""

@@ -231,6 +231,7 @@ class Names:
         self.by_tensor: dict[int, list[str]] = {}
         self.by_output: dict[tuple[Any, int], list[str]] = {}
         self.tensors: dict[tuple[Any, int], Any] = {}
+        self.sequences: list[tuple[str, Any]] = []  # variables along which no gradient goes, such as a loop's inputs
         for name, value in self._pairs(namespace):
             self.by_tensor.setdefault(id(value), []).append(name)
             node = attribute(value, "grad_fn")
@@ -238,6 +239,8 @@ class Names:
                 output = (node, attribute(value, "output_nr", 0) or 0)
                 self.by_output.setdefault(output, []).append(name)
                 self.tensors.setdefault(output, value)
+            elif not attribute(value, "requires_grad", False) and not name.startswith("_"):
+                self.sequences.append((name, value))
 
     @staticmethod
     def _pairs(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -278,13 +281,30 @@ class Names:
 
     @staticmethod
     def _joined(names: list[str]) -> str:
-        plain = [name for name in names if name.isidentifier()] or names[:1]
-        public = [name for name in plain if not name.startswith("_")] or plain[:1]
-        return " = ".join(one_line(name, 40) for name in public[:3])
+        public = [name for name in names if not name.startswith("_")] or names[:1]
+        plain = [name for name in public if name.isidentifier()] or public[:1]
+        return " = ".join(one_line(name, 40) for name in plain[:3])
 
     def tensor(self, tensor: Any) -> str:
         """What a tensor is called, or nothing."""
         return self._joined(self.by_tensor.get(id(tensor), [])) if tensor is not None else ""
+
+    def element(self, array: Any) -> str:
+        """``xs[3]`` for an array that is one element of a variable's tensor along its first dimension, or nothing."""
+        try:
+            place, shape = array.__array_interface__["data"][0], tuple(array.shape)
+        except Exception:
+            return ""
+        for name, tensor in self.sequences:
+            try:
+                step = tensor.stride()[0] * tensor.element_size()
+                index, rest = divmod(place - tensor.data_ptr(), step)
+                inner = tuple(stride * tensor.element_size() for stride in tensor.stride()[1:])
+                if (shape, array.strides) == (tuple(tensor.shape[1:]), inner) and not rest and 0 <= index < len(tensor):
+                    return f"{one_line(name, 36)}[{index}]"
+            except Exception:
+                continue
+        return ""
 
     def output(self, node: Any, index: int) -> str:
         """What a result of a node is called, or nothing."""

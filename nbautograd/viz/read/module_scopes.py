@@ -7,10 +7,10 @@ that has both: an addition after an attention to its layer, what runs between tw
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Any
 
-from nbautograd.viz.read.introspect import attribute
+from nbautograd.viz.read.introspect import attribute, node_name
 from nbautograd.viz.read.walk import GraphWalk
 
 __all__ = ["module_scopes"]
@@ -38,7 +38,21 @@ def module_scopes(walk: GraphWalk, namespace: Mapping[str, Any]) -> list[Path]:
     for own, earlier in zip(reversed(known), reversed(before), strict=True):
         following = own if own is not None else following
         scopes.append(own if own is not None else _shared(earlier, following))
-    return scopes[::-1]
+    return _completed(scopes[::-1], known, [node_name(node) for node in walk.order])
+
+
+def _completed(scopes: list[Path], known: list[Path | None], names: list[str]) -> list[Path]:
+    """The same, where the end of a last call is like that of an earlier call of the same module."""
+    owned = [i for i, own in enumerate(known) if own is not None]
+    last = owned[-1] if owned else -1
+    for earlier, following in reversed(list(pairwise(owned))):
+        if known[earlier] == known[last] and names[earlier] == names[last]:
+            ends = zip(names[earlier + 1 : following], names[last + 1 :], strict=False)
+            alike = len(list(takewhile(lambda pair: pair[0] == pair[1], ends)))
+            scopes[last + 1 : last + 1 + alike] = scopes[earlier + 1 : earlier + 1 + alike]
+            if alike:
+                break
+    return scopes
 
 
 def _owners(walk: GraphWalk, namespace: Mapping[str, Any]) -> dict[int, Path]:

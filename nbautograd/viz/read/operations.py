@@ -101,9 +101,15 @@ class OperationReader:
         for operand in trace.operands:
             name = self.names.slot_name(node, operand.slot) if operand.slot is not None else ""
             if not name and operand.tensor is not None:
-                name = self.names.variables.tensor(operand.tensor()) or operand.name
+                name = self.names.variables.tensor(operand.tensor()) or self.element(node, operand) or operand.name
             pairs.append((operand.name, name or values.inline(operand.value)))
         return pairs
+
+    def element(self, node: Any, operand: Any) -> str:
+        """``xs[3]`` for an argument that was one element of a variable's tensor, as far as the operation keeps it."""
+        if operand.shape is None or operand.tensor is None or operand.tensor() is not None:
+            return ""
+        return self.names.variables.element(introspect.saved_values(node).get(operand.name))
 
     def expression(self, node: Any, symbol: str) -> str:
         """The operation as it might be written: ``a = w + x``."""

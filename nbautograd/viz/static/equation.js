@@ -1,4 +1,4 @@
-const ROOM = { wide: 184, high: 80, least: 56 }; // of a tile in the bar, in pixels
+const ROOM = { wide: 184, high: 80, least: 60 }; // of a tile in the bar, in pixels
 const WRITTEN = 3; // terms of a sum that are written out
 const ARRIVED = 0.4,
   MET = 0.5,

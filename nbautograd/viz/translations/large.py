@@ -5,6 +5,10 @@ from __future__ import annotations
 __all__ = ["PLAYER", "PYTHON"]
 
 PYTHON: dict[str, tuple[str, str]] = {
+    "made_by_pass": (
+        "{name} is what pass {n} computed: its operations are those of that backward pass",
+        "{name} 是第 {n} 次反向传播算出的：这些运算就是那次反向传播的运算",
+    ),
     "joint": (
         "the gradient of this step joins those of later steps on their way to {name}",
         "这一步的梯度与之后各步的梯度汇合，流向 {name}",

@@ -1,0 +1,73 @@
+"""Names in pictures are those of the user's variables, and a graph of gradients tells which pass made it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+import nbautograd as nb
+from nbautograd import nn, viz
+from nbautograd.core import tracing
+from nbautograd.viz.notebook.api import Recording
+
+
+def test_an_element_of_a_sequence_is_called_by_its_index() -> None:
+    with tracing.traced():
+        W = nb.ones(3, 2, requires_grad=True)
+        xs, wide = nb.randn(5, 2), nb.randn(2, 3, 2)
+        y = sum((W @ xs[t]).sum() for t in range(3)) + (W * wide[1]).sum() + (W @ wide[0][1]).sum()
+    model = viz.graph(y, namespace={"W": W, "xs": xs, "wide": wide, "y": y}).model
+    names = {node.name for node in model.nodes if node.kind == "constant" and node.shape}
+    assert names == {"xs[0]", "xs[1]", "xs[2]", "wide[1]", "vec"}  # of a part of a part, that of the argument
+    said = " ".join(node.expression for node in model.nodes)
+    assert "W @ xs[2]" in said
+
+
+def test_a_module_s_name_comes_before_that_of_the_last_output() -> None:
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+    y = (net[0].weight * 2).sum()
+    for namespace in ({"_": net[0].weight, "net": net}, {"net": net, "_": net[0].weight, "_12": net[0].weight}):
+        leaves = [node.name for node in viz.graph(y, namespace=namespace).model.nodes if node.kind == "leaf"]
+        assert leaves == ["net.0.weight"]
+
+
+def twice(differentiate: Any) -> Recording:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the cycle that create_graph makes
+        with tracing.traced():
+            x = nb.tensor(3.0, requires_grad=True)
+            y = x**3
+            with viz.record(namespace={"x": x, "y": y}) as passes:
+                differentiate(x, y)
+        x.grad = None
+    return passes
+
+
+def by_grad(x: Any, y: Any) -> None:
+    y.backward(create_graph=True)
+    x.grad.backward()
+
+
+def by_function(x: Any, y: Any) -> None:
+    (gradient,) = nb.autograd.grad(y, x, create_graph=True)
+    (gradient * 2).backward()
+
+
+@pytest.mark.parametrize(("differentiate", "name"), [(by_grad, "x.grad"), (by_function, "∂y/∂x")])
+def test_a_pass_through_gradients_tells_which_pass_computed_them(differentiate: Any, name: str) -> None:
+    shown = twice(differentiate)
+    second = [frame for frame in shown.timeline.frames if frame.kind == "start" and frame.backward == 2]
+    assert len(second) == 1
+    assert f"{name} is what pass 1 computed: its operations are those of that backward pass" in second[0].notes
+    made = shown.scenes[1]
+    assert name in {made.by_id[root].name for root in made.roots}
+    seeds = [node.name for node in made.nodes if node.kind == "constant" and node.value == "1."]
+    assert seeds and set(seeds) == {"∂y/∂y"}  # what the first pass began with
+
+
+def test_a_first_pass_tells_nothing_of_the_kind() -> None:
+    x = nb.tensor(2.0, requires_grad=True)
+    shown = viz.animate(x * x, namespace={"x": x})
+    assert not any("computed" in note for frame in shown.timeline.frames for note in frame.notes)
