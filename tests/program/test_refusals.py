@@ -19,6 +19,7 @@ from nbautograd import viz
 from nbautograd.core.tracing import traced
 from nbautograd.errors import ProgramError
 from nbautograd.program.names import identifier
+from tests.fuzz.guard import LONG
 from tests.program.runs import backward, run, same_bits, written
 
 
@@ -232,7 +233,7 @@ BINARY = [
 
 
 @given(st.data())
-@settings(deadline=None)
+@settings(deadline=None, max_examples=500 if LONG else 60)
 def test_random_graphs(data: Any) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 9)))
     shapes = [(2, 2), (1, 2), (4, 2)]
